@@ -1,0 +1,101 @@
+# Every verb works from a clean clone: what it needs, it makes first.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3
+BUF_VERSION := 1.74.0
+GRPCURL_VERSION := v1.9.4
+TEST_WORKERS ?= 2
+KILL_ROUNDS ?= 200
+SOAK_MINUTES ?= 60
+BENCH ?=
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+TOOLS := .tools
+INSTALLED := $(VENV)/.installed
+BUF := $(TOOLS)/node_modules/.bin/buf
+BUF_INSTALLED := $(TOOLS)/.buf-$(BUF_VERSION)
+GRPCURL := $(TOOLS)/bin/grpcurl
+GRPCURL_INSTALLED := $(TOOLS)/.grpcurl-$(GRPCURL_VERSION)
+LOAD := $(TOOLS)/bin/load
+
+.PHONY: help setup serve test test-kills test-soak test-grpcurl lint format proto proto-check proto-lint tools bench clean
+
+help: ## List the verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(INSTALLED) ## Make .venv and install memsidecar with its development tools (needs Python >= 3.11)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "memsidecar needs Python 3.11 or later; '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || true)." >&2; \
+	  echo "Name a newer one: make setup PYTHON=python3.12" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	  echo "'$(PYTHON) -m venv' failed; some systems ship it apart, as python3-venv." >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pip setuptools
+	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[dev]'
+	@touch $@
+
+serve: setup ## Run the sidecar on 127.0.0.1:7600, data in ./memsidecar-data (ARGS='--listen ...' is passed on)
+	$(BIN)/memsidecar serve --data-dir memsidecar-data $(ARGS)
+
+test: setup ## Run all tests but kill rounds and soaks (ARGS='-k prune' is passed on)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile $(ARGS)
+
+test-kills: setup ## Kill a writing sidecar with SIGKILL 200 times and look for losses (KILL_ROUNDS=20 for less)
+	KILL_ROUNDS=$(KILL_ROUNDS) $(BIN)/python -m pytest -m kills $(ARGS)
+
+test-soak: setup ## Load a sidecar for an hour and watch memory, files and answers (SOAK_MINUTES=5 for less)
+	SOAK_MINUTES=$(SOAK_MINUTES) $(BIN)/python -m pytest -m soak $(ARGS)
+
+test-grpcurl: setup tools ## Run the examples of the documentation with the real grpcurl
+	REQUIRE_GRPCURL=1 GRPCURL="$(CURDIR)/$(GRPCURL)" $(BIN)/python -m pytest tests/scenarios/test_grpcurl.py $(ARGS)
+
+lint: setup ## Check style, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup ## Put imports and layout in order
+	$(BIN)/ruff check --select I --fix .
+	$(BIN)/ruff format .
+
+proto: setup ## Generate memsidecar/v1 from protos/
+	$(BIN)/python protos/generate.py
+
+proto-check: setup ## Check that memsidecar/v1 is what protos/ generates
+	$(BIN)/python -m pytest tests/contract/test_generated.py
+
+proto-lint: $(BUF_INSTALLED) ## Check protos/ with buf: lint, and no breaking change (needs npm)
+	cd protos && ../$(BUF) lint && ../$(BUF) format --diff --exit-code && ../$(BUF) breaking --against baseline.binpb
+
+$(BUF_INSTALLED):
+	@command -v npm >/dev/null || { \
+	  echo "NOT CHECKED: proto-lint needs npm (Node.js) to install buf $(BUF_VERSION), and there is none." >&2; exit 1; }
+	npm install --prefix $(TOOLS) --no-save --no-audit --no-fund @bufbuild/buf@$(BUF_VERSION)
+	@touch $@
+
+tools: $(GRPCURL_INSTALLED) ## Install grpcurl into .tools/bin (needs Go)
+
+$(GRPCURL_INSTALLED):
+	@command -v go >/dev/null || { \
+	  echo "NOT INSTALLED: grpcurl $(GRPCURL_VERSION) is built with Go, and there is none." >&2; exit 1; }
+	GOBIN="$(CURDIR)/$(TOOLS)/bin" go install github.com/fullstorydev/grpcurl/cmd/grpcurl@$(GRPCURL_VERSION)
+	@touch $@
+
+bench: setup $(LOAD) ## Measure speed against the ceiling of an empty handler (needs Go; BENCH=quick for a smoke run)
+	$(BIN)/python -m benchmarks $(BENCH)
+
+$(LOAD): $(wildcard benchmarks/load/*.go) benchmarks/load/go.mod benchmarks/load/go.sum
+	@command -v go >/dev/null || { \
+	  echo "NOT MEASURED: the load generator is built with Go, and there is none." >&2; exit 1; }
+	cd benchmarks/load && go build -o "$(CURDIR)/$@" .
+
+clean: ## Remove what the verbs made: .venv, .tools, caches, build output; never ./memsidecar-data
+	rm -rf $(VENV) $(TOOLS) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find memsidecar tests benchmarks protos -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,3 @@
+"""Memory for LLM agents, as a gRPC sidecar."""
+
+__version__ = "0.1.0"

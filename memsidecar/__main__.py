@@ -1,0 +1,61 @@
+"""The command line's entry. Exit codes: 0 done, 1 failed while running, 2 wrong usage or settings."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Protocol, cast
+
+from memsidecar import logs
+from memsidecar.cli.parser import DOCTOR, SETTINGS, given_flags, parser
+from memsidecar.domain.errors import SidecarError
+from memsidecar.settings import InvalidSettings, Settings, documentation, load_settings
+
+FAILED = 1
+WRONG_USAGE = 2
+
+
+class Assembly(Protocol):
+    """What the command line asks of `memsidecar.assembly`; each returns the exit code."""
+
+    def serve(self, settings: Settings) -> int:
+        """Run until told to stop."""
+
+    def check(self, settings: Settings) -> int:
+        """Examine the data directory and say on standard output what was found."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; wrong usage leaves by SystemExit(2), as argparse does."""
+    arguments = parser().parse_args(argv)
+    if arguments.command == SETTINGS:
+        print(documentation(), end="")
+        return 0
+    try:
+        settings = load_settings(given_flags(arguments))
+    except InvalidSettings as error:
+        print(f"memsidecar: {error}", file=sys.stderr)
+        return WRONG_USAGE
+    return _run(arguments, settings)
+
+
+def _run(arguments: Namespace, settings: Settings) -> int:
+    logs.configure(settings.log_format, settings.log_level)
+    assembly = _assembly()
+    command = assembly.check if arguments.command == DOCTOR else assembly.serve
+    try:
+        return command(settings)
+    except SidecarError as error:
+        print(f"memsidecar: {error}", file=sys.stderr)
+        return FAILED
+
+
+def _assembly() -> Assembly:
+    # By name and late: it brings grpc and the tokenizer, and neither --help nor a refused setting should wait for them.
+    return cast(Assembly, import_module("memsidecar.assembly"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""Between the event loop and the threads that store: nothing on the loop ever waits for a disk."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ParamSpec, TypeVar
+
+from memsidecar.stores.contract import Ticket
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Bridge:
+    """Belongs to one event loop; `settled` alone is called from other threads."""
+
+    def __init__(self, threads: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="reader")
+        self._settled: deque[Ticket] = deque()
+        self._waiting: dict[Ticket, asyncio.Future[None]] = {}
+        self._woken = False
+
+    async def in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._loop.run_in_executor(self._threads, lambda: work(*args, **kwargs))
+
+    async def outcome(self, begin: Callable[[Callable[[Ticket], None]], Ticket]) -> Any:
+        """Begin a command and wait until the journal has settled it."""
+        ticket = begin(self.settled)
+        if not ticket.done:
+            future = self._loop.create_future()
+            self._waiting[ticket] = future
+            try:
+                await future
+            finally:
+                self._waiting.pop(ticket, None)
+        return ticket.outcome()
+
+    def settled(self, ticket: Ticket) -> None:
+        """Wake the loop once for a whole group of tickets, not once for each."""
+        self._settled.append(ticket)
+        if not self._woken:
+            self._woken = True
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        self._woken = False
+        while self._settled:
+            future = self._waiting.get(self._settled.popleft())
+            if future is not None and not future.done():
+                future.set_result(None)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=True)

@@ -1,0 +1,56 @@
+"""The one place where errors become statuses, and the one that catches everything."""
+
+import logging
+from collections.abc import AsyncIterator
+from typing import NoReturn
+
+import grpc
+import grpc.aio
+
+from memsidecar import logs
+from memsidecar.api.interceptors import Context, Stream, Unary
+from memsidecar.api.status import BUG, DETAILS_KEY, rich_status, row_of
+from memsidecar.domain.errors import SidecarError
+
+log = logging.getLogger(__name__)
+
+
+def unary(method: str, answer: Unary) -> Unary:
+    async def with_errors(data: bytes, context: Context) -> bytes:
+        try:
+            return await answer(data, context)
+        except SidecarError as error:
+            await refuse(context, error)
+        except grpc.aio.AbortError:
+            raise
+        except Exception as bug:  # noqa: BLE001  the border: whatever it is, the caller learns nothing of the inside
+            _report(method, bug)
+            await refuse(context, BUG)
+
+    return with_errors
+
+
+def stream(method: str, answer: Stream) -> Stream:
+    async def with_errors(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+        try:
+            async for one in answer(requests, context):
+                yield one
+        except SidecarError as error:
+            await refuse(context, error)
+        except grpc.aio.AbortError:
+            raise
+        except Exception as bug:  # noqa: BLE001  the border, as above
+            _report(method, bug)
+            await refuse(context, BUG)
+
+    return with_errors
+
+
+def _report(method: str, bug: Exception) -> None:
+    logs.event(log, logging.ERROR, "bug", exception=bug, method=method)
+
+
+async def refuse(context: Context, error: SidecarError) -> NoReturn:
+    status = rich_status(error)
+    await context.abort(row_of(error).code, status.message, ((DETAILS_KEY, status.SerializeToString()),))
+    raise AssertionError("abort does not return")

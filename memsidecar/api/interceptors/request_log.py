@@ -1,0 +1,77 @@
+"""A line for calls that failed or were slow; for every call only when asked, because a line costs as much as a call.
+
+Never any content, and no ids: those are the caller's, and may name a person.
+"""
+
+import logging
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from memsidecar import logs
+from memsidecar.api.interceptors import Context, Stream, Unary
+from memsidecar.api.status import reason_name, row_of
+from memsidecar.domain.errors import SidecarError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RequestLog:
+    log_calls: str
+    slow_call_seconds: float
+
+    def unary(self, method: str, answer: Unary) -> Unary:
+        if self.log_calls == "none":
+            return answer
+
+        async def logged(data: bytes, context: Context) -> bytes:
+            start = time.perf_counter()
+            try:
+                result = await answer(data, context)
+            except SidecarError as error:
+                self._failed(method, start, error)
+                raise
+            self._answered(method, start)
+            return result
+
+        return logged
+
+    def stream(self, method: str, answer: Stream) -> Stream:
+        if self.log_calls == "none":
+            return answer
+
+        async def logged(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+            start = time.perf_counter()
+            try:
+                async for one in answer(requests, context):
+                    yield one
+            except SidecarError as error:
+                self._failed(method, start, error)
+                raise
+            if self.log_calls == "all":  # a stream is long by nature, not slow
+                self._answered(method, start)
+
+        return logged
+
+    def _answered(self, method: str, start: float) -> None:
+        seconds = time.perf_counter() - start
+        if self.log_calls == "all" or seconds > self.slow_call_seconds:
+            logs.event(log, logging.INFO, "call", method=method, code="OK", ms=_ms(seconds))
+
+    def _failed(self, method: str, start: float, error: SidecarError) -> None:
+        row = row_of(error)
+        logs.event(
+            log,
+            logging.INFO,
+            "call",
+            method=method,
+            code=row.code.name,
+            reason=reason_name(row.reason),
+            field=getattr(error, "field", ""),
+            ms=_ms(time.perf_counter() - start),
+        )
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 2)

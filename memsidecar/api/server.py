@@ -1,0 +1,75 @@
+"""The gRPC server: the services, health, reflection, and a second listener with health alone."""
+
+import asyncio
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import grpc.aio
+from google.protobuf.descriptor import ServiceDescriptor
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from memsidecar.api.listening import bind, claimed
+from memsidecar.api.methods import Methods
+from memsidecar.domain.address import Address
+
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+HARD_REQUEST_BYTES_FACTOR = 4
+LIVENESS = ""
+
+_OPTIONS = (
+    # Without this, two servers on one port share its connections and neither knows.
+    ("grpc.so_reuseport", 0),
+    # What clients may do to keep an idle connection alive without being sent away.
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+)
+
+
+@dataclass(frozen=True)
+class Addresses:
+    listen: Address
+    health_listen: Address | None
+
+
+class Server:
+    """One event loop, on which nothing waits for a disk."""
+
+    def __init__(self, methods: Methods, services: dict[ServiceDescriptor, Any], max_request_bytes: int) -> None:
+        # gRPC's own refusal of a large request carries no details; so it stands further out than ours.
+        limit = ("grpc.max_receive_message_length", HARD_REQUEST_BYTES_FACTOR * max_request_bytes)
+        self._main = grpc.aio.server(options=(*_OPTIONS, limit))
+        self._health_only = grpc.aio.server(options=_OPTIONS)
+        self._health = health.aio.HealthServicer()
+        self._names = [descriptor.full_name for descriptor in services]
+        self._main.add_generic_rpc_handlers(
+            tuple(methods.handler(descriptor, service) for descriptor, service in services.items())
+        )
+        for server in (self._main, self._health_only):
+            health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        reflection.enable_server_reflection((*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME), self._main)
+
+    async def start(self, listen: Address, health_listen: Address | None) -> Addresses:
+        with ExitStack() as claims:
+            claims.enter_context(claimed(listen))
+            listen = bind(self._main, listen)
+            await self._main.start()
+        if health_listen is not None:
+            with claimed(health_listen):
+                health_listen = bind(self._health_only, health_listen)
+                await self._health_only.start()
+        for name in (LIVENESS, *self._names):
+            await self._health.set(name, SERVING)
+        return Addresses(listen, health_listen)
+
+    async def stop(self, drain_seconds: float) -> None:
+        """Say that we are leaving, finish what has begun, then go."""
+        await self._health.enter_graceful_shutdown()
+        await self._main.stop(drain_seconds)
+        await self._health_only.stop(None)
+
+
+async def until(event: asyncio.Event) -> None:
+    await event.wait()

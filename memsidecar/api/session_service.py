@@ -1,0 +1,62 @@
+"""memsidecar.v1.SessionService: decode, call, encode."""
+
+from dataclasses import dataclass
+
+from memsidecar.api.bridge import Bridge
+from memsidecar.api.wire import at_least, key_of, namespace_of, page_size_of, policy_of, session_of, strategy_of
+from memsidecar.domain.errors import NoSuchThing, NotBuilt
+from memsidecar.domain.ids import optional_id
+from memsidecar.domain.session import Head, Policy, SessionKey
+from memsidecar.layers.working import WorkingMemory
+from memsidecar.layers.working.pages import page_token, position_of
+from memsidecar.stores.contract import SessionPage
+from memsidecar.v1 import session_pb2 as pb
+
+
+@dataclass(frozen=True)
+class SessionService:
+    memory: WorkingMemory
+    bridge: Bridge
+
+    async def list_sessions(self, request: pb.ListSessionsRequest) -> pb.ListSessionsResponse:
+        namespace, user_id = namespace_of(request), optional_id("user_id", request.user_id)
+        size = page_size_of(request.page_size)
+        same = pb.ListSessionsRequest(namespace=namespace, user_id=user_id).SerializeToString()
+        position = position_of(request.page_token, same, 2)
+        after = (position[0], position[1]) if position else None
+        heads = await self.bridge.in_thread(self.memory.sessions.list, SessionPage(namespace, user_id, size + 1, after))
+        token = page_token([heads[size - 1].last_active_us, heads[size - 1].number], same) if len(heads) > size else ""
+        return pb.ListSessionsResponse(sessions=[self._session(head) for head in heads[:size]], next_page_token=token)
+
+    async def get_session(self, request: pb.GetSessionRequest) -> pb.GetSessionResponse:
+        head = await self.bridge.in_thread(self.memory.sessions.get, key_of(request), request.user_id)
+        return pb.GetSessionResponse(session=self._session(head) if head else None)
+
+    async def set_policy(self, request: pb.SetPolicyRequest) -> pb.SetPolicyResponse:
+        if request.policy.summarize:
+            raise NotBuilt("policy.summarize")
+        policy = Policy(
+            at_least("policy.auto_prune_tokens", request.policy.auto_prune_tokens, 0),
+            strategy_of("policy.strategy", request.policy.strategy),
+            optional_id("policy.model", request.policy.model),
+        )
+        user_id = optional_id("user_id", request.user_id)
+        key = SessionKey(namespace_of(request), optional_id("session_id", request.session_id))
+        await self.bridge.in_thread(self.memory.policies.set, key, user_id, policy)
+        return pb.SetPolicyResponse(policy=policy_of(policy))
+
+    async def delete_session(self, request: pb.DeleteSessionRequest) -> pb.DeleteSessionResponse:
+        key = key_of(request)
+        if request.dry_run:
+            head = await self.bridge.in_thread(self.memory.sessions.get, key, request.user_id)
+            if head is None:
+                raise NoSuchThing(f"there is no session {key.session_id!r}")
+            messages = head.message_count + head.pruned_count
+        else:
+            messages = await self.bridge.in_thread(self.memory.sessions.delete, key, request.user_id)
+        receipt = pb.ErasureReceipt(messages=messages, sessions=1, dry_run=request.dry_run)
+        return pb.DeleteSessionResponse(receipt=receipt)
+
+    def _session(self, head: Head) -> pb.Session:
+        policy = self.memory.policies.of(head)
+        return session_of(head, policy, self.memory.gauge.budget_tokens(policy))

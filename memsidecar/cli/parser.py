@@ -1,0 +1,68 @@
+"""Commands and flags. Every setting is a flag; values are checked by the settings, so that all sources agree."""
+
+from __future__ import annotations
+
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+
+from memsidecar.settings.documentation import CONFIG_MEANING
+from memsidecar.settings.expectation import expectation, metavar, shown
+from memsidecar.settings.names import CONFIG, SETTING_NAMES, flag, variable
+from memsidecar.settings.schema import Settings
+
+SERVE = "serve"
+SETTINGS = "settings"
+DOCTOR = "doctor"
+
+# What each command does, and the flags it takes.
+COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    SERVE: ("Run the sidecar until SIGTERM.", (CONFIG, *SETTING_NAMES)),
+    SETTINGS: ("Print every setting with its names, default and reason, as Markdown.", ()),
+    DOCTOR: ("Check a data directory while no sidecar runs on it.", (CONFIG, "data_dir", "log_format", "log_level")),
+}
+
+
+def parser() -> ArgumentParser:
+    """The whole command line."""
+    # No abbreviations: what --max-m stands for would change with the next setting that begins like it.
+    root = ArgumentParser(prog="memsidecar", description="Memory for LLM agents, served over gRPC.", allow_abbrev=False)
+    root.add_argument("--version", action="version", version=f"memsidecar {installed_version()}")
+    commands = root.add_subparsers(dest="command", required=True, metavar="command")
+    for name, (summary, settings) in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        _add_flags(command, settings)
+    return root
+
+
+def given_flags(arguments: Namespace) -> dict[str, str]:
+    """The flags that were given, by setting; those left out are absent."""
+    return {name: value for name, value in vars(arguments).items() if name in (*SETTING_NAMES, CONFIG)}
+
+
+def installed_version() -> str:
+    """The version of the installed package; a bare checkout has none."""
+    try:
+        return version("memsidecar")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _add_flags(command: ArgumentParser, names: Iterable[str]) -> None:
+    for name in names:
+        if name == CONFIG:
+            _add_flag(command, CONFIG, "FILE", CONFIG_MEANING)
+        else:
+            _add_flag(command, name, metavar(Settings.model_fields[name]), _help(name))
+
+
+def _add_flag(command: ArgumentParser, name: str, placeholder: str, text: str) -> None:
+    # argparse formats its help with %, so a % in a description must be doubled.
+    text = f"{text} [{variable(name)}]".replace("%", "%%")
+    command.add_argument(flag(name), dest=name, metavar=placeholder, default=SUPPRESS, help=text)
+
+
+def _help(name: str) -> str:
+    field = Settings.model_fields[name]
+    default = shown(field, field.default)
+    return f"{field.description} Takes {expectation(field)}. Default: {default}."

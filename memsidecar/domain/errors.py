@@ -1,0 +1,98 @@
+"""The tree of errors. Each has one row in `api/status.py`, and a test holds that the table is complete.
+
+    SidecarError
+      InvalidField            a field of the request is wrong
+      NoSuchThing             a thing named by its id is not there
+      IdConflict              the id is known with another body
+      SequenceMismatch        compare-and-set failed
+      NotYourSession          the session belongs to another user
+      TooLarge                over a limit that no waiting changes
+      DiskFull                no room to write; reads go on
+      Unavailable             try again
+        Busy                  too much at once
+        ShuttingDown          draining
+      DamagedFile             what is on disk is not what was written
+      NotBuilt                not in this version
+      DeadlinePassed          the caller no longer waits
+      FatalStoreError         the state on disk is unknown: the process must stop
+      StartRefused            the sidecar cannot start like this (never on the wire)
+"""
+
+
+class SidecarError(Exception):
+    """Root of everything the sidecar raises on purpose; the message may be shown to a caller."""
+
+
+class InvalidField(SidecarError):
+    """`field` is the path in the request, for example "message.tool_calls[0].id"."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem
+
+
+class NoSuchThing(SidecarError):
+    pass
+
+
+class IdConflict(SidecarError):
+    def __init__(self, message_id: str) -> None:
+        super().__init__(f"message id {message_id!r} is known in this session with another body")
+
+
+class SequenceMismatch(SidecarError):
+    def __init__(self, expected: int, last_sequence: int) -> None:
+        super().__init__(f"expected_sequence is {expected}, but the session's last sequence is {last_sequence}")
+        self.last_sequence = last_sequence
+
+
+class NotYourSession(SidecarError):
+    def __init__(self) -> None:
+        super().__init__("the session belongs to another user")
+
+
+class TooLarge(SidecarError):
+    pass
+
+
+class DiskFull(SidecarError):
+    def __init__(self) -> None:
+        super().__init__("no space left for the journal; nothing was changed, and reads go on")
+
+
+class Unavailable(SidecarError):
+    """Nothing was changed; the same call may succeed in a moment."""
+
+
+class Busy(Unavailable):
+    pass
+
+
+class ShuttingDown(Unavailable):
+    def __init__(self) -> None:
+        super().__init__("the sidecar is shutting down")
+
+
+class DamagedFile(SidecarError):
+    def __init__(self, message: str, *, file: str) -> None:
+        super().__init__(message)
+        self.file = file
+
+
+class NotBuilt(SidecarError):
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} is not in this version")
+
+
+class DeadlinePassed(SidecarError):
+    def __init__(self) -> None:
+        super().__init__("the deadline passed before this was done")
+
+
+class FatalStoreError(SidecarError):
+    """A write may or may not have reached the disk. Going on would turn doubt into loss."""
+
+
+class StartRefused(SidecarError):
+    pass

@@ -1,0 +1,8 @@
+"""What leaves a window and what is cut shorter: decisions only, no store and no clock."""
+
+from memsidecar.domain.pruning.exchange import link_exchange
+from memsidecar.domain.pruning.importance import Importance
+from memsidecar.domain.pruning.removal import PrunePlan, Removal, WindowView, plan_removal
+from memsidecar.domain.pruning.shortening import shorten
+
+__all__ = ["Importance", "PrunePlan", "Removal", "WindowView", "link_exchange", "plan_removal", "shorten"]

@@ -1,0 +1,70 @@
+"""Which counter a model is measured with, what its budget is, and how estimates learn from what was charged."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.message import Stored
+from memsidecar.domain.session import Head, Policy
+from memsidecar.layers.working.drafting import tokens_of
+from memsidecar.stores.contract import Calibrate, Calibration, Journal, Ticket
+from memsidecar.tokens.contract import Counter, Counters
+from memsidecar.tokens.estimate import calibrate
+from memsidecar.tokens.models import lookup
+from memsidecar.v1.message_pb2 import Message
+
+_RECOUNTS_KEPT = 65_536
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """Counts by other tokenizers than the default are made when asked for, and remembered by message."""
+
+    journal: Journal
+    counters: Counters
+    _recounts: dict[tuple[str, int, int, int], int] = field(default_factory=dict)
+
+    def counter(self, namespace: str, model: str) -> Counter:
+        if not model:
+            return self.counters.default
+        return self.counters.for_model(model, self.journal.calibration(namespace, model).factor)
+
+    def differs(self, namespace: str, model: str) -> bool:
+        """Whether the model counts otherwise than the sums that are kept."""
+        return self.counter(namespace, model).name != self.counters.default.name
+
+    def recount(self, counter: Counter, head: Head, messages: Iterable[Stored]) -> Iterable[Stored]:
+        """The same messages with the counter's tokens in place of the stored ones."""
+        for one in messages:
+            yield one._replace(tokens=self._tokens(counter, head, one))
+
+    def _tokens(self, counter: Counter, head: Head, one: Stored) -> int:
+        # The length tells a shortened body from its original.
+        key = (counter.name, head.number, one.sequence, len(one.body))
+        if key not in self._recounts:
+            if len(self._recounts) >= _RECOUNTS_KEPT:
+                self._recounts.clear()
+            self._recounts[key] = tokens_of(Message.FromString(one.body), counter)
+        return self._recounts[key]
+
+    def budget_tokens(self, policy: Policy | None) -> int:
+        """The policy's own budget, else its model's recommended one, else none."""
+        if policy is None:
+            return 0
+        return policy.auto_prune_tokens or (lookup(policy.model).budget_tokens if policy.model else 0)
+
+    def report(self, namespace: str, model: str, estimated: int, actual: int) -> float:
+        """Learn from what a provider charged; the factor for the model's estimates from now on."""
+        for name, value in (("estimated_tokens", estimated), ("actual_tokens", actual)):
+            if value < 1:
+                raise InvalidField(name, "must be at least 1")
+        if self.counters.for_model(model).exact:
+            return 1.0
+        ticket = Ticket(Calibrate(namespace, model, lambda before: _step(before, estimated, actual)))
+        self.journal.submit(ticket)
+        after: Calibration = ticket.wait()
+        return after.factor
+
+
+def _step(before: Calibration, estimated: int, actual: int) -> Calibration:
+    return Calibration(calibrate(before.factor, before.reports, estimated, actual), before.reports + 1)

@@ -1,0 +1,75 @@
+"""A message's tags: which are allowed, which count as important, how they merge and match."""
+
+import math
+
+from google.protobuf.struct_pb2 import Struct, Value
+
+from memsidecar.domain.errors import InvalidField
+
+MAX_METADATA_BYTES = 16 * 1024
+MAX_METADATA_DEPTH = 8
+
+
+def check_metadata(field: str, metadata: Struct) -> None:
+    if metadata.ByteSize() > MAX_METADATA_BYTES:
+        raise InvalidField(field, f"is larger than {MAX_METADATA_BYTES} bytes")
+    _check_struct(field, metadata, 1)
+
+
+def _check_struct(field: str, struct: Struct, depth: int) -> None:
+    if depth > MAX_METADATA_DEPTH:
+        raise InvalidField(field, f"is nested deeper than {MAX_METADATA_DEPTH} levels")
+    for key, value in struct.fields.items():
+        _check_value(f"{field}.{key}", value, depth)
+
+
+def _check_value(field: str, value: Value, depth: int) -> None:
+    match value.WhichOneof("kind"):
+        case None:
+            raise InvalidField(field, "has no value")
+        case "number_value" if not math.isfinite(value.number_value):
+            raise InvalidField(field, "is not a finite number")
+        case "struct_value":
+            _check_struct(field, value.struct_value, depth + 1)
+        case "list_value":
+            _check_list(field, list(value.list_value.values), depth + 1)
+
+
+def _check_list(field: str, values: list[Value], depth: int) -> None:
+    if depth > MAX_METADATA_DEPTH:
+        raise InvalidField(field, f"is nested deeper than {MAX_METADATA_DEPTH} levels")
+    for position, value in enumerate(values):
+        _check_value(f"{field}[{position}]", value, depth)
+
+
+def is_important(metadata: Struct) -> bool:
+    """Tagged `important: true` (or any other truth), or with "important" in its list of `tags`."""
+    fields = metadata.fields
+    if "important" in fields and _is_true(fields["important"]):
+        return True
+    return "tags" in fields and any(tag.string_value == "important" for tag in fields["tags"].list_value.values)
+
+
+def _is_true(value: Value) -> bool:
+    match value.WhichOneof("kind"):
+        case "bool_value":
+            return bool(value.bool_value)
+        case "number_value":
+            return bool(value.number_value)
+        case "string_value":
+            return value.string_value.casefold() not in ("", "false", "no", "0")
+    return False
+
+
+def merge(metadata: Struct, changes: Struct) -> None:
+    """Take the changes in; a null removes its key."""
+    for key, value in changes.fields.items():
+        if value.WhichOneof("kind") == "null_value":
+            metadata.fields.pop(key, None)
+        else:
+            metadata.fields[key].CopyFrom(value)
+
+
+def matches(metadata: Struct, wanted: Struct) -> bool:
+    """Whether every wanted key is there with an equal value."""
+    return all(key in metadata.fields and metadata.fields[key] == value for key, value in wanted.fields.items())

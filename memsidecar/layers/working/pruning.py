@@ -1,0 +1,240 @@
+"""Bringing a session under a budget without breaking a tool exchange."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from memsidecar.domain.errors import Busy
+from memsidecar.domain.message import Flag, Role, Stored
+from memsidecar.domain.pruning import PrunePlan, WindowView, plan_removal, shorten
+from memsidecar.domain.session import Head, SessionKey, Strategy
+from memsidecar.layers.working.drafting import tokens_of
+from memsidecar.layers.working.gauge import Gauge
+from memsidecar.layers.working.reading import Reading, check_owner
+from memsidecar.layers.working.views import View
+from memsidecar.stores.contract import Journal, Selection, Stale, Ticket, Trim, Trimmed, TrimNow
+from memsidecar.tokens.contract import Counter
+from memsidecar.v1.message_pb2 import Message
+
+IDS_TOLD = 1_000
+PLANS_BEFORE_WAITING = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PruneOrder:
+    """What a caller asks for. `leave_share` is the share of max_tokens that pruning, once needed, leaves in use."""
+
+    max_tokens: int
+    strategy: Strategy
+    window: int
+    min_messages: int
+    dry_run: bool = False
+    overflow: bool = False
+    model: str = ""
+    leave_share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    removed_count: int = 0
+    removed_ids: Sequence[str] = ()
+    tokens_before: int = 0
+    tokens_after: int = 0
+    remaining_count: int = 0
+    over_budget: bool = False
+    shortened_ids: Sequence[str] = ()
+
+
+@dataclass(slots=True)
+class Plan:
+    """What would happen to a session that stands at `head`."""
+
+    head: Head
+    tokens_before: int
+    tokens_after: int
+    removed: list[int] = field(default_factory=list)
+    shortened: list[Stored] = field(default_factory=list)
+
+    @property
+    def empty(self) -> bool:
+        return not self.removed and not self.shortened
+
+    def trim(self, key: SessionKey) -> Trim:
+        return Trim(key, self.head.version, self.removed, self.shortened)
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """Plans on the caller's thread against one moment, and commits only if the session still stands there.
+
+    A session that is written to without a pause would never stand still long enough; after a few tries the plan is
+    made on the journal's own thread, where nothing moves.
+    """
+
+    journal: Journal
+    reading: Reading
+    gauge: Gauge
+    overflow_keep_tokens: int
+    overflow_leave_share: float = 0.8
+
+    def __call__(self, key: SessionKey, user_id: str, order: PruneOrder) -> Pruned:
+        for _ in range(PLANS_BEFORE_WAITING):
+            plan = self._plan(key, user_id, order)
+            if plan is None:
+                return Pruned()
+            if plan.empty or order.dry_run:
+                return self._told(key, order, plan)
+            ids = self._ids(key, plan.removed[:IDS_TOLD])
+            try:
+                self._commit(Trim(key, plan.head.version, plan.removed, plan.shortened))
+            except Stale:
+                continue
+            return self._told(key, order, plan, ids)
+        return self._while_nothing_moves(key, user_id, order)
+
+    def _commit(self, command: Trim | TrimNow) -> Trimmed:
+        ticket = Ticket(command)
+        self.journal.submit(ticket)
+        trimmed: Trimmed = ticket.wait()
+        return trimmed
+
+    def _while_nothing_moves(self, key: SessionKey, user_id: str, order: PruneOrder) -> Pruned:
+        made: list[Plan] = []
+
+        def decide() -> Trim:
+            plan = self._plan(key, user_id, order)
+            if plan is None:
+                raise Busy("the session was erased meanwhile")
+            made.append(plan)
+            return plan.trim(key)
+
+        self._commit(TrimNow(key, decide))
+        return self._told(key, order, made[0])
+
+    # -- planning
+
+    def _plan(self, key: SessionKey, user_id: str, order: PruneOrder) -> Plan | None:
+        view = self.reading.views.get(key)
+        if view is None:
+            return None
+        check_owner(view.head, user_id)
+        window, total = self._window(key, view, order)
+        plan = Plan(view.head, total, total)
+        if order.strategy != Strategy.WINDOW and total <= order.max_tokens:
+            return plan
+        counter = self.gauge.counter(key.namespace, order.model)
+        if order.overflow:
+            window = self._with_shortened(order, plan, window, counter)
+        if order.strategy == Strategy.WINDOW or plan.tokens_after > order.max_tokens:
+            self._remove(order, plan, window)
+        return plan
+
+    def _window(self, key: SessionKey, view: View, order: PruneOrder) -> tuple[WindowView, int]:
+        head = view.head
+        if order.model and self.gauge.differs(key.namespace, order.model):
+            return self._recounted(key, view, order)
+        if view.complete:
+            messages = view.messages()
+            return _window_in_ram(messages, head.total_tokens), head.total_tokens
+        newest = self._newest(key, view, order)
+        return (
+            WindowView(
+                message_count=head.message_count,
+                total_tokens=head.total_tokens,
+                oldest_first=self.reading.window(key, bodies=order.overflow),
+                newest=newest,
+                exchange_end=lambda exchange: self.journal.exchange_end(key, exchange),
+            ),
+            head.total_tokens,
+        )
+
+    def _recounted(self, key: SessionKey, view: View, order: PruneOrder) -> tuple[WindowView, int]:
+        messages: Iterable[Stored] = view.messages() if view.complete else self.reading.window(key, bodies=True)
+        counter = self.gauge.counter(key.namespace, order.model)
+        recounted = list(self.gauge.recount(counter, view.head, messages))
+        total = sum(one.tokens for one in recounted)
+        return _window_in_ram(recounted, total), total
+
+    def _newest(self, key: SessionKey, view: View, order: PruneOrder) -> Sequence[Stored]:
+        """The newest messages, as many as no order may touch; the tail in RAM is nearly always enough."""
+        needed = max(order.min_messages, order.window if order.strategy == Strategy.WINDOW else 0)
+        if view.end >= needed:
+            return view.messages()
+        return self.journal.messages(key, Selection(limit=needed, newest_first=True, bodies=False)).messages[::-1]
+
+    def _with_shortened(self, order: PruneOrder, plan: Plan, window: WindowView, counter: Counter) -> WindowView:
+        """Shorten the oldest large tool results until the rest fits, or until there is none left."""
+        messages = list(window.oldest_first)
+        for at, one in enumerate(messages):
+            if plan.tokens_after <= order.max_tokens:
+                break
+            short = self._shortened(one)
+            if short is not None:
+                plan.shortened.append(short)
+                seen = tokens_of(Message.FromString(short.body), counter)
+                plan.tokens_after -= one.tokens - seen
+                messages[at] = short._replace(tokens=seen)
+        return _window_in_ram(messages, plan.tokens_after)
+
+    def _shortened(self, one: Stored) -> Stored | None:
+        if one.role != Role.TOOL or one.flags & Flag.SHORTENED or one.tokens <= 2 * self.overflow_keep_tokens:
+            return None
+        message = Message.FromString(one.body)
+        counter = self.gauge.counters.default
+        text = shorten(message.content, self.overflow_keep_tokens, counter.count)
+        if text is None:
+            return None
+        message.content, message.synthetic = text, True
+        message.tokens = tokens_of(message, counter)
+        return one._replace(tokens=message.tokens, flags=one.flags | Flag.SHORTENED, body=message.SerializeToString())
+
+    def _remove(self, order: PruneOrder, plan: Plan, window: WindowView) -> None:
+        share = min(order.leave_share, self.overflow_leave_share if order.overflow else 1.0)
+        max_tokens = int(order.max_tokens * share) or order.max_tokens
+        removal = plan_removal(window, PrunePlan(order.strategy, max_tokens, order.window, order.min_messages))
+        gone = set(removal.sequences)
+        plan.removed = removal.sequences
+        plan.shortened = [one for one in plan.shortened if one.sequence not in gone]
+        plan.tokens_after -= removal.tokens
+
+    # -- telling
+
+    def _told(self, key: SessionKey, order: PruneOrder, plan: Plan, ids: Sequence[str] | None = None) -> Pruned:
+        return Pruned(
+            removed_count=len(plan.removed),
+            removed_ids=self._ids(key, plan.removed[:IDS_TOLD]) if ids is None else ids,
+            tokens_before=plan.tokens_before,
+            tokens_after=plan.tokens_after,
+            remaining_count=plan.head.message_count - len(plan.removed),
+            over_budget=0 < order.max_tokens < plan.tokens_after,
+            shortened_ids=[Message.FromString(one.body).id for one in plan.shortened],
+        )
+
+    def _ids(self, key: SessionKey, sequences: Sequence[int]) -> list[str]:
+        """The ids of messages by their sequences, which are ascending."""
+        wanted, found = set(sequences), list[str]()
+        after = sequences[0] - 1 if sequences else 0
+        while len(found) < len(wanted):
+            page = self.journal.messages(key, Selection(after, sequences[-1] + 1, limit=1000, include_pruned=True))
+            found += [Message.FromString(one.body).id for one in page.messages if one.sequence in wanted]
+            if not page.messages:
+                break
+            after = page.messages[-1].sequence
+        return found
+
+
+def _window_in_ram(messages: Sequence[Stored], total_tokens: int) -> WindowView:
+    return WindowView(
+        message_count=len(messages),
+        total_tokens=total_tokens,
+        oldest_first=messages,
+        newest=messages,
+        exchange_end=_ends(messages),
+    )
+
+
+def _ends(messages: Sequence[Stored]) -> Callable[[int], int]:
+    ends: dict[int, int] = {}
+    for one in messages:
+        if one.exchange:
+            ends[one.exchange] = one.sequence
+    return lambda exchange: ends.get(exchange, 0)

@@ -1,0 +1,149 @@
+"""Reading a conversation back: the newest, all of it page by page, one role's, and how much of it there is."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from google.protobuf.struct_pb2 import Struct
+
+from memsidecar.domain.errors import NotYourSession
+from memsidecar.domain.message import Stored
+from memsidecar.domain.session import Head, SessionKey
+from memsidecar.layers.working.metadata import matches
+from memsidecar.layers.working.views import View, Views, frame
+from memsidecar.stores.contract import Journal, Selection
+from memsidecar.v1.message_pb2 import Message
+
+ANSWER_BYTES = 3 << 20
+"""No answer exceeds gRPC's default of 4 MiB; this leaves room for what stands around the messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Messages as frames, oldest first. `truncated`: fewer than asked for, because of a limit on tokens or bytes."""
+
+    frames: Sequence[bytes] = ()
+    truncated: bool = False
+    last_sequence: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PageTurn:
+    """Which page of a session: up to `size` messages after a sequence that match the tags, if any are wanted."""
+
+    after: int
+    size: int
+    include_pruned: bool = False
+    wanted: Struct | None = None
+
+
+def check_owner(head: Head | None, user_id: str) -> None:
+    """Nobody reads another user's session by naming themselves."""
+    if head is not None and user_id and head.user_id and user_id != head.user_id:
+        raise NotYourSession()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Each read is of one moment. The `hot_` ones answer from RAM without waiting, or say None."""
+
+    journal: Journal
+    views: Views
+
+    def head(self, key: SessionKey, user_id: str) -> Head | None:
+        view = self.views.get(key)
+        check_owner(view.head if view else None, user_id)
+        return view.head if view else None
+
+    def hot_head(self, key: SessionKey, user_id: str) -> Head | None:
+        view = self.views.hot(key)
+        if view is not None:
+            check_owner(view.head, user_id)
+            return view.head
+        return None
+
+    def hot_recent(self, key: SessionKey, user_id: str, n: int, max_tokens: int) -> Slice | None:
+        view = self.views.hot(key)
+        if view is None or (n > view.end and not view.complete):
+            return None
+        check_owner(view.head, user_id)
+        return _newest_of(view, n, max_tokens)
+
+    def recent(self, key: SessionKey, user_id: str, n: int, max_tokens: int) -> Slice:
+        page = self.journal.messages(key, Selection(limit=n, newest_first=True, max_bytes=ANSWER_BYTES))
+        check_owner(page.head, user_id)
+        kept = list(_within(page.messages, max_tokens))
+        return Slice([frame(one.body) for one in reversed(kept)], page.cut or len(kept) < len(page.messages))
+
+    def by_role(self, key: SessionKey, user_id: str, role: int, limit: int) -> Slice:
+        """The newest `limit` messages of the role; 0: all that fit into one answer."""
+        selection = Selection(role=role, limit=limit or -1, newest_first=True, max_bytes=ANSWER_BYTES)
+        page = self.journal.messages(key, selection)
+        check_owner(page.head, user_id)
+        return Slice([frame(one.body) for one in reversed(page.messages)], page.cut)
+
+    def page(self, key: SessionKey, user_id: str, turn: PageTurn) -> tuple[Slice, bool]:
+        """Up to `size` messages after a sequence, and whether there are more.
+
+        With a filter, a page may be short of `size` although there are more: a page looks at a bounded number of
+        messages, so that a filter that nothing matches cannot hold a thread.
+        """
+        limit = turn.size if turn.wanted is None else max(turn.size, _FILTERED_AT_ONCE)
+        selection = Selection(turn.after, limit=limit + 1, include_pruned=turn.include_pruned, max_bytes=ANSWER_BYTES)
+        page = self.journal.messages(key, selection)
+        check_owner(page.head, user_id)
+        kept, last = _matching(page.messages[:limit], turn.size, turn.wanted)
+        more = page.cut or bool(page.messages and last < page.messages[-1].sequence)
+        return Slice([frame(one.body) for one in kept], last_sequence=last), more
+
+    def window(self, key: SessionKey, bodies: bool, step: int = 512) -> Iterator[Stored]:
+        """The whole window, oldest first, read in short transactions as far as it is asked for."""
+        after = 0
+        while True:
+            page = self.journal.messages(key, Selection(after=after, limit=step, bodies=bodies))
+            yield from page.messages
+            if len(page.messages) < step and not page.cut:
+                return
+            after = page.messages[-1].sequence
+
+
+_FILTERED_AT_ONCE = 2_000
+
+
+def _newest_of(view: View, n: int, max_tokens: int) -> Slice:
+    start = max(0, view.end - n)
+    if max_tokens:
+        kept = sum(1 for _ in _within(reversed(view.entries[start : view.end]), max_tokens))
+        return _bounded(view.frames[view.end - kept : view.end], kept < view.end - start)
+    return _bounded(view.frames[start : view.end], False)
+
+
+def _bounded(frames: list[bytes], truncated: bool) -> Slice:
+    excess = sum(map(len, frames)) - ANSWER_BYTES
+    dropped = 0
+    while excess > 0 and dropped < len(frames) - 1:
+        excess -= len(frames[dropped])
+        dropped += 1
+    return Slice(frames[dropped:], truncated or dropped > 0)
+
+
+def _within(newest_first: Sequence[Stored] | Iterator[Stored], max_tokens: int) -> Iterator[Stored]:
+    """Whole messages, newest first, while they fit; 0: all."""
+    left = max_tokens
+    for one in newest_first:
+        left -= one.tokens
+        if max_tokens and left < 0:
+            return
+        yield one
+
+
+def _matching(messages: Sequence[Stored], size: int, wanted: Struct | None) -> tuple[list[Stored], int]:
+    """The first `size` messages that match, and the last sequence that was looked at."""
+    kept: list[Stored] = []
+    last = 0
+    for one in messages:
+        last = one.sequence
+        if wanted is None or matches(Message.FromString(one.body).metadata, wanted):
+            kept.append(one)
+            if len(kept) == size:
+                break
+    return kept, last

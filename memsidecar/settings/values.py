@@ -1,0 +1,128 @@
+"""The kinds of value a setting takes: how each is read, and how it is named to a person."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, AllowInfNan, BeforeValidator, PlainValidator
+
+from memsidecar.domain.address import Address
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+
+BYTES_PER_UNIT = {
+    "b": 1,
+    "kib": KIB,
+    "mib": MIB,
+    "gib": GIB,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+}
+SIZE = re.compile(r"(?P<count>[0-9]{1,18})\s*(?P<unit>[a-z]*)", re.IGNORECASE)
+
+BUILT_IN_TOKENIZERS = ("o200k_base", "cl100k_base", "chars4")
+MODULE_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+
+
+@dataclass(frozen=True)
+class Takes:
+    """What a setting takes, in words for errors and documentation, and its placeholder in `--help`."""
+
+    words: str
+    metavar: str
+
+
+def parse_size(given: object) -> int:
+    """Read 65536, "65536", "64KiB" or "1GB" as bytes."""
+    match = SIZE.fullmatch(str(given).strip())
+    if isinstance(given, bool) or match is None:
+        raise ValueError("is no size: expected bytes, or a size such as 64MiB or 1GB")
+    unit = match["unit"].lower() or "b"
+    if unit not in BYTES_PER_UNIT:
+        raise ValueError("has an unknown unit: expected B, KB, MB, GB, KiB, MiB or GiB")
+    return int(match["count"]) * BYTES_PER_UNIT[unit]
+
+
+def format_size(size_bytes: int) -> str:
+    """The shortest exact way to write a size."""
+    for unit, unit_bytes in (("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):
+        if size_bytes and size_bytes % unit_bytes == 0:
+            return f"{size_bytes // unit_bytes}{unit}"
+    return str(size_bytes)
+
+
+def parse_address(given: object) -> Address:
+    """Read an address; one that is read already stays as it is."""
+    if isinstance(given, Address):
+        return given
+    if isinstance(given, str):
+        return Address.parse(given)
+    raise ValueError("is no address: expected host:port or unix:/path")
+
+
+def parse_optional_address(given: object) -> Address | None:
+    """Read an address, or nothing as no listener at all."""
+    return None if given is None or given == "" else parse_address(given)
+
+
+def refuse_wide(address: Address) -> Address:
+    """Without TLS and tokens whoever reaches the port reads every memory, so the network must not reach it."""
+    if not address.is_local:
+        raise ValueError(
+            "would listen beyond this machine, which needs TLS and tokens, and this version has neither: "
+            "expected a loopback address such as 127.0.0.1:7600, or unix:/path"
+        )
+    return address
+
+
+def refuse_bool(given: object) -> object:
+    """A TOML `true` is no number, although Python counts it as 1."""
+    if given is True or given is False:
+        raise ValueError("is true or false: expected a number")
+    return given
+
+
+def refuse_empty(given: object) -> object:
+    """An empty path would mean the current directory, which nobody asks for by writing nothing."""
+    if given == "":
+        raise ValueError("is empty: expected a path")
+    return given
+
+
+def check_tokenizer(name: str) -> str:
+    """Only the form is checked here: loading a module is the business of the room that counts."""
+    if name not in BUILT_IN_TOKENIZERS and not MODULE_FUNCTION.fullmatch(name):
+        raise ValueError(f"is no tokenizer: expected {', '.join(BUILT_IN_TOKENIZERS)} or module:function")
+    return name
+
+
+_number = BeforeValidator(refuse_bool)
+
+LocalAddress = Annotated[
+    Address,
+    PlainValidator(parse_address),
+    AfterValidator(refuse_wide),
+    Takes("loopback host:port, or unix:/path", "ADDRESS"),
+]
+OptionalAddress = Annotated[
+    Address | None, PlainValidator(parse_optional_address), Takes("host:port, unix:/path, or empty for none", "ADDRESS")
+]
+Directory = Annotated[Path, BeforeValidator(refuse_empty), Takes("a directory", "DIR")]
+Tokenizer = Annotated[
+    str, AfterValidator(check_tokenizer), Takes(", ".join(BUILT_IN_TOKENIZERS) + " or module:function", "NAME")
+]
+Bytes = Annotated[int, BeforeValidator(parse_size), Takes("bytes, or a size such as 64MiB or 1GB", "BYTES")]
+Seconds = Annotated[float, _number, AllowInfNan(False), Takes("seconds", "SECONDS")]
+Milliseconds = Annotated[float, _number, AllowInfNan(False), Takes("milliseconds", "MS")]
+Share = Annotated[float, _number, AllowInfNan(False), Takes("a share", "SHARE")]
+Messages = Annotated[int, _number, Takes("a whole number of messages", "MESSAGES")]
+Tokens = Annotated[int, _number, Takes("a whole number of tokens", "TOKENS")]
+Calls = Annotated[int, _number, Takes("a whole number of calls", "CALLS")]
+Streams = Annotated[int, _number, Takes("a whole number of streams", "STREAMS")]
+Threads = Annotated[int, _number, Takes("a whole number of threads", "THREADS")]

@@ -1,0 +1,185 @@
+"""The journal on SQLite: the truth, from which everything else can be rebuilt."""
+
+import logging
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from memsidecar.domain.errors import DamagedFile, FatalStoreError, ShuttingDown
+from memsidecar.domain.session import Head, Policy, SessionKey
+from memsidecar.stores.contract import (
+    Calibration,
+    Change,
+    Found,
+    JournalFigures,
+    Page,
+    Scope,
+    Selection,
+    SessionPage,
+    Ticket,
+)
+from memsidecar.stores.journal.committer import Committer
+from memsidecar.stores.journal.connection import (
+    WRITER_CACHE_KIB,
+    closing_on_error,
+    connect,
+    connect_to_look,
+    translated,
+)
+from memsidecar.stores.journal.files import (
+    Ballast,
+    DirectoryLock,
+    HighWaterMark,
+    make_directory,
+    sync_directory,
+    warn_of_doubtful_filesystem,
+)
+from memsidecar.stores.journal.reading import Reader
+from memsidecar.stores.journal.rows import last_lsn
+from memsidecar.stores.journal.schema import migrate, version_of
+from memsidecar.stores.journal.writing import Writer
+
+log = logging.getLogger(__name__)
+
+FILE_NAME = "journal.db"
+CHECK_AT_OPEN_SECONDS = 0.25
+
+
+def stop_here(error: FatalStoreError) -> None:
+    log.critical("the journal cannot go on: %s", error)
+
+
+class SqliteJournal:
+    """Keeps the promises of `stores.contract.Journal` on one local disk."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        read_connections: int = 4,
+        longest_gap_seconds: float = 0.004,
+        checkpoint_bytes: int = 4 << 20,
+        ballast_bytes: int = 1 << 20,
+        on_fatal: Callable[[FatalStoreError], None] = stop_here,
+    ) -> None:
+        make_directory(directory)
+        warn_of_doubtful_filesystem(directory)
+        self._path = directory / FILE_NAME
+        self._on_fatal = on_fatal
+        with ExitStack() as opened:
+            lock = DirectoryLock(directory / "lock")
+            opened.callback(lock.release)
+            mark = opened.enter_context(closing(HighWaterMark(directory / "journal.mark")))
+            with translated(self._path):
+                look_before_opening(self._path, mark)
+                connection = opened.enter_context(closing(open_file(self._path)))
+                ballast = Ballast(directory / "ballast", ballast_bytes)
+                self._writer = Writer(connection, self._path, mark, ballast, checkpoint_bytes)
+                self._reader = opened.enter_context(closing(Reader(self._path, read_connections)))
+            self._committer = opened.enter_context(
+                closing(Committer(self._writer.write, self._writer.erasures.step, self._fail, longest_gap_seconds))
+            )
+            self._opened = opened.pop_all()
+
+    def _fail(self, error: FatalStoreError) -> None:
+        self._writer.fail(error)
+        self._on_fatal(error)
+
+    def submit(self, ticket: Ticket) -> None:
+        self._committer.submit(ticket)
+
+    def listen(self, listener: Callable[[Sequence[Change]], None]) -> None:
+        self._writer.listen(listener)
+
+    def head(self, key: SessionKey) -> Head | None:
+        head = self._reader.head(key)
+        self._published(head)
+        return head
+
+    def messages(self, key: SessionKey, selection: Selection) -> Page:
+        page = self._reader.messages(key, selection)
+        self._published(page.head)
+        return page
+
+    def _published(self, head: Head | None) -> None:
+        if head is not None:
+            self._writer.wait_until_published(head.version)
+
+    def exchange_end(self, key: SessionKey, exchange: int) -> int:
+        return self._reader.exchange_end(key, exchange)
+
+    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> Sequence[Found]:
+        found = self._reader.scan(scope, before_lsn, limit)
+        if found:
+            self._writer.wait_until_published(found[0].lsn)
+        return found
+
+    def sessions(self, page: SessionPage) -> Sequence[Head]:
+        heads = self._reader.sessions(page)
+        if heads:
+            self._writer.wait_until_published(max(head.version for head in heads))
+        return heads
+
+    def default_policy(self, namespace: str) -> Policy | None:
+        return self._reader.default_policy(namespace)
+
+    def calibration(self, namespace: str, model: str) -> Calibration:
+        return self._reader.calibration(namespace, model)
+
+    def watermark(self, task: str, namespace: str) -> int:
+        return self._reader.watermark(task, namespace)
+
+    def figures(self) -> JournalFigures:
+        wal = self._path.with_name(f"{FILE_NAME}-wal")
+        return JournalFigures(
+            last_lsn=self._writer.published_lsn,
+            wal_bytes=wal.stat().st_size if wal.exists() else 0,
+            file_bytes=self._path.stat().st_size,
+        )
+
+    def close(self) -> None:
+        self._opened.close()
+        # What could not be erased now goes on at the next start; nobody is left waiting.
+        self._writer.erasures.refuse_all(ShuttingDown())
+
+
+def look_before_opening(path: Path, mark: HighWaterMark) -> None:
+    """Refuse a file that is not ours or not whole while nothing of it has been changed.
+
+    To open it for writing would already start its write-ahead log over, and with it what might still be saved.
+    """
+    if not path.exists() or path.stat().st_size == 0:
+        mark.check(0, path)
+        return
+    with closing(connect_to_look(path)) as connection:
+        version = version_of(connection, str(path))
+        mark.check(last_lsn(connection) if version else 0, path)
+        check_structure(connection, path, CHECK_AT_OPEN_SECONDS)
+
+
+def open_file(path: Path) -> sqlite3.Connection:
+    new = not path.exists()
+    connection = connect(path, WRITER_CACHE_KIB)
+    with closing_on_error(connection):
+        migrate(connection)
+    if new:
+        sync_directory(path.parent)
+    return connection
+
+
+def check_structure(connection: sqlite3.Connection, path: Path, seconds: float) -> None:
+    """Look for broken pages, as far as the time allows; each message's checksum is compared when it is read."""
+    give_up = time.monotonic() + seconds
+    connection.set_progress_handler(lambda: int(time.monotonic() > give_up), 10_000)
+    try:
+        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+            raise
+        verdict = "ok"
+    finally:
+        connection.set_progress_handler(None, 0)
+    if verdict != "ok":
+        raise DamagedFile(f"{path.name} is damaged: {verdict}", file=str(path))

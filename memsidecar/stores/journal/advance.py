@@ -1,0 +1,11 @@
+"""Advance: up to where a background task has come."""
+
+from memsidecar.stores.contract import Advance
+from memsidecar.stores.journal.staging import Stage
+
+_FORWARD_ONLY = """INSERT INTO watermarks VALUES (?, ?, ?)
+  ON CONFLICT(task, namespace) DO UPDATE SET lsn = max(lsn, excluded.lsn)"""
+
+
+def advance(stage: Stage, command: Advance) -> None:
+    stage.do(_FORWARD_ONLY, command.task, command.namespace, command.lsn)

@@ -1,0 +1,63 @@
+"""Moving the write-ahead log into the file: on the committer's thread, by size, and never ignoring an error."""
+
+import logging
+import sqlite3
+from pathlib import Path
+
+from memsidecar.domain.errors import Busy, DiskFull
+from memsidecar.stores.journal.connection import translated
+
+log = logging.getLogger(__name__)
+
+PAGE_BYTES = 4_096
+PAGES_PER_COMMIT = 3
+PATIENCE = 4
+
+
+class Checkpoints:
+    """SQLite's own automatic checkpoint swallows errors, a failed fsync among them; so this one is ours."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, limit_bytes: int) -> None:
+        self._connection = connection
+        self._path = path
+        self._limit_pages = limit_bytes // PAGE_BYTES
+        self._pages = 0
+
+    def wrote(self, rows: int) -> None:
+        """Book about as many pages as a commit of so many rows dirties."""
+        self._pages += PAGES_PER_COMMIT + rows
+
+    def run_when_due(self) -> None:
+        if self._pages < self._limit_pages:
+            return
+        self._pages = 0
+        try:
+            self._run_as_gently_as_possible()
+        except DiskFull:
+            log.warning("no room for a checkpoint; the write-ahead log keeps growing until there is")
+
+    def _run_as_gently_as_possible(self) -> None:
+        """Where readers follow each other without a gap the log never starts over by itself: then wait for them."""
+        _, pages = self._run("PASSIVE")
+        if pages > PATIENCE * self._limit_pages:
+            self._run("RESTART")
+
+    def make_room(self) -> None:
+        """Try to empty the write-ahead log on a full disk; without success, things are as before."""
+        try:
+            self._run("TRUNCATE")
+        except DiskFull:
+            log.debug("no room for a checkpoint")
+
+    def truncate(self) -> None:
+        """Empty the write-ahead log, so that nothing erased is left in it; Busy while a reader still uses it."""
+        done, _ = self._run("TRUNCATE")
+        if not done:
+            raise Busy("a reader still uses the write-ahead log")
+        self._pages = 0
+
+    def _run(self, mode: str) -> tuple[bool, int]:
+        """Whether it came to its end, and how many pages the log has."""
+        with translated(self._path):
+            busy, pages, _ = self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+        return not busy, pages

@@ -1,0 +1,69 @@
+"""A full examination of a data directory that nobody is using."""
+
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from memsidecar.domain.errors import SidecarError, StartRefused
+from memsidecar.stores.journal.connection import READER_CACHE_KIB, connect, translate
+from memsidecar.stores.journal.files import DirectoryLock, HighWaterMark
+
+_SUMS = """SELECT s.namespace, s.session_id FROM sessions s LEFT JOIN (
+    SELECT session, sum(flags & 1) AS pruned, sum(1 - (flags & 1)) AS shown, sum(tokens * (1 - (flags & 1))) AS tokens,
+           max(sequence) AS last FROM messages GROUP BY session
+  ) m ON m.session = s.number
+  WHERE s.pruned_count <> coalesce(m.pruned, 0)
+     OR s.count_1 + s.count_2 + s.count_3 + s.count_4 <> coalesce(m.shown, 0)
+     OR s.tokens_1 + s.tokens_2 + s.tokens_3 + s.tokens_4 <> coalesce(m.tokens, 0)
+     OR s.last_sequence < coalesce(m.last, 0)"""
+_UNREACHABLE = """SELECT count(*) FROM messages m LEFT JOIN log l ON l.lsn = m.lsn
+  LEFT JOIN log shown ON shown.lsn = m.shown_lsn WHERE l.body IS NULL OR shown.body IS NULL"""
+
+
+def examine(directory: Path, file_name: str = "journal.db") -> list[str]:
+    """What is wrong, one line for each finding; empty when all is well."""
+    path = directory / file_name
+    if not path.exists():
+        raise StartRefused(f"{directory} holds no journal")
+    lock = DirectoryLock(directory / "lock")
+    try:
+        return [f"{path}: {finding}" for finding in _findings(path)]
+    except sqlite3.Error as error:
+        return [f"{path}: {translate(error, path)}"]
+    except SidecarError as error:
+        return [str(error)]
+    finally:
+        lock.release()
+
+
+def _findings(path: Path) -> Iterator[str]:
+    connection = connect(path, READER_CACHE_KIB)
+    try:
+        _check_mark(connection, path)
+        for (verdict,) in connection.execute("PRAGMA integrity_check(20)"):
+            if verdict != "ok":
+                yield verdict
+        yield from _damaged_entries(connection)
+        for (count,) in connection.execute(_UNREACHABLE):
+            if count:
+                yield f"{count} messages have lost their text"
+        for namespace, session_id in connection.execute(_SUMS):
+            yield f"the sums of session {session_id!r} in namespace {namespace!r} do not match its messages"
+    finally:
+        connection.close()
+
+
+def _check_mark(connection: sqlite3.Connection, path: Path) -> None:
+    (last_lsn,) = connection.execute("SELECT coalesce(max(lsn), 0) FROM log").fetchone()
+    mark = HighWaterMark(path.with_name("journal.mark"))
+    try:
+        mark.check(last_lsn, path)
+    finally:
+        mark.close()
+
+
+def _damaged_entries(connection: sqlite3.Connection) -> Iterator[str]:
+    for lsn, body, crc in connection.execute("SELECT lsn, body, crc FROM log WHERE body IS NOT NULL"):
+        if zlib.crc32(body) != crc:
+            yield f"entry {lsn} does not match its checksum"

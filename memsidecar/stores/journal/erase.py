@@ -1,0 +1,48 @@
+"""Erase: a session's messages are out of reach with one commit; `erasing` then takes them from the file."""
+
+from typing import NamedTuple
+
+from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.session import Head
+from memsidecar.stores.contract import Change, Erase, Erased
+from memsidecar.stores.journal.schema import Kind
+from memsidecar.stores.journal.staging import Entry, Stage, owned
+
+
+class Erasing(NamedTuple):
+    """What is to be answered when nothing with this session number is left in the file."""
+
+    number: int
+    result: Erased
+
+
+def erase(stage: Stage, command: Erase) -> Erasing | Erased:
+    head = stage.head(command.key)
+    if head is None:
+        return _unknown(command)
+    head = owned(head, command.user_id)
+    stage.log(head, Entry(Kind.DELETE if command.whole else Kind.CLEAR))
+    stage.do("INSERT INTO erasures VALUES (?)", head.number)
+    stage.do("DELETE FROM sessions WHERE number = ?", head.number)
+    left = None if command.whole else _emptied(stage, head)
+    if left is None:
+        stage.do("DELETE FROM policies WHERE namespace = ? AND session_id = ?", *command.key)
+        stage.heads[command.key] = None
+    else:
+        stage.keep(left)
+    stage.changes.append(Change(command.key, left, reload=True))
+    return Erasing(head.number, Erased(left, head.message_count + head.pruned_count))
+
+
+def _unknown(command: Erase) -> Erased:
+    if command.whole:
+        raise NoSuchThing(f"there is no session {command.key.session_id!r}")
+    return Erased(None, 0)
+
+
+def _emptied(stage: Stage, head: Head) -> Head:
+    """The same session under a new number: ids are free again, sequences go on."""
+    left = stage.new(head.key, head.user_id)
+    left.version, left.last_sequence, left.window_start = head.version, head.last_sequence, head.last_sequence + 1
+    left.create_time_us, left.policy = head.create_time_us, head.policy
+    return left

@@ -1,0 +1,110 @@
+"""Erasing for real: the rows of an erased session leave the file piece by piece, between commits."""
+
+import json
+import logging
+import sqlite3
+from collections import deque
+from pathlib import Path
+
+from memsidecar.domain.errors import Busy, DamagedFile, DiskFull, SidecarError
+from memsidecar.stores.contract import Erased, Ticket
+from memsidecar.stores.journal.checkpoints import Checkpoints
+from memsidecar.stores.journal.connection import rolled_back, translated
+from memsidecar.stores.journal.erase import Erasing
+from memsidecar.stores.journal.files import Ballast
+
+log = logging.getLogger(__name__)
+
+MESSAGES_PER_STEP = 256
+RETRY_SECONDS = 0.2
+
+_ENCODINGS = """WITH RECURSIVE encodings(lsn) AS (
+    SELECT value FROM json_each(?)
+    UNION SELECT l.prev FROM log l JOIN encodings e ON l.lsn = e.lsn WHERE l.prev IS NOT NULL
+  ) DELETE FROM log WHERE lsn IN encodings"""
+
+
+class Erasures:
+    """A session that was erased is out of reach at once, because its number is in no session's row any more.
+
+    Then come steps of a bounded size, so that nobody waits long for a large session's end, and last the write-ahead
+    log is emptied. A crash in between leaves the number in `erasures`, and the next start goes on.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, ballast: Ballast, checkpoints: Checkpoints) -> None:
+        self._connection = connection
+        self._path = path
+        self._ballast = ballast
+        self._checkpoints = checkpoints
+        self._numbers = deque(number for (number,) in connection.execute("SELECT number FROM erasures"))
+        self._waiting: list[tuple[Ticket, Erased]] = []
+        # A crash may have come between the last row's deletion and the emptying of the write-ahead log.
+        self._untruncated = True
+
+    def begin(self, ticket: Ticket, erasing: Erasing) -> None:
+        self._numbers.append(erasing.number)
+        self._waiting.append((ticket, erasing.result))
+        self._untruncated = True
+
+    def step(self) -> float | None:
+        """Do a bounded piece of work; in how many seconds there is more to do, None when there is nothing."""
+        if not self._untruncated:
+            self._ballast.restore()
+            return None
+        try:
+            self._advance()
+        except DiskFull:
+            return 0.0 if self._ballast.drop() else RETRY_SECONDS
+        except Busy:
+            return RETRY_SECONDS
+        except DamagedFile as damage:
+            self._give_up(damage)
+        return 0.0
+
+    def refuse_all(self, error: SidecarError) -> None:
+        waiting, self._waiting = self._waiting, []
+        for ticket, _ in waiting:
+            if not ticket.done:
+                ticket.settle(error=error)
+
+    def _give_up(self, damage: DamagedFile) -> None:
+        """Until the next start, when somebody may have mended the file; `erasures` remembers."""
+        log.error("erasing cannot go on: %s", damage)
+        self._numbers.clear()
+        self._untruncated = False
+        self.refuse_all(damage)
+
+    def _advance(self) -> None:
+        if not self._numbers:
+            self._finish()
+        elif not self._delete_some(self._numbers[0]):
+            self._numbers.popleft()
+
+    def _delete_some(self, number: int) -> bool:
+        """Delete up to a step's worth of one session in one transaction; False when that was the last."""
+        with translated(self._path), rolled_back(self._connection):
+            return self._delete_in_transaction(number)
+
+    def _delete_in_transaction(self, number: int) -> bool:
+        self._connection.execute("BEGIN IMMEDIATE")
+        rows = self._connection.execute(
+            "SELECT sequence, lsn, shown_lsn FROM messages WHERE session = ? ORDER BY sequence LIMIT ?",
+            (number, MESSAGES_PER_STEP),
+        ).fetchall()
+        if rows:
+            self._connection.execute(_ENCODINGS, (json.dumps([lsn for row in rows for lsn in row[1:]]),))
+            self._connection.execute("DELETE FROM messages WHERE session = ? AND sequence <= ?", (number, rows[-1][0]))
+        else:
+            self._connection.execute("DELETE FROM erasures WHERE number = ?", (number,))
+        self._connection.execute("COMMIT")
+        self._checkpoints.wrote(2 * len(rows))
+        self._checkpoints.run_when_due()
+        return bool(rows)
+
+    def _finish(self) -> None:
+        self._checkpoints.truncate()
+        self._untruncated = False
+        waiting, self._waiting = self._waiting, []
+        for ticket, result in waiting:
+            if not ticket.done:
+                ticket.settle(result)

@@ -1,0 +1,144 @@
+"""The data directory: who may use it, how far the journal had come, and room kept for a full disk."""
+
+import fcntl
+import logging
+import mmap
+import os
+from pathlib import Path
+
+from memsidecar.domain.errors import DamagedFile, StartRefused
+
+log = logging.getLogger(__name__)
+
+_MARK = b"memsidecar journal mark\n"
+_MARK_OFFSET = 64
+_MARK_BYTES = 4096
+
+# What a crash or a reboot would take with it, or where fsync and locks do not mean what they say.
+_DOUBTFUL = {
+    "tmpfs": "is kept in memory and gone after a reboot",
+    "ramfs": "is kept in memory and gone after a reboot",
+    "overlay": "goes with its container; mount a volume",
+    "nfs": "does not keep SQLite's locks reliably",
+    "nfs4": "does not keep SQLite's locks reliably",
+    "cifs": "does not keep SQLite's locks reliably",
+    "9p": "does not keep SQLite's locks reliably",
+}
+
+
+def make_directory(path: Path) -> None:
+    """Make the directory and have its parent remember it, so that a new journal survives power loss."""
+    existed = path.is_dir()
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StartRefused(f"cannot make the data directory {path}: {error.strerror}") from error
+    if not existed:
+        sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def warn_of_doubtful_filesystem(path: Path) -> None:
+    kind = filesystem_of(path)
+    if kind in _DOUBTFUL:
+        log.warning("the data directory %s is on %s, which %s", path, kind, _DOUBTFUL[kind])
+
+
+def filesystem_of(path: Path, mounts: Path = Path("/proc/self/mountinfo")) -> str:
+    """The kind of file system that holds the path; empty where the system does not tell."""
+    if not mounts.exists():
+        return ""
+    best, kind, path = "", "", path.resolve()
+    for line in mounts.read_text(errors="replace").splitlines():
+        left, _, right = line.partition(" - ")
+        point = left.split()[4].encode().decode("unicode_escape")
+        if path.is_relative_to(point) and len(point) >= len(best):
+            best, kind = point, right.split()[0]
+    return kind
+
+
+class DirectoryLock:
+    """Keeps a second process out of the directory; the system drops it when this process ends, however it ends."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.pread(self._descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
+            os.close(self._descriptor)
+            raise StartRefused(f"{path.parent} is in use by another memsidecar (process {holder})") from error
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        os.close(self._descriptor)
+
+
+class HighWaterMark:
+    """The last lsn that was acknowledged, noted beside the journal after each commit.
+
+    SQLite takes a damaged write-ahead log for one that was cut by a crash, and quietly opens with less. The mark
+    tells the two apart: it is written only after the commit is durable, so a journal that ends before its mark has
+    lost what was acknowledged. The mark itself is never synced; after power loss it may be old, which only makes it
+    less strict.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        if not path.exists() or path.stat().st_size < _MARK_BYTES:
+            path.write_bytes(_MARK.ljust(_MARK_BYTES, b"\0"))
+        with path.open("r+b") as file:
+            self._map = mmap.mmap(file.fileno(), _MARK_BYTES)
+
+    def read(self) -> int:
+        return int.from_bytes(self._map[_MARK_OFFSET : _MARK_OFFSET + 8], "little")
+
+    def note(self, lsn: int) -> None:
+        self._map[_MARK_OFFSET : _MARK_OFFSET + 8] = lsn.to_bytes(8, "little")
+
+    def check(self, last_lsn: int, journal: Path) -> None:
+        if last_lsn < self.read():
+            raise DamagedFile(
+                f"{journal.name} ends at entry {last_lsn}, but entry {self.read()} was acknowledged: it or its -wal"
+                f" file is damaged or missing. Restore a backup; to go on with what is left, remove {self._path}",
+                file=str(journal),
+            )
+
+    def close(self) -> None:
+        self._map.close()
+
+
+class Ballast:
+    """A file that is given up when the disk is full, so that erasing and a checkpoint find room."""
+
+    def __init__(self, path: Path, size_bytes: int) -> None:
+        self._path = path
+        self._size_bytes = size_bytes
+        self.restore()
+
+    def restore(self) -> None:
+        """Take the room back; without room, do without until the next time."""
+        if self._size_bytes == 0 or self.held:
+            return
+        try:
+            self._path.write_bytes(bytes(self._size_bytes))
+        except OSError:
+            self.drop()
+
+    @property
+    def held(self) -> bool:
+        return self._path.exists()
+
+    def drop(self) -> bool:
+        """Whether there was something to give up."""
+        held = self.held
+        self._path.unlink(missing_ok=True)
+        return held

@@ -1,0 +1,166 @@
+"""Reading the journal: each answer is one moment, each transaction is short."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from queue import LifoQueue
+
+from memsidecar.domain.errors import ShuttingDown
+from memsidecar.domain.message import Stored
+from memsidecar.domain.session import Head, Policy, SessionKey, Strategy
+from memsidecar.stores.contract import Calibration, Found, Page, Scope, Selection, SessionPage
+from memsidecar.stores.journal import rows
+from memsidecar.stores.journal.calibrate import find_calibration
+from memsidecar.stores.journal.connection import READER_CACHE_KIB, connect, rolled_back, translated
+
+_CHUNK = 200
+
+
+class Reader:
+    """A few connections for many threads. A held read transaction would keep the write-ahead log from shrinking."""
+
+    def __init__(self, path: Path, connections: int) -> None:
+        self._path = path
+        self._connections: LifoQueue[sqlite3.Connection | None] = LifoQueue()
+        for _ in range(connections):
+            self._connections.put(connect(path, READER_CACHE_KIB))
+        self._count = connections
+
+    @contextmanager
+    def moment(self) -> Iterator[sqlite3.Connection]:
+        """A connection inside one read transaction."""
+        connection = self._connections.get()
+        try:
+            if connection is None:
+                raise ShuttingDown()
+            with translated(self._path), rolled_back(connection):
+                connection.execute("BEGIN")
+                yield connection
+        finally:
+            self._connections.put(connection)
+
+    def close(self) -> None:
+        """Wait for the readers that are under way; whoever comes later is refused."""
+        for _ in range(self._count):
+            if (connection := self._connections.get()) is not None:
+                connection.close()
+        self._connections.put(None)
+
+    def head(self, key: SessionKey) -> Head | None:
+        with self.moment() as connection:
+            return rows.find_head(connection, key)
+
+    def messages(self, key: SessionKey, selection: Selection) -> Page:
+        with self.moment() as connection:
+            head = rows.find_head(connection, key)
+            if head is None:
+                return Page(None)
+            found, cut = self._select(connection, head, selection)
+        return Page(head, found, cut)
+
+    def _select(self, connection: sqlite3.Connection, head: Head, selection: Selection) -> tuple[list[Stored], bool]:
+        """Walk the parts of the session in the asked order until the page is full."""
+        found: list[Stored] = []
+        size = 0
+        for part in self._parts(head, selection):
+            for message in self._walk(connection, head, selection, part):
+                size += len(message.body)
+                if found and size > selection.max_bytes:
+                    return found, True
+                found.append(message)
+                if len(found) == selection.limit:
+                    return found, False
+        return found, False
+
+    def _parts(self, head: Head, selection: Selection) -> Sequence[str]:
+        """The window is its system messages, wherever they stand, and what follows `window_start`.
+
+        So that a session with a long pruned past is not walked through for the few messages that are left of it.
+        """
+        if selection.include_pruned or not head.pruned_count:
+            return ("",)
+        split = head.window_start
+        old = f"AND m.role = 1 AND m.sequence < {split} AND {rows.IN_WINDOW}"
+        recent = f"AND m.sequence >= {split} AND {rows.IN_WINDOW}"
+        return (recent, old) if selection.newest_first else (old, recent)
+
+    def _walk(self, connection: sqlite3.Connection, head: Head, selection: Selection, part: str) -> Iterator[Stored]:
+        before = head.last_sequence + 1 if selection.before is None else selection.before
+        source, columns = "messages m", f"{rows.SHOWN}, x'', 0"
+        if selection.bodies:
+            source, columns = "messages m JOIN log l ON l.lsn = m.shown_lsn", f"{rows.SHOWN}, l.body, l.crc"
+        role = f"AND m.role = {int(selection.role)}" if selection.role else ""
+        order = "DESC" if selection.newest_first else "ASC"
+        found = connection.execute(
+            f"""SELECT {columns} FROM {source} WHERE m.session = ? AND m.sequence > ? AND m.sequence < ? {part} {role}
+            ORDER BY m.sequence {order} LIMIT ?""",
+            (head.number, selection.after, before, selection.limit),
+        )
+        while chunk := found.fetchmany(_CHUNK):
+            for row in chunk:
+                yield rows.message_of(row, self._path)
+
+    def exchange_end(self, key: SessionKey, exchange: int) -> int:
+        with self.moment() as connection:
+            head = rows.find_head(connection, key)
+            (last,) = connection.execute(
+                f"""SELECT coalesce(max(m.sequence), 0) FROM messages m
+                WHERE m.session = ? AND m.exchange = ? AND m.exchange > 0 AND {rows.IN_WINDOW}""",
+                (head.number if head else 0, exchange),
+            ).fetchone()
+        return int(last)
+
+    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> list[Found]:
+        narrowed, parameters = _narrowed(scope)
+        with self.moment() as connection:
+            found = connection.execute(
+                f"""SELECT {rows.WRITTEN}, l.body, l.crc, m.lsn, s.namespace, s.session_id FROM log l
+                JOIN sessions s ON s.number = l.session
+                JOIN messages m ON m.session = l.session AND m.sequence = l.sequence AND m.lsn = l.lsn
+                WHERE {narrowed} AND l.lsn < ? ORDER BY l.lsn DESC LIMIT ?""",
+                (*parameters, 1 << 62 if before_lsn is None else before_lsn, limit),
+            ).fetchall()
+        return [Found(row[9], SessionKey(row[10], row[11]), rows.message_of(row, self._path)) for row in found]
+
+    def sessions(self, page: SessionPage) -> list[Head]:
+        conditions, parameters = ["s.namespace = ?"], [page.namespace]
+        if page.user_id:
+            conditions.append("s.user_id = ?")
+            parameters.append(page.user_id)
+        after = page.after or (1 << 62, 0)
+        with self.moment() as connection:
+            found = connection.execute(
+                f"""{rows.HEADS} WHERE {" AND ".join(conditions)} AND (s.last_active_us, s.number) < (?, ?)
+                ORDER BY s.last_active_us DESC, s.number DESC LIMIT ?""",
+                (*parameters, *after, page.limit),
+            ).fetchall()
+        return [rows.head_of(row) for row in found]
+
+    def default_policy(self, namespace: str) -> Policy | None:
+        with self.moment() as connection:
+            row = connection.execute(
+                "SELECT auto_prune_tokens, strategy, model FROM policies WHERE namespace = ? AND session_id = ''",
+                (namespace,),
+            ).fetchone()
+        return Policy(row[0], Strategy(row[1]), row[2]) if row else None
+
+    def calibration(self, namespace: str, model: str) -> Calibration:
+        with self.moment() as connection:
+            return find_calibration(connection, namespace, model)
+
+    def watermark(self, task: str, namespace: str) -> int:
+        with self.moment() as connection:
+            row = connection.execute(
+                "SELECT lsn FROM watermarks WHERE task = ? AND namespace = ?", (task, namespace)
+            ).fetchone()
+        return int(row[0]) if row else 0
+
+
+def _narrowed(scope: Scope) -> tuple[str, list[str]]:
+    conditions, parameters = ["s.namespace = ?"], [scope.namespace]
+    for column, value in (("s.user_id", scope.user_id), ("s.session_id", scope.session_id)):
+        if value:
+            conditions.append(f"{column} = ?")
+            parameters.append(value)
+    return " AND ".join(conditions), parameters

@@ -1,0 +1,111 @@
+"""The tables, and how an older file becomes a current one."""
+
+import sqlite3
+from enum import IntEnum
+
+from memsidecar.domain.errors import StartRefused
+
+APPLICATION_ID = 0x6D656D73  # "mems": tells our file from anybody else's
+
+
+class Kind(IntEnum):
+    """What an entry of the log says."""
+
+    MESSAGE = 1
+    ANNOTATION = 2
+    PRUNE = 3
+    SHORTENING = 4
+    CLEAR = 5
+    DELETE = 6
+
+
+# `log` holds what was said and done, in order; a superseded encoding of a message loses its body, and `prev` leads
+# from an encoding to the one before it, so that an erasure finds them all.
+# `messages` is the index on (session, sequence), wide enough that counting and pruning never touch a body. `lsn` and
+# `tokens` are of the message as it was written, `shown_lsn` and `shown_tokens` as the window shows it.
+# `incoming` is the one door for new messages: a group of them is one statement, so the committer gives up the GIL
+# once for a group and not once for a row and table.
+# A session's `number` changes when it is cleared: what it said before is then out of reach at once, and `erasures`
+# remembers the old number until the last byte of it is gone.
+VERSION_1 = """
+CREATE TABLE log(
+  lsn INTEGER PRIMARY KEY, session INTEGER NOT NULL, kind INTEGER NOT NULL, sequence INTEGER, time_us INTEGER NOT NULL,
+  id TEXT, body BLOB, vector BLOB, crc INTEGER, prev INTEGER
+);
+CREATE TABLE messages(
+  session INTEGER NOT NULL, sequence INTEGER NOT NULL, lsn INTEGER NOT NULL, shown_lsn INTEGER NOT NULL,
+  role INTEGER NOT NULL, tokens INTEGER NOT NULL, shown_tokens INTEGER NOT NULL, flags INTEGER NOT NULL,
+  time_us INTEGER NOT NULL, score REAL,
+  exchange INTEGER NOT NULL, id_hash INTEGER NOT NULL, fingerprint BLOB NOT NULL,
+  PRIMARY KEY(session, sequence)
+) WITHOUT ROWID;
+CREATE INDEX message_ids ON messages(session, id_hash);
+CREATE INDEX system_messages ON messages(session, sequence) WHERE role = 1;
+CREATE INDEX exchanges ON messages(session, exchange, sequence) WHERE exchange > 0;
+CREATE TABLE sessions(
+  number INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT NOT NULL, session_id TEXT NOT NULL, user_id TEXT NOT NULL,
+  version INTEGER NOT NULL, last_sequence INTEGER NOT NULL, window_start INTEGER NOT NULL,
+  pruned_count INTEGER NOT NULL,
+  count_1 INTEGER NOT NULL, count_2 INTEGER NOT NULL, count_3 INTEGER NOT NULL, count_4 INTEGER NOT NULL,
+  tokens_1 INTEGER NOT NULL, tokens_2 INTEGER NOT NULL, tokens_3 INTEGER NOT NULL, tokens_4 INTEGER NOT NULL,
+  create_time_us INTEGER NOT NULL, last_active_us INTEGER NOT NULL, open_calls TEXT,
+  UNIQUE(namespace, session_id)
+);
+CREATE TABLE policies(
+  namespace TEXT NOT NULL, session_id TEXT NOT NULL,
+  auto_prune_tokens INTEGER NOT NULL, strategy INTEGER NOT NULL, model TEXT NOT NULL,
+  PRIMARY KEY(namespace, session_id)
+) WITHOUT ROWID;
+CREATE TABLE calibrations(
+  namespace TEXT NOT NULL, model TEXT NOT NULL, factor REAL NOT NULL, reports INTEGER NOT NULL,
+  PRIMARY KEY(namespace, model)
+) WITHOUT ROWID;
+CREATE TABLE watermarks(
+  task TEXT NOT NULL, namespace TEXT NOT NULL, lsn INTEGER NOT NULL, PRIMARY KEY(task, namespace)
+) WITHOUT ROWID;
+CREATE TABLE erasures(number INTEGER PRIMARY KEY);
+CREATE VIEW incoming AS
+  SELECT m.lsn, m.session, m.sequence, m.role, m.tokens, m.flags, m.time_us, m.score, m.exchange, m.id_hash,
+         m.fingerprint, l.id, l.body, l.vector, l.crc, l.time_us AS now_us
+  FROM messages m JOIN log l ON l.lsn = m.lsn;
+CREATE TRIGGER incoming_message INSTEAD OF INSERT ON incoming BEGIN
+  INSERT INTO log(lsn, session, kind, sequence, time_us, id, body, vector, crc)
+    VALUES(NEW.lsn, NEW.session, 1, NEW.sequence, NEW.now_us, NEW.id, NEW.body, NEW.vector, NEW.crc);
+  INSERT INTO messages(session, sequence, lsn, shown_lsn, role, tokens, shown_tokens, flags, time_us, score, exchange,
+                       id_hash, fingerprint)
+    VALUES(NEW.session, NEW.sequence, NEW.lsn, NEW.lsn, NEW.role, NEW.tokens, NEW.tokens, NEW.flags, NEW.time_us,
+           NEW.score, NEW.exchange, NEW.id_hash, NEW.fingerprint);
+  UPDATE sessions SET version = NEW.lsn, last_sequence = NEW.sequence, last_active_us = NEW.now_us,
+    count_1 = count_1 + (NEW.role = 1), count_2 = count_2 + (NEW.role = 2),
+    count_3 = count_3 + (NEW.role = 3), count_4 = count_4 + (NEW.role = 4),
+    tokens_1 = tokens_1 + (NEW.role = 1) * NEW.tokens, tokens_2 = tokens_2 + (NEW.role = 2) * NEW.tokens,
+    tokens_3 = tokens_3 + (NEW.role = 3) * NEW.tokens, tokens_4 = tokens_4 + (NEW.role = 4) * NEW.tokens
+    WHERE number = NEW.session;
+END;
+"""
+
+# One script for each version; a file of version n is brought up by scripts n+1, n+2, ...
+MIGRATIONS = (VERSION_1,)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the file to the current version, each step in a transaction of its own."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
+        connection.executescript(
+            f"BEGIN IMMEDIATE;{script}PRAGMA application_id={APPLICATION_ID};PRAGMA user_version={number};COMMIT;"
+        )
+
+
+def version_of(connection: sqlite3.Connection, path: str) -> int:
+    """Which schema the file has, 0 for none yet; StartRefused for another program's file or a newer memsidecar's."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if owner != APPLICATION_ID and (owner or version or tables):
+        raise StartRefused(f"{path} is a SQLite file, but not a memsidecar journal")
+    if version > len(MIGRATIONS):
+        raise StartRefused(
+            f"{path} was written by a newer memsidecar (schema {version}); this one knows {len(MIGRATIONS)}"
+        )
+    return int(version)

@@ -1,0 +1,28 @@
+"""SetPolicy: how a session, or every session of a namespace without a policy of its own, prunes itself."""
+
+from memsidecar.domain.session import Head, Policy, SessionKey
+from memsidecar.stores.contract import Change, PolicySet, SetPolicy
+from memsidecar.stores.journal.staging import Stage, owned
+
+
+def set_policy(stage: Stage, command: SetPolicy) -> PolicySet:
+    head = _session(stage, command) if command.key.session_id else None
+    if head is not None:
+        head.policy = command.policy
+        stage.keep(head)
+        stage.changes.append(Change(head.key, head))
+    _save(stage, command.key, command.policy)
+    return PolicySet(head)
+
+
+def _session(stage: Stage, command: SetPolicy) -> Head:
+    head = stage.head(command.key)
+    return stage.new(command.key, command.user_id) if head is None else owned(head, command.user_id)
+
+
+def _save(stage: Stage, key: SessionKey, policy: Policy | None) -> None:
+    if policy is None:
+        stage.do("DELETE FROM policies WHERE namespace = ? AND session_id = ?", *key)
+        return
+    columns = (policy.auto_prune_tokens, policy.strategy, policy.model)
+    stage.do("INSERT OR REPLACE INTO policies VALUES (?, ?, ?, ?, ?)", *key, *columns)

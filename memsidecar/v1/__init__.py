@@ -1,0 +1,1 @@
+"""The wire contract, generated from protos/memsidecar/v1 by `make proto`. Never edited."""

@@ -1,0 +1,110 @@
+"""What each kind of setting takes."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import BaseModel, SecretStr, ValidationError
+
+from memsidecar.settings import InvalidSettings, Settings, load_settings
+from memsidecar.settings.problems import MAX_SHOWN_CHARACTERS, is_secret
+
+
+def refusal(name: str, value: str) -> str:
+    with pytest.raises(InvalidSettings) as refused:
+        load_settings({name: value}, {})
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "size_bytes"),
+    [("65536", 65536), ("64KiB", 65536), ("2mib", 2 * 1024**2), ("1 MB", 10**6), ("4096B", 4096)],
+)
+def test_a_size_may_be_written_with_a_unit(written: str, size_bytes: int) -> None:
+    assert load_settings({"max_message_bytes": written}, {}).max_message_bytes == size_bytes
+
+
+def test_a_decimal_gigabyte_is_not_a_binary_one() -> None:
+    assert load_settings({"working_memory_bytes": "1GB"}, {}).working_memory_bytes == 10**9
+    assert load_settings({"working_memory_bytes": "1GiB"}, {}).working_memory_bytes == 2**30
+
+
+@pytest.mark.parametrize("written", ["", "lots", "-1", "1.5MiB", "64 parsecs", "3145729", "1023"])
+def test_what_is_no_size_or_outside_its_limits_is_refused(written: str) -> None:
+    assert f"--max-message-bytes = {written!r}: " in refusal("max_message_bytes", written)
+
+
+@pytest.mark.parametrize("written", ["soon", "", "nan", "inf", "-0.1", "3601"])
+def test_what_is_no_duration_is_refused_with_unit_and_limits(written: str) -> None:
+    assert "expected seconds, from 0 up to 3600" in refusal("drain_seconds", written)
+
+
+def test_zero_turns_pacing_off_but_is_no_deadline() -> None:
+    assert load_settings({"commit_gap_ms": "0"}, {}).commit_gap_ms == 0
+    assert "expected seconds, above 0 up to 3600" in refusal("default_deadline_seconds", "0")
+
+
+@pytest.mark.parametrize("wide", ["0.0.0.0:7600", "[::]:7600", "10.0.0.1:7600"])
+def test_the_memory_is_never_served_beyond_this_machine(wide: str) -> None:
+    assert "needs TLS and tokens" in refusal("listen", wide)
+
+
+@pytest.mark.parametrize("local", ["127.0.0.1:0", "[::1]:7600", "localhost:7600", "unix:/run/memory.sock"])
+def test_the_memory_is_served_on_loopback_or_a_unix_socket(local: str) -> None:
+    assert str(load_settings({"listen": local}, {}).listen) == local
+
+
+def test_health_may_be_wide_because_the_kubelet_dials_the_pod() -> None:
+    assert str(load_settings({"health_listen": "0.0.0.0:7601"}, {}).health_listen) == "0.0.0.0:7601"
+
+
+def test_an_empty_health_address_means_no_listener() -> None:
+    assert load_settings({}, {"MEMSIDECAR_HEALTH_LISTEN": ""}).health_listen is None
+
+
+def test_two_listeners_cannot_share_one_address_unless_the_port_is_picked() -> None:
+    assert "--health-listen = '127.0.0.1:7600': is the address of `listen` too" in refusal(
+        "health_listen", "127.0.0.1:7600"
+    )
+    assert load_settings({"listen": "127.0.0.1:0", "health_listen": "127.0.0.1:0"}, {}).listen.port == 0
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "chars4", "house.counting:count"])
+def test_a_tokenizer_is_built_in_or_somebodys_own_function(name: str) -> None:
+    assert load_settings({"tokenizer": name}, {}).tokenizer == name
+
+
+@pytest.mark.parametrize("name", ["", "o200k", "module:", ":function", "a b:c"])
+def test_what_names_no_tokenizer_is_refused(name: str) -> None:
+    assert "expected o200k_base, cl100k_base, chars4 or module:function" in refusal("tokenizer", name)
+
+
+def test_an_empty_data_directory_is_refused() -> None:
+    assert "--data-dir = '': is empty" in refusal("data_dir", "")
+
+
+def test_true_is_no_number() -> None:
+    with pytest.raises(ValidationError, match="expected a number"):
+        Settings.model_validate({"read_threads": True})
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        Settings().read_threads = 5  # type: ignore[misc]
+
+
+def test_a_runaway_value_is_shown_only_in_part() -> None:
+    assert len(refusal("read_threads", "9" * 5000)) < 3 * MAX_SHOWN_CHARACTERS
+
+
+def test_a_line_break_in_a_value_does_not_break_the_message() -> None:
+    assert "'a\\nb'" in refusal("journal", "a\nb")
+
+
+def test_a_secret_is_known_as_one() -> None:
+    class Door(BaseModel):
+        key: SecretStr
+        spare_key: SecretStr | None = None
+        colour: str
+
+    secrets = {name for name, field in Door.model_fields.items() if is_secret(field)}
+    assert secrets == {"key", "spare_key"}

@@ -1,0 +1,38 @@
+"""tiktoken's own encodings, built by its own code from the files that we ship."""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tiktoken
+import tiktoken.load
+from tiktoken_ext import openai_public
+
+from memsidecar.tokens.exact import TiktokenCounter
+from memsidecar.tokens.vocabulary import SHIPPED, VOCABULARIES
+
+
+@pytest.fixture(scope="session")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tiktoken.Encoding]]:
+    """tiktoken checks its own expected hash here, so a vocabulary of another version would not pass."""
+    folder = tmp_path_factory.mktemp("vocabulary")
+
+    def from_package(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
+        local = folder / Path(url).name
+        local.write_bytes(gzip.decompress((SHIPPED / f"{local.name}.gz").read_bytes()))
+        assert tiktoken.load.check_hash(local.read_bytes(), expected_hash or "")
+        return tiktoken.load.load_tiktoken_bpe(str(local), expected_hash)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIKTOKEN_CACHE_DIR", "")
+        patch.setattr(openai_public, "load_tiktoken_bpe", from_package)
+        yield {name: tiktoken.Encoding(**openai_public.ENCODING_CONSTRUCTORS[name]()) for name in VOCABULARIES}
+
+
+@pytest.fixture(scope="session", params=list(VOCABULARIES))
+def counter(request: pytest.FixtureRequest) -> TiktokenCounter:
+    counter = TiktokenCounter(request.param)
+    # Loading inside a property test would break the deadline of its first example.
+    counter.warm()
+    return counter
