@@ -40,6 +40,7 @@ class Server:
     def __init__(self, methods: Methods, services: dict[ServiceDescriptor, Any], max_request_bytes: int) -> None:
         # gRPC's own refusal of a large request carries no details; so it stands further out than ours.
         limit = ("grpc.max_receive_message_length", HARD_REQUEST_BYTES_FACTOR * max_request_bytes)
+        self._methods = methods
         self._main = grpc.aio.server(options=(*_OPTIONS, limit))
         self._health_only = grpc.aio.server(options=_OPTIONS)
         self._health = health.aio.HealthServicer()
@@ -60,6 +61,7 @@ class Server:
             with claimed(health_listen):
                 health_listen = bind(self._health_only, health_listen)
                 await self._health_only.start()
+        self._watch = asyncio.ensure_future(self._methods.deadlines.watch())
         for name in (LIVENESS, *self._names):
             await self._health.set(name, SERVING)
         return Addresses(listen, health_listen)
@@ -68,8 +70,5 @@ class Server:
         """Say that we are leaving, finish what has begun, then go."""
         await self._health.enter_graceful_shutdown()
         await self._main.stop(drain_seconds)
+        self._watch.cancel()
         await self._health_only.stop(None)
-
-
-async def until(event: asyncio.Event) -> None:
-    await event.wait()

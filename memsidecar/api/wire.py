@@ -100,7 +100,9 @@ def policy_of(policy: Policy | None) -> session_pb2.SessionPolicy | None:
     if policy is None:
         return None
     return session_pb2.SessionPolicy(
-        auto_prune_tokens=policy.auto_prune_tokens, strategy=cast("PruneStrategy", policy.strategy.value), model=policy.model
+        auto_prune_tokens=policy.auto_prune_tokens,
+        strategy=cast("PruneStrategy", policy.strategy.value),
+        model=policy.model,
     )
 
 

@@ -46,6 +46,11 @@ def test_only_the_newest_open_calls_are_remembered() -> None:
     assert open_calls["twice"] == (2_000,)
 
 
+def test_one_message_may_make_more_calls_than_are_remembered() -> None:
+    _, open_calls = link_exchange({"old": (1,)}, ["same"] * 3_000, "", 2)
+    assert open_calls == {"same": (2,) * MAX_OPEN_CALLS}
+
+
 _ids = st.sampled_from(["a", "b"])
 _messages = st.lists(st.lists(_ids, min_size=1, max_size=3) | _ids, max_size=20)
 

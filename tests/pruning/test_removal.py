@@ -164,6 +164,11 @@ def test_the_best_member_speaks_for_an_exchange() -> None:
     assert kept(window, by_importance(40)) == [1, 2, 7, 8]
 
 
+def test_importance_keeps_the_last_messages_and_their_exchange_too() -> None:
+    window = window_of([user(flags=Flag.IMPORTANT), call("a"), user(), answer("a"), user()])
+    assert kept(window, by_importance(1)) == [2, 4, 5]
+
+
 def test_of_equal_importance_the_older_leaves_first() -> None:
     window = window_of([assistant() for _ in range(6)])
     plan = by_importance(40)

@@ -48,6 +48,13 @@ def test_the_cut_falls_between_words_where_there_are_no_lines() -> None:
     assert set(head.split()) | set(tail.split()) <= set(text.split())
 
 
+def test_a_cut_that_falls_on_a_word_end_anyway_loses_nothing() -> None:
+    # Eight characters for each of the four tokens: both cuts fall right beside a space.
+    text = f"{'a' * 26} bbbbb {'c' * 200} ddddd {'e' * 26}"
+    head, _, tail = parts(shorten(text, 8, lambda piece: len(piece) // 8))
+    assert (head, tail) == (f"{'a' * 26} bbbbb", f"ddddd {'e' * 26}")
+
+
 def test_a_text_without_any_break_is_cut_all_the_same() -> None:
     head, cut, tail = parts(shorten("x" * 4_000, 100, quarter))
     assert set(head) == set(tail) == {"x"}
@@ -84,6 +91,17 @@ def test_a_long_text_is_counted_whole_once_and_otherwise_in_small_slices() -> No
     assert shorten("some words " * 100_000, 500, counting) is not None
     assert counted[0] == 1_100_000
     assert sum(counted[1:]) < 500 * 8 * 20
+
+
+def test_text_that_is_dense_where_it_is_kept_does_not_make_it_creep() -> None:
+    counted: list[int] = []
+
+    def dense_in_x(text: str) -> int:
+        counted.append(len(text))
+        return text.count("x") + len(text) // 1_000
+
+    assert shorten("x" * 501 + "-" * 1_000_000 + "x" * 501, 1_000, dense_in_x) is not None
+    assert len(counted) < 100
 
 
 @given(st.text(max_size=400), st.integers(0, 60), counters)

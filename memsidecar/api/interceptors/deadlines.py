@@ -1,32 +1,65 @@
-"""No work for a caller who no longer waits, and an end for calls that brought no deadline."""
+"""No work for a caller who no longer waits, and an end for calls that brought no deadline.
+
+gRPC itself cancels a call whose deadline passes while it is worked on. A call without one gets the default: all such
+calls have the same time, so they run out in the order in which they began, and looking at the oldest now and then
+does what a timer for each call would do at a tenth of the cost.
+"""
 
 import asyncio
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 from memsidecar.api.interceptors import Context, Unary
 from memsidecar.domain.errors import DeadlinePassed
 
-
-def _remaining(context: Context, default_seconds: float) -> float:
-    remaining: float | None = context.time_remaining()
-    return default_seconds if remaining is None else remaining
+LOOK_EVERY_SECONDS = 0.25
 
 
 @dataclass(frozen=True)
 class Deadlines:
     default_seconds: float
+    _running: dict[asyncio.Task[object], float] = field(default_factory=dict)
+    _ended: set[asyncio.Task[object]] = field(default_factory=set)
 
     def unary(self, _method: str, answer: Unary) -> Unary:
-        default_seconds = self.default_seconds
-
         async def in_time(data: bytes, context: Context) -> bytes:
-            remaining = _remaining(context, default_seconds)
+            remaining = _remaining(context)
+            if remaining is None:
+                return await self._with_default(answer, data, context)
             if remaining <= 0:
                 raise DeadlinePassed()
-            try:
-                async with asyncio.timeout(remaining):
-                    return await answer(data, context)
-            except TimeoutError:
-                raise DeadlinePassed() from None
+            return await answer(data, context)
 
         return in_time
+
+    async def _with_default(self, answer: Unary, data: bytes, context: Context) -> bytes:
+        task = asyncio.current_task()
+        assert task is not None
+        self._running[task] = time.monotonic() + self.default_seconds
+        try:
+            return await answer(data, context)
+        except asyncio.CancelledError:
+            if task in self._ended:
+                raise DeadlinePassed() from None
+            raise
+        finally:
+            del self._running[task]
+            self._ended.discard(task)
+
+    async def watch(self) -> None:
+        """End the calls whose default has passed; runs as long as the server does."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            self._end_expired(time.monotonic())
+
+    def _end_expired(self, now: float) -> None:
+        for task, end in list(self._running.items()):
+            if end > now:
+                return
+            self._ended.add(task)
+            task.cancel()
+
+
+def _remaining(context: Context) -> float | None:
+    remaining: float | None = context.time_remaining()
+    return remaining

@@ -1,6 +1,7 @@
 """Which call a tool's answer belongs to, decided when a message arrives."""
 
 from collections.abc import Mapping, Sequence
+from heapq import nsmallest
 
 MAX_OPEN_CALLS = 1_000
 """An agent that never stores its tools' answers must not make every head grow for ever."""
@@ -41,12 +42,16 @@ def _answered(open_calls: OpenCalls, call: str) -> tuple[int, OpenCalls]:
     return nearest, left
 
 
-def _newest(open_calls: OpenCalls) -> OpenCalls:
-    if sum(map(len, open_calls.values())) <= MAX_OPEN_CALLS:
-        return open_calls
-    calls = [(sequence, call) for call, sequences in open_calls.items() for sequence in sequences]
-    calls.sort(key=lambda made: made[0])
-    newest: dict[str, list[int]] = {}
-    for sequence, call in calls[-MAX_OPEN_CALLS:]:
-        newest.setdefault(call, []).append(sequence)
-    return {call: tuple(sequences) for call, sequences in newest.items()}
+def _newest(opened: dict[str, tuple[int, ...]]) -> OpenCalls:
+    surplus = sum(map(len, opened.values())) - MAX_OPEN_CALLS
+    if surplus > 0:
+        calls = ((sequence, call) for call, sequences in opened.items() for sequence in sequences)
+        for _, call in nsmallest(surplus, calls):
+            _drop_oldest(opened, call)
+    return opened
+
+
+def _drop_oldest(opened: dict[str, tuple[int, ...]], call: str) -> None:
+    _, *later = opened.pop(call)
+    if later:
+        opened[call] = tuple(later)

@@ -3,7 +3,6 @@
 import math
 import time
 from array import array
-from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -17,7 +16,12 @@ from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.message import count_message
 from memsidecar.v1.message_pb2 import Message
 
-ROLE_NAMES = {Role.SYSTEM: "system", Role.USER: "user", Role.ASSISTANT: "assistant", Role.TOOL: "tool"}
+ROLE_NAMES: dict[int, str] = {
+    Role.SYSTEM: "system",
+    Role.USER: "user",
+    Role.ASSISTANT: "assistant",
+    Role.TOOL: "tool",
+}
 MAX_SCORE = 10.0
 MAX_VECTOR_DIMENSIONS = 8_192
 MAX_TOOL_CALLS = 1_024
@@ -26,7 +30,6 @@ MICROSECONDS = 1_000_000
 # 0001-01-01 to 9999-12-31: what a Timestamp can hold.
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 _LAST_NANO = 999_999_999
-_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
 
 @dataclass(frozen=True)
@@ -141,15 +144,19 @@ def flags_of(message: Message) -> int:
     flags = Flag.NONE
     if message.HasField("metadata") and is_important(message.metadata):
         flags |= Flag.IMPORTANT
-    if int(message.role) == Role.USER and any(mark in message.content for mark in _QUESTION_MARKS):
+    if int(message.role) == Role.USER and _asks(message.content):
         flags |= Flag.QUESTION
     return int(flags)
+
+
+def _asks(content: str) -> bool:
+    return "?" in content or "\uff1f" in content or "\u061f" in content
 
 
 def tokens_of(message: Message, counter: Counter) -> int:
     return count_message(
         counter,
-        role=ROLE_NAMES[Role(message.role)],
+        role=ROLE_NAMES[message.role],
         content=message.content,
         name=message.name,
         tool_calls=[(call.id, call.name, call.arguments_json) for call in message.tool_calls],
@@ -158,13 +165,9 @@ def tokens_of(message: Message, counter: Counter) -> int:
 
 def fingerprint(message: Message) -> bytes:
     """Equal for two messages exactly when they are the same under one id."""
-    parts = [str(message.role), message.content, message.name, message.tool_call_id]
+    content, name, answers = message.content, message.name, message.tool_call_id
+    # Lengths before texts, so that no two messages run into the same bytes.
+    text = f"{message.role},{len(content)},{len(name)},{len(answers)};{content}{name}{answers}"
     for call in message.tool_calls:
-        parts += (call.id, call.name, call.arguments_json)
-    return _digest(parts)
-
-
-def _digest(parts: Sequence[str]) -> bytes:
-    encoded = [part.encode() for part in parts]
-    lengths = ",".join([str(len(part)) for part in encoded])
-    return blake2b(b"%b;%b" % (lengths.encode(), b"".join(encoded)), digest_size=16).digest()
+        text += f"{len(call.id)},{len(call.name)};{call.id}{call.name}{len(call.arguments_json)};{call.arguments_json}"
+    return blake2b(text.encode(), digest_size=16).digest()

@@ -13,35 +13,35 @@ from memsidecar.stores.contract import Ticket
 log = logging.getLogger(__name__)
 
 GROUP_LIMIT = 512
-GAP_PER_CALLER_SECONDS = 0.000_2
-LOOK_EVERY_SECONDS = 0.000_5
+GAP_PER_CALLER_SECONDS = 0.000_3
+SHARE_WAITED_FOR = 0.8
+_NEVER = 1 << 62
 
 
 class Pace:
-    """How long to wait before the next commit so that a group can fill.
+    """How long to wait before the next commit, and for how many callers, so that a group can fill.
 
     Without it a group holds one or two commands, because handlers take turns, and the commits themselves become the
-    cost. The gap grows with the largest of the last groups, so a lone caller never waits, and it counts from the
-    last commit, so an idle sidecar does not either.
+    cost. Waiting for everybody would be as wrong: while all of them wait for one fsync, nobody prepares the next
+    group. So it waits for a good half of those who called lately. A lone caller never waits; and the gap counts from
+    the last commit, so a call after a pause does not either.
     """
 
     def __init__(self, longest_seconds: float) -> None:
         self._longest_seconds = longest_seconds
-        self._sizes: deque[int] = deque([1], maxlen=8)
+        self._callers: deque[int] = deque([1], maxlen=8)
         self._last = 0.0
 
+    @property
+    def wanted(self) -> int:
+        return round(SHARE_WAITED_FOR * max(self._callers))
+
     def gap_seconds(self) -> float:
-        if self.largest == 1:
-            return 0.0
-        gap = min(GAP_PER_CALLER_SECONDS * self.largest, self._longest_seconds)
+        gap = min(GAP_PER_CALLER_SECONDS * max(self._callers), self._longest_seconds)
         return gap - (time.monotonic() - self._last)
 
-    @property
-    def largest(self) -> int:
-        return max(self._sizes)
-
-    def committed(self, size: int) -> None:
-        self._sizes.append(size)
+    def committed(self, size: int, waiting: int) -> None:
+        self._callers.append(size + waiting)
         self._last = time.monotonic()
 
 
@@ -65,6 +65,8 @@ class Committer:
         self._on_fatal = on_fatal
         self._pace = Pace(longest_gap_seconds)
         self._queue: SimpleQueue[Ticket | None] = SimpleQueue()
+        self._wanted = _NEVER
+        self._enough = threading.Semaphore(0)
         self._group: Sequence[Ticket] = ()
         self._door = threading.Lock()
         self._closed = False
@@ -76,6 +78,9 @@ class Committer:
             if self._closed:
                 raise ShuttingDown()
             self._queue.put(ticket)
+            if self._queue.qsize() >= self._wanted:
+                self._wanted = _NEVER
+                self._enough.release()
 
     def close(self) -> None:
         with self._door:
@@ -99,7 +104,7 @@ class Committer:
         self._group, last = self._collect(self._chore())
         if self._group:
             self._commit(self._group)
-            self._pace.committed(len(self._group))
+            self._pace.committed(len(self._group), self._queue.qsize())
         return not last
 
     def _commit(self, group: Sequence[Ticket]) -> None:
@@ -127,9 +132,21 @@ class Committer:
         return self._fill(first)
 
     def _let_fill(self) -> None:
-        """Wait out the gap, but not for more callers than there have been lately."""
-        while self._queue.qsize() + 1 < self._pace.largest and (gap := self._pace.gap_seconds()) > 0:
-            time.sleep(min(gap, LOOK_EVERY_SECONDS))
+        """Wait for the others, if there were others lately; whoever completes the group ends the wait."""
+        gap = self._pace.gap_seconds()
+        with self._door:
+            wanted = self._pace.wanted - 1
+            if gap <= 0 or self._queue.qsize() >= wanted or self._closed:
+                return
+            self._wanted = wanted
+        if not self._enough.acquire(timeout=gap):
+            self._stop_waiting()
+
+    def _stop_waiting(self) -> None:
+        with self._door:
+            if self._wanted == _NEVER:
+                self._enough.acquire()
+            self._wanted = _NEVER
 
     def _fill(self, first: Ticket) -> tuple[list[Ticket], bool]:
         group = [first]

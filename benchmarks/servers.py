@@ -1,0 +1,78 @@
+"""The servers that are compared, each in a process of its own, and the load on them."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOAD = ROOT / ".tools" / "bin" / "load"
+SERVICE = "/memsidecar.v1.MemoryService/"
+
+
+@dataclass(frozen=True)
+class Figures:
+    calls: int
+    calls_per_second: float
+    p50_us: float
+    p99_us: float
+    client_cpu_share: float
+
+
+@dataclass(frozen=True)
+class Running:
+    address: str
+    process: subprocess.Popen[str]
+    ready_seconds: float
+
+    @property
+    def resident_mb(self) -> float:
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+        raise RuntimeError("the system does not tell resident memory")
+
+    def load(
+        self, method: str, requests: Path, callers: int, connections: int, seconds: float, repeat: bool
+    ) -> Figures:
+        command = [str(LOAD), "-address", self.address, "-method", SERVICE + method, "-requests", str(requests)]
+        command += ["-callers", str(callers), "-connections", str(connections), "-seconds", str(seconds)]
+        answer = json.loads(subprocess.check_output([*command, *(["-repeat"] if repeat else [])], text=True))
+        if answer["failures"] or not answer["calls"]:
+            raise RuntimeError(
+                f"{method}: {answer['failures']} of {answer['calls']} failed: {answer.get('first_failure')}"
+            )
+        share = answer["client_cpu_seconds"] / answer["seconds"]
+        return Figures(answer["calls"], answer["calls_per_second"], answer["p50_us"], answer["p99_us"], share)
+
+
+@contextmanager
+def empty_handler(kind: str) -> Iterator[Running]:
+    with _started([sys.executable, "-m", "benchmarks.empty", kind]) as (process, line, seconds):
+        yield Running(f"127.0.0.1:{line.strip()}", process, seconds)
+
+
+@contextmanager
+def sidecar(data_dir: Path, *flags: str) -> Iterator[Running]:
+    command = [sys.executable, "-m", "memsidecar", "serve", "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"]
+    with _started([*command, "--data-dir", str(data_dir), *flags]) as (process, line, seconds):
+        yield Running(json.loads(line)["listen"], process, seconds)
+
+
+@contextmanager
+def _started(command: list[str]) -> Iterator[tuple[subprocess.Popen[str], str, float]]:
+    start = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        yield process, line, time.monotonic() - start
+    finally:
+        process.terminate()
+        process.wait(30)
+        if process.stdout is not None:
+            process.stdout.close()

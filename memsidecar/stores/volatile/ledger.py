@@ -1,0 +1,176 @@
+"""What commands do to the sessions in RAM: everything is checked first, then changed."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from memsidecar.domain.errors import NoSuchThing, SequenceMismatch
+from memsidecar.domain.message import Draft, Stored
+from memsidecar.domain.pruning import link_exchange
+from memsidecar.domain.session import Head, Policy, SessionKey
+from memsidecar.stores.contract import (
+    Advance,
+    Append,
+    Appended,
+    Calibrate,
+    Calibration,
+    Change,
+    Command,
+    Erase,
+    Erased,
+    PolicySet,
+    Rewrite,
+    Rewritten,
+    SetPolicy,
+    Stale,
+    Trim,
+    Trimmed,
+)
+from memsidecar.stores.sequencing import with_sequence
+from memsidecar.stores.volatile.session import Message, Session
+
+
+class Ledger:
+    """All that the journal knows. Not thread-safe by itself."""
+
+    def __init__(self) -> None:
+        self.lsn = 0
+        self.sessions: dict[SessionKey, Session] = {}
+        self.policies: dict[SessionKey, Policy] = {}
+        self.calibrations: dict[tuple[str, str], Calibration] = {}
+        self.watermarks: dict[tuple[str, str], int] = {}
+        self.listener: Callable[[Sequence[Change]], None] = lambda _: None
+        self._number = 0
+        self._last_us = 0
+
+    def carry_out(self, command: Command) -> Any:
+        return self._verbs[type(command)](self, command)
+
+    def head(self, session: Session) -> Head:
+        return session.head(self.policies.get(session.key))
+
+    def _next_lsn(self) -> int:
+        self.lsn += 1
+        return self.lsn
+
+    def _now_us(self) -> int:
+        """Never the same twice, so that the order of activity is the order of commands."""
+        self._last_us = max(time.time_ns() // 1000, self._last_us + 1)
+        return self._last_us
+
+    def _find(self, key: SessionKey, user_id: str) -> Session | None:
+        session = self.sessions.get(key)
+        if session is not None:
+            session.refuse_stranger(user_id)
+        return session
+
+    def _claim(self, key: SessionKey, user_id: str) -> Session:
+        """The session, made where there is none; the first user named makes it theirs."""
+        if key not in self.sessions:
+            self._number += 1
+            now_us = self._now_us()
+            self.sessions[key] = Session(key, self._number, now_us, now_us)
+        session = self.sessions[key]
+        session.user_id = session.user_id or user_id
+        return session
+
+    def _tell(self, session: Session, **change: Any) -> Head:
+        head = self.head(session)
+        self.listener([Change(session.key, head, **change)])
+        return head
+
+    def _append(self, command: Append) -> Appended:
+        known = self._find(command.key, command.user_id) or Session(command.key, 0, 0, 0)
+        fresh = known.fresh(command.drafts)
+        if fresh and command.expected_sequence not in (None, known.last_sequence):
+            raise SequenceMismatch(command.expected_sequence or 0, known.last_sequence)
+        session = self._claim(command.key, command.user_id)
+        appended = [self._append_one(session, draft) for draft in fresh]
+        revived = session.revive({one.exchange for one in appended if one.exchange})
+        head = self._tell(session, appended=appended, reload=revived)
+        return Appended(head, list(session.answers(command.drafts, fresh)))
+
+    def _append_one(self, session: Session, draft: Draft) -> Stored:
+        sequence = session.last_sequence + 1
+        exchange, _ = link_exchange(session.open_calls(), draft.calls, draft.answers, sequence)
+        body = with_sequence(draft.body, sequence)
+        stored = Stored(sequence, draft.role, draft.tokens, exchange, draft.flags, draft.score, draft.time_us, body)
+        session.version = self._next_lsn()
+        session.messages.append(Message(draft, session.version, stored, stored))
+        session.last_sequence, session.last_active_us = sequence, self._now_us()
+        return stored
+
+    def _rewrite(self, command: Rewrite) -> Rewritten:
+        session = self._find(command.key, command.user_id)
+        message = session.find(command.message_id) if session else None
+        if session is None or message is None:
+            raise NoSuchThing(f"there is no message {command.message_id!r} in this session")
+        message.revise(command.revise(message.written), command.revise(message.shown))
+        message.lsn = session.version = self._next_lsn()
+        self._claim(command.key, command.user_id)
+        return Rewritten(self._tell(session, replaced=(message.shown,)), message.shown)
+
+    def _trim(self, command: Trim) -> Trimmed:
+        session = self.sessions.get(command.key)
+        if session is None or session.version != command.expected_version:
+            raise Stale("the session has moved on")
+        window = {message.shown.sequence: message for message in session.messages if message.in_window}
+        removed = sorted(set(command.removed))
+        for sequence in (*removed, *(one.sequence for one in command.shortened)):
+            if sequence not in window:
+                raise NoSuchThing(f"message {sequence} is not in the window")
+        for one in command.shortened:
+            window[one.sequence].shorten(one)
+        replaced = [window[one.sequence].shown for one in command.shortened]
+        for sequence in removed:
+            window[sequence].prune()
+        if removed or replaced:
+            session.version = self._next_lsn()
+        return Trimmed(self._tell(session, removed=removed, replaced=replaced))
+
+    def _erase(self, command: Erase) -> Erased:
+        session = self._find(command.key, command.user_id)
+        if session is None and command.whole:
+            raise NoSuchThing(f"there is no session {command.key.session_id!r}")
+        if session is None:
+            return Erased(None, 0)
+        removed_count, session.messages = len(session.messages), []
+        if command.whole:
+            self._forget(session)
+            return Erased(None, removed_count)
+        session.version, session.last_active_us = self._next_lsn(), self._now_us()
+        self._claim(command.key, command.user_id)
+        return Erased(self._tell(session, reload=True), removed_count)
+
+    def _forget(self, session: Session) -> None:
+        del self.sessions[session.key]
+        self.policies.pop(session.key, None)
+        self.listener([Change(session.key, None, reload=True)])
+
+    def _set_policy(self, command: SetPolicy) -> PolicySet:
+        self._find(command.key, command.user_id)
+        self.policies.pop(command.key, None)
+        if command.policy is not None:
+            self.policies[command.key] = command.policy
+        if not command.key.session_id:
+            return PolicySet(None)
+        return PolicySet(self._tell(self._claim(command.key, command.user_id)))
+
+    def _calibrate(self, command: Calibrate) -> Calibration:
+        place = (command.namespace, command.model)
+        self.calibrations[place] = command.step(self.calibrations.get(place, Calibration()))
+        return self.calibrations[place]
+
+    def _advance(self, command: Advance) -> None:
+        place = (command.task, command.namespace)
+        self.watermarks[place] = max(command.lsn, self.watermarks.get(place, 0))
+
+    _verbs: ClassVar[dict[type, Callable[["Ledger", Any], Any]]] = {
+        Append: _append,
+        Rewrite: _rewrite,
+        Trim: _trim,
+        Erase: _erase,
+        SetPolicy: _set_policy,
+        Calibrate: _calibrate,
+        Advance: _advance,
+    }

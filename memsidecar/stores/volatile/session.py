@@ -1,0 +1,141 @@
+"""A session in RAM: a list of messages, from which everything else is counted again each time."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from memsidecar.domain.errors import IdConflict, NotYourSession
+from memsidecar.domain.message import Draft, Flag, Role, Stored
+from memsidecar.domain.pruning import link_exchange
+from memsidecar.domain.session import Head, Policy, SessionKey
+from memsidecar.stores.contract import Added, Revision, Selection
+
+# Where a message stands is the journal's to say, whatever a revision makes of the flags it was given.
+_STANDING = Flag.PRUNED | Flag.SHORTENED
+
+
+@dataclass(slots=True)
+class Message:
+    """`written` is as it came, with what was learned since; `shown` is what the window has in its place."""
+
+    draft: Draft
+    lsn: int
+    written: Stored
+    shown: Stored
+
+    @property
+    def in_window(self) -> bool:
+        return not self.shown.pruned
+
+    def revise(self, written: Revision, shown: Revision) -> None:
+        self.written = _revised(self.written, written, written.body)
+        self.shown = _revised(self.shown, written, shown.body)
+
+    def shorten(self, one: Stored) -> None:
+        self.shown = self.shown._replace(tokens=one.tokens, body=one.body, flags=self.shown.flags | Flag.SHORTENED)
+
+    def prune(self) -> None:
+        self.written = self.written._replace(flags=self.written.flags | Flag.PRUNED)
+        self.shown = self.shown._replace(flags=self.shown.flags | Flag.PRUNED)
+
+    def revive(self) -> None:
+        self.written = self.written._replace(flags=self.written.flags & ~Flag.PRUNED)
+        self.shown = self.shown._replace(flags=self.shown.flags & ~Flag.PRUNED)
+
+
+def _revised(before: Stored, revision: Revision, body: bytes) -> Stored:
+    flags = revision.flags & ~_STANDING | before.flags & _STANDING
+    return before._replace(flags=flags, score=revision.score, body=body)
+
+
+@dataclass(slots=True)
+class Session:
+    key: SessionKey
+    number: int
+    create_time_us: int
+    last_active_us: int
+    user_id: str = ""
+    version: int = 0
+    last_sequence: int = 0
+    messages: list[Message] = field(default_factory=list)
+
+    def find(self, message_id: str) -> Message | None:
+        return next((message for message in self.messages if message.draft.id == message_id), None)
+
+    def fresh(self, drafts: Iterable[Draft]) -> list[Draft]:
+        """Those of the drafts that are new, each once; raises when an id stands for two bodies."""
+        known = {message.draft.id: message.draft for message in self.messages}
+        fresh = []
+        for draft in drafts:
+            if draft.id not in known:
+                fresh.append(draft)
+            if known.setdefault(draft.id, draft).fingerprint != draft.fingerprint:
+                raise IdConflict(draft.id)
+        return fresh
+
+    def answers(self, drafts: Iterable[Draft], fresh: Iterable[Draft]) -> Iterator[Added]:
+        """What became of each draft; the first one with a new id is the one that was added."""
+        new = {draft.id for draft in fresh}
+        first = {message.draft.id: message.written for message in self.messages}
+        for draft in drafts:
+            yield Added(draft.id, first[draft.id].sequence, first[draft.id].tokens, draft.id not in new)
+            new.discard(draft.id)
+
+    def refuse_stranger(self, user_id: str) -> None:
+        if user_id and self.user_id and user_id != self.user_id:
+            raise NotYourSession()
+
+    def window(self) -> list[Stored]:
+        return [message.shown for message in self.messages if message.in_window]
+
+    def revive(self, exchanges: set[int]) -> bool:
+        """Bring back what was pruned of these exchanges; whether there was anything."""
+        pruned = [one for one in self.messages if one.shown.exchange in exchanges and not one.in_window]
+        for message in pruned:
+            message.revive()
+        return bool(pruned)
+
+    def open_calls(self) -> dict[str, tuple[int, ...]]:
+        calls: dict[str, tuple[int, ...]] = {}
+        for message in self.messages:
+            draft = message.draft
+            calls = dict(link_exchange(calls, draft.calls, draft.answers, message.written.sequence)[1])
+        return calls
+
+    def head(self, policy: Policy | None) -> Head:
+        window = self.window()
+        head = Head(self.key, self.number, self.user_id, self.version, self.last_sequence, policy=policy)
+        head.create_time_us, head.last_active_us = self.create_time_us, self.last_active_us
+        head.pruned_count = len(self.messages) - len(window)
+        head.open_calls = self.open_calls()
+        head.window_start = next((one.sequence for one in window if one.role != Role.SYSTEM), self.last_sequence + 1)
+        for one in window:
+            head.count(one.role, one.tokens)
+        return head
+
+    def select(self, selection: Selection) -> tuple[list[Stored], bool]:
+        """The messages of a page, and whether its bytes ended it."""
+        chosen = [message.shown for message in self.messages if _is_chosen(message, selection)]
+        if selection.newest_first:
+            chosen.reverse()
+        if not selection.bodies:
+            chosen = [message._replace(body=b"") for message in chosen]
+        return _cut(chosen[: selection.limit], selection.max_bytes)
+
+
+def _is_chosen(message: Message, selection: Selection) -> bool:
+    before = selection.before
+    return (
+        (message.in_window or selection.include_pruned)
+        and selection.role in (0, message.shown.role)
+        and selection.after < message.shown.sequence
+        and (before is None or message.shown.sequence < before)
+    )
+
+
+def _cut(messages: list[Stored], max_bytes: int) -> tuple[list[Stored], bool]:
+    size = 0
+    for place, message in enumerate(messages):
+        size += len(message.body)
+        if place and size > max_bytes:
+            return messages[:place], True
+    return messages, False

@@ -1,0 +1,41 @@
+"""A session that nothing in this folder may change, and a way to see that nothing did."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from memsidecar.v1 import memory_pb2 as memory
+from memsidecar.v1 import session_pb2 as session
+from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL
+from tests.bad_input.rpcs import KNOWN_MESSAGE, WATCHED, calls
+from tests.support.process import Client, SidecarProcess
+
+State = tuple[bytes, ...]
+
+
+@pytest.fixture(scope="module")
+def connected(sidecar: SidecarProcess) -> Iterator[Client]:
+    """One connection for a module: its tests are many and short."""
+    with sidecar.client() as client:
+        client.add(WATCHED, "hello", id=KNOWN_MESSAGE, user_id="watcher")
+        client.add(WATCHED, "", role=ROLE_ASSISTANT, tool_calls=calls(1))
+        client.add(WATCHED, "done", role=ROLE_TOOL, tool_call_id="call-0")
+        client.add(WATCHED, "hello again")
+        yield client
+
+
+@pytest.fixture
+def state(connected: Client) -> Callable[[], State]:
+    """The watched session to the last byte, and which sessions there are. That it answers shows that it lives."""
+
+    def look() -> State:
+        all_of_it = memory.GetAllRequest(session_id=WATCHED, include_pruned=True)
+        answers = (
+            connected.memory.Count(memory.CountRequest(session_id=WATCHED)),
+            connected.memory.GetAll(all_of_it),
+            connected.sessions.GetSession(session.GetSessionRequest(session_id=WATCHED)),
+            connected.sessions.ListSessions(session.ListSessionsRequest(page_size=1000)),
+        )
+        return tuple(answer.SerializeToString(deterministic=True) for answer in answers)
+
+    return look

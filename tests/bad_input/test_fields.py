@@ -1,0 +1,91 @@
+"""Every field of every built RPC: a wrong value is refused by name and changes nothing, one at the border is taken."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.message import Message as Proto
+from google.protobuf.message_factory import GetMessageClass
+
+from memsidecar.v1.message_pb2 import ROLE_USER
+from tests.bad_input.rpcs import BUILT, METHODS, NOT_BUILT, good, put, send
+from tests.bad_input.table import TABLE
+from tests.bad_input.values import Right, Wrong
+from tests.support.process import Client, refusal
+
+OF_EACH_MESSAGE_LIST = {"messages": "messages[1]", "tool_calls": "tool_calls[0]"}
+_numbers = itertools.count()
+
+
+def paths_of(descriptor: Descriptor, prefix: str = "") -> Iterator[str]:
+    """The path of every field, down into the contract's own messages, as the table spells it."""
+    for field in descriptor.fields:
+        yield prefix + field.name
+        if field.message_type is not None and field.message_type.full_name.startswith("memsidecar."):
+            yield from paths_of(field.message_type, f"{prefix}{OF_EACH_MESSAGE_LIST.get(field.name, field.name)}.")
+
+
+def rows(kind: str) -> list[Any]:
+    return [
+        pytest.param(name, path, row, id=f"{name}-{path}-{row.label}")
+        for name, fields in TABLE.items()
+        for path, field in fields.items()
+        for row in getattr(field, kind)
+    ]
+
+
+def request_with(name: str, path: str, row: Wrong | Right, session_id: str | None = None) -> Proto:
+    request = good(name) if session_id is None else good(name, session_id)
+    for where, value in row.given.items():
+        put(request, where, value)
+    put(request, path, row.value)
+    return request
+
+
+def test_the_table_has_every_field_of_every_built_rpc() -> None:
+    assert sorted(TABLE) == BUILT
+    for name, fields in TABLE.items():
+        assert set(fields) == set(paths_of(METHODS[name].input_type)), name
+
+
+def test_every_field_has_a_value_that_is_taken() -> None:
+    assert [(name, path) for name, fields in TABLE.items() for path, field in fields.items() if not field.right] == []
+
+
+@pytest.mark.parametrize("name", sorted(NOT_BUILT))
+def test_what_is_not_built_says_so(connected: Client, name: str) -> None:
+    from_nothing = refusal(lambda: _send_empty(connected, name))
+    assert (from_nothing.code.name, from_nothing.reason) == ("UNIMPLEMENTED", "NOT_BUILT")
+
+
+def _send_empty(client: Client, name: str) -> Any:
+    return send(client, name, GetMessageClass(METHODS[name].input_type)())
+
+
+@pytest.mark.parametrize(("name", "path", "row"), rows("wrong"))
+def test_a_wrong_value_is_refused_by_name_and_changes_nothing(
+    connected: Client, state: Callable[[], Any], name: str, path: str, row: Wrong
+) -> None:
+    before = state()
+    refused = refusal(lambda: send(connected, name, request_with(name, path, row)))
+    field = path + row.at if row.field is None else row.field
+    assert (refused.code, refused.reason, refused.field) == (row.code, row.reason, field)
+    assert state() == before
+
+
+@pytest.mark.parametrize(("name", "path", "row"), rows("right"))
+def test_a_value_at_the_border_is_taken(connected: Client, name: str, path: str, row: Right) -> None:
+    request = request_with(name, path, row, f"session-{next(_numbers)}")
+    prepare(connected, name, request)
+    assert send(connected, name, request) is not None
+
+
+def prepare(client: Client, name: str, request: Any) -> None:
+    """Make what the request acts on."""
+    if name == "Annotate":
+        scope = {"namespace": request.namespace, "user_id": request.user_id}
+        client.add(request.session_id, "hello", ROLE_USER, id=request.message_id, **scope)
+    if name == "DeleteSession":
+        client.add(request.session_id, "hello", namespace=request.namespace, user_id=request.user_id)

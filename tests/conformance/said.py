@@ -1,0 +1,139 @@
+"""Short ways to say what the tests say often: a draft, a command, what was read."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from memsidecar.domain.message import Draft, Flag, Role, Stored
+from memsidecar.domain.session import Head, SessionKey
+from memsidecar.stores.contract import (
+    Append,
+    Appended,
+    Change,
+    Command,
+    Erase,
+    Erased,
+    Journal,
+    Revision,
+    Rewrite,
+    Rewritten,
+    Selection,
+    Ticket,
+    Trim,
+    Trimmed,
+)
+from memsidecar.v1 import message_pb2
+
+KEY = SessionKey("default", "s1")
+
+
+def draft(content: str, *, message_id: str = "", role: Role = Role.USER, tokens: int = 10, **rest: Any) -> Draft:
+    """A message whose id is its content unless another is given."""
+    message_id = message_id or content
+    body = message_pb2.Message(id=message_id, content=content).SerializeToString()
+    fingerprint = hashlib.sha256(f"{role} {content}".encode()).digest()
+    return Draft(message_id, role, tokens, 1_000, body, fingerprint, **rest)
+
+
+def call(content: str, *calls: str, **rest: Any) -> Draft:
+    return draft(content, role=Role.ASSISTANT, calls=calls, **rest)
+
+
+def answer(content: str, answers: str, **rest: Any) -> Draft:
+    return draft(content, role=Role.TOOL, answers=answers, **rest)
+
+
+def carry_out(journal: Journal, command: Command) -> Any:
+    ticket = Ticket(command)
+    journal.submit(ticket)
+    return ticket.wait()
+
+
+def append(
+    journal: Journal, *drafts: Draft, key: SessionKey = KEY, user_id: str = "", expected: int | None = None
+) -> Appended:
+    result: Appended = carry_out(journal, Append(key, user_id, drafts, expected))
+    return result
+
+
+def trim(journal: Journal, *removed: int, shortened: Sequence[Stored] = (), key: SessionKey = KEY) -> Trimmed:
+    head = journal.head(key)
+    assert head is not None
+    result: Trimmed = carry_out(journal, Trim(key, head.version, removed, shortened))
+    return result
+
+
+def erase(journal: Journal, *, whole: bool = False, key: SessionKey = KEY, user_id: str = "") -> Erased:
+    result: Erased = carry_out(journal, Erase(key, user_id, whole))
+    return result
+
+
+def rewrite(journal: Journal, message_id: str, revise: Callable[[Stored], Revision], user_id: str = "") -> Rewritten:
+    result: Rewritten = carry_out(journal, Rewrite(KEY, user_id, message_id, revise))
+    return result
+
+
+def scored(score: float, mark: str = "") -> Callable[[Stored], Revision]:
+    """A revision that sets the score and, so that it can be seen, adds a mark to the body."""
+    added = message_pb2.Message(name=mark).SerializeToString()
+    return lambda stored: Revision(stored.body + added, stored.flags | Flag.IMPORTANT, score)
+
+
+def shortened(stored: Stored, content: str, tokens: int) -> Stored:
+    body = message_pb2.Message(content=content, sequence=stored.sequence).SerializeToString()
+    return stored._replace(body=body, tokens=tokens)
+
+
+def content(stored: Stored) -> str:
+    return message_pb2.Message.FromString(stored.body).content
+
+
+def read(journal: Journal, key: SessionKey = KEY, **selection: Any) -> list[Stored]:
+    return list(journal.messages(key, Selection(**selection)).messages)
+
+
+def contents(journal: Journal, key: SessionKey = KEY, **selection: Any) -> list[str]:
+    return [content(stored) for stored in read(journal, key, **selection)]
+
+
+def known_head(journal: Journal, key: SessionKey = KEY) -> Head:
+    head = journal.head(key)
+    assert head is not None
+    return head
+
+
+class Replica:
+    """The windows of all sessions as told by changes alone; a reload reads that window again."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.heads: dict[SessionKey, Head] = {}
+        self.windows: dict[SessionKey, dict[int, Stored]] = {}
+        self.changes: list[Change] = []
+        self.to_reload: set[SessionKey] = set()
+        journal.listen(self.hear)
+
+    def hear(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            self.changes.append(change)
+            self._apply(change)
+
+    def _apply(self, change: Change) -> None:
+        if change.head is None:
+            self.heads.pop(change.key, None)
+            self.windows.pop(change.key, None)
+            self.to_reload.discard(change.key)
+            return
+        self.heads[change.key] = change.head
+        window = self.windows.setdefault(change.key, {})
+        window.update((stored.sequence, stored) for stored in change.appended)
+        window.update((stored.sequence, stored) for stored in change.replaced if stored.sequence in window)
+        for sequence in change.removed:
+            del window[sequence]
+        if change.reload:
+            self.to_reload.add(change.key)
+
+    def window(self, journal: Journal, key: SessionKey) -> list[Stored]:
+        if key in self.to_reload:
+            self.to_reload.discard(key)
+            self.windows[key] = {stored.sequence: stored for stored in read(journal, key)}
+        return list(self.windows.get(key, {}).values())

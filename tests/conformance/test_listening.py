@@ -1,0 +1,108 @@
+"""Changes are told in the order in which they happened; who hears them all knows the windows."""
+
+from memsidecar.domain.session import Policy, SessionKey
+from memsidecar.stores.contract import Append, Journal, SetPolicy, Ticket
+from tests.conformance.said import (
+    KEY,
+    Replica,
+    answer,
+    append,
+    call,
+    carry_out,
+    draft,
+    erase,
+    known_head,
+    read,
+    rewrite,
+    scored,
+    shortened,
+    trim,
+)
+
+
+def assert_same(replica: Replica, journal: Journal, key: SessionKey = KEY) -> None:
+    assert replica.heads.get(key) == journal.head(key)
+    assert sorted(replica.window(journal, key)) == read(journal, key)
+
+
+def test_appends_are_told_as_they_are_read(journal: Journal) -> None:
+    replica = Replica(journal)
+    append(journal, draft("a"), draft("b"), user_id="ann")
+    append(journal, draft("b"), draft("c"))
+    assert [stored for change in replica.changes for stored in change.appended] == read(journal)
+    assert not any(change.reload for change in replica.changes)
+    assert_same(replica, journal)
+
+
+def test_trims_and_annotations_are_told_as_they_are_read(journal: Journal) -> None:
+    replica = Replica(journal)
+    append(journal, draft("a"), draft("b"), draft("long", tokens=90), draft("d"))
+    trim(journal, 1, shortened=[shortened(read(journal)[2], "l", 2)])
+    rewrite(journal, "long", scored(4, "mark"))
+    rewrite(journal, "a", scored(5, "pruned"))
+    rewrite(journal, "d", scored(6))
+    assert not any(change.reload for change in replica.changes)
+    assert_same(replica, journal)
+
+
+def test_what_is_not_told_is_told_to_be_reloaded(journal: Journal) -> None:
+    replica = Replica(journal)
+    append(journal, draft("u"), call("c", "x"), draft("v"))
+    trim(journal, 1, 2)
+    append(journal, answer("a", "x"))
+    assert replica.changes[-1].reload
+    assert_same(replica, journal)
+    erase(journal)
+    assert_same(replica, journal)
+
+
+def test_a_deleted_session_is_told_without_a_head(journal: Journal) -> None:
+    replica = Replica(journal)
+    append(journal, draft("a"))
+    erase(journal, whole=True)
+    assert replica.changes[-1].head is None
+    append(journal, draft("b"))
+    assert_same(replica, journal)
+
+
+def test_a_policy_is_told(journal: Journal) -> None:
+    replica = Replica(journal)
+    carry_out(journal, SetPolicy(KEY, "ann", Policy(5)))
+    assert replica.heads[KEY] == known_head(journal)
+
+
+def test_changes_are_told_before_they_are_answered(journal: Journal) -> None:
+    replica = Replica(journal)
+    heard: list[int] = []
+    tickets = [
+        Ticket(Append(KEY, "", [draft(f"m{n}")]), lambda ticket: heard.append(ticket.result.head.last_sequence))
+        for n in range(50)
+    ]
+    told_when_answered: list[bool] = []
+    last = Ticket(
+        Append(KEY, "", [draft("last")]),
+        lambda ticket: told_when_answered.append(replica.heads[KEY].last_sequence >= ticket.result.head.last_sequence),
+    )
+    for ticket in (*tickets, last):
+        journal.submit(ticket)
+    append(journal, draft("after"))
+    assert heard == list(range(1, 51))
+    assert told_when_answered == [True]
+
+
+def test_versions_grow_in_the_order_told(journal: Journal) -> None:
+    replica = Replica(journal)
+    for number in range(20):
+        append(journal, draft(f"m{number}"), key=SessionKey("default", f"s{number % 3}"))
+    versions = [change.head.version for change in replica.changes if change.head]
+    assert versions == sorted(set(versions))
+
+
+def test_a_told_head_is_never_changed_afterwards(journal: Journal) -> None:
+    replica = Replica(journal)
+    append(journal, draft("a"))
+    first = replica.changes[0].head
+    assert first is not None
+    copy = first.copy()
+    append(journal, draft("b"), call("c", "x"))
+    assert first == copy

@@ -1,0 +1,75 @@
+"""Policies, calibration and watermarks."""
+
+import pytest
+
+from memsidecar.domain.errors import NotYourSession
+from memsidecar.domain.session import Policy, SessionKey, Strategy
+from memsidecar.stores.contract import Advance, Calibrate, Calibration, Journal, SetPolicy
+from tests.conformance.said import KEY, append, carry_out, draft, erase, known_head
+
+POLICY = Policy(4_000, Strategy.TURNS, "gpt-4o")
+
+
+def test_a_session_keeps_its_policy(journal: Journal) -> None:
+    append(journal, draft("a"))
+    head = carry_out(journal, SetPolicy(KEY, "", POLICY)).head
+    assert head == known_head(journal)
+    assert append(journal, draft("b")).head.policy == POLICY
+
+
+def test_a_policy_makes_a_session(journal: Journal) -> None:
+    carry_out(journal, SetPolicy(KEY, "ann", POLICY))
+    assert (known_head(journal).policy, known_head(journal).user_id) == (POLICY, "ann")
+
+
+def test_a_policy_replaces_the_one_before(journal: Journal) -> None:
+    carry_out(journal, SetPolicy(KEY, "", POLICY))
+    carry_out(journal, SetPolicy(KEY, "", Policy()))
+    assert known_head(journal).policy == Policy()
+
+
+def test_a_policy_can_be_taken_back(journal: Journal) -> None:
+    for key in (KEY, SessionKey("default", "")):
+        carry_out(journal, SetPolicy(key, "", POLICY))
+        carry_out(journal, SetPolicy(key, "", None))
+    assert known_head(journal).policy is None
+    assert journal.default_policy("default") is None
+
+
+def test_a_policy_survives_a_clear_and_not_a_delete(journal: Journal) -> None:
+    append(journal, draft("a"))
+    carry_out(journal, SetPolicy(KEY, "", POLICY))
+    erase(journal)
+    assert known_head(journal).policy == POLICY
+    erase(journal, whole=True)
+    assert append(journal, draft("a")).head.policy is None
+
+
+def test_a_stranger_sets_no_policy(journal: Journal) -> None:
+    append(journal, draft("a"), user_id="ann")
+    with pytest.raises(NotYourSession):
+        carry_out(journal, SetPolicy(KEY, "bob", POLICY))
+    assert known_head(journal).policy is None
+
+
+def test_a_namespace_has_a_default_of_its_own(journal: Journal) -> None:
+    assert journal.default_policy("a") is None
+    assert carry_out(journal, SetPolicy(SessionKey("a", ""), "", POLICY)).head is None
+    assert (journal.default_policy("a"), journal.default_policy("b")) == (POLICY, None)
+    assert append(journal, draft("m"), key=SessionKey("a", "s")).head.policy is None
+
+
+def test_calibration_begins_at_one_and_follows_its_steps(journal: Journal) -> None:
+    assert journal.calibration("n", "m") == Calibration(1.0, 0)
+    for _ in range(3):
+        carry_out(journal, Calibrate("n", "m", lambda now: Calibration(now.factor * 1.5, now.reports + 1)))
+    assert journal.calibration("n", "m") == Calibration(3.375, 3)
+    assert journal.calibration("n", "other") == journal.calibration("other", "m") == Calibration()
+
+
+def test_a_watermark_never_moves_back(journal: Journal) -> None:
+    assert journal.watermark("index", "n") == 0
+    for lsn in (5, 3, 9, 8):
+        carry_out(journal, Advance("index", "n", lsn))
+    assert (journal.watermark("index", "n"), journal.watermark("facts", "n")) == (9, 0)
+    assert journal.watermark("index", "other") == 0

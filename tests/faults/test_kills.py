@@ -1,0 +1,84 @@
+"""kill -9 under load, again and again on one data directory: nothing acknowledged is lost, doubled or moved."""
+
+import os
+import random
+import threading
+import time
+from pathlib import Path
+
+import grpc
+import pytest
+
+from memsidecar.stores.journal.doctor import examine
+from tests.faults.crowd import WAIT_SECONDS, Crowd
+from tests.faults.ledger import Ledger
+from tests.support.process import SidecarProcess
+
+ROUNDS_PER_GENERATION = 10
+SHARED_SESSIONS = 3
+OWNED_SESSIONS = 2
+RETRIED_AGAIN = 5
+
+# Small, so that rounds end in the middle of checkpoints as well.
+FLAGS = ("--tokenizer", "chars4", "--wal-checkpoint-bytes", "262144", "--log-calls", "none")
+
+
+class Rounds:
+    """Sessions live for some rounds, so that history accumulates and yet a round's check stays short."""
+
+    def __init__(self, data_dir: Path, seed: str) -> None:
+        self._chance = random.Random(seed)
+        self._ledger = Ledger()
+        self._sidecar = SidecarProcess(data_dir, *FLAGS)
+
+    def run(self, rounds: int) -> None:
+        with self._sidecar:
+            for number in range(rounds):
+                self._round(number)
+            with self._sidecar.client() as client:
+                self._ledger.check(client)
+            assert self._sidecar.stop() == 0
+        assert examine(self._sidecar.data_dir) == []
+
+    def _round(self, number: int) -> None:
+        generation = number // ROUNDS_PER_GENERATION
+        shared = [f"shared-{generation}-{at}" for at in range(SHARED_SESSIONS)]
+        owned = [f"owned-{generation}-{at}" for at in range(OWNED_SESSIONS)]
+        with (
+            self._sidecar.client() as client,
+            Crowd(client, self._ledger, f"r{number}", shared=shared, owned=owned) as crowd,
+        ):
+            self._kill_at_some_moment(crowd)
+        assert set(crowd.codes) == {grpc.StatusCode.UNAVAILABLE}
+        self._sidecar.start()
+        with self._sidecar.client() as client:
+            self._ledger.check(client, [*shared, *owned])
+            for session_id in [*shared, *owned]:
+                self._ledger.retry_open_calls(client, session_id, RETRIED_AGAIN)
+
+    def _kill_at_some_moment(self, crowd: Crowd) -> None:
+        """After some acknowledgements, at any phase of a commit; every third time while a prune or clear is under way."""
+        self._ledger.wait_for_acks(self._chance.randint(1, 250), WAIT_SECONDS)
+        moment = self._chance.choice([None, None, None, None, crowd.pruning, crowd.clearing])
+        if moment is not None:
+            assert moment.wait(WAIT_SECONDS), "neither pruned nor cleared"
+        _spin(self._chance.uniform(0, 0.004))
+        self._sidecar.kill()
+
+
+def _spin(seconds: float) -> None:
+    """Pick the moment; nothing that is checked depends on how long this takes."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        threading.Event().wait(0.0002)
+
+
+def test_nothing_acknowledged_is_lost_doubled_or_moved_by_kill_9(data_dir: Path) -> None:
+    Rounds(data_dir, seed=str(data_dir)).run(3)
+
+
+@pytest.mark.kills
+def test_nothing_acknowledged_is_lost_doubled_or_moved_by_many_kills(data_dir: Path) -> None:
+    seed = os.environ.get("KILL_SEED", str(time.time_ns()))
+    print(f"KILL_SEED={seed}")
+    Rounds(data_dir, seed).run(int(os.environ.get("KILL_ROUNDS", "200")))

@@ -1,0 +1,136 @@
+"""Whose memory is searched, and who may name whom: sessions, users and namespaces are apart from each other."""
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import pytest
+
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1 import session_pb2
+from memsidecar.v1.message_pb2 import (
+    ROLE_USER,
+    SCOPE_NAMESPACE,
+    SCOPE_SESSION,
+    SCOPE_UNSPECIFIED,
+    SCOPE_USER,
+    Message,
+    Scope,
+)
+from tests.scenarios.talk import SUBSTRING, Talk
+from tests.support.process import CALL_SECONDS, Client, refusal
+
+
+@pytest.fixture
+def house(client: Client, namespace: str) -> None:
+    """Alice has two sessions, Bob one, and one belongs to nobody."""
+    for session_id, user_id in (("a1", "alice"), ("a2", "alice"), ("b1", "bob"), ("n1", "")):
+        Talk(client, session_id, namespace, user_id).say(f"tea in {session_id}")
+
+
+def found(client: Client, namespace: str, scope: Scope, user_id: str = "", session_id: str = "") -> set[str]:
+    request = pb.SearchRequest(
+        namespace=namespace, user_id=user_id, session_id=session_id, query="tea", mode=SUBSTRING, scope=scope
+    )
+    return {hit.session_id for hit in client.memory.Search(request).hits}
+
+
+@pytest.mark.usefixtures("house")
+def test_the_scope_says_whose_memory_is_searched(client: Client, namespace: str) -> None:
+    assert found(client, namespace, SCOPE_SESSION, session_id="a1") == {"a1"}
+    assert found(client, namespace, SCOPE_SESSION, "alice", "a1") == {"a1"}
+    assert found(client, namespace, SCOPE_USER, "alice") == {"a1", "a2"}
+    assert found(client, namespace, SCOPE_USER, session_id="a1") == {"a1", "a2"}
+    assert found(client, namespace, SCOPE_NAMESPACE) == {"a1", "a2", "b1", "n1"}
+
+
+@pytest.mark.usefixtures("house")
+def test_without_a_scope_the_user_is_meant_where_there_is_one(client: Client, namespace: str) -> None:
+    assert found(client, namespace, SCOPE_UNSPECIFIED, "alice") == {"a1", "a2"}
+    assert found(client, namespace, SCOPE_UNSPECIFIED, session_id="b1") == {"b1"}
+    assert found(client, namespace, SCOPE_UNSPECIFIED, session_id="a2") == {"a1", "a2"}
+    assert found(client, namespace, SCOPE_UNSPECIFIED, session_id="n1") == {"n1"}
+
+
+@pytest.mark.usefixtures("house")
+def test_a_scope_that_nobody_fills_is_refused(client: Client, namespace: str) -> None:
+    for scope in (SCOPE_USER, SCOPE_SESSION, SCOPE_UNSPECIFIED):
+        refused = refusal(lambda scope=scope: found(client, namespace, scope))
+        assert (refused.code, refused.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
+
+
+def test_namespaces_do_not_see_each_other(client: Client, namespace: str) -> None:
+    here, there = (Talk(client, "same", f"{namespace}-{at}", "same") for at in ("here", "there"))
+    here.say("tea here", id="m")
+    there.say("tea there", id="m")
+    assert here.contents() == ["tea here"]
+    assert here.find("tea", scope=SCOPE_NAMESPACE) == ["tea here"]
+    assert here.find("tea", scope=SCOPE_USER) == ["tea here"]
+    here.clear()
+    assert there.contents() == ["tea there"]
+    there.client.sessions.DeleteSession(session_pb2.DeleteSessionRequest(**there.names))
+    assert here.count().last_sequence == 1
+
+
+def test_the_empty_namespace_is_the_one_called_default(talk: Talk) -> None:
+    talk.say("tea")
+    assert Talk(talk.client, talk.session_id, "default").contents() == ["tea"]
+
+
+# -- ownership
+
+M, S = "memory", "sessions"
+NAMING: dict[str, tuple[str, Callable[..., Any], dict[str, Any]]] = {
+    "Add": (M, pb.AddRequest, {"message": Message(role=ROLE_USER, content="mine")}),
+    "AddBatch": (M, pb.AddBatchRequest, {"messages": [Message(role=ROLE_USER, content="mine")]}),
+    "StoreInteraction": (M, pb.StoreInteractionRequest, {"user_message": "mine", "assistant_message": "yours"}),
+    "Annotate": (M, pb.AnnotateRequest, {"message_id": "m", "evaluation_score": 1}),
+    "GetAll": (M, pb.GetAllRequest, {}),
+    "GetRecent": (M, pb.GetRecentRequest, {"n": 1}),
+    "GetByRole": (M, pb.GetByRoleRequest, {"role": ROLE_USER}),
+    "Search": (M, pb.SearchRequest, {"query": "secret", "mode": SUBSTRING}),
+    "Count": (M, pb.CountRequest, {}),
+    "Prune": (M, pb.PruneRequest, {"max_tokens": 1}),
+    "Clear": (M, pb.ClearRequest, {}),
+    "ReportUsage": (M, pb.ReportUsageRequest, {"model": "claude-x", "estimated_tokens": 1, "actual_tokens": 1}),
+    "GetSession": (S, session_pb2.GetSessionRequest, {}),
+    "SetPolicy": (S, session_pb2.SetPolicyRequest, {"policy": session_pb2.SessionPolicy(auto_prune_tokens=100)}),
+    "DeleteSession": (S, session_pb2.DeleteSessionRequest, {}),
+    "DeleteSession dry run": (S, session_pb2.DeleteSessionRequest, {"dry_run": True}),
+    "Search session": (M, pb.SearchRequest, {"query": "secret", "mode": SUBSTRING, "scope": SCOPE_SESSION}),
+    "Search namespace": (M, pb.SearchRequest, {"query": "secret", "mode": SUBSTRING, "scope": SCOPE_NAMESPACE}),
+}
+
+
+@pytest.fixture
+def alices(client: Client, namespace: str) -> Talk:
+    talk = Talk(client, "private", namespace, "alice")
+    talk.say("secret", id="m")
+    return talk
+
+
+@pytest.mark.parametrize("rpc", NAMING)
+def test_a_session_is_closed_to_whoever_names_another_user(alices: Talk, rpc: str) -> None:
+    service, request, fields = NAMING[rpc]
+    call = getattr(getattr(alices.client, service), rpc.split()[0])
+    before = alices.messages()
+    refused = refusal(lambda: call(request(**{**alices.names, "user_id": "bob"}, **fields)))
+    assert (refused.code, refused.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "NOT_YOUR_SESSION")
+    assert alices.messages() == before
+
+
+def test_a_stream_is_refused_where_it_names_another_user(alices: Talk) -> None:
+    names = {**alices.names, "user_id": "bob"}
+    request = pb.AddStreamRequest(**names, message=Message(role=ROLE_USER, content="mine"))
+    refused = refusal(lambda: list(alices.client.memory.AddStream(iter([request]), timeout=CALL_SECONDS)))
+    assert (refused.code, refused.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "NOT_YOUR_SESSION")
+    assert alices.contents() == ["secret"]
+
+
+def test_the_first_write_that_names_a_user_makes_the_session_theirs(talk: Talk) -> None:
+    talk.say("nobody's yet")
+    talk.client.add(talk.session_id, "hello", user_id="alice")
+    assert refusal(lambda: talk.client.add(talk.session_id, "hello", user_id="bob")).reason == "NOT_YOUR_SESSION"
+    assert talk.say("without a name").sequence == 3
+    session = talk.client.sessions.GetSession(session_pb2.GetSessionRequest(**talk.names)).session
+    assert session.user_id == "alice"

@@ -1,0 +1,225 @@
+"""Arbitrary commands against the journal on disk and its naive twin: the same answers, the same reads.
+
+Log numbers, session numbers and times are each journal's own; everything else must be equal.
+"""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from memsidecar.domain.errors import SidecarError
+from memsidecar.domain.message import Draft, Role, Stored
+from memsidecar.domain.session import Head, Policy, SessionKey, Strategy
+from memsidecar.stores.contract import (
+    Append,
+    Appended,
+    Calibrate,
+    Calibration,
+    Command,
+    Erase,
+    Journal,
+    PolicySet,
+    Rewrite,
+    Scope,
+    Selection,
+    SessionPage,
+    SetPolicy,
+    Ticket,
+    Trim,
+)
+from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.volatile import VolatileJournal
+from tests.conformance.said import Replica, draft, scored, shortened
+
+KEYS = [SessionKey("n", "a"), SessionKey("n", "b"), SessionKey("o", "a")]
+USERS = ["", "", "", "ann", "bob"]
+
+keys = st.sampled_from(KEYS)
+users = st.sampled_from(USERS)
+calls = st.lists(st.sampled_from("xyz"), max_size=2).map(tuple)
+
+
+@st.composite
+def drafts(draw: st.DrawFn) -> Draft:
+    """Few ids and few words, so that duplicates and conflicts are common; role follows calls and answers."""
+    role = draw(st.sampled_from(Role))
+    words = draw(st.sampled_from(["one", "two"]))
+    message_id = f"m{draw(st.integers(0, 30))}"
+    tokens = draw(st.integers(1, 100))
+    if role == Role.ASSISTANT:
+        return draft(words, message_id=message_id, role=role, tokens=tokens, calls=draw(calls))
+    if role == Role.TOOL:
+        return draft(words, message_id=message_id, role=role, tokens=tokens, answers=draw(st.sampled_from("xyz")))
+    return draft(words, message_id=message_id, role=role, tokens=tokens)
+
+
+selections = st.builds(
+    Selection,
+    after=st.integers(0, 12),
+    before=st.none() | st.integers(0, 20),
+    limit=st.integers(1, 8),
+    newest_first=st.booleans(),
+    include_pruned=st.booleans(),
+    role=st.sampled_from([0, *Role]),
+    bodies=st.booleans(),
+    max_bytes=st.sampled_from([1, 30, 100, 3 << 20]),
+)
+
+
+def comparable(head: Head | None) -> Head | None:
+    if head is None:
+        return None
+    return replace(head, number=0, version=0, window_start=0, create_time_us=0, last_active_us=0)
+
+
+def comparable_result(result: Any) -> Any:
+    if isinstance(result, Appended | PolicySet) or hasattr(result, "head"):
+        return replace(result, head=comparable(result.head))
+    return result
+
+
+class Twins(RuleBasedStateMachine):
+    """Every rule does the same to both and compares what was answered."""
+
+    @initialize()
+    def open(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.disk: Journal = SqliteJournal(Path(self.folder.name))
+        self.ram: Journal = VolatileJournal()
+        self.replicas = {"disk": Replica(self.disk), "ram": Replica(self.ram)}
+
+    def teardown(self) -> None:
+        self.disk.close()
+        self.folder.cleanup()
+
+    def both(self, command: Callable[[Journal], Command]) -> None:
+        outcomes = [self.outcomes(journal, [command(journal)]) for journal in (self.disk, self.ram)]
+        assert outcomes[0] == outcomes[1]
+
+    def outcomes(self, journal: Journal, commands: Sequence[Command]) -> list[Any]:
+        """What becomes of commands that are submitted without waiting in between."""
+        tickets = [Ticket(command) for command in commands]
+        for ticket in tickets:
+            journal.submit(ticket)
+        return [self.outcome(ticket) for ticket in tickets]
+
+    def outcome(self, ticket: Ticket) -> Any:
+        try:
+            return comparable_result(ticket.wait())
+        except SidecarError as refusal:
+            return type(refusal), str(refusal)
+
+    @rule(
+        key=keys, user=users, batch=st.lists(drafts(), min_size=1, max_size=4), expected=st.none() | st.integers(0, 5)
+    )
+    def append(self, key: SessionKey, user: str, batch: list[Draft], expected: int | None) -> None:
+        self.both(lambda _: Append(key, user, batch, expected))
+
+    @rule(commands=st.lists(st.tuples(keys, users, st.lists(drafts(), min_size=1, max_size=2)), max_size=6))
+    def append_at_once(self, commands: list[tuple[SessionKey, str, list[Draft]]]) -> None:
+        group = [Append(key, user, batch) for key, user, batch in commands]
+        assert self.outcomes(self.disk, group) == self.outcomes(self.ram, group)
+
+    @rule(key=keys, user=users, number=st.integers(0, 30), score=st.integers(0, 10))
+    def annotate(self, key: SessionKey, user: str, number: int, score: int) -> None:
+        self.both(lambda _: Rewrite(key, user, f"m{number}", scored(score, f"mark {score}")))
+
+    @rule(key=keys, data=st.data())
+    def trim(self, key: SessionKey, data: st.DataObject) -> None:
+        window = self.ram.messages(key, Selection()).messages
+        sequences = [stored.sequence for stored in window] or [1]
+        removed = data.draw(st.lists(st.sampled_from([*sequences, 99] if not window else sequences), max_size=4))
+        cut: list[Stored] = data.draw(st.lists(st.sampled_from(window), max_size=2)) if window else []
+        short = [shortened(stored, "cut", 1) for stored in cut]
+        self.both(lambda journal: Trim(key, self.version(journal, key), removed, short))
+
+    def version(self, journal: Journal, key: SessionKey) -> int:
+        head = journal.head(key)
+        return head.version if head else 0
+
+    @rule(key=keys, behind=st.integers(1, 3))
+    def trim_too_late(self, key: SessionKey, behind: int) -> None:
+        self.both(lambda journal: Trim(key, self.version(journal, key) - behind, (1,)))
+
+    @rule(key=keys, user=users, whole=st.booleans(), again=st.lists(drafts(), min_size=1, max_size=2))
+    def erase(self, key: SessionKey, user: str, whole: bool, again: list[Draft]) -> None:
+        group = [Erase(key, user, whole), Append(key, user, again)]
+        assert self.outcomes(self.disk, group) == self.outcomes(self.ram, group)
+
+    @rule(
+        key=st.sampled_from([*KEYS, SessionKey("n", "")]),
+        user=users,
+        policy=st.none()
+        | st.builds(Policy, st.integers(0, 9), st.sampled_from(Strategy), st.sampled_from(["", "gpt"])),
+    )
+    def set_policy(self, key: SessionKey, user: str, policy: Policy | None) -> None:
+        self.both(lambda _: SetPolicy(key, user, policy))
+
+    @rule(factor=st.sampled_from([0.5, 1.5]))
+    def calibrate(self, factor: float) -> None:
+        self.both(lambda _: Calibrate("n", "m", lambda now: Calibration(now.factor * factor, now.reports + 1)))
+
+    @rule()
+    def reopen(self) -> None:
+        self.disk.close()
+        self.disk = SqliteJournal(Path(self.folder.name))
+        replica = self.replicas["disk"]
+        self.disk.listen(replica.hear)
+
+    @rule(key=keys, selection=selections)
+    def read(self, key: SessionKey, selection: Selection) -> None:
+        disk, ram = self.disk.messages(key, selection), self.ram.messages(key, selection)
+        assert (list(disk.messages), disk.cut) == (list(ram.messages), ram.cut)
+        assert comparable(disk.head) == comparable(ram.head)
+
+    @rule(user=users, session=st.sampled_from(["", "a", "b"]), limit=st.integers(1, 9), skipped=st.integers(0, 3))
+    def scan(self, user: str, session: str, limit: int, skipped: int) -> None:
+        scope = Scope("n", user, session)
+        found = []
+        for journal in (self.disk, self.ram):
+            start = [one.lsn for one in journal.scan(scope, None, skipped)]
+            found.append([(one.key, one.message) for one in journal.scan(scope, min(start, default=None), limit)])
+        assert found[0] == found[1]
+
+    @invariant()
+    def heads_agree(self) -> None:
+        for key in KEYS:
+            disk, ram = self.disk.head(key), self.ram.head(key)
+            assert comparable(disk) == comparable(ram)
+            if disk and ram:
+                # A lower bound is promised; the twin knows the exact place.
+                assert disk.window_start <= ram.window_start
+        assert self.disk.default_policy("n") == self.ram.default_policy("n")
+        assert self.disk.calibration("n", "m") == self.ram.calibration("n", "m")
+
+    @invariant()
+    def sessions_agree(self) -> None:
+        disk, ram = (journal.sessions(SessionPage("n")) for journal in (self.disk, self.ram))
+        # Sessions of one group share their moment on disk, so only the order of moments is promised.
+        assert sorted(head.key for head in disk) == sorted(head.key for head in ram)
+        assert [head.last_active_us for head in disk] == sorted((head.last_active_us for head in disk), reverse=True)
+
+    @invariant()
+    def exchanges_end_alike(self) -> None:
+        for key in KEYS:
+            ends = [[journal.exchange_end(key, number) for number in range(6)] for journal in (self.disk, self.ram)]
+            assert ends[0] == ends[1]
+
+    @invariant()
+    def replicas_agree_with_their_journals(self) -> None:
+        for journal, replica in ((self.disk, self.replicas["disk"]), (self.ram, self.replicas["ram"])):
+            for key in KEYS:
+                assert sorted(replica.window(journal, key)) == list(journal.messages(key, Selection()).messages)
+                assert replica.heads.get(key) == journal.head(key)
+
+
+TestTwins = Twins.TestCase
+TestTwins.settings = settings(
+    max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)

@@ -1,0 +1,171 @@
+"""A real sidecar in a process of its own, and a client that speaks to it over a real socket."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+
+from memsidecar.v1 import memory_pb2, memory_pb2_grpc, session_pb2_grpc
+from memsidecar.v1.message_pb2 import Message, Role
+
+START_SECONDS = 30
+STOP_SECONDS = 30
+CALL_SECONDS = 30
+
+
+class SidecarProcess:
+    """`python -m memsidecar serve` on loopback and free ports; `wrap` goes before the command (strace, env ...)."""
+
+    def __init__(self, data_dir: Path, *flags: str, environ: Mapping[str, str] | None = None, wrap: tuple[str, ...] = ()):
+        self.data_dir = data_dir
+        self.log_path = data_dir.with_name(f"{data_dir.name}.log")
+        self._flags = flags
+        self._environ = {**_clean_environ(), **(environ or {})}
+        self._wrap = wrap
+        self.start()
+
+    def start(self) -> None:
+        command = [*self._wrap, sys.executable, "-m", "memsidecar", "serve", "--data-dir", str(self.data_dir)]
+        if "--listen" not in self._flags:
+            command += ["--listen", "127.0.0.1:0"]
+        if "--health-listen" not in self._flags:
+            command += ["--health-listen", "127.0.0.1:0"]
+        self._log = self.log_path.open("ab")
+        self.process = subprocess.Popen(
+            [*command, *self._flags], stdout=subprocess.PIPE, stderr=self._log, env=self._environ
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise AssertionError(f"the sidecar did not start (exit {self.process.wait(START_SECONDS)}):\n{self.log()}")
+        self.ready: dict[str, str] = json.loads(line)
+        self.address = self.ready["listen"]
+
+    def log(self) -> str:
+        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+
+    def client(self) -> "Client":
+        return Client(self.address)
+
+    def kill(self) -> None:
+        """kill -9, and the address is free when this returns."""
+        self.process.send_signal(signal.SIGKILL)
+        self._reap()
+
+    def stop(self) -> int:
+        """SIGTERM; the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self._reap()
+
+    def _reap(self) -> int:
+        code = self.process.wait(STOP_SECONDS)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        self._log.close()
+        return code
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.kill()
+        elif not self._log.closed:
+            self._reap()
+
+
+def _clean_environ() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("MEMSIDECAR_")}
+
+
+class Client:
+    """The generated stubs on one channel of its own."""
+
+    def __init__(self, address: str) -> None:
+        # Channels of one process share connections unless told not to; a restarted server must be met anew.
+        options = (("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", 64 << 20))
+        self.channel = grpc.insecure_channel(address, options=options)
+        grpc.channel_ready_future(self.channel).result(timeout=START_SECONDS)
+        self.memory = memory_pb2_grpc.MemoryServiceStub(self.channel)
+        self.sessions = session_pb2_grpc.SessionServiceStub(self.channel)
+
+    def add(self, session_id: str, content: str, role: Role = Role.ROLE_USER, **fields: Any) -> memory_pb2.AddResponse:
+        request = memory_pb2.AddRequest(
+            session_id=session_id,
+            user_id=fields.pop("user_id", ""),
+            namespace=fields.pop("namespace", ""),
+            expected_sequence=fields.pop("expected_sequence", None),
+            return_session=fields.pop("return_session", False),
+            message=Message(role=role, content=content, **fields),
+        )
+        return self.memory.Add(request, timeout=CALL_SECONDS)
+
+    def all(self, session_id: str, include_pruned: bool = False, **fields: Any) -> list[Message]:
+        """Every page of the session, oldest first."""
+        found: list[Message] = []
+        token = ""
+        while True:
+            page = self.memory.GetAll(
+                memory_pb2.GetAllRequest(
+                    session_id=session_id, include_pruned=include_pruned, page_size=1000, page_token=token, **fields
+                ),
+                timeout=CALL_SECONDS,
+            )
+            found += page.messages
+            token = page.next_page_token
+            if not token:
+                return found
+
+    def recent(self, session_id: str, n: int, **fields: Any) -> list[Message]:
+        request = memory_pb2.GetRecentRequest(session_id=session_id, n=n, **fields)
+        return list(self.memory.GetRecent(request, timeout=CALL_SECONDS).messages)
+
+    def close(self) -> None:
+        self.channel.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Refusal:
+    """What a failed call said: code, reason, field, metadata, and the message for a person."""
+
+    def __init__(self, error: grpc.RpcError) -> None:
+        self.code: grpc.StatusCode = error.code()
+        self.message: str = error.details() or ""
+        self.reason = ""
+        self.field = ""
+        self.metadata: dict[str, str] = {}
+        self.retry = False
+        for key, value in error.trailing_metadata() or ():
+            if key == "grpc-status-details-bin":
+                self._read(status_pb2.Status.FromString(value))
+
+    def _read(self, status: status_pb2.Status) -> None:
+        for detail in status.details:
+            info, bad, retry = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest(), error_details_pb2.RetryInfo()
+            if detail.Unpack(info):
+                self.reason, self.metadata = info.reason, dict(info.metadata)
+            elif detail.Unpack(bad):
+                self.field = bad.field_violations[0].field
+            elif detail.Unpack(retry):
+                self.retry = True
+
+
+def refusal(call: Callable[[], Any]) -> Refusal:
+    """The refusal of a call that must fail."""
+    try:
+        answer = call()
+    except grpc.RpcError as error:
+        return Refusal(error)
+    raise AssertionError(f"the call was expected to fail, and answered {answer}")
