@@ -1,16 +1,15 @@
 """A session that nothing in this folder may change, and a way to see that nothing did."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
+from google.protobuf.message import Message as Proto
 
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as session
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL
 from tests.bad_input.rpcs import KNOWN_MESSAGE, WATCHED, calls
 from tests.support.process import Client, SidecarProcess
-
-State = tuple[bytes, ...]
 
 
 @pytest.fixture(scope="module")
@@ -24,18 +23,29 @@ def connected(sidecar: SidecarProcess) -> Iterator[Client]:
         yield client
 
 
-@pytest.fixture
-def state(connected: Client) -> Callable[[], State]:
+class Watch:
     """The watched session to the last byte, and which sessions there are. That it answers shows that it lives."""
 
-    def look() -> State:
-        all_of_it = memory.GetAllRequest(session_id=WATCHED, include_pruned=True)
-        answers = (
-            connected.memory.Count(memory.CountRequest(session_id=WATCHED)),
-            connected.memory.GetAll(all_of_it),
-            connected.sessions.GetSession(session.GetSessionRequest(session_id=WATCHED)),
-            connected.sessions.ListSessions(session.ListSessionsRequest(page_size=1000)),
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._seen = self._look()
+
+    def saw_no_change(self) -> bool:
+        """Whether all is as it was when last looked at."""
+        before, self._seen = self._seen, self._look()
+        return self._seen == before
+
+    def _look(self) -> tuple[bytes, ...]:
+        everything = memory.GetAllRequest(session_id=WATCHED, include_pruned=True)
+        answers: tuple[Proto, ...] = (
+            self._client.memory.Count(memory.CountRequest(session_id=WATCHED)),
+            self._client.memory.GetAll(everything),
+            self._client.sessions.GetSession(session.GetSessionRequest(session_id=WATCHED)),
+            self._client.sessions.ListSessions(session.ListSessionsRequest(page_size=1000)),
         )
         return tuple(answer.SerializeToString(deterministic=True) for answer in answers)
 
-    return look
+
+@pytest.fixture(scope="module")
+def watch(connected: Client) -> Watch:
+    return Watch(connected)

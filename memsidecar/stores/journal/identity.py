@@ -16,6 +16,38 @@ class Known(NamedTuple):
     fingerprint: bytes
 
 
+class SeenIds:
+    """Hashes of the ids in sessions whose whole history passed through here: an id that is not among them is new.
+
+    A lookup in SQLite costs a lone Add a fifth of its time, and nearly every id is new. A session that is too long,
+    or that was there before this process, is looked up. Hits are always: the hash only narrows.
+    """
+
+    def __init__(self, most_ids: int) -> None:
+        self._most_ids = most_ids
+        self._count = 0
+        self._by_session: dict[int, set[int]] = {}
+
+    def is_new(self, session: int, hashed: int) -> bool:
+        seen = self._by_session.get(session)
+        return seen is not None and hashed not in seen
+
+    def begin(self, session: int) -> None:
+        """A session is new: from now on all its ids are told."""
+        self._by_session[session] = set()
+
+    def add(self, session: int, hashed: int) -> None:
+        seen = self._by_session.get(session)
+        if seen is not None:
+            seen.add(hashed)
+            self._count += 1
+            while self._count > self._most_ids:
+                self.forget(next(iter(self._by_session)))
+
+    def forget(self, session: int) -> None:
+        self._count -= len(self._by_session.pop(session, ()))
+
+
 def id_hash(message_id: str) -> int:
     """Narrows a lookup by id; the id itself decides."""
     return zlib.crc32(message_id.encode())

@@ -16,7 +16,7 @@ from memsidecar.stores.journal.connection import rolled_back, translate
 from memsidecar.stores.journal.erase import Erasing
 from memsidecar.stores.journal.erasing import Erasures
 from memsidecar.stores.journal.files import Ballast, HighWaterMark
-from memsidecar.stores.journal.identity import find_known, id_hash
+from memsidecar.stores.journal.identity import SeenIds, find_known, id_hash
 from memsidecar.stores.journal.rows import last_lsn
 from memsidecar.stores.journal.staging import Numbers, Stage
 from memsidecar.stores.journal.verbs import VERBS
@@ -24,8 +24,10 @@ from memsidecar.stores.journal.verbs import VERBS
 log = logging.getLogger(__name__)
 
 HEADS_KEPT = 4_096
+IDS_KEPT = 262_144  # some 16 MB
 ROWS_PER_STATEMENT = 64
 _ROW = f"({', '.join('?' * 16)})"
+SESSION_COLUMN, ID_HASH_COLUMN = 1, 9  # of a row of `incoming`
 
 
 class Writer:
@@ -41,6 +43,7 @@ class Writer:
         self._checkpoints = Checkpoints(connection, path, checkpoint_bytes)
         self.erasures = Erasures(connection, path, ballast, self._checkpoints)
         self._heads: dict[SessionKey, Head] = {}
+        self._seen = SeenIds(IDS_KEPT)
         self._listener: Callable[[Sequence[Change]], None] = lambda _: None
         self._failed = False
         self.published_lsn = last_lsn(connection)
@@ -79,7 +82,9 @@ class Writer:
             command = ticket.command
             if isinstance(command, Append) and (head := stage.head(command.key)) is not None:
                 for draft in command.drafts:
-                    asked += (head.number, id_hash(draft.id))
+                    hashed = id_hash(draft.id)
+                    if not self._seen.is_new(head.number, hashed):
+                        asked += (head.number, hashed)
         return asked
 
     def _take(self, stage: Stage, ticket: Ticket) -> None:
@@ -148,12 +153,19 @@ class Writer:
                 self._heads.pop(key, None)
             else:
                 self._heads[key] = head
+        self._note_ids(stage)
         self._next_number = stage.next_number
         try:
             if stage.changes:
                 self._listener(stage.changes)
         finally:
             self.published_lsn = stage.lsn
+
+    def _note_ids(self, stage: Stage) -> None:
+        for number in range(self._next_number, stage.next_number):
+            self._seen.begin(number)
+        for row in stage.message_rows:
+            self._seen.add(row[SESSION_COLUMN], row[ID_HASH_COLUMN])
 
     def _settle(self, stage: Stage) -> None:
         for ticket, result in stage.outcomes:

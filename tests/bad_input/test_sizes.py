@@ -1,0 +1,97 @@
+"""Too large is told as TOO_LARGE with its details, and never half stored."""
+
+from memsidecar.v1 import memory_pb2 as memory
+from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_USER, Message, ToolCall
+from tests.bad_input.conftest import Watch
+from tests.bad_input.rpcs import BUILT, WATCHED, good, put, send, send_bytes
+from tests.bad_input.values import METADATA_BYTES, MIB, NAN, Value, metadata_of_bytes, tags
+from tests.support.process import Client, Refusal, refusal
+
+PADDING_FIELD = b"\xfa\x7f"  # a field that the contract does not know, number 2047
+
+
+def padded(request: bytes, size: int) -> bytes:
+    """The request with an unknown field that brings it to this size."""
+    room = size - len(request) - len(PADDING_FIELD)
+    for length_bytes in range(1, 6):
+        length = room - length_bytes
+        encoded = _varint(length)
+        if len(encoded) == length_bytes:
+            return request + PADDING_FIELD + encoded + b"x" * length
+    raise AssertionError(f"there is no padding to {size} bytes")
+
+
+def _varint(number: int) -> bytes:
+    low, rest = number & 0x7F, number >> 7
+    return bytes([low | 0x80]) + _varint(rest) if rest else bytes([low])
+
+
+def assert_too_large(refused: Refusal) -> None:
+    assert (refused.code.name, refused.reason) == ("RESOURCE_EXHAUSTED", "TOO_LARGE")
+    assert not refused.retry
+
+
+def test_a_request_of_4_mib_is_read_and_one_byte_more_is_too_large(connected: Client, watch: Watch) -> None:
+    count = good("Count").SerializeToString()
+    assert send_bytes(connected, "Count", [padded(count, 4 * MIB)])
+    assert_too_large(refusal(lambda: send_bytes(connected, "Count", [padded(count, 4 * MIB + 1)])))
+    assert watch.saw_no_change()
+
+
+def test_every_built_rpc_refuses_an_oversized_request_with_details(connected: Client, watch: Watch) -> None:
+    for name in BUILT:
+        request = padded(good(name).SerializeToString(), 5 * MIB)
+        assert_too_large(refusal(lambda name=name, request=request: send_bytes(connected, name, [request])))  # type: ignore[misc]
+    assert watch.saw_no_change()
+
+
+def test_beyond_the_limit_of_grpc_itself_a_request_is_resource_exhausted(connected: Client, watch: Watch) -> None:
+    for name in ("Add", "AddStream"):
+        request = padded(good(name).SerializeToString(), 17 * MIB)
+        refused = refusal(lambda name=name, request=request: send_bytes(connected, name, [request]))  # type: ignore[misc]
+        assert refused.code.name == "RESOURCE_EXHAUSTED"
+    assert watch.saw_no_change()
+
+
+def test_the_parts_of_a_message_count_together(connected: Client, watch: Watch) -> None:
+    third = "x" * (MIB // 3 + 1)
+    call = ToolCall(id="c", name="n", arguments_json=third)
+    message = Message(role=ROLE_ASSISTANT, content=third, reasoning=third, tool_calls=[call])
+    request = memory.AddRequest(session_id=WATCHED, message=message)
+    assert_too_large(refusal(lambda: send(connected, "Add", request)))
+    assert watch.saw_no_change()
+
+
+def test_one_message_that_is_too_large_refuses_its_batch(connected: Client, watch: Watch) -> None:
+    request = memory.AddBatchRequest(session_id=WATCHED)
+    request.messages.add(role=ROLE_USER, content="small")
+    request.messages.add(role=ROLE_USER, content="x" * (MIB + 1))
+    assert_too_large(refusal(lambda: send(connected, "AddBatch", request)))
+    assert watch.saw_no_change()
+
+
+def test_metadata_cannot_grow_past_its_limit_by_annotations(connected: Client, watch: Watch) -> None:
+    request = memory.AnnotateRequest(session_id="growing", message_id="m", metadata=metadata_of_bytes(METADATA_BYTES))
+    connected.add("growing", "hello", id="m")
+    send(connected, "Annotate", request)
+    assert not watch.saw_no_change()
+    put(request, "metadata", tags(b="one more"))
+    refused = refusal(lambda: send(connected, "Annotate", request))
+    assert (refused.code.name, refused.field) == ("INVALID_ARGUMENT", "metadata")
+    assert watch.saw_no_change()
+
+
+def test_a_refusal_that_names_a_long_key_still_arrives_with_its_details(connected: Client, watch: Watch) -> None:
+    """gRPC drops the details of an error, and the code with them, beyond 8 KiB of headers."""
+    for name, path in (("Add", "message.metadata"), ("Annotate", "metadata"), ("StoreInteraction", "metadata")):
+        request = good(name)
+        put(request, path, tags(**{"k" * 12_000: Value(number_value=NAN)}))
+        refused = refusal(lambda name=name, request=request: send(connected, name, request))  # type: ignore[misc]
+        assert (refused.code.name, refused.reason) == ("INVALID_ARGUMENT", "INVALID_FIELD")
+    assert watch.saw_no_change()
+
+
+def test_an_id_of_256_bytes_in_another_script_fits_into_a_refusal(connected: Client) -> None:
+    message_id = "\U0001f600" * 64
+    connected.add("scripts", "one", id=message_id)
+    assert refusal(lambda: connected.add("scripts", "two", id=message_id)).reason == "ID_CONFLICT"

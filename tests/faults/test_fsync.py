@@ -1,0 +1,222 @@
+"""An acknowledgement comes after an fsync of its own; a failed one stops the process; a slow one stops no reader."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import grpc
+import pytest
+
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1 import session_pb2
+from tests.faults.crowd import Crowd
+from tests.faults.ledger import Ledger
+from tests.faults.shim import DB, WAL, Shim
+from tests.support.process import CALL_SECONDS, Client, SidecarProcess, refusal
+
+FLAGS = ("--tokenizer", "chars4")
+DISK_FAILED = 74
+SLOW_MS = 300
+READS_DURING_ONE_WRITE = 20
+
+
+@pytest.fixture
+def watched(data_dir: Path, shim: Shim) -> Iterator[SidecarProcess]:
+    with SidecarProcess(data_dir, *FLAGS, environ=shim.environ) as running:
+        yield running
+
+
+class Timed(NamedTuple):
+    start_ns: int
+    end_ns: int
+
+
+def timed(call: Callable[[], Any]) -> Timed:
+    start = time.monotonic_ns()
+    call()
+    return Timed(start, time.monotonic_ns())
+
+
+# -- every acknowledgement has its fsync
+
+
+def test_each_lone_add_is_synced_on_its_own(watched: SidecarProcess, shim: Shim) -> None:
+    with watched.client() as client:
+        before = len(shim.syncs(WAL))
+        for n in range(50):
+            client.add("s", f"message {n}")
+        assert len(shim.syncs(WAL)) - before >= 50
+
+
+def test_every_acknowledgement_follows_an_fsync_that_began_after_its_call(watched: SidecarProcess, shim: Shim) -> None:
+    with watched.client() as client, ThreadPoolExecutor(16) as callers:
+        calls = list(callers.map(lambda n: timed(lambda: client.add(f"s{n % 5}", f"message {n}")), range(400)))
+    syncs = shim.syncs(WAL)
+    for call in calls:
+        assert any(call.start_ns <= sync.start_ns and sync.end_ns <= call.end_ns for sync in syncs)
+    assert len(syncs) < len(calls), "callers at the same time share an fsync"
+
+
+def writes(client: Client) -> dict[str, Callable[[], Any]]:
+    batch = pb.AddBatchRequest(session_id="s", messages=[pb.AddRequest().message.__class__(role=2, content="b")] * 3)
+    turn = pb.StoreInteractionRequest(session_id="s", user_message="q", assistant_message="a")
+    policy = session_pb2.SetPolicyRequest(session_id="s", policy=session_pb2.SessionPolicy(auto_prune_tokens=100_000))
+    usage = pb.ReportUsageRequest(model="some-model", estimated_tokens=100, actual_tokens=120)
+    stream = pb.AddStreamRequest(session_id="s", message=batch.messages[0])
+    return {
+        "AddBatch": lambda: client.memory.AddBatch(batch, timeout=CALL_SECONDS),
+        "AddStream": lambda: list(client.memory.AddStream(iter([stream]), timeout=CALL_SECONDS)),
+        "StoreInteraction": lambda: client.memory.StoreInteraction(turn, timeout=CALL_SECONDS),
+        "Annotate": lambda: client.memory.Annotate(
+            pb.AnnotateRequest(session_id="s", message_id="known", evaluation_score=7), timeout=CALL_SECONDS
+        ),
+        "Prune": lambda: client.memory.Prune(pb.PruneRequest(session_id="s", max_tokens=1), timeout=CALL_SECONDS),
+        "SetPolicy": lambda: client.sessions.SetPolicy(policy, timeout=CALL_SECONDS),
+        "ReportUsage": lambda: client.memory.ReportUsage(usage, timeout=CALL_SECONDS),
+        "Clear": lambda: client.memory.Clear(pb.ClearRequest(session_id="s"), timeout=CALL_SECONDS),
+        "DeleteSession": lambda: client.sessions.DeleteSession(
+            session_pb2.DeleteSessionRequest(session_id="s"), timeout=CALL_SECONDS
+        ),
+    }
+
+
+def test_every_kind_of_write_is_synced_before_it_is_acknowledged(watched: SidecarProcess, shim: Shim) -> None:
+    with watched.client() as client:
+        client.add("s", "hello", id="known")
+        for name, write in writes(client).items():
+            call = timed(write)
+            synced = any(call.start_ns <= s.start_ns and s.end_ns <= call.end_ns for s in shim.syncs(WAL))
+            assert synced, f"{name} was acknowledged without an fsync"
+
+
+def test_what_a_killed_process_left_behind_is_synced_before_a_retry_is_answered(
+    watched: SidecarProcess, shim: Shim
+) -> None:
+    """It may have been written and never synced: to call it a duplicate is to acknowledge it."""
+    with watched.client() as client:
+        client.add("s", "hello", id="m1")
+    watched.kill()
+    restarted_ns = time.monotonic_ns()
+    watched.start()
+    with watched.client() as client:
+        assert client.add("s", "hello", id="m1").duplicate
+        answered_ns = time.monotonic_ns()
+    assert any(restarted_ns <= sync.start_ns and sync.end_ns <= answered_ns for sync in shim.syncs(WAL))
+
+
+def test_a_new_data_directory_is_remembered_by_its_parent(watched: SidecarProcess, shim: Shim) -> None:
+    assert shim.syncs(watched.data_dir.parent.name), "the parent of the new directory was not synced"
+    assert shim.syncs(watched.data_dir.name), "the directory of the new file was not synced"
+
+
+# -- an fsync that fails
+
+
+def test_a_failed_fsync_of_the_log_stops_the_process_and_loses_nothing(watched: SidecarProcess, shim: Shim) -> None:
+    ledger = Ledger()
+    with watched.client() as client, Crowd(client, ledger, "c", shared=["a", "b"], owned=["c"]) as crowd:
+        ledger.wait_for_acks(100, CALL_SECONDS)
+        shim.order(f"fail 3 {WAL}")
+        code = watched.process.wait(CALL_SECONDS)
+    stopped_because_of_the_disk(watched, code)
+    assert set(crowd.codes) == {grpc.StatusCode.UNAVAILABLE}
+    shim.order()
+    watched.start()
+    with watched.client() as client:
+        ledger.check(client)
+        for session_id in ("a", "b", "c"):
+            ledger.retry_open_calls(client, session_id, 5)
+
+
+def test_a_failed_fsync_of_a_checkpoint_stops_the_process_and_loses_nothing(
+    watched: SidecarProcess, shim: Shim
+) -> None:
+    with watched.client() as client:
+        for n in range(20):
+            client.add("kept", f"message {n}")
+        client.add("cleared", "hello")
+        shim.order(f"fail 1 {DB}")
+        clear = refusal(lambda: client.memory.Clear(pb.ClearRequest(session_id="cleared"), timeout=CALL_SECONDS))
+    assert clear.code is grpc.StatusCode.UNAVAILABLE
+    stopped_because_of_the_disk(watched, watched.process.wait(CALL_SECONDS))
+    shim.order()
+    watched.start()
+    with watched.client() as client:
+        assert [message.content for message in client.all("kept")] == [f"message {n}" for n in range(20)]
+
+
+def stopped_because_of_the_disk(sidecar: SidecarProcess, code: int) -> None:
+    assert code == DISK_FAILED
+    last = sidecar.log().splitlines()[-1]
+    assert "stopping" in last and str(sidecar.data_dir / DB) in last and "FSYNC" in last
+
+
+# -- an fsync that is slow
+
+
+def hot_reads(client: Client, session_id: str) -> None:
+    client.recent(session_id, 10)
+    client.memory.Count(pb.CountRequest(session_id=session_id), timeout=CALL_SECONDS)
+
+
+def cold_reads(client: Client, session_id: str) -> None:
+    client.all(session_id)
+    client.memory.GetByRole(pb.GetByRoleRequest(session_id=session_id, role=2), timeout=CALL_SECONDS)
+
+
+def reads_during(write: Callable[[], Any], read: Callable[[], Any]) -> int:
+    """How many reads began after the write was sent and were answered before it was."""
+    sent, calls = threading.Event(), list[Timed]()
+
+    def write_and_tell() -> None:
+        sent.set()
+        calls.append(timed(write))
+
+    writer = threading.Thread(target=write_and_tell)
+    writer.start()
+    sent.wait()
+    reads = []
+    while writer.is_alive():
+        reads.append(timed(read))
+    writer.join()
+    (written,) = calls
+    return sum(written.start_ns <= one.start_ns and one.end_ns <= written.end_ns for one in reads)
+
+
+@pytest.mark.parametrize("session_id", ["written", "other"])
+@pytest.mark.parametrize("read", [hot_reads, cold_reads])
+def test_reads_are_answered_while_a_write_waits_for_its_fsync(
+    watched: SidecarProcess, shim: Shim, session_id: str, read: Callable[[Client, str], None]
+) -> None:
+    with watched.client() as client, watched.client() as reader:
+        for name in ("written", "other"):
+            client.add(name, "hello")
+        read(reader, session_id)
+        shim.order(f"delay {SLOW_MS} {WAL}")
+        count = reads_during(lambda: client.add("written", "again"), lambda: read(reader, session_id))
+        shim.order()
+    assert count >= READS_DURING_ONE_WRITE
+
+
+@pytest.mark.parametrize("read", [hot_reads, cold_reads])
+def test_reads_are_answered_while_many_other_writes_wait_for_their_fsync(
+    watched: SidecarProcess, shim: Shim, read: Callable[[Client, str], None]
+) -> None:
+    """Annotate, Prune and Clear wait on threads: as many of them as there are must not leave readers without one."""
+    with watched.client() as client, watched.client() as reader:
+        for n in range(16):
+            client.add(f"s{n}", "hello", id="m")
+        client.add("other", "hello")
+        shim.order(f"delay {SLOW_MS} {WAL}")
+        count = reads_during(lambda: annotate_at_once(client, 16), lambda: read(reader, "other"))
+        shim.order()
+    assert count >= READS_DURING_ONE_WRITE
+
+
+def annotate_at_once(client: Client, sessions: int) -> None:
+    requests = [pb.AnnotateRequest(session_id=f"s{n}", message_id="m", evaluation_score=5) for n in range(sessions)]
+    for call in [client.memory.Annotate.future(request, timeout=CALL_SECONDS) for request in requests]:
+        call.result()
