@@ -10,7 +10,6 @@ BUF_VERSION := 1.74.0
 GRPCURL_VERSION := v1.9.4
 TEST_WORKERS ?= 2
 KILL_ROUNDS ?= 200
-SOAK_MINUTES ?= 60
 BENCH ?=
 ARGS ?=
 
@@ -24,7 +23,7 @@ GRPCURL := $(TOOLS)/bin/grpcurl
 GRPCURL_INSTALLED := $(TOOLS)/.grpcurl-$(GRPCURL_VERSION)
 LOAD := $(TOOLS)/bin/load
 
-.PHONY: help setup serve test test-kills test-soak test-grpcurl lint format proto proto-check proto-lint tools bench clean
+.PHONY: help setup serve test test-kills test-grpcurl lint format proto proto-check proto-lint tools bench clean
 
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,14 +43,11 @@ $(INSTALLED): pyproject.toml constraints.txt
 serve: setup ## Run the sidecar on 127.0.0.1:7600, data in ./memsidecar-data (ARGS='--listen ...' is passed on)
 	$(BIN)/memsidecar serve --data-dir memsidecar-data $(ARGS)
 
-test: setup ## Run all tests but kill rounds and soaks (ARGS='-k prune' is passed on)
+test: setup ## Run all tests but the kill rounds (ARGS='-k prune' is passed on)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile $(ARGS)
 
 test-kills: setup ## Kill a writing sidecar with SIGKILL 200 times and look for losses (KILL_ROUNDS=20 for less)
 	KILL_ROUNDS=$(KILL_ROUNDS) $(BIN)/python -m pytest -m kills $(ARGS)
-
-test-soak: setup ## Load a sidecar for an hour and watch memory, files and answers (SOAK_MINUTES=5 for less)
-	SOAK_MINUTES=$(SOAK_MINUTES) $(BIN)/python -m pytest -m soak $(ARGS)
 
 test-grpcurl: setup tools ## Run the examples of the documentation with the real grpcurl
 	REQUIRE_GRPCURL=1 GRPCURL="$(CURDIR)/$(GRPCURL)" $(BIN)/python -m pytest tests/scenarios/test_grpcurl.py $(ARGS)

@@ -49,7 +49,7 @@ async def get_recent_async(_request: pb.GetRecentRequest, _context: Any) -> pb.G
 
 
 def handlers(add_handler: Any, recent_handler: Any) -> grpc.GenericRpcHandler:
-    wired = {
+    wired: dict[str, Any] = {
         "Add": grpc.unary_unary_rpc_method_handler(
             add_handler, pb.AddRequest.FromString, pb.AddResponse.SerializeToString
         ),

@@ -9,7 +9,12 @@ from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 
 MESSAGE_CHARACTERS = 400
-WORDS = ["the", "customer", "asked", "whether", "invoice", "number", "forty", "two", "was", "paid", "last", "week", "because", "the", "reminder", "that", "arrived", "on", "Tuesday", "still", "shows", "an", "open", "amount", "and", "our", "support", "agent", "promised", "to", "check", "the", "payment", "in", "the", "ledger", "before", "calling", "back", "with", "an", "answer", "about", "the", "refund,", "the", "delivery", "date,", "and", "the", "warranty", "of", "the", "second", "device"]
+ENGLISH = (
+    "the customer asked whether invoice number forty two was paid last week because the reminder that arrived on"
+    " Tuesday still shows an open amount and our support agent promised to check the payment in the ledger before"
+    " calling back with an answer about the refund, the delivery date, and the warranty of the second device"
+)
+WORDS = ENGLISH.split()
 TEXT = " ".join(WORDS * 3)
 
 

@@ -24,6 +24,15 @@ class Figures:
 
 
 @dataclass(frozen=True)
+class Shape:
+    """How many callers, each with one call in flight, on how many connections, for how long."""
+
+    callers: int
+    connections: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Running:
     address: str
     process: subprocess.Popen[str]
@@ -36,12 +45,11 @@ class Running:
                 return int(line.split()[1]) / 1024
         raise RuntimeError("the system does not tell resident memory")
 
-    def load(
-        self, method: str, requests: Path, callers: int, connections: int, seconds: float, repeat: bool
-    ) -> Figures:
+    def load(self, method: str, requests: Path, shape: Shape, repeat: bool) -> Figures:
         command = [str(LOAD), "-address", self.address, "-method", SERVICE + method, "-requests", str(requests)]
-        command += ["-callers", str(callers), "-connections", str(connections), "-seconds", str(seconds)]
-        answer = json.loads(subprocess.check_output([*command, *(["-repeat"] if repeat else [])], text=True))
+        command += ["-callers", str(shape.callers), "-connections", str(shape.connections)]
+        command += ["-seconds", str(shape.seconds), f"-repeat={str(repeat).lower()}"]
+        answer = json.loads(subprocess.check_output(command, text=True))
         if answer["failures"] or not answer["calls"]:
             raise RuntimeError(
                 f"{method}: {answer['failures']} of {answer['calls']} failed: {answer.get('first_failure')}"

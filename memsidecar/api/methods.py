@@ -30,7 +30,7 @@ class Methods:
         handlers = {method.name: self._method(method, service) for method in descriptor.methods}
         return grpc.method_handlers_generic_handler(descriptor.full_name, handlers)
 
-    def _method(self, method: MethodDescriptor, service: object) -> "grpc.RpcMethodHandler[Any, Any]":
+    def _method(self, method: MethodDescriptor, service: object) -> Any:
         answer = getattr(service, _snake_case(method.name), None)
         if answer is not None and method.client_streaming:
             return grpc.stream_stream_rpc_method_handler(self._stream(method, answer))

@@ -10,7 +10,6 @@ from memsidecar.domain import errors
 from memsidecar.v1.errors_pb2 import ErrorReason
 
 DOMAIN = "memsidecar.dev"
-DETAILS_KEY = "grpc-status-details-bin"
 RETRY_SECONDS = 1
 _PREFIX = "ERROR_REASON_"
 

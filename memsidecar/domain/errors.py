@@ -1,21 +1,21 @@
 """The tree of errors. Each has one row in `api/status.py`, and a test holds that the table is complete.
 
-    SidecarError
-      InvalidField            a field of the request is wrong
-      NoSuchThing             a thing named by its id is not there
-      IdConflict              the id is known with another body
-      SequenceMismatch        compare-and-set failed
-      NotYourSession          the session belongs to another user
-      TooLarge                over a limit that no waiting changes
-      DiskFull                no room to write; reads go on
-      Unavailable             try again
-        Busy                  too much at once
-        ShuttingDown          draining
-      DamagedFile             what is on disk is not what was written
-      NotBuilt                not in this version
-      DeadlinePassed          the caller no longer waits
-      FatalStoreError         the state on disk is unknown: the process must stop
-      StartRefused            the sidecar cannot start like this (never on the wire)
+SidecarError
+  InvalidField            a field of the request is wrong
+  NoSuchThing             a thing named by its id is not there
+  IdConflict              the id is known with another body
+  SequenceMismatch        compare-and-set failed
+  NotYourSession          the session belongs to another user
+  TooLarge                over a limit that no waiting changes
+  DiskFull                no room to write; reads go on
+  Unavailable             try again
+    Busy                  too much at once
+    ShuttingDown          draining
+  DamagedFile             what is on disk is not what was written
+  NotBuilt                not in this version
+  DeadlinePassed          the caller no longer waits
+  FatalStoreError         the state on disk is unknown: the process must stop
+  StartRefused            the sidecar cannot start like this (never on the wire)
 """
 
 

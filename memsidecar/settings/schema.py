@@ -9,9 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
-from typing_extensions import override
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from memsidecar.domain.address import Address
 from memsidecar.settings.values import (
@@ -34,10 +32,10 @@ from memsidecar.settings.values import (
 )
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """What one sidecar runs with. Frozen: nothing changes under a running server."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     listen: LocalAddress = Field(
         default=Address(host="127.0.0.1", port=7600),
@@ -210,17 +208,3 @@ class Settings(BaseSettings):
         if health_listen is not None and listens_there and (health_listen.port or health_listen.unix_path):
             raise ValueError("is the address of `listen` too: expected another one, or empty for none")
         return health_listen
-
-    @override
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        # The sources are read in `loading`, which remembers where each value came from to name it in an error. This
-        # also keeps a bare Settings() free of whatever the environment of a test holds.
-        return (init_settings,)

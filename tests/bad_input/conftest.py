@@ -30,6 +30,10 @@ class Watch:
         self._client = client
         self._seen = self._look()
 
+    def look_again(self) -> None:
+        """What changed until now was meant to."""
+        self._seen = self._look()
+
     def saw_no_change(self) -> bool:
         """Whether all is as it was when last looked at."""
         before, self._seen = self._seen, self._look()

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from memsidecar.v1.message_pb2 import ROLE_USER
 from tests.bad_input.conftest import Watch
 from tests.bad_input.rpcs import BUILT, METHODS, NOT_BUILT, good, put, send
 from tests.bad_input.table import TABLE
-from tests.bad_input.values import Right, Wrong
+from tests.bad_input.values import Field, Right, Wrong
 from tests.support.process import Client, refusal
 
 OF_EACH_MESSAGE_LIST = {"messages": "messages[1]", "tool_calls": "tool_calls[0]"}
@@ -28,13 +29,11 @@ def paths_of(descriptor: Descriptor, prefix: str = "") -> Iterator[str]:
             yield from paths_of(field.message_type, f"{prefix}{OF_EACH_MESSAGE_LIST.get(field.name, field.name)}.")
 
 
-def rows(kind: str) -> list[Any]:
-    return [
-        pytest.param(name, path, row, id=f"{name}-{path}-{row.label}")
-        for name, fields in TABLE.items()
-        for path, field in fields.items()
-        for row in getattr(field, kind)
-    ]
+FIELDS = [
+    pytest.param(name, path, field, id=f"{name}-{path}")
+    for name, fields in TABLE.items()
+    for path, field in fields.items()
+]
 
 
 def request_with(name: str, path: str, row: Wrong | Right, session_id: str | None = None) -> Proto:
@@ -65,21 +64,24 @@ def _send_empty(client: Client, name: str) -> Any:
     return send(client, name, GetMessageClass(METHODS[name].input_type)())
 
 
-@pytest.mark.parametrize(("name", "path", "row"), rows("wrong"))
+@pytest.mark.parametrize(("name", "path", "field"), FIELDS)
 def test_a_wrong_value_is_refused_by_name_and_changes_nothing(
-    connected: Client, watch: Watch, name: str, path: str, row: Wrong
+    connected: Client, watch: Watch, name: str, path: str, field: Field
 ) -> None:
-    refused = refusal(lambda: send(connected, name, request_with(name, path, row)))
-    field = path + row.at if row.field is None else row.field
-    assert (refused.code, refused.reason, refused.field) == (row.code, row.reason, field)
-    assert watch.saw_no_change()
+    for row in field.wrong:
+        request = request_with(name, path, row)
+        refused = refusal(partial(send, connected, name, request))
+        named = path + row.at if row.field is None else row.field
+        assert (refused.code, refused.reason, refused.field) == (row.code, row.reason, named), row.label
+        assert watch.saw_no_change(), row.label
 
 
-@pytest.mark.parametrize(("name", "path", "row"), rows("right"))
-def test_a_value_at_the_border_is_taken(connected: Client, name: str, path: str, row: Right) -> None:
-    request = request_with(name, path, row, f"session-{next(_numbers)}")
-    prepare(connected, name, request)
-    assert send(connected, name, request) is not None
+@pytest.mark.parametrize(("name", "path", "field"), FIELDS)
+def test_a_value_at_the_border_is_taken(connected: Client, name: str, path: str, field: Field) -> None:
+    for row in field.right:
+        request = request_with(name, path, row, f"session-{next(_numbers)}")
+        prepare(connected, name, request)
+        assert send(connected, name, request) is not None, row.label
 
 
 def prepare(client: Client, name: str, request: Any) -> None:

@@ -54,7 +54,7 @@ def test_a_token_that_was_cut_is_refused(paged: Client, name: str) -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_a_token_with_something_appended_is_refused(paged: Client, name: str) -> None:
     token = token_of(paged, name)
-    for more in ("A", "AA", "x" * 5, "=", " ", "\n", "\0", token):
+    for more in ("A", "AA", "x" * 5, " ", "\n", "\0", token):
         assert_refused(paged, name, token + more)
 
 

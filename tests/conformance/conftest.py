@@ -20,7 +20,7 @@ JOURNALS: dict[str, Callable[[Path], Journal]] = {
 }
 
 
-@pytest.fixture(params=JOURNALS.values(), ids=JOURNALS.keys())
+@pytest.fixture(params=list(JOURNALS.values()), ids=list(JOURNALS))
 def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
     with closing(request.param(tmp_path / "journal")) as opened:
         yield opened

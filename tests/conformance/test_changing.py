@@ -5,7 +5,7 @@ import pytest
 from memsidecar.domain.errors import NoSuchThing, NotYourSession
 from memsidecar.domain.message import Flag, Role, Stored
 from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import Erased, Journal, Revision, Scope, Stale, Trim
+from memsidecar.stores.contract import Append, Erased, Journal, Revision, Scope, Stale, Ticket, Trim, TrimNow
 from memsidecar.v1 import message_pb2
 from tests.conformance.said import (
     KEY,
@@ -77,6 +77,24 @@ def test_a_trim_of_what_is_not_in_the_window_changes_nothing(journal: Journal) -
     with pytest.raises(NoSuchThing):
         trim(journal, 2, 1)
     assert (known_head(journal), contents(journal)) == (head, ["b"])
+
+
+def test_a_trim_that_decides_by_itself_sees_all_that_was_submitted_before_it(journal: Journal) -> None:
+    append(journal, draft("first"))
+    seen: list[int] = []
+
+    def decide() -> Trim:
+        head = known_head(journal)
+        seen.append(head.last_sequence)
+        return Trim(KEY, head.version, range(1, head.last_sequence))
+
+    for number in range(40):
+        journal.submit(Ticket(Append(KEY, "", [draft(f"m{number}")])))
+    trimmed = Ticket(TrimNow(KEY, decide))
+    journal.submit(trimmed)
+    append(journal, draft("after"))
+    assert trimmed.wait().head.counts == [0, 1, 0, 0]
+    assert (seen, contents(journal)) == ([41], ["m39", "after"])
 
 
 def test_a_shortened_message_is_shown_short_and_scanned_whole(journal: Journal) -> None:

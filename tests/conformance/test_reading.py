@@ -11,8 +11,9 @@ from tests.conformance.said import KEY, append, call, content, contents, draft, 
 @pytest.fixture
 def pruned(journal: Journal) -> Journal:
     """s1 u2 u3 s4 u5 u6 with u2, u3 and s4 pruned."""
-    system = {"role": Role.SYSTEM}
-    append(journal, draft("s1", **system), draft("u2"), draft("u3"), draft("s4", **system), draft("u5"), draft("u6"))
+    system = Role.SYSTEM
+    append(journal, draft("s1", role=system), draft("u2"), draft("u3"), draft("s4", role=system))
+    append(journal, draft("u5"), draft("u6"))
     trim(journal, 2, 3, 4)
     return journal
 
@@ -103,7 +104,9 @@ def test_a_scan_goes_on_below_the_last_lsn(pruned: Journal) -> None:
 
 
 def test_a_scan_is_narrowed_by_user_and_session(journal: Journal) -> None:
-    for place, (namespace, user, session) in enumerate(["aus", "aut", "avw", "bus"]):
+    for place, (namespace, user, session) in enumerate(
+        [("a", "u", "s"), ("a", "u", "t"), ("a", "v", "w"), ("b", "u", "s")]
+    ):
         append(journal, draft(f"m{place}"), key=SessionKey(namespace, session), user_id=user)
 
     def found(scope: Scope) -> list[str]:

@@ -66,11 +66,11 @@ def test_importance_keeps_what_is_tagged_over_what_is_newer(talk: Talk) -> None:
 
 
 def test_importance_keeps_a_good_answer_over_a_bad_one_of_its_age(talk: Talk) -> None:
-    for at in range(1, 5):
-        talk.assistant(f"a{at} and some words", id=f"a{at}", evaluation_score=10 if at == 1 else 0)
-    talk.turns(1)
+    for at, name in enumerate(("good", "bad", "worse", "last")):
+        talk.assistant(f"{name} words", id=name, evaluation_score=10 if at == 0 else 0)
+    talk.turns(3)
     talk.prune(talk.count().tokens - 1, strategy=IMPORTANCE)
-    assert "a2" not in talk.ids() and "a1" in talk.ids()
+    assert talk.ids()[:3] == ["good", "worse", "last"]
 
 
 @EVERY
@@ -81,10 +81,10 @@ def test_a_call_is_never_parted_from_its_results(talk: Talk, strategy: pb.PruneS
     talk.answer("c2", "second result", id="r2")
     talk.assistant("done", id="done")
     together = {"call", "r1", "r2"}
-    budget = tokens_of(talk, "r2", "done")
-    talk.prune(budget, strategy=strategy, window=2, min_messages=2)
+    talk.prune(tokens_of(talk, "r2", "done"), strategy=strategy, window=2)
     assert together <= set(talk.ids()), "r2 is among the newest two, so all of the exchange stays"
-    talk.prune(budget, strategy=strategy, window=1, min_messages=1)
+    talk.say("next", id="next")
+    talk.prune(1, strategy=strategy, window=1, min_messages=1)
     assert not together & set(talk.ids())
 
 

@@ -32,6 +32,7 @@ from memsidecar.stores.contract import (
     SetPolicy,
     Ticket,
     Trim,
+    TrimNow,
 )
 from memsidecar.stores.journal import SqliteJournal
 from memsidecar.stores.volatile import VolatileJournal
@@ -139,6 +140,16 @@ class Twins(RuleBasedStateMachine):
         short = [shortened(stored, "cut", 1) for stored in cut]
         self.both(lambda journal: Trim(key, self.version(journal, key), removed, short))
 
+    @rule(key=keys, at=st.integers(0, 3))
+    def trim_at_once(self, key: SessionKey, at: int) -> None:
+        def decide(journal: Journal) -> Trim:
+            page = journal.messages(key, Selection(limit=4))
+            return Trim(
+                key, page.head.version if page.head else 0, [one.sequence for one in page.messages[at : at + 1]]
+            )
+
+        self.both(lambda journal: TrimNow(key, lambda: decide(journal)))
+
     def version(self, journal: Journal, key: SessionKey) -> int:
         head = journal.head(key)
         return head.version if head else 0
@@ -149,7 +160,7 @@ class Twins(RuleBasedStateMachine):
 
     @rule(key=keys, user=users, whole=st.booleans(), again=st.lists(drafts(), min_size=1, max_size=2))
     def erase(self, key: SessionKey, user: str, whole: bool, again: list[Draft]) -> None:
-        group = [Erase(key, user, whole), Append(key, user, again)]
+        group: list[Command] = [Erase(key, user, whole), Append(key, user, again)]
         assert self.outcomes(self.disk, group) == self.outcomes(self.ram, group)
 
     @rule(

@@ -6,10 +6,11 @@ from typing import NoReturn
 
 import grpc
 import grpc.aio
+from grpc_status import rpc_status
 
 from memsidecar import logs
 from memsidecar.api.interceptors import Context, Stream, Unary
-from memsidecar.api.status import BUG, DETAILS_KEY, rich_status, row_of
+from memsidecar.api.status import BUG, rich_status
 from memsidecar.domain.errors import SidecarError
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,6 @@ def _report(method: str, bug: Exception) -> None:
 
 
 async def refuse(context: Context, error: SidecarError) -> NoReturn:
-    status = rich_status(error)
-    await context.abort(row_of(error).code, status.message, ((DETAILS_KEY, status.SerializeToString()),))
+    status = rpc_status.to_status(rich_status(error))
+    await context.abort(status.code, status.details, status.trailing_metadata)
     raise AssertionError("abort does not return")

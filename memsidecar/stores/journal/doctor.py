@@ -10,7 +10,7 @@ from memsidecar.stores.journal.connection import READER_CACHE_KIB, connect, tran
 from memsidecar.stores.journal.files import DirectoryLock, HighWaterMark
 
 _SUMS = """SELECT s.namespace, s.session_id FROM sessions s LEFT JOIN (
-    SELECT session, sum(flags & 1) AS pruned, sum(1 - (flags & 1)) AS shown, sum(tokens * (1 - (flags & 1))) AS tokens,
+    SELECT session, sum(flags & 1) AS pruned, sum(1 - (flags & 1)) AS shown, sum(shown_tokens * (1 - (flags & 1))) AS tokens,
            max(sequence) AS last FROM messages GROUP BY session
   ) m ON m.session = s.number
   WHERE s.pruned_count <> coalesce(m.pruned, 0)

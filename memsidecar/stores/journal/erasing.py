@@ -18,10 +18,13 @@ log = logging.getLogger(__name__)
 MESSAGES_PER_STEP = 256
 RETRY_SECONDS = 0.2
 
-_ENCODINGS = """WITH RECURSIVE encodings(lsn) AS (
+# Emptied and not deleted: where rows are deleted SQLite merges pages, and a page that it builds anew keeps in its
+# unused part what lay there before. That is text of neighbours, which no later erasure of theirs would reach, and
+# secure_delete does not help. Rows that only shrink are never moved.
+_EMPTY_ENCODINGS = """WITH RECURSIVE encodings(lsn) AS (
     SELECT value FROM json_each(?)
     UNION SELECT l.prev FROM log l JOIN encodings e ON l.lsn = e.lsn WHERE l.prev IS NOT NULL
-  ) DELETE FROM log WHERE lsn IN encodings"""
+  ) UPDATE log SET id = NULL, body = NULL, vector = NULL, crc = NULL, prev = NULL WHERE lsn IN encodings"""
 
 
 class Erasures:
@@ -92,7 +95,7 @@ class Erasures:
             (number, MESSAGES_PER_STEP),
         ).fetchall()
         if rows:
-            self._connection.execute(_ENCODINGS, (json.dumps([lsn for row in rows for lsn in row[1:]]),))
+            self._connection.execute(_EMPTY_ENCODINGS, (json.dumps([lsn for row in rows for lsn in row[1:]]),))
             self._connection.execute("DELETE FROM messages WHERE session = ? AND sequence <= ?", (number, rows[-1][0]))
         else:
             self._connection.execute("DELETE FROM erasures WHERE number = ?", (number,))

@@ -19,8 +19,9 @@ class Kind(IntEnum):
     DELETE = 6
 
 
-# `log` holds what was said and done, in order; a superseded encoding of a message loses its body, and `prev` leads
-# from an encoding to the one before it, so that an erasure finds them all.
+# `log` holds what was said and done, in order, and no row of it is ever deleted (`erasing` says why). A superseded
+# encoding of a message loses its body, and `prev` leads from an encoding to the one before it, so that an erasure finds
+# them all.
 # `messages` is the index on (session, sequence), wide enough that counting and pruning never touch a body. `lsn` and
 # `tokens` are of the message as it was written, `shown_lsn` and `shown_tokens` as the window shows it.
 # `incoming` is the one door for new messages: a group of them is one statement, so the committer gives up the GIL

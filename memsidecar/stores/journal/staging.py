@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from memsidecar.domain.errors import NotYourSession
 from memsidecar.domain.session import Head, SessionKey
-from memsidecar.stores.contract import Advance, Append, Calibrate, Change, Command, Ticket
+from memsidecar.stores.contract import Advance, Append, Calibrate, Change, Command, Ticket, TrimNow
 from memsidecar.stores.journal import rows
 from memsidecar.stores.journal.identity import Known
 from memsidecar.stores.journal.schema import Kind
@@ -71,16 +71,20 @@ class Stage:
         """Whether the command would see the effects of all before it; if so, its place is taken.
 
         Lookups read the last committed state, so a session is either only appended to in one transaction, or
-        changed by one other command.
+        changed by one other command. A trim that decides by itself reads as everybody does: it comes first, or waits.
         """
         touched = _touched(command)
-        if touched in self._closed:
+        if touched in self._closed or (isinstance(command, TrimNow) and not self._is_empty):
             return False
         if isinstance(command, Append):
             self._appended_to.add(touched)
             return True
         self._closed.add(touched)
         return touched not in self._appended_to
+
+    @property
+    def _is_empty(self) -> bool:
+        return not self._appended_to and not self._closed
 
     def head(self, key: SessionKey) -> Head | None:
         if key in self.heads:

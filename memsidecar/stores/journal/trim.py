@@ -7,7 +7,7 @@ from typing import NamedTuple
 from memsidecar.domain.errors import NoSuchThing
 from memsidecar.domain.message import Flag, Role, Stored
 from memsidecar.domain.session import Head
-from memsidecar.stores.contract import Change, Stale, Trim, Trimmed
+from memsidecar.stores.contract import Change, Stale, Trim, Trimmed, TrimNow
 from memsidecar.stores.journal import rows
 from memsidecar.stores.journal.schema import Kind
 from memsidecar.stores.journal.staging import Entry, Stage
@@ -43,6 +43,10 @@ def trim(stage: Stage, command: Trim) -> Trimmed:
     stage.keep(head)
     stage.changes.append(Change(head.key, head, removed=removed, replaced=shown))
     return Trimmed(head)
+
+
+def trim_now(stage: Stage, command: TrimNow) -> Trimmed:
+    return trim(stage, command.decide())
 
 
 def _read(stage: Stage, head: Head, sequences: set[int]) -> dict[int, _Standing]:

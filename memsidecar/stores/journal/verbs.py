@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from memsidecar.stores.contract import Advance, Append, Calibrate, Erase, Rewrite, SetPolicy, Trim
+from memsidecar.stores.contract import Advance, Append, Calibrate, Erase, Rewrite, SetPolicy, Trim, TrimNow
 from memsidecar.stores.journal.advance import advance
 from memsidecar.stores.journal.append import append
 from memsidecar.stores.journal.calibrate import calibrate
@@ -11,12 +11,13 @@ from memsidecar.stores.journal.erase import erase
 from memsidecar.stores.journal.rewrite import rewrite
 from memsidecar.stores.journal.set_policy import set_policy
 from memsidecar.stores.journal.staging import Stage
-from memsidecar.stores.journal.trim import trim
+from memsidecar.stores.journal.trim import trim, trim_now
 
 VERBS: dict[type, Callable[[Stage, Any], Any]] = {
     Append: append,
     Rewrite: rewrite,
     Trim: trim,
+    TrimNow: trim_now,
     Erase: erase,
     SetPolicy: set_policy,
     Calibrate: calibrate,

@@ -25,6 +25,7 @@ from memsidecar.stores.contract import (
     Stale,
     Trim,
     Trimmed,
+    TrimNow,
 )
 from memsidecar.stores.sequencing import with_sequence
 from memsidecar.stores.volatile.session import Message, Session
@@ -128,6 +129,9 @@ class Ledger:
             session.version = self._next_lsn()
         return Trimmed(self._tell(session, removed=removed, replaced=replaced))
 
+    def _trim_now(self, command: TrimNow) -> Trimmed:
+        return self._trim(command.decide())
+
     def _erase(self, command: Erase) -> Erased:
         session = self._find(command.key, command.user_id)
         if session is None and command.whole:
@@ -169,6 +173,7 @@ class Ledger:
         Append: _append,
         Rewrite: _rewrite,
         Trim: _trim,
+        TrimNow: _trim_now,
         Erase: _erase,
         SetPolicy: _set_policy,
         Calibrate: _calibrate,

@@ -1,0 +1,62 @@
+"""A field that the contract does not know is neither refused nor stored."""
+
+import pytest
+
+from memsidecar.v1 import memory_pb2 as memory
+from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, Message
+from tests.bad_input.mutations import delimited
+from tests.bad_input.rpcs import good, send_bytes
+from tests.support.process import Client, SidecarProcess
+
+CANARY = b"a field from the future"
+UNKNOWN = delimited(1_000, CANARY)
+MESSAGE_FIELD, TOOL_CALLS, CREATE_TIME, METADATA = 4, 5, 7, 8
+TAGS = delimited(1, delimited(1, b"key") + delimited(2, delimited(3, b"value") + UNKNOWN)) + UNKNOWN
+CALL = delimited(1, b"call") + delimited(2, b"tool") + UNKNOWN
+
+
+def everywhere() -> bytes:
+    """A message with an unknown field at every level."""
+    plain = Message(role=ROLE_ASSISTANT, content="hello").SerializeToString()
+    parts = delimited(TOOL_CALLS, CALL) + delimited(CREATE_TIME, b"\x08\x01" + UNKNOWN) + delimited(METADATA, TAGS)
+    return plain + parts + UNKNOWN
+
+
+def stored(client: Client, session_id: str) -> bytes:
+    request = memory.GetAllRequest(session_id=session_id).SerializeToString()
+    (answer,) = send_bytes(client, "GetAll", [request])
+    assert b"hello" in answer
+    return answer
+
+
+def assert_forgotten(sidecar: SidecarProcess, client: Client, session_id: str) -> None:
+    assert CANARY not in stored(client, session_id)
+    for file in sidecar.data_dir.rglob("*"):
+        assert not file.is_file() or CANARY not in file.read_bytes(), file.name
+
+
+@pytest.mark.parametrize("name", ["Add", "AddBatch", "AddStream"])
+def test_unknown_fields_of_a_message_are_not_stored(sidecar: SidecarProcess, client: Client, name: str) -> None:
+    request = good(name, name)
+    request.ClearField("message" if name != "AddBatch" else "messages")
+    send_bytes(client, name, [request.SerializeToString() + delimited(MESSAGE_FIELD, everywhere()) + UNKNOWN])
+    assert_forgotten(sidecar, client, name)
+
+
+def test_unknown_fields_of_a_turn_are_not_stored(sidecar: SidecarProcess, client: Client) -> None:
+    request = good("StoreInteraction", "turn").SerializeToString() + delimited(8, TAGS) + UNKNOWN
+    send_bytes(client, "StoreInteraction", [request])
+    assert_forgotten(sidecar, client, "turn")
+
+
+def test_unknown_fields_of_a_policy_are_not_stored(sidecar: SidecarProcess, client: Client) -> None:
+    client.add("policy", "hello")
+    send_bytes(client, "SetPolicy", [good("SetPolicy", "policy").SerializeToString() + delimited(4, UNKNOWN)])
+    assert_forgotten(sidecar, client, "policy")
+
+
+def test_unknown_fields_of_an_annotation_are_not_stored(sidecar: SidecarProcess, client: Client) -> None:
+    client.add("annotated", "hello", id="known")
+    request = good("Annotate", "annotated").SerializeToString() + delimited(6, TAGS) + UNKNOWN
+    send_bytes(client, "Annotate", [request])
+    assert_forgotten(sidecar, client, "annotated")

@@ -1,0 +1,267 @@
+"""A damaged journal is refused or answered with DATA_LOSS, never served as if it were whole; the doctor says so."""
+
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import grpc
+import pytest
+
+from memsidecar.domain.errors import DamagedFile
+from memsidecar.domain.session import SessionKey
+from memsidecar.stores.contract import Selection
+from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.journal.doctor import examine
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.message_pb2 import Message, Role, ToolCall
+from tests.support.process import CALL_SECONDS, Client, Refusal, SidecarProcess
+
+PAGE_BYTES = 4096
+FLAGS = ("--tokenizer", "chars4", "--ballast-bytes", "0")
+SESSIONS = ("a", "b")
+
+Contents = dict[str, list[str]]
+
+
+def talk(client: Client, said: Contents, messages: int) -> None:
+    for n in range(messages):
+        session_id = SESSIONS[n % len(SESSIONS)]
+        text = f"{session_id} {len(said[session_id])} " + "word " * (n * 37 % 900)
+        client.add(session_id, text)
+        said[session_id].append(text)
+
+
+class Original:
+    """A journal with entries in the file and acknowledged ones in its log, as kill -9 left it."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.said: Contents = {session_id: [] for session_id in SESSIONS}
+        with SidecarProcess(directory, *FLAGS) as sidecar:
+            with sidecar.client() as client:
+                talk(client, self.said, 60)
+            assert sidecar.stop() == 0
+            sidecar.start()
+            with sidecar.client() as client:
+                talk(client, self.said, 30)
+            sidecar.kill()
+
+    def copy(self, to: Path) -> Path:
+        shutil.copytree(self._directory, to)
+        return to
+
+    def copy_at_rest(self, to: Path) -> Path:
+        """The same, closed in good order: everything is in the file."""
+        SqliteJournal(self.copy(to), ballast_bytes=0).close()
+        return to
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Original:
+    return Original(tmp_path_factory.mktemp("damage") / "data")
+
+
+def doctor(directory: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "memsidecar", "doctor", "--data-dir", str(directory)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=CALL_SECONDS, check=False)
+
+
+def overwrite(path: Path, at: int, content: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(content)
+
+
+def flip(path: Path, at: int) -> None:
+    overwrite(path, at, bytes([path.read_bytes()[at] ^ 0x10]))
+
+
+def cut(path: Path, share: float) -> None:
+    with path.open("r+b") as file:
+        file.truncate(int(path.stat().st_size * share))
+
+
+DAMAGES: dict[str, Callable[[Path, Path], None]] = {
+    "garbage in the header": lambda db, _: overwrite(db, 0, random.Random(1).randbytes(100)),
+    "garbage in the first page": lambda db, _: overwrite(db, 100, random.Random(2).randbytes(PAGE_BYTES - 100)),
+    "a file cut in the middle": lambda db, _: cut(db, 0.5),
+    "an empty file": lambda db, _: cut(db, 0),
+    "a deleted file": lambda db, _: db.unlink(),
+    "somebody else's file": lambda db, _: db.write_text("# A text\n" * 1000),
+    "a deleted log": lambda _, wal: wal.unlink(),
+    "an empty log": lambda _, wal: cut(wal, 0),
+    "a log cut in the middle": lambda _, wal: cut(wal, 0.5),
+    "a log without its last byte": lambda _, wal: cut(wal, 1 - 1 / wal.stat().st_size),
+    "garbage in the log's header": lambda _, wal: overwrite(wal, 0, random.Random(3).randbytes(32)),
+    "a flipped bit in the log": lambda _, wal: flip(wal, wal.stat().st_size // 2),
+    "a zeroed page in the log": lambda _, wal: overwrite(wal, 32 + 24, bytes(PAGE_BYTES)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damaged_journal_is_not_served(
+    original: Original, data_dir: Path, damage: Callable[[Path, Path], None]
+) -> None:
+    original.copy(data_dir)
+    damage(data_dir / "journal.db", data_dir / "journal.db-wal")
+    refused = serve(data_dir)
+    assert refused.returncode not in (0, None), "it was started"
+    assert "journal.db" in refused.stderr and "Traceback" not in refused.stderr
+    examined = doctor(data_dir)
+    assert examined.returncode == 1
+    assert "journal" in examined.stdout + examined.stderr and "whole" not in examined.stdout
+
+
+def serve(directory: Path) -> subprocess.CompletedProcess[str]:
+    """Start it with the expectation that it refuses; one that starts is stopped and has no exit code of its own."""
+    command = [sys.executable, "-m", "memsidecar", "serve", "--data-dir", str(directory), *FLAGS]
+    command += ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        if process.stdout.readline():
+            process.terminate()
+            process.wait(CALL_SECONDS)
+            return subprocess.CompletedProcess(command, 0, "started", process.stderr.read())
+        return subprocess.CompletedProcess(command, process.wait(CALL_SECONDS), "", process.stderr.read())
+
+
+def test_a_refused_journal_is_left_as_it_was_found(original: Original, tmp_path: Path) -> None:
+    """What is damaged may still be saved by somebody who knows how, but not after it was written to."""
+    for n, damage in enumerate(DAMAGES.values()):
+        directory = original.copy(tmp_path / f"data-{n}")
+        damage(directory / "journal.db", directory / "journal.db-wal")
+        before = contents_of(directory)
+        with pytest.raises(DamagedFile):
+            SqliteJournal(directory, ballast_bytes=0)
+        assert contents_of(directory) == before
+
+
+def test_the_doctor_changes_nothing(original: Original, tmp_path: Path) -> None:
+    for n, damage in enumerate([*DAMAGES.values(), lambda *_: None]):
+        directory = original.copy(tmp_path / f"data-{n}")
+        damage(directory / "journal.db", directory / "journal.db-wal")
+        before = contents_of(directory)
+        doctor_in_process(directory)
+        changed = {name for name in before if contents_of(directory).get(name) != before[name]}
+        assert not changed, f"damage {n}: the doctor has changed {changed}"
+
+
+def doctor_in_process(directory: Path) -> bool:
+    """Whether the doctor found nothing."""
+    return (directory / "journal.db").exists() and not examine(directory)
+
+
+def contents_of(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(directory.glob("journal.*")) if path.suffix != ".db-shm"}
+
+
+# -- damage in the middle
+
+
+def read_or_damaged(journal: SqliteJournal, session_id: str) -> list[str] | None:
+    try:
+        page = journal.messages(SessionKey("default", session_id), Selection(limit=1 << 30, max_bytes=1 << 30))
+    except DamagedFile as damage:
+        assert damage.file.endswith("journal.db")
+        return None
+    return [Message.FromString(stored.body).content for stored in page.messages]
+
+
+def check_not_served(directory: Path, said: Contents) -> bool:
+    """Whether it was refused at all: what is answered nevertheless must be the truth."""
+    try:
+        journal = SqliteJournal(directory, read_connections=1, ballast_bytes=0)
+    except DamagedFile as damage:
+        assert damage.file.endswith("journal.db")
+        return True
+    with closing(journal):
+        read = {session_id: read_or_damaged(journal, session_id) for session_id in said}
+    for session_id, contents in read.items():
+        assert contents in (None, said[session_id])
+    return None in read.values()
+
+
+def pages_of(db: Path) -> Iterator[int]:
+    yield from range(db.stat().st_size // PAGE_BYTES)
+
+
+def test_a_zeroed_page_anywhere_is_noticed_by_the_store_and_by_the_doctor(original: Original, tmp_path: Path) -> None:
+    whole = original.copy_at_rest(tmp_path / "whole")
+    for page in pages_of(whole / "journal.db"):
+        directory = tmp_path / f"page-{page}"
+        shutil.copytree(whole, directory)
+        overwrite(directory / "journal.db", page * PAGE_BYTES, bytes(PAGE_BYTES))
+        assert not doctor_in_process(directory), f"the doctor did not notice that page {page} is zeroed"
+        assert check_not_served(directory, original.said), f"page {page} is zeroed, and nobody noticed"
+
+
+def test_a_flipped_bit_in_any_text_is_answered_with_damage(original: Original, tmp_path: Path) -> None:
+    whole = original.copy_at_rest(tmp_path / "whole")
+    content = (whole / "journal.db").read_bytes()
+    for session_id, texts in original.said.items():
+        for text in texts[::5]:
+            directory = tmp_path / f"{session_id}-{texts.index(text)}"
+            shutil.copytree(whole, directory)
+            flip(directory / "journal.db", content.index(text[:6].encode()))
+            assert not doctor_in_process(directory)
+            assert check_not_served(directory, original.said)
+
+
+def test_a_flipped_bit_is_answered_with_data_loss_that_names_the_file(original: Original, data_dir: Path) -> None:
+    original.copy_at_rest(data_dir)
+    text = original.said["a"][3]
+    flip(data_dir / "journal.db", (data_dir / "journal.db").read_bytes().index(text[:6].encode()))
+    with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
+        for read in (lambda: client.all("a"), lambda: client.recent("a", 1000)):
+            with pytest.raises(grpc.RpcError) as failed:
+                read()
+            said = Refusal(failed.value)
+            assert said.code is grpc.StatusCode.DATA_LOSS and said.reason == "DAMAGED_FILE"
+            assert said.metadata["file"] == str(data_dir / "journal.db")
+        assert [message.content for message in client.all("b")] == original.said["b"], "the other session is whole"
+    assert doctor(data_dir).returncode == 1
+
+
+# -- the doctor on journals that are whole
+
+
+def test_the_doctor_finds_a_good_journal_whole(original: Original, tmp_path: Path) -> None:
+    for directory in (original.copy(tmp_path / "killed"), original.copy_at_rest(tmp_path / "stopped")):
+        examined = doctor(directory)
+        assert (examined.returncode, examined.stdout.strip()) == (0, f"{directory}: whole")
+
+
+def test_the_doctor_finds_a_journal_whole_after_every_kind_of_write(data_dir: Path) -> None:
+    with SidecarProcess(data_dir, *FLAGS) as sidecar:
+        with sidecar.client() as client:
+            write_everything(client)
+        assert sidecar.stop() == 0
+    assert examine(data_dir) == []
+
+
+def write_everything(client: Client) -> None:
+    for n in range(5):
+        client.add("s", f"question {n}", id=f"q{n}")
+        call = ToolCall(id=f"call{n}", name="search", arguments_json="{}")
+        client.add("s", "", role=Role.ROLE_ASSISTANT, tool_calls=[call])
+        client.add("s", "result " * 2000, role=Role.ROLE_TOOL, tool_call_id=f"call{n}", id=f"r{n}")
+    prune = pb.PruneRequest(session_id="s", max_tokens=8_000, overflow=True)
+    assert client.memory.Prune(prune, timeout=CALL_SECONDS).shortened_ids
+    for message_id in ("q1", "r1", "r4"):
+        client.memory.Annotate(
+            pb.AnnotateRequest(session_id="s", message_id=message_id, evaluation_score=3), timeout=CALL_SECONDS
+        )
+    client.memory.Prune(pb.PruneRequest(session_id="s", max_tokens=5_000), timeout=CALL_SECONDS)
+    client.add("cleared", "hello")
+    client.memory.Clear(pb.ClearRequest(session_id="cleared"), timeout=CALL_SECONDS)
+
+
+def test_the_doctor_keeps_out_of_a_journal_in_use(original: Original, data_dir: Path) -> None:
+    original.copy(data_dir)
+    with SidecarProcess(data_dir, *FLAGS):
+        examined = doctor(data_dir)
+    assert examined.returncode == 1 and "in use" in examined.stderr

@@ -1,0 +1,181 @@
+"""A full disk: writes are refused and say why, everything else goes on, and writing resumes by itself."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from memsidecar.stores.journal.doctor import examine
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1 import session_pb2
+from memsidecar.v1.message_pb2 import Message, Role
+from tests.support.process import CALL_SECONDS, Client, SidecarProcess, refusal
+
+DISK_BYTES = 4 << 20
+MOST_ADDS = 2_000
+LARGE = "x" * 30_000
+FLAGS = ("--tokenizer", "chars4", "--ballast-bytes", "524288", "--wal-checkpoint-bytes", "262144")
+
+
+@pytest.fixture
+def small_disk(data_dir: Path) -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("NOT TESTED: a full disk. Mounting a small one needs root.")
+    data_dir.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(data_dir)], capture_output=True, text=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"NOT TESTED: a full disk. A small one cannot be mounted here: {mounted.stderr.strip()}")
+    yield data_dir
+    subprocess.run(["umount", str(data_dir)], check=True)
+
+
+@pytest.fixture
+def sidecar(small_disk: Path) -> Iterator[SidecarProcess]:
+    with SidecarProcess(small_disk, *FLAGS) as running:
+        yield running
+
+
+class Foreign:
+    """Somebody else's file that takes all the room there is."""
+
+    def __init__(self, disk: Path) -> None:
+        self._path = disk / "foreign"
+
+    def take_all(self) -> None:
+        with self._path.open("ab", buffering=0) as file:
+            size = 1 << 16
+            while size:
+                try:
+                    while file.write(bytes(size)) == size:
+                        pass
+                except OSError:
+                    pass
+                size //= 2
+
+    def leave(self) -> None:
+        self._path.unlink()
+
+
+def fill(client: Client, session_id: str, content: str) -> list[str]:
+    """Add until the disk is full; what was acknowledged."""
+    acked: list[str] = []
+    for n in range(MOST_ADDS):
+        text = f"{n} {content}"
+        try:
+            client.add(session_id, text)
+        except grpc.RpcError:
+            check_refused(client, session_id, content)
+            return acked
+        acked.append(text)
+    raise AssertionError("the disk never became full")
+
+
+def check_refused(client: Client, session_id: str, content: str) -> None:
+    said = refusal(lambda: client.add(session_id, content))
+    assert said.code is grpc.StatusCode.RESOURCE_EXHAUSTED, said.message
+    assert said.reason == "DISK_FULL" and said.retry
+
+
+def check_whole(client: Client, expected: dict[str, list[str]]) -> None:
+    for session_id, contents in expected.items():
+        found = client.all(session_id)
+        assert [message.content for message in found] == contents
+        assert client.recent(session_id, len(contents) + 1)[-1:] == found[-1:]
+        count = client.memory.Count(pb.CountRequest(session_id=session_id), timeout=CALL_SECONDS)
+        assert count.stats.message_count == len(contents)
+
+
+def check_after_restarts(sidecar: SidecarProcess, expected: dict[str, list[str]]) -> None:
+    sidecar.kill()
+    sidecar.start()
+    with sidecar.client() as client:
+        check_whole(client, expected)
+    assert sidecar.stop() == 0
+    assert examine(sidecar.data_dir) == []
+
+
+def test_somebody_elses_file_fills_the_disk(sidecar: SidecarProcess) -> None:
+    foreign = Foreign(sidecar.data_dir)
+    with sidecar.client() as client:
+        expected = {"a": ["hello"], "b": ["world"]}
+        client.add("a", "hello")
+        client.add("b", "world")
+        foreign.take_all()
+        expected["c"] = fill(client, "c", LARGE)
+        check_whole(client, expected)
+        foreign.leave()
+        client.add("a", LARGE)
+        expected["a"].append(LARGE)
+        check_whole(client, expected)
+    check_after_restarts(sidecar, expected)
+
+
+def test_the_journal_itself_fills_the_disk(sidecar: SidecarProcess) -> None:
+    with sidecar.client() as client:
+        expected = {"large": fill(client, "large", LARGE), "small": fill(client, "small", "y" * 500)}
+        check_whole(client, expected)
+    check_after_restarts(sidecar, expected)
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["Clear", "DeleteSession"])
+@pytest.mark.parametrize("by_foreign_file", [False, True], ids=["filled by the journal", "filled by a foreign file"])
+def test_erasing_works_on_a_full_disk_and_makes_room(
+    sidecar: SidecarProcess, whole: bool, by_foreign_file: bool
+) -> None:
+    with sidecar.client() as client:
+        for n in range(20):
+            client.add("erased", f"{n} {LARGE}")
+        if by_foreign_file:
+            Foreign(sidecar.data_dir).take_all()
+        expected = {"kept": fill(client, "kept", LARGE)}
+        erase(client, "erased", whole)
+        expected["erased"] = []
+        check_whole(client, expected)
+        client.add("kept", LARGE)
+        expected["kept"].append(LARGE)
+    check_after_restarts(sidecar, expected)
+
+
+def erase(client: Client, session_id: str, whole: bool) -> None:
+    if whole:
+        request = session_pb2.DeleteSessionRequest(session_id=session_id)
+        assert client.sessions.DeleteSession(request, timeout=CALL_SECONDS).receipt.messages == 20
+    else:
+        assert client.memory.Clear(pb.ClearRequest(session_id=session_id), timeout=CALL_SECONDS).removed_count == 20
+
+
+def test_a_batch_that_does_not_fit_leaves_nothing_behind_and_a_smaller_one_fits(sidecar: SidecarProcess) -> None:
+    with sidecar.client() as client:
+        client.add("a", "hello")
+        messages = [Message(role=Role.ROLE_USER, content=f"{n} {LARGE}") for n in range(130)]
+        batch = pb.AddBatchRequest(session_id="a", messages=messages)
+        said = refusal(lambda: client.memory.AddBatch(batch, timeout=CALL_SECONDS))
+        assert said.code is grpc.StatusCode.RESOURCE_EXHAUSTED and said.reason == "DISK_FULL" and said.retry
+        check_whole(client, {"a": ["hello"]})
+        assert client.add("a", "again").sequence == 2
+    check_after_restarts(sidecar, {"a": ["hello", "again"]})
+
+
+@pytest.mark.parametrize("cleanly", [False, True], ids=["killed", "stopped"])
+def test_reads_go_on_when_the_sidecar_is_started_on_a_full_disk(sidecar: SidecarProcess, cleanly: bool) -> None:
+    foreign = Foreign(sidecar.data_dir)
+    with sidecar.client() as client:
+        expected = {"a": fill(client, "a", LARGE)}
+    if cleanly:
+        sidecar.stop()
+    else:
+        sidecar.kill()
+    foreign.take_all()
+    sidecar.start()
+    with sidecar.client() as client:
+        check_whole(client, expected)
+        expected["b"] = fill(client, "b", LARGE)
+        foreign.leave()
+        client.add("a", "again")
+        expected["a"].append("again")
+        check_whole(client, expected)
