@@ -29,7 +29,6 @@ from memsidecar.stores.journal.doctor import examine
 from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.tokens.custom import InvalidCounter
 from memsidecar.tokens.registry import Counters
-from memsidecar.v1 import memory_pb2, session_pb2
 
 log = logging.getLogger(__name__)
 
@@ -125,12 +124,10 @@ def _server(settings: Settings, memory: WorkingMemory, bridge: Bridge) -> Server
         ),
         Deadlines(settings.default_deadline_seconds),
     )
-    services = {
-        memory_pb2.DESCRIPTOR.services_by_name["MemoryService"]: MemoryService(
-            memory, bridge, SearchApi(memory, bridge), settings.max_batch_messages
-        ),
-        session_pb2.DESCRIPTOR.services_by_name["SessionService"]: SessionService(memory, bridge),
-    }
+    services = (
+        MemoryService(memory, bridge, SearchApi(memory, bridge), settings.max_batch_messages),
+        SessionService(memory, bridge),
+    )
     return Server(methods, services, settings.max_request_bytes)
 
 

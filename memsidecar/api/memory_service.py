@@ -3,15 +3,20 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from google.protobuf.descriptor import ServiceDescriptor
 
 from memsidecar.api.bridge import Bridge
 from memsidecar.api.searching import SearchApi
 from memsidecar.api.wire import at_least, key_of, namespace_of, page_size_of, stats_of, strategy_of
-from memsidecar.domain.errors import InvalidField, NotBuilt, SidecarError, TooLarge
-from memsidecar.domain.ids import check_id, optional_id
+from memsidecar.domain.errors import InvalidField, NotBuilt, TooLarge
+from memsidecar.domain.ids import check_id, new_id, optional_id
 from memsidecar.domain.message import Draft, Role
 from memsidecar.domain.session import Head, SessionKey, Strategy
 from memsidecar.layers.working import WorkingMemory
+from memsidecar.layers.working.drafting import check_score, check_time
+from memsidecar.layers.working.metadata import check_metadata
 from memsidecar.layers.working.pages import page_token, position_of
 from memsidecar.layers.working.pruning import PruneOrder
 from memsidecar.layers.working.reading import PageTurn, Slice
@@ -25,9 +30,14 @@ STREAM_AHEAD = 256
 ON_THE_LOOP_BYTES = 16 * 1024
 _TRUNCATED = b"\x10\x01"  # field 2, true
 
+Ahead = asyncio.Queue[asyncio.Task[Appended] | None]
+"""The appends of a stream that are on their way, in order; None after the last."""
+
 
 @dataclass(frozen=True)
 class MemoryService:
+    descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["MemoryService"]
+
     memory: WorkingMemory
     bridge: Bridge
     search_api: SearchApi
@@ -71,31 +81,30 @@ class MemoryService:
 
     async def add_stream(self, requests: AsyncIterator[pb.AddStreamRequest]) -> AsyncIterator[pb.AddStreamResponse]:
         """Requests are taken ahead of their answers, so that a stream fills the groups that are committed."""
-        ahead: asyncio.Queue[asyncio.Task[Appended] | BaseException | None] = asyncio.Queue(STREAM_AHEAD)
-        reader = asyncio.ensure_future(self._read_ahead(requests, ahead))
+        ahead, room = Ahead(), asyncio.Semaphore(STREAM_AHEAD)
+        reader = asyncio.ensure_future(self._read_ahead(requests, ahead, room))
         try:
             while (task := await ahead.get()) is not None:
-                if isinstance(task, BaseException):
-                    raise task
-                yield pb.AddStreamResponse(result=_results((await task).results)[0])
+                appended = await task
+                room.release()
+                yield pb.AddStreamResponse(result=_results(appended.results)[0])
+            await reader
         finally:
             reader.cancel()
+            _abandon(ahead)
 
     async def _read_ahead(
-        self,
-        requests: AsyncIterator[pb.AddStreamRequest],
-        ahead: asyncio.Queue[asyncio.Task[Appended] | BaseException | None],
+        self, requests: AsyncIterator[pb.AddStreamRequest], ahead: Ahead, room: asyncio.Semaphore
     ) -> None:
         """Tasks start in the order of the requests and each submits before it first waits, so order is kept."""
         try:
             async for request in requests:
                 key = key_of(request)
                 (draft,) = await self._drafts([request.message], ["message"])
-                await ahead.put(asyncio.ensure_future(self._append(key, request.user_id, [draft], None)))
-        except SidecarError as error:
-            await ahead.put(error)
-        else:
-            await ahead.put(None)
+                await room.acquire()
+                ahead.put_nowait(asyncio.ensure_future(self._append(key, request.user_id, [draft], None)))
+        finally:
+            ahead.put_nowait(None)
 
     async def _drafts(self, messages: Sequence[Message], fields: Sequence[str]) -> list[Draft]:
         """Small messages are counted here; large ones, or the first while the vocabulary loads, in a thread."""
@@ -147,6 +156,7 @@ class MemoryService:
         size = page_size_of(request.page_size)
         same = pb.GetAllRequest(
             namespace=key.namespace,
+            user_id=request.user_id,
             session_id=key.session_id,
             include_pruned=request.include_pruned,
             metadata_filter=request.metadata_filter if request.HasField("metadata_filter") else None,
@@ -210,8 +220,9 @@ class MemoryService:
 
     async def report_usage(self, request: pb.ReportUsageRequest) -> pb.ReportUsageResponse:
         optional_id("user_id", request.user_id)
-        optional_id("session_id", request.session_id)
         model = check_id("model", request.model)
+        if request.session_id:
+            await self.bridge.in_thread(self.memory.read.head, key_of(request), request.user_id)
         factor = await self.bridge.in_thread(
             self.memory.gauge.report, namespace_of(request), model, request.estimated_tokens, request.actual_tokens
         )
@@ -220,6 +231,14 @@ class MemoryService:
     def _stats(self, head: Head | None) -> SessionStats:
         policy = self.memory.policies.of(head) if head else None
         return stats_of(head, self.memory.gauge.budget_tokens(policy))
+
+
+def _abandon(ahead: Ahead) -> None:
+    """Nobody waits for these any more. What was submitted is stored all the same."""
+    while not ahead.empty():
+        task = ahead.get_nowait()
+        if task is not None:
+            task.cancel()
 
 
 def _results(results: Sequence[Added]) -> list[pb.Added]:
@@ -233,20 +252,31 @@ def _joined(part: Slice) -> bytes:
     return b"".join(part.frames) + (_TRUNCATED if part.truncated else b"")
 
 
+def _check_shared(request: pb.StoreInteractionRequest) -> None:
+    """What both messages of a turn get is checked here, so that an error names the request's own field."""
+    if request.HasField("create_time"):
+        check_time("create_time", request.create_time)
+    if request.HasField("metadata"):
+        check_metadata("metadata", request.metadata)
+    if request.HasField("evaluation_score"):
+        check_score("evaluation_score", request.evaluation_score)
+
+
 def _turn(request: pb.StoreInteractionRequest) -> list[Message]:
     """The two messages of the turn, under ids made from the turn's."""
-    interaction_id = optional_id("interaction_id", request.interaction_id)
+    interaction_id = optional_id("interaction_id", request.interaction_id) or new_id()
     if len(interaction_id.encode()) > MAX_INTERACTION_ID_BYTES:
         raise InvalidField("interaction_id", f"is longer than {MAX_INTERACTION_ID_BYTES} bytes")
     for field in ("user_message", "assistant_message"):
         if not getattr(request, field):
             raise InvalidField(field, "is required")
+    _check_shared(request)
     turn = [
         Message(role=ROLE_USER, content=request.user_message),
         Message(role=ROLE_ASSISTANT, content=request.assistant_message),
     ]
     for message, part in zip(turn, ("user", "assistant"), strict=True):
-        message.id = f"{interaction_id}/{part}" if interaction_id else ""
+        message.id = f"{interaction_id}/{part}"
         if request.HasField("create_time"):
             message.create_time.CopyFrom(request.create_time)
         if request.HasField("metadata"):

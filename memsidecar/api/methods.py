@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
@@ -18,6 +18,12 @@ from memsidecar.api.wire import decode
 from memsidecar.domain.errors import NotBuilt
 
 
+class Service(Protocol):
+    """What answers the RPCs of a service: a method for each that is built, named in snake case."""
+
+    descriptor: ClassVar[ServiceDescriptor]
+
+
 @dataclass(frozen=True)
 class Methods:
     """Puts the interceptors around each method, once."""
@@ -26,11 +32,11 @@ class Methods:
     limits: Limits
     deadlines: Deadlines
 
-    def handler(self, descriptor: ServiceDescriptor, service: object) -> grpc.GenericRpcHandler:
-        handlers = {method.name: self._method(method, service) for method in descriptor.methods}
-        return grpc.method_handlers_generic_handler(descriptor.full_name, handlers)
+    def handler(self, service: Service) -> grpc.GenericRpcHandler:
+        handlers = {method.name: self._method(method, service) for method in service.descriptor.methods}
+        return grpc.method_handlers_generic_handler(service.descriptor.full_name, handlers)
 
-    def _method(self, method: MethodDescriptor, service: object) -> Any:
+    def _method(self, method: MethodDescriptor, service: Service) -> Any:
         answer = getattr(service, _snake_case(method.name), None)
         if answer is not None and method.client_streaming:
             return grpc.stream_stream_rpc_method_handler(self._stream(method, answer))

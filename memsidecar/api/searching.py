@@ -56,12 +56,12 @@ class SearchApi:
         """The scope in numbers: a session's user counts as named where only the session is."""
         namespace, user_id = namespace_of(request), optional_id("user_id", request.user_id)
         session_id = optional_id("session_id", request.session_id)
-        if request.scope == _SCOPES.SCOPE_NAMESPACE:
-            return Scope(namespace)
         if session_id:
             key = SessionKey(namespace, session_id)
             head = await self.bridge.in_thread(self.memory.read.head, key, user_id)
             user_id = user_id or (head.user_id if head else "")
+        if request.scope == _SCOPES.SCOPE_NAMESPACE:
+            return Scope(namespace)
         if request.scope == _SCOPES.SCOPE_SESSION or not user_id:
             if request.scope == _SCOPES.SCOPE_USER:
                 raise InvalidField("user_id", "is required: the session has no user")

@@ -1,17 +1,16 @@
 """The gRPC server: the services, health, reflection, and a second listener with health alone."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 import grpc.aio
-from google.protobuf.descriptor import ServiceDescriptor
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from memsidecar.api.listening import bind, claimed
-from memsidecar.api.methods import Methods
+from memsidecar.api.methods import Methods, Service
 from memsidecar.domain.address import Address
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
@@ -37,17 +36,15 @@ class Addresses:
 class Server:
     """One event loop, on which nothing waits for a disk."""
 
-    def __init__(self, methods: Methods, services: dict[ServiceDescriptor, Any], max_request_bytes: int) -> None:
+    def __init__(self, methods: Methods, services: Sequence[Service], max_request_bytes: int) -> None:
         # gRPC's own refusal of a large request carries no details; so it stands further out than ours.
         limit = ("grpc.max_receive_message_length", HARD_REQUEST_BYTES_FACTOR * max_request_bytes)
         self._methods = methods
         self._main = grpc.aio.server(options=(*_OPTIONS, limit))
         self._health_only = grpc.aio.server(options=_OPTIONS)
         self._health = health.aio.HealthServicer()
-        self._names = [descriptor.full_name for descriptor in services]
-        self._main.add_generic_rpc_handlers(
-            tuple(methods.handler(descriptor, service) for descriptor, service in services.items())
-        )
+        self._names = [service.descriptor.full_name for service in services]
+        self._main.add_generic_rpc_handlers(tuple(methods.handler(service) for service in services))
         for server in (self._main, self._health_only):
             health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection((*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME), self._main)

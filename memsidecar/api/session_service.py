@@ -1,6 +1,9 @@
 """memsidecar.v1.SessionService: decode, call, encode."""
 
 from dataclasses import dataclass
+from typing import ClassVar
+
+from google.protobuf.descriptor import ServiceDescriptor
 
 from memsidecar.api.bridge import Bridge
 from memsidecar.api.wire import at_least, key_of, namespace_of, page_size_of, policy_of, session_of, strategy_of
@@ -15,6 +18,8 @@ from memsidecar.v1 import session_pb2 as pb
 
 @dataclass(frozen=True)
 class SessionService:
+    descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["SessionService"]
+
     memory: WorkingMemory
     bridge: Bridge
 

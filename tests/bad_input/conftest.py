@@ -30,6 +30,13 @@ class Watch:
         self._client = client
         self._seen = self._look()
 
+    @property
+    def messages(self) -> bytes:
+        """What the watched session holds, whatever became of others and of the namespace's policy."""
+        everything = memory.GetAllRequest(session_id=WATCHED, include_pruned=True)
+        answer: Proto = self._client.memory.GetAll(everything)
+        return answer.SerializeToString(deterministic=True)
+
     def look_again(self) -> None:
         """What changed until now was meant to."""
         self._seen = self._look()

@@ -96,13 +96,14 @@ class Writer:
     session_id: str
     acknowledged: list[str] = field(default_factory=list)
     refused: Refusal | None = None
+    under_way: threading.Event = field(default_factory=threading.Event)
 
-    def run(self, sidecar: SidecarProcess, under_way: threading.Barrier) -> None:
+    def run(self, sidecar: SidecarProcess) -> None:
         with sidecar.client() as client:
             while self.refused is None:
                 self._add(client, f"m{len(self.acknowledged)}")
                 if len(self.acknowledged) == 20:
-                    under_way.wait(CALL_SECONDS)
+                    self.under_way.set()
 
     def _add(self, client: Client, message_id: str) -> None:
         try:
@@ -114,13 +115,12 @@ class Writer:
 
 
 def stop_under_load(sidecar: SidecarProcess) -> list[Writer]:
-    """Four writers; the order to stop comes when each of them has been answered twenty times."""
-    writers = [Writer(f"s{at}") for at in range(4)]
-    under_way = threading.Barrier(len(writers) + 1)
-    threads = [threading.Thread(target=writer.run, args=(sidecar, under_way)) for writer in writers]
+    """Eight writers; the order to stop comes when each of them has been answered twenty times."""
+    writers = [Writer(f"s{at}") for at in range(8)]
+    threads = [threading.Thread(target=writer.run, args=(sidecar,)) for writer in writers]
     for thread in threads:
         thread.start()
-    under_way.wait(CALL_SECONDS)
+    assert all(writer.under_way.wait(CALL_SECONDS) for writer in writers)
     sidecar.process.send_signal(signal.SIGTERM)
     for thread in threads:
         thread.join()

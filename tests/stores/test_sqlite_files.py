@@ -39,7 +39,7 @@ from tests.conformance.said import (
 
 OTHER = SessionKey("default", "s2")
 PAGE = 4_096
-LEAKY_SEEDS = range(40)
+LEAKY_SEEDS = [20, 21, 22, 23, 28, 35]
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ class Gauge:
 
     journal: Journal
     counters: Counters
-    _recounts: dict[tuple[str, int, int, int], int] = field(default_factory=dict)
+    _recounts: dict[tuple[Counter, int, int, int], int] = field(default_factory=dict)
 
     def counter(self, namespace: str, model: str) -> Counter:
         if not model:
@@ -31,7 +31,7 @@ class Gauge:
 
     def differs(self, namespace: str, model: str) -> bool:
         """Whether the model counts otherwise than the sums that are kept."""
-        return self.counter(namespace, model).name != self.counters.default.name
+        return self.counter(namespace, model) != self.counters.default
 
     def recount(self, counter: Counter, head: Head, messages: Iterable[Stored]) -> Iterable[Stored]:
         """The same messages with the counter's tokens in place of the stored ones."""
@@ -40,7 +40,7 @@ class Gauge:
 
     def _tokens(self, counter: Counter, head: Head, one: Stored) -> int:
         # The length tells a shortened body from its original.
-        key = (counter.name, head.number, one.sequence, len(one.body))
+        key = (counter, head.number, one.sequence, len(one.body))
         if key not in self._recounts:
             if len(self._recounts) >= _RECOUNTS_KEPT:
                 self._recounts.clear()

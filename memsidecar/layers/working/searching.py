@@ -15,7 +15,7 @@ SCANNED_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a hit must be. Times in microseconds: from `after_us` on, and before `before_us`."""
+    """What a hit must be. Times in microseconds: later than `after_us` and earlier than `before_us`."""
 
     substring: str
     roles: frozenset[int] = frozenset()
@@ -27,7 +27,7 @@ class Wanted:
         one = found.message
         if self.roles and one.role not in self.roles:
             return False
-        if self.after_us is not None and one.time_us < self.after_us:
+        if self.after_us is not None and one.time_us <= self.after_us:
             return False
         if self.before_us is not None and one.time_us >= self.before_us:
             return False

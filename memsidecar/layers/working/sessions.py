@@ -1,13 +1,17 @@
 """Sessions as things: listing them, their policies, their end."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.layers.working.gauge import Gauge
 from memsidecar.layers.working.pruning import PruneOrder, Pruning
 from memsidecar.layers.working.reading import Reading, check_owner
 from memsidecar.stores.contract import Erase, Erased, Journal, PolicySet, SessionPage, SetPolicy, Ticket
+
+log = logging.getLogger(__name__)
 
 _DEFAULTS_KEPT = 10_000
 
@@ -72,7 +76,11 @@ class AutoPruning:
             model=policy.model,
             leave_share=self.leave_share,
         )
-        self.pruning(head.key, "", order)
+        try:
+            self.pruning(head.key, "", order)
+        except SidecarError as error:
+            # What was added is durable, and must not be answered as if it were not; the next Add tries again.
+            log.warning("a session could not be pruned as its policy says: %s", error)
         return self.reading.head(head.key, "") or head
 
 

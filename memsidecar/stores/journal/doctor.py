@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memsidecar.domain.errors import SidecarError, StartRefused
-from memsidecar.stores.journal.connection import READER_CACHE_KIB, connect, translate
+from memsidecar.stores.journal.connection import connect_to_look, translate
 from memsidecar.stores.journal.files import DirectoryLock, HighWaterMark
 
 _SUMS = """SELECT s.namespace, s.session_id FROM sessions s LEFT JOIN (
-    SELECT session, sum(flags & 1) AS pruned, sum(1 - (flags & 1)) AS shown, sum(shown_tokens * (1 - (flags & 1))) AS tokens,
-           max(sequence) AS last FROM messages GROUP BY session
+    SELECT session, sum(flags & 1) AS pruned, sum(1 - (flags & 1)) AS shown, max(sequence) AS last,
+           sum(shown_tokens * (1 - (flags & 1))) AS tokens FROM messages GROUP BY session
   ) m ON m.session = s.number
   WHERE s.pruned_count <> coalesce(m.pruned, 0)
      OR s.count_1 + s.count_2 + s.count_3 + s.count_4 <> coalesce(m.shown, 0)
@@ -38,7 +38,7 @@ def examine(directory: Path, file_name: str = "journal.db") -> list[str]:
 
 
 def _findings(path: Path) -> Iterator[str]:
-    connection = connect(path, READER_CACHE_KIB)
+    connection = connect_to_look(path)
     try:
         _check_mark(connection, path)
         for (verdict,) in connection.execute("PRAGMA integrity_check(20)"):

@@ -1,0 +1,80 @@
+"""Requests that carry a canary in every text, right ones and ones that are wrong in each of their fields."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message as Proto
+from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.struct_pb2 import Struct, Value
+
+from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from tests.bad_input.rpcs import METHODS, NOT_BUILT, good, put
+from tests.bad_input.table import TABLE
+
+CANARY = "canary7f3a"
+TEXTS = (CANARY, f"{CANARY}\n", CANARY * 30)
+
+
+def canary_requests(name: str) -> Iterator[list[bytes]]:
+    """Lists of requests: a stream sends all of one, a call sends the first."""
+    for text in TEXTS:
+        yield [filled(GetMessageClass(METHODS[name].input_type)(), text).SerializeToString()]
+    yield [CANARY.encode()]
+    if name not in NOT_BUILT:
+        yield from (_good(name, *one) for one in _variants(name))
+    if name == "AddStream":
+        yield [_said(f"{CANARY}-{number}", "first") for number in range(5)]
+        yield [_said(f"{CANARY}-{number}", "second") for number in range(5)]
+
+
+def filled(message: Any, text: str, levels: int = 4) -> Proto:
+    """The message with the text wherever text may stand."""
+    for field in message.DESCRIPTOR.fields:
+        if field.type == FieldDescriptor.TYPE_STRING:
+            _set(message, field, text)
+        elif field.message_type is not None and levels and not field.message_type.GetOptions().map_entry:
+            _fill_inside(message, field, text, levels - 1)
+    return message  # type: ignore[no-any-return]
+
+
+def _set(message: Any, field: FieldDescriptor, text: str) -> None:
+    if field.is_repeated:
+        getattr(message, field.name).append(text)
+    else:
+        setattr(message, field.name, text)
+
+
+def _fill_inside(message: Any, field: FieldDescriptor, text: str, levels: int) -> None:
+    inner = getattr(message, field.name)
+    if field.message_type is not None and field.message_type.full_name == "google.protobuf.Struct":
+        inner.CopyFrom(tagged(text))
+    else:
+        filled(inner.add() if field.is_repeated else inner, text, levels)
+
+
+def tagged(text: str, number: float = 1.0) -> Struct:
+    return Struct(fields={text: Value(string_value=text), f"{text}-number": Value(number_value=number)})
+
+
+def _variants(name: str) -> Iterator[tuple[str, Any]]:
+    """A path and what to put there: the canary, a spoiled canary, and tags that are wrong under a canary's name."""
+    for path, field in TABLE[name].items():
+        texts = [row.value for row in field.right if isinstance(row.value, str)]
+        if texts:
+            yield from ((path, text) for text in TEXTS)
+        if path.endswith(("metadata", "metadata_filter")):
+            yield from ((path, tagged(CANARY, number)) for number in (1.0, float("nan")))
+    yield "namespace", CANARY
+
+
+def _good(name: str, path: str, value: Any) -> list[bytes]:
+    request = good(name, CANARY)
+    put(request, path, value)
+    return [request.SerializeToString()]
+
+
+def _said(message_id: str, content: str) -> bytes:
+    request = good("AddStream", CANARY)
+    put(request, "message", Message(id=message_id, role=ROLE_USER, content=content))
+    return request.SerializeToString()

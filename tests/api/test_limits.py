@@ -1,0 +1,90 @@
+"""How much at once, and for how long: beyond it a call is refused at once and told to come back."""
+
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import grpc
+import pytest
+
+from memsidecar.v1 import memory_pb2 as memory
+from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from tests.support.process import Client, Refusal, SidecarProcess, refusal
+
+# Random letters are slow to count: no word of it is in the vocabulary. Of a whole batch it takes a second or so.
+SLOW_TEXT = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(100_000))
+COUNT = memory.CountRequest(session_id="s")
+
+
+def slow_batch(session_id: str) -> memory.AddBatchRequest:
+    messages = [Message(id=f"m{number}", role=ROLE_USER, content=SLOW_TEXT) for number in range(13)]
+    return memory.AddBatchRequest(session_id=session_id, messages=messages)
+
+
+def refusals_meanwhile(client: Client, slow: Any) -> list[Refusal]:
+    """What quick calls are told while the slow one is in flight."""
+    refused: list[Refusal] = []
+    while not slow.done():
+        try:
+            client.memory.Count(COUNT, timeout=10)
+        except grpc.RpcError as error:
+            refused.append(Refusal(error))
+    return refused
+
+
+def test_one_call_too_many_is_busy_and_told_to_come_back(data_dir: Path) -> None:
+    with SidecarProcess(data_dir, "--max-concurrent-calls", "1") as sidecar, sidecar.client() as client:
+        slow = client.memory.AddBatch.future(slow_batch("slow"), timeout=30)
+        refused = refusals_meanwhile(client, slow)
+        assert len(slow.result().results) == 13
+        assert {(one.code.name, one.reason, one.retry) for one in refused} == {("UNAVAILABLE", "BUSY", True)}
+        client.memory.Count(COUNT, timeout=10)
+
+
+def test_refused_and_failed_calls_give_their_place_back(data_dir: Path) -> None:
+    with SidecarProcess(data_dir, "--max-concurrent-calls", "1") as sidecar, sidecar.client() as client:
+        for _ in range(20):
+            assert refusal(lambda: client.memory.Count(memory.CountRequest())).reason == "INVALID_FIELD"
+            client.memory.Count(COUNT, timeout=10)
+
+
+def test_one_stream_too_many_is_busy_and_calls_go_on(data_dir: Path) -> None:
+    done = Event()
+
+    def unending() -> Any:
+        yield memory.AddStreamRequest(session_id="s", message=Message(role=ROLE_USER, content="hello"))
+        done.wait(30)
+
+    with SidecarProcess(data_dir, "--max-concurrent-streams", "1") as sidecar, sidecar.client() as client:
+        stream = client.memory.AddStream(unending(), timeout=30)
+        assert next(stream).result.sequence == 1
+        refused = refusal(lambda: list(client.memory.AddStream(iter([]), timeout=10)))
+        assert (refused.code.name, refused.reason, refused.retry) == ("UNAVAILABLE", "BUSY", True)
+        assert client.memory.Count(COUNT).stats.message_count == 1
+        done.set()
+        assert list(stream) == []
+        assert list(client.memory.AddStream(iter([]), timeout=10)) == []
+
+
+def test_a_call_without_a_deadline_gets_the_default_one(data_dir: Path) -> None:
+    with SidecarProcess(data_dir, "--default-deadline-seconds", "0.01") as sidecar, sidecar.client() as client:
+        refused = refusal(lambda: client.memory.AddBatch(slow_batch("slow")))
+        assert refused.code.name == "DEADLINE_EXCEEDED"
+        assert client.all("slow") == []
+        # A deadline of the caller's own takes its place.
+        assert len(client.memory.AddBatch(slow_batch("slow"), timeout=30).results) == 13
+
+
+def test_a_deadline_that_passed_is_told_as_grpc_has_it(data_dir: Path) -> None:
+    with SidecarProcess(data_dir) as sidecar, sidecar.client() as client:
+        refused = refusal(lambda: client.memory.AddBatch(slow_batch("late"), timeout=0.05))
+        assert refused.code.name == "DEADLINE_EXCEEDED"
+        assert client.memory.Count(COUNT).stats.message_count == 0
+
+
+@pytest.mark.parametrize("flag", ["--max-request-bytes", "--max-message-bytes"])
+def test_a_smaller_limit_on_size_is_kept(data_dir: Path, flag: str) -> None:
+    with SidecarProcess(data_dir, flag, "2048") as sidecar, sidecar.client() as client:
+        client.add("s", "x" * 1_500)
+        refused = refusal(lambda: client.add("s", "x" * 2_100))
+        assert (refused.code.name, refused.reason, refused.retry) == ("RESOURCE_EXHAUSTED", "TOO_LARGE", False)

@@ -1,0 +1,119 @@
+"""The log has a line for what is worth one, and never anything that a caller sent."""
+
+import json
+from functools import partial
+from pathlib import Path
+
+import grpc
+import pytest
+
+from memsidecar.v1 import memory_pb2 as memory
+from tests.api.canaries import CANARY, canary_requests
+from tests.bad_input.rpcs import METHODS, NOT_BUILT, send_bytes
+from tests.support.process import Client, SidecarProcess, refusal
+
+COUNT = memory.CountRequest(session_id="s")
+
+
+def calls_logged(sidecar: SidecarProcess) -> list[dict[str, object]]:
+    """The lines about calls of a log in JSON."""
+    lines = [json.loads(line) for line in sidecar.log().splitlines()]
+    return [line for line in lines if line["message"] == "call"]
+
+
+def one_good_and_one_bad(data_dir: Path, *flags: str) -> list[tuple[object, object]]:
+    """The method and code of what was logged of two calls."""
+    with SidecarProcess(data_dir, "--log-format", "json", *flags) as sidecar:
+        with sidecar.client() as client:
+            client.memory.Count(COUNT)
+            refusal(lambda: client.memory.Count(memory.CountRequest()))
+        assert sidecar.stop() == 0
+        return [(str(line["method"]).rpartition(".")[2], line["code"]) for line in calls_logged(sidecar)]
+
+
+def test_by_default_only_failed_calls_are_logged(data_dir: Path) -> None:
+    assert one_good_and_one_bad(data_dir) == [("Count", "INVALID_ARGUMENT")]
+
+
+def test_by_default_slow_calls_are_logged_too(data_dir: Path) -> None:
+    logged = one_good_and_one_bad(data_dir, "--slow-call-seconds", "0")
+    assert logged == [("Count", "OK"), ("Count", "INVALID_ARGUMENT")]
+
+
+def test_all_calls_are_logged_when_asked_for(data_dir: Path) -> None:
+    logged = one_good_and_one_bad(data_dir, "--log-calls", "all")
+    assert logged == [("Count", "OK"), ("Count", "INVALID_ARGUMENT")]
+
+
+def test_no_call_is_logged_when_asked_for(data_dir: Path) -> None:
+    assert one_good_and_one_bad(data_dir, "--log-calls", "none", "--slow-call-seconds", "0") == []
+
+
+def test_a_line_about_a_refusal_names_reason_field_and_time(data_dir: Path) -> None:
+    with SidecarProcess(data_dir, "--log-format", "json") as sidecar, sidecar.client() as client:
+        refusal(lambda: client.memory.Count(memory.CountRequest()))
+        (line,) = calls_logged(sidecar)
+        assert (line["reason"], line["field"], line["level"]) == ("INVALID_FIELD", "session_id", "info")
+        assert isinstance(line["ms"], float) and line["method"] == "memsidecar.v1.MemoryService.Count"
+
+
+def test_streams_are_logged_when_all_calls_are(data_dir: Path) -> None:
+    flags = ("--log-format", "json", "--log-calls", "all")
+    with SidecarProcess(data_dir, *flags) as sidecar, sidecar.client() as client:
+        assert list(client.memory.AddStream(iter([]))) == []
+        refusal(lambda: list(client.memory.AddStream(iter([memory.AddStreamRequest()]))))
+        assert [line["code"] for line in calls_logged(sidecar)] == ["OK", "INVALID_ARGUMENT"]
+
+
+def test_a_call_of_what_is_not_built_is_logged_as_a_failed_one(data_dir: Path) -> None:
+    with SidecarProcess(data_dir, "--log-format", "json") as sidecar, sidecar.client() as client:
+        for name in sorted(NOT_BUILT):
+            refusal(partial(send_bytes, client, name, [b""]))
+        assert {str(line["method"]).rpartition(".")[2] for line in calls_logged(sidecar)} == NOT_BUILT
+
+
+def call_everything(client: Client) -> int:
+    """Every RPC with a canary in every text, right and wrong in many ways; how many of the calls were refused."""
+    refused = 0
+    for name in METHODS:
+        for request in canary_requests(name):
+            try:
+                send_bytes(client, name, request)
+            except grpc.RpcError:
+                refused += 1
+    return refused
+
+
+@pytest.fixture(scope="module", params=["text", "json"])
+def talkative_log(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
+    """The format and the lines of a log that holds all it ever may, after every kind of call."""
+    flags = ("--log-format", request.param, "--log-calls", "all", "--log-level", "debug")
+    with SidecarProcess(tmp_path_factory.mktemp(request.param) / "data", *flags) as sidecar:
+        with sidecar.client() as client:
+            assert call_everything(client) > 100
+        assert sidecar.stop() == 0
+        return request.param, sidecar.log().splitlines()
+
+
+def test_nothing_that_a_caller_sent_is_in_the_log(talkative_log: tuple[str, list[str]]) -> None:
+    _, lines = talkative_log
+    assert sum("code=OK" in line or '"code": "OK"' in line for line in lines) > 20
+    telling = [line[:600] for line in lines if CANARY in line]
+    assert telling == []
+
+
+def test_no_call_left_an_error_in_the_log(talkative_log: tuple[str, list[str]]) -> None:
+    _, lines = talkative_log
+    assert [line[:600] for line in lines if "Traceback" in line or "never retrieved" in line] == []
+
+
+def test_every_line_of_a_json_log_is_json(talkative_log: tuple[str, list[str]]) -> None:
+    form, lines = talkative_log
+    if form == "json":
+        assert {"time", "level", "logger", "message"} <= set.intersection(*(set(json.loads(line)) for line in lines))
+
+
+def test_every_line_of_a_text_log_begins_with_its_time(talkative_log: tuple[str, list[str]]) -> None:
+    form, lines = talkative_log
+    if form == "text":
+        assert [line for line in lines if line[4:5] + line[7:8] + line[10:11] + line[23:24] != "--TZ"] == []

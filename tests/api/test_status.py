@@ -1,0 +1,186 @@
+"""The error table: complete, true to errors.proto, and the same over the wire."""
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.message import Message as Proto
+from google.rpc import error_details_pb2, status_pb2
+
+import memsidecar
+from memsidecar.api.status import BUG, DOMAIN, TABLE, reason_name, rich_status, row_of
+from memsidecar.domain import errors
+from memsidecar.v1 import memory_pb2 as memory
+from memsidecar.v1.errors_pb2 import ErrorReason
+from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from tests.api.raising import RaisingServer
+from tests.support.process import Client, refusal
+
+DETAILS_KEY = "grpc-status-details-bin"
+ERRORS_PROTO = Path(__file__).parents[2] / "protos/memsidecar/v1/errors.proto"
+NEVER_ON_THE_WIRE = {"StartRefused", "Stale"}
+EXAMPLES: dict[type[errors.SidecarError], errors.SidecarError] = {
+    errors.InvalidField: errors.InvalidField("message.role", "is wrong"),
+    errors.NoSuchThing: errors.NoSuchThing("there is none"),
+    errors.IdConflict: errors.IdConflict("m"),
+    errors.SequenceMismatch: errors.SequenceMismatch(3, 7),
+    errors.NotYourSession: errors.NotYourSession(),
+    errors.TooLarge: errors.TooLarge("too large"),
+    errors.DiskFull: errors.DiskFull(),
+    errors.Unavailable: errors.Unavailable("not yet"),
+    errors.Busy: errors.Busy("busy"),
+    errors.ShuttingDown: errors.ShuttingDown(),
+    errors.DamagedFile: errors.DamagedFile("damaged", file="/data/journal.db"),
+    errors.NotBuilt: errors.NotBuilt("this"),
+    errors.DeadlinePassed: errors.DeadlinePassed(),
+    errors.FatalStoreError: errors.FatalStoreError("fsync of /secret/path failed"),
+    errors.SidecarError: errors.SidecarError("secret"),
+}
+# What the sidecar says as a matter of course; what takes a fault to hear; and what no part of this version says.
+BY_CALLS = {"INVALID_FIELD", "NO_SUCH_THING", "ID_CONFLICT", "SEQUENCE_MISMATCH", "NOT_YOUR_SESSION", "TOO_LARGE"}
+BY_CALLS |= {"NOT_BUILT", "BUSY"}
+BY_FAULTS = {"DISK_FULL", "STARTING", "SHUTTING_DOWN", "DAMAGED_FILE", "BUG"}
+LATER = {"BUDGET_TOO_SMALL", "RATE_LIMITED", "QUOTA_EXCEEDED", "BAD_CREDENTIALS", "NOT_ALLOWED", "INDEX_UNAVAILABLE"}
+
+
+def tree(root: type[errors.SidecarError]) -> Iterator[type[errors.SidecarError]]:
+    yield root
+    for kind in root.__subclasses__():
+        yield from tree(kind)
+
+
+def every_error() -> set[type[errors.SidecarError]]:
+    for module in pkgutil.walk_packages(memsidecar.__path__, "memsidecar."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    return {kind for kind in tree(errors.SidecarError) if kind.__module__.startswith("memsidecar.")}
+
+
+def details(status: status_pb2.Status, kind: type[Any]) -> list[Any]:
+    found = []
+    for detail in status.details:
+        one = kind()
+        if detail.Unpack(one):
+            found.append(one)
+    return found
+
+
+def documented_codes() -> dict[str, str]:
+    """The first word of each reason's comment."""
+    text = ERRORS_PROTO.read_text()
+    entries = re.findall(r"((?:  // .*\n)+)  ERROR_REASON_(\w+) = \d+;", text)
+    return {name: re.split(r"[\s:;,]", comment.strip().removeprefix("// "))[0] for comment, name in entries}
+
+
+def test_every_error_has_a_row_other_than_that_of_a_bug() -> None:
+    root = errors.SidecarError
+    without = {kind.__name__ for kind in every_error() if next(one for one in kind.__mro__ if one in TABLE) is root}
+    assert without == {"SidecarError"} | NEVER_ON_THE_WIRE
+
+
+def test_every_row_has_an_example_here() -> None:
+    assert set(EXAMPLES) == set(TABLE)
+
+
+def test_every_reason_has_its_place() -> None:
+    names = {name.removeprefix("ERROR_REASON_") for name in list(ErrorReason.keys())} - {"UNSPECIFIED"}
+    assert names == BY_CALLS | BY_FAULTS | LATER
+    assert {reason_name(row.reason) for row in TABLE.values()} - {"UNSPECIFIED"} == BY_CALLS | BY_FAULTS
+
+
+@pytest.mark.parametrize("kind", TABLE, ids=lambda kind: kind.__name__)
+def test_the_code_is_the_one_that_errors_proto_names(kind: type[errors.SidecarError]) -> None:
+    row = TABLE[kind]
+    if kind is not errors.DeadlinePassed:
+        assert documented_codes()[reason_name(row.reason)] == row.code.name
+
+
+@pytest.mark.parametrize("kind", TABLE, ids=lambda kind: kind.__name__)
+def test_the_unspecified_reason_is_never_sent(kind: type[errors.SidecarError]) -> None:
+    infos = details(rich_status(EXAMPLES[kind]), error_details_pb2.ErrorInfo)
+    assert "UNSPECIFIED" not in [info.reason for info in infos]
+
+
+@pytest.mark.parametrize("kind", TABLE, ids=lambda kind: kind.__name__)
+def test_waiting_is_advised_exactly_where_it_helps(kind: type[errors.SidecarError]) -> None:
+    helps = row_of(EXAMPLES[kind]).code is grpc.StatusCode.UNAVAILABLE or kind is errors.DiskFull
+    advised = details(rich_status(EXAMPLES[kind]), error_details_pb2.RetryInfo)
+    assert [one.retry_delay.ToTimedelta().total_seconds() > 0 for one in advised] == ([True] if helps else [])
+
+
+def test_a_sequence_mismatch_tells_where_the_session_stands() -> None:
+    (info,) = details(rich_status(EXAMPLES[errors.SequenceMismatch]), error_details_pb2.ErrorInfo)
+    assert dict(info.metadata) == {"last_sequence": "7"}
+
+
+def test_a_damaged_file_is_named() -> None:
+    (info,) = details(rich_status(EXAMPLES[errors.DamagedFile]), error_details_pb2.ErrorInfo)
+    assert dict(info.metadata) == {"file": "/data/journal.db"}
+
+
+def test_a_wrong_field_is_named_and_only_then() -> None:
+    for kind, error in EXAMPLES.items():
+        bad = details(rich_status(error), error_details_pb2.BadRequest)
+        fields = [one.field for request in bad for one in request.field_violations]
+        assert fields == (["message.role"] if kind is errors.InvalidField else [])
+
+
+def test_every_error_is_the_same_over_the_wire() -> None:
+    with RaisingServer({kind.__name__: error for kind, error in EXAMPLES.items()}) as server:
+        for kind, error in EXAMPLES.items():
+            refused = server.provoke(kind.__name__)
+            encoded = [value for key, value in refused.trailing_metadata() if key == DETAILS_KEY]
+            status = status_pb2.Status.FromString(*encoded)
+            infos = details(status, error_details_pb2.ErrorInfo)
+            assert refused.code() == row_of(error).code
+            assert (status.code, status.message) == (refused.code().value[0], refused.details())
+            assert [info.domain for info in infos] == [DOMAIN] or kind is errors.DeadlinePassed
+
+
+@pytest.mark.parametrize("bug", [RuntimeError("secret"), errors.SidecarError("secret"), RecursionError("secret")])
+def test_a_bug_tells_nothing_of_the_inside(bug: Exception) -> None:
+    with RaisingServer({"bug": bug}) as server:
+        refused = server.provoke("bug")
+    assert (refused.code(), refused.details()) == (grpc.StatusCode.INTERNAL, str(BUG))
+    assert b"secret" not in b"".join(value for key, value in refused.trailing_metadata() if key == DETAILS_KEY)
+
+
+def test_a_fatal_store_error_does_not_name_files() -> None:
+    assert "secret" not in rich_status(EXAMPLES[errors.FatalStoreError]).message
+
+
+def provocations(client: Client) -> dict[str, tuple[Any, Proto]]:
+    """A call for each reason that takes no fault and no load to hear."""
+    said = Message(id="m", role=ROLE_USER, content="other")
+    call = client.memory
+    return {
+        "INVALID_FIELD": (call.Count, memory.CountRequest()),
+        "NO_SUCH_THING": (call.Annotate, memory.AnnotateRequest(session_id="s", message_id="none", evaluation_score=1)),
+        "ID_CONFLICT": (call.Add, memory.AddRequest(session_id="s", message=said)),
+        "SEQUENCE_MISMATCH": (
+            call.Add,
+            memory.AddRequest(session_id="s", message=Message(role=ROLE_USER, content="x"), expected_sequence=9),
+        ),
+        "NOT_YOUR_SESSION": (call.Clear, memory.ClearRequest(session_id="s", user_id="thief")),
+        "TOO_LARGE": (
+            call.Add,
+            memory.AddRequest(session_id="s", message=Message(role=ROLE_USER, content="x" * (1 << 20))),
+        ),
+        "NOT_BUILT": (call.Prune, memory.PruneRequest(session_id="s", max_tokens=1, summarize=True)),
+    }
+
+
+def test_every_reason_of_this_version_is_heard(client: Client) -> None:
+    client.add("s", "hello", id="m", user_id="owner")
+    asked = provocations(client)
+    assert set(asked) == BY_CALLS - {"BUSY"}  # that one takes load: see test_limits
+    for reason, (call, request) in asked.items():
+        refused = refusal(partial(call, request))
+        assert refused.reason == reason
+        assert refused.code.name == documented_codes()[reason]

@@ -1,0 +1,160 @@
+"""What many threads did to a session and saw of it, with when each call began and was answered; and what must hold.
+
+Every check is sound: it only uses the order of calls that did not overlap. Two calls that did may be in any order.
+"""
+
+import threading
+import time
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Call(NamedTuple):
+    start_ns: int
+    end_ns: int
+
+
+class Adding(NamedTuple):
+    call: Call
+    sequences: tuple[int, ...]
+
+
+class Seen(NamedTuple):
+    """The messages that a read showed, by sequence, oldest first."""
+
+    call: Call
+    reader: int
+    sequences: tuple[int, ...]
+
+
+class Counted(NamedTuple):
+    call: Call
+    reader: int
+    last_sequence: int
+    message_count: int
+    pruned_count: int
+
+
+@dataclass
+class SessionHistory:
+    adds: list[Adding] = field(default_factory=list)
+    seen: list[Seen] = field(default_factory=list)
+    counted: list[Counted] = field(default_factory=list)
+    clears: list[Call] = field(default_factory=list)
+
+    def check(self) -> None:
+        self._check_sequences()
+        self._check_order_of_adds()
+        self._check_counts()
+        self._check_reads()
+        self._check_readers_never_go_back()
+
+    def _check_sequences(self) -> None:
+        """Each sequence is given once, without a gap, and to the messages of one call in a row."""
+        given = sorted(sequence for add in self.adds for sequence in add.sequences)
+        assert given == list(range(1, len(given) + 1))
+        for add in self.adds:
+            assert add.sequences == tuple(range(add.sequences[0], add.sequences[0] + len(add.sequences)))
+
+    def _check_order_of_adds(self) -> None:
+        """An add that began after another was answered has the greater sequence."""
+        answered = Highest((add.call.end_ns, add.sequences[-1]) for add in self.adds)
+        for add in self.adds:
+            assert add.sequences[0] > answered.before(add.call.start_ns)
+
+    def _check_counts(self) -> None:
+        answered = Highest((add.call.end_ns, add.sequences[-1]) for add in self.adds)
+        begun = Highest((add.call.start_ns, add.sequences[-1]) for add in self.adds)
+        for one in self.counted:
+            assert answered.before(one.call.start_ns) <= one.last_sequence <= begun.before(one.call.end_ns)
+            assert one.message_count + one.pruned_count <= one.last_sequence
+
+    def _check_reads(self) -> None:
+        answered = Highest((add.call.end_ns, add.sequences[-1]) for add in self.adds)
+        begun = Highest((add.call.start_ns, add.sequences[-1]) for add in self.adds)
+        add_of = {sequence: add.call for add in self.adds for sequence in add.sequences}
+        cleared = Highest((clear.end_ns, clear.start_ns) for clear in self.clears)
+        for read in self.seen:
+            self._check_read(read, answered.before(read.call.start_ns), begun.before(read.call.end_ns), add_of)
+            for sequence in read.sequences:
+                erased_ns = cleared.before(read.call.start_ns)
+                assert add_of[sequence].end_ns > erased_ns, f"{sequence} was cleared before it was read"
+
+    def _check_read(self, read: Seen, at_least: int, at_most: int, add_of: dict[int, Call]) -> None:
+        newest = read.sequences[-1] if read.sequences else 0
+        assert newest <= at_most, "a message was read before it was sent"
+        first = read.sequences[0] if read.sequences else 1
+        assert read.sequences == tuple(range(first, first + len(read.sequences))), "the window has a hole"
+        if newest < at_least:
+            # The newest message never leaves the window by pruning, so somebody must have cleared it.
+            missed = add_of[at_least]
+            assert any(c.end_ns > missed.start_ns and c.start_ns < read.call.end_ns for c in self.clears), (
+                f"message {at_least} was acknowledged before this read began, and it showed only {newest}"
+            )
+
+    def _check_readers_never_go_back(self) -> None:
+        last: dict[int, int] = defaultdict(int)
+        views = [(one.call, one.reader, one.last_sequence) for one in self.counted]
+        views += [(one.call, one.reader, one.sequences[-1]) for one in self.seen if one.sequences]
+        for _, reader, newest in sorted(views):
+            assert newest >= last[reader], "a reader was shown an earlier moment than before"
+            last[reader] = newest
+
+
+class Highest:
+    """The highest value of all that happened before a time."""
+
+    def __init__(self, happened: Iterable[tuple[int, int]]) -> None:
+        self._times, self._values, highest = list[int](), list[int](), 0
+        for moment, value in sorted(happened):
+            highest = max(highest, value)
+            self._times.append(moment)
+            self._values.append(highest)
+
+    def before(self, moment: int) -> int:
+        at = bisect_left(self._times, moment)
+        return self._values[at - 1] if at else 0
+
+
+class History:
+    """Of all sessions. Lists are appended to by many threads; each append is atomic."""
+
+    def __init__(self, session_ids: Iterable[str]) -> None:
+        self.sessions = {session_id: SessionHistory() for session_id in session_ids}
+
+    def check(self) -> None:
+        for history in self.sessions.values():
+            history.check()
+
+
+def timed(work: Callable[[], T]) -> tuple[Call, T]:
+    start = time.monotonic_ns()
+    result = work()
+    return Call(start, time.monotonic_ns()), result
+
+
+def run_all(workers: Iterable[Callable[[], None]], seconds: float) -> None:
+    """Repeat each on a thread of its own for some time; the first failure is raised."""
+    failures: list[BaseException] = []
+    end = time.monotonic() + seconds
+
+    def repeat(work: Callable[[], None]) -> None:
+        try:
+            while time.monotonic() < end and not failures:
+                work()
+        except BaseException as failure:  # noqa: BLE001  raised below, where the test sees it
+            failures.append(failure)
+
+    threads = [threading.Thread(target=repeat, args=(work,), daemon=True) for work in workers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(seconds + 60)
+    assert not any(thread.is_alive() for thread in threads), "a call was never answered"
+    if failures:
+        raise failures[0]

@@ -1,0 +1,312 @@
+"""32 threads of everything at once: each session behaves as if one call came after the other."""
+
+import itertools
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+import grpc
+import pytest
+
+from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.message import Stored
+from memsidecar.domain.session import Head, SessionKey, Strategy
+from memsidecar.layers.working import WorkingLimits, WorkingMemory
+from memsidecar.layers.working.pruning import PruneOrder
+from memsidecar.layers.working.reading import Slice
+from memsidecar.stores.contract import (
+    Append,
+    Command,
+    Erase,
+    Journal,
+    Rewrite,
+    Selection,
+    Ticket,
+    Trim,
+    TrimNow,
+)
+from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.journal.doctor import examine
+from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.tokens.registry import Counters
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.message_pb2 import Message, Role
+from tests.faults.history import Adding, Call, Counted, History, Seen, run_all, timed
+from tests.support.process import CALL_SECONDS, Client, SidecarProcess
+
+SESSIONS = ("a", "b", "c", "d")
+SHORT_SECONDS = 8
+LONG_SECONDS = 30
+
+
+class Memory(Protocol):
+    """What the threads need, on the layer and over the wire alike."""
+
+    def add(self, session_id: str, messages: Sequence[Message]) -> tuple[int, ...]:
+        """The sequences that the messages were given."""
+
+    def recent(self, session_id: str, n: int) -> list[Message]: ...
+
+    def count(self, session_id: str) -> tuple[int, int, int]:
+        """Last sequence, messages in the window, pruned messages."""
+
+    def prune(self, session_id: str, window: int) -> None: ...
+
+    def annotate(self, session_id: str, message_id: str, score: float) -> bool:
+        """Whether there was such a message."""
+
+    def clear(self, session_id: str) -> None: ...
+
+
+class OnTheLayer:
+    def __init__(self, memory: WorkingMemory) -> None:
+        self._memory = memory
+
+    def add(self, session_id: str, messages: Sequence[Message]) -> tuple[int, ...]:
+        appended = self._memory.add(key_of(session_id), "", messages)
+        return tuple(result.sequence for result in appended.results)
+
+    def recent(self, session_id: str, n: int) -> list[Message]:
+        hot: Slice | None = self._memory.read.hot_recent(key_of(session_id), "", n, 0)
+        part = hot or self._memory.read.recent(key_of(session_id), "", n, 0)
+        return list(pb.GetRecentResponse.FromString(b"".join(part.frames)).messages)
+
+    def count(self, session_id: str) -> tuple[int, int, int]:
+        head = self._memory.read.head(key_of(session_id), "")
+        return (head.last_sequence, head.message_count, head.pruned_count) if head else (0, 0, 0)
+
+    def prune(self, session_id: str, window: int) -> None:
+        order = PruneOrder(max_tokens=0, strategy=Strategy.WINDOW, window=window, min_messages=2)
+        self._memory.prune(key_of(session_id), "", order)
+
+    def annotate(self, session_id: str, message_id: str, score: float) -> bool:
+        try:
+            self._memory.annotate(key_of(session_id), "", message_id, score, None)
+        except NoSuchThing:
+            return False
+        return True
+
+    def clear(self, session_id: str) -> None:
+        self._memory.sessions.clear(key_of(session_id), "")
+
+
+class OverTheWire:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def add(self, session_id: str, messages: Sequence[Message]) -> tuple[int, ...]:
+        request = pb.AddBatchRequest(session_id=session_id, messages=messages)
+        answer = self._client.memory.AddBatch(request, timeout=CALL_SECONDS)
+        return tuple(result.sequence for result in answer.results)
+
+    def recent(self, session_id: str, n: int) -> list[Message]:
+        return self._client.recent(session_id, n)
+
+    def count(self, session_id: str) -> tuple[int, int, int]:
+        stats = self._client.memory.Count(pb.CountRequest(session_id=session_id), timeout=CALL_SECONDS).stats
+        return stats.last_sequence, stats.message_count, stats.pruned_count
+
+    def prune(self, session_id: str, window: int) -> None:
+        request = pb.PruneRequest(session_id=session_id, strategy=pb.PRUNE_STRATEGY_WINDOW, window=window)
+        self._client.memory.Prune(request, timeout=CALL_SECONDS)
+
+    def annotate(self, session_id: str, message_id: str, score: float) -> bool:
+        request = pb.AnnotateRequest(session_id=session_id, message_id=message_id, evaluation_score=score)
+        try:
+            self._client.memory.Annotate(request, timeout=CALL_SECONDS)
+        except grpc.RpcError as error:
+            if error.code() is not grpc.StatusCode.NOT_FOUND:
+                raise
+            return False
+        return True
+
+    def clear(self, session_id: str) -> None:
+        self._client.memory.Clear(pb.ClearRequest(session_id=session_id), timeout=CALL_SECONDS)
+
+
+def key_of(session_id: str) -> SessionKey:
+    return SessionKey("default", session_id)
+
+
+class Threads:
+    """12 that add, 12 that read, 3 that prune, 3 that annotate, 2 that clear; the first session is never cleared."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._numbers = itertools.count()
+        self.history = History(SESSIONS)
+        self._sequence_of: dict[str, int] = {}
+
+    def run(self, seconds: float) -> None:
+        workers: list[Callable[[], None]] = []
+        for act, threads in ((self._add, 12), (self._read, 12), (self._prune, 3), (self._annotate, 3), (self._clear, 2)):
+            workers += [self._worker(len(workers) + at, act) for at in range(threads)]
+        run_all(workers, seconds)
+        self.history.check()
+
+    def _worker(self, number: int, act: Callable[[random.Random, int, str], None]) -> Callable[[], None]:
+        chance = random.Random(number)
+        return lambda: act(chance, number, chance.choice(SESSIONS))
+
+    def _add(self, chance: random.Random, _: int, session_id: str) -> None:
+        ids = [f"m{next(self._numbers)}" for _ in range(chance.choice([1, 1, 1, 4]))]
+        messages = [Message(id=one, role=Role.ROLE_USER, content=text_of(one)) for one in ids]
+        call, sequences = timed(lambda: self._memory.add(session_id, messages))
+        self._sequence_of.update((f"{session_id}/{one}", at) for one, at in zip(ids, sequences, strict=True))
+        self.history.sessions[session_id].adds.append(Adding(call, sequences))
+
+    def _read(self, chance: random.Random, reader: int, session_id: str) -> None:
+        history = self.history.sessions[session_id]
+        if chance.random() < 0.5:
+            call, counted = timed(lambda: self._memory.count(session_id))
+            history.counted.append(Counted(call, reader, *counted))
+            return
+        call, messages = timed(lambda: self._memory.recent(session_id, chance.choice([1, 5, 40, 1000])))
+        for message in messages:
+            assert message.content == text_of(message.id)
+            assert self._sequence_of.get(f"{session_id}/{message.id}", message.sequence) == message.sequence
+        history.seen.append(Seen(call, reader, tuple(message.sequence for message in messages)))
+
+    def _prune(self, chance: random.Random, _: int, session_id: str) -> None:
+        self._memory.prune(session_id, chance.choice([2, 10, 50]))
+
+    def _annotate(self, chance: random.Random, _: int, session_id: str) -> None:
+        recent = self._memory.recent(session_id, 20)
+        if recent:
+            self._memory.annotate(session_id, chance.choice(recent).id, chance.randint(0, 10))
+
+    def _clear(self, _: random.Random, __: int, session_id: str) -> None:
+        if session_id != SESSIONS[0]:
+            call: Call = timed(lambda: self._memory.clear(session_id))[0]
+            self.history.sessions[session_id].clears.append(call)
+
+
+def text_of(message_id: str) -> str:
+    return f"{message_id} " * (1 + hash_of(message_id) % 40)
+
+
+def hash_of(message_id: str) -> int:
+    return int(message_id[1:]) * 2654435761 >> 7
+
+
+# -- the layer, against the oracle
+
+
+class Witness:
+    """The journal, with every command remembered so that it can be replayed."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.tickets: list[Ticket] = []
+        self.decided: dict[int, Trim] = {}
+
+    def submit(self, ticket: Ticket) -> None:
+        if isinstance(ticket.command, TrimNow):
+            ticket.command = self._noted(ticket, ticket.command)
+        self.tickets.append(ticket)
+        self._journal.submit(ticket)
+
+    def _noted(self, ticket: Ticket, command: TrimNow) -> TrimNow:
+        def decide() -> Trim:
+            self.decided[id(ticket)] = command.decide()
+            return self.decided[id(ticket)]
+
+        return TrimNow(command.key, decide)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._journal, name)
+
+    def committed(self) -> Iterator[Command]:
+        """What took effect, in the order in which it did: by the version that each left its session at."""
+        done = [ticket for ticket in self.tickets if ticket.error is None and ticket.result.head is not None]
+        for ticket in sorted(done, key=lambda one: one.result.head.version):
+            yield self.decided.get(id(ticket), ticket.command)  # type: ignore[arg-type]
+
+
+def replayed(commands: Iterable[Command]) -> VolatileJournal:
+    oracle = VolatileJournal()
+    for command in commands:
+        ticket = Ticket(aligned(oracle, command))
+        oracle.submit(ticket)
+        ticket.wait()
+    return oracle
+
+
+def aligned(oracle: VolatileJournal, command: Command) -> Command:
+    """A trim names the version it was planned for; the oracle counts versions on its own."""
+    if not isinstance(command, Trim):
+        assert isinstance(command, Append | Rewrite | Erase)
+        return command
+    head = oracle.head(command.key)
+    assert head is not None
+    return replace(command, expected_version=head.version)
+
+
+def figures(head: Head | None) -> tuple[object, ...]:
+    assert head is not None
+    return head.last_sequence, head.pruned_count, head.counts, head.tokens, head.open_calls
+
+
+def stored(journal: Journal, key: SessionKey) -> list[Stored]:
+    selection = Selection(limit=1 << 30, include_pruned=True, max_bytes=1 << 40)
+    return list(journal.messages(key, selection).messages)
+
+
+def run_on_the_layer(directory: Path, seconds: float) -> None:
+    with closing(SqliteJournal(directory, checkpoint_bytes=256 << 10, ballast_bytes=0)) as journal:
+        witness = Witness(journal)
+        # Little room, so that sessions leave RAM and come back all the time.
+        limits = WorkingLimits(memory_bytes=20_000, tail_messages=8)
+        Threads(OnTheLayer(WorkingMemory(witness, Counters("chars4"), limits))).run(seconds)  # type: ignore[arg-type]
+        oracle = replayed(witness.committed())
+        for key in map(key_of, SESSIONS):
+            assert figures(journal.head(key)) == figures(oracle.head(key))
+            assert stored(journal, key) == stored(oracle, key)
+    assert examine(directory) == []
+
+
+@pytest.mark.slow
+def test_the_layer_is_linearizable_under_32_threads(data_dir: Path) -> None:
+    run_on_the_layer(data_dir, SHORT_SECONDS)
+
+
+@pytest.mark.kills
+def test_the_layer_is_linearizable_under_32_threads_for_longer(data_dir: Path) -> None:
+    run_on_the_layer(data_dir, LONG_SECONDS)
+
+
+# -- over gRPC
+
+
+def run_over_the_wire(directory: Path, seconds: float) -> None:
+    flags = ("--tokenizer", "chars4", "--working-memory-bytes", "1MiB", "--working-tail-messages", "8")
+    with SidecarProcess(directory, *flags) as sidecar:
+        with sidecar.client() as client:
+            Threads(OverTheWire(client)).run(seconds)
+            for session_id in SESSIONS:
+                check_sums(client, session_id)
+        assert sidecar.stop() == 0
+    assert examine(directory) == []
+
+
+def check_sums(client: Client, session_id: str) -> None:
+    stats = client.memory.Count(pb.CountRequest(session_id=session_id), timeout=CALL_SECONDS).stats
+    window, everything = client.all(session_id), client.all(session_id, include_pruned=True)
+    assert stats.message_count == len(window) and stats.pruned_count == len(everything) - len(window)
+    assert stats.tokens == sum(message.tokens for message in window)
+    assert [message.sequence for message in everything] == list(
+        range(stats.last_sequence - len(everything) + 1, stats.last_sequence + 1)
+    )
+
+
+@pytest.mark.slow
+def test_the_sidecar_is_linearizable_under_32_threads(data_dir: Path) -> None:
+    run_over_the_wire(data_dir, SHORT_SECONDS)
+
+
+@pytest.mark.kills
+def test_the_sidecar_is_linearizable_under_32_threads_for_longer(data_dir: Path) -> None:
+    run_over_the_wire(data_dir, LONG_SECONDS)

@@ -1,0 +1,75 @@
+"""Reflection: a client without generated code learns the contract from the server."""
+
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf import descriptor_pool, json_format, message_factory
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
+
+from memsidecar.v1 import memory_pb2, session_pb2
+from tests.support.process import Client, refusal
+
+
+class Dynamic:
+    """Learns everything from reflection; requests and answers are dicts, as grpcurl shows them."""
+
+    def __init__(self, channel: grpc.Channel) -> None:
+        self._channel = channel
+        self._database = ProtoReflectionDescriptorDatabase(channel)
+        self._pool = descriptor_pool.DescriptorPool(self._database)
+
+    def services(self) -> set[str]:
+        return set(self._database.get_services())
+
+    def methods(self, service: str) -> list[str]:
+        return [method.name for method in self._pool.FindServiceByName(service).methods]
+
+    def call(self, service: str, rpc: str, **fields: Any) -> dict[str, Any]:
+        method = self._pool.FindServiceByName(service).methods_by_name[rpc]
+        request = message_factory.GetMessageClass(method.input_type)
+        response = message_factory.GetMessageClass(method.output_type)
+        call = self._channel.unary_unary(
+            f"/{service}/{rpc}",
+            request_serializer=request.SerializeToString,
+            response_deserializer=response.FromString,
+        )
+        return json_format.MessageToDict(
+            call(json_format.ParseDict(fields, request())), preserving_proto_field_name=True
+        )
+
+
+MEMORY, SESSIONS = "memsidecar.v1.MemoryService", "memsidecar.v1.SessionService"
+
+
+@pytest.fixture
+def dynamic(client: Client) -> Dynamic:
+    return Dynamic(client.channel)
+
+
+def test_the_services_that_are_built_are_listed_and_no_other(dynamic: Dynamic) -> None:
+    ours = {name for name in dynamic.services() if name.startswith("memsidecar")}
+    assert ours == {MEMORY, SESSIONS}
+    assert {"grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"} <= dynamic.services()
+
+
+def test_reflection_names_the_rpcs_of_the_contract(dynamic: Dynamic) -> None:
+    for name, file in ((MEMORY, memory_pb2), (SESSIONS, session_pb2)):
+        contract = file.DESCRIPTOR.services_by_name[name.rpartition(".")[2]]
+        assert dynamic.methods(name) == [method.name for method in contract.methods]
+
+
+def test_a_conversation_needs_no_generated_code(dynamic: Dynamic, namespace: str) -> None:
+    where = {"namespace": namespace, "session_id": "s1"}
+    said = {"role": "ROLE_USER", "content": "hi", "metadata": {"important": True}}
+    added = dynamic.call(MEMORY, "Add", **where, message=said)
+    assert added["sequence"] == "1"
+    (message,) = dynamic.call(MEMORY, "GetRecent", **where, n=5)["messages"]
+    assert {key: message[key] for key in said} == said
+    (session,) = dynamic.call(SESSIONS, "ListSessions", namespace=namespace)["sessions"]
+    assert session["session_id"] == "s1"
+
+
+def test_an_error_is_readable_without_generated_code(dynamic: Dynamic) -> None:
+    refused = refusal(lambda: dynamic.call(MEMORY, "GetRecent", session_id="s1"))
+    assert (refused.code, refused.reason, refused.field) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", "n")
