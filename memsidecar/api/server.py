@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 
 import grpc.aio
@@ -12,6 +11,7 @@ from grpc_reflection.v1alpha import reflection
 from memsidecar.api.listening import bind, claimed
 from memsidecar.api.methods import Methods, Service
 from memsidecar.domain.address import Address
+from memsidecar.domain.errors import StartRefused
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -50,22 +50,31 @@ class Server:
         reflection.enable_server_reflection((*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME), self._main)
 
     async def start(self, listen: Address, health_listen: Address | None) -> Addresses:
-        with ExitStack() as claims:
-            claims.enter_context(claimed(listen))
+        try:
+            addresses = await self._listen(listen, health_listen)
+        except StartRefused:
+            await self._main.stop(None)
+            await self._health_only.stop(None)
+            raise
+        self._watch = asyncio.ensure_future(self._methods.deadlines.watch())
+        for name in (LIVENESS, *self._names):
+            await self._health.set(name, SERVING)
+        return addresses
+
+    async def _listen(self, listen: Address, health_listen: Address | None) -> Addresses:
+        with claimed(listen):
             listen = bind(self._main, listen)
             await self._main.start()
         if health_listen is not None:
             with claimed(health_listen):
                 health_listen = bind(self._health_only, health_listen)
                 await self._health_only.start()
-        self._watch = asyncio.ensure_future(self._methods.deadlines.watch())
-        for name in (LIVENESS, *self._names):
-            await self._health.set(name, SERVING)
         return Addresses(listen, health_listen)
 
     async def stop(self, drain_seconds: float) -> None:
         """Say that we are leaving, finish what has begun, then go."""
         await self._health.enter_graceful_shutdown()
-        await self._main.stop(drain_seconds)
+        await self._methods.limits.drain(drain_seconds)
+        await self._main.stop(None)
         self._watch.cancel()
         await self._health_only.stop(None)

@@ -17,7 +17,7 @@ COUNT = memory.CountRequest(session_id="s")
 
 
 def slow_batch(session_id: str) -> memory.AddBatchRequest:
-    messages = [Message(id=f"m{number}", role=ROLE_USER, content=SLOW_TEXT) for number in range(13)]
+    messages = [Message(id=f"m{number}", role=ROLE_USER, content=SLOW_TEXT) for number in range(8)]
     return memory.AddBatchRequest(session_id=session_id, messages=messages)
 
 
@@ -36,7 +36,7 @@ def test_one_call_too_many_is_busy_and_told_to_come_back(data_dir: Path) -> None
     with SidecarProcess(data_dir, "--max-concurrent-calls", "1") as sidecar, sidecar.client() as client:
         slow = client.memory.AddBatch.future(slow_batch("slow"), timeout=30)
         refused = refusals_meanwhile(client, slow)
-        assert len(slow.result().results) == 13
+        assert len(slow.result().results) == 8
         assert {(one.code.name, one.reason, one.retry) for one in refused} == {("UNAVAILABLE", "BUSY", True)}
         client.memory.Count(COUNT, timeout=10)
 
@@ -72,7 +72,7 @@ def test_a_call_without_a_deadline_gets_the_default_one(data_dir: Path) -> None:
         assert refused.code.name == "DEADLINE_EXCEEDED"
         assert client.all("slow") == []
         # A deadline of the caller's own takes its place.
-        assert len(client.memory.AddBatch(slow_batch("slow"), timeout=30).results) == 13
+        assert len(client.memory.AddBatch(slow_batch("slow"), timeout=30).results) == 8
 
 
 def test_a_deadline_that_passed_is_told_as_grpc_has_it(data_dir: Path) -> None:

@@ -18,7 +18,11 @@ def test_a_message_of_every_role_is_read_back_as_it_was_said(talk: Talk, role: R
 
 def test_sequences_count_from_one_in_the_order_of_acknowledgement(talk: Talk) -> None:
     assert [talk.say(text).sequence for text in ("one", "two", "three")] == [1, 2, 3]
-    assert [(message.sequence, message.content) for message in talk.messages()] == [(1, "one"), (2, "two"), (3, "three")]
+    assert [(message.sequence, message.content) for message in talk.messages()] == [
+        (1, "one"),
+        (2, "two"),
+        (3, "three"),
+    ]
 
 
 def test_the_server_makes_a_uuid_of_version_7_where_no_id_was_given(talk: Talk) -> None:

@@ -14,9 +14,7 @@ PROSE = "Der schnelle braune Fuchs springt über den faulen Hund, and 天気が�
 
 
 def report(client: Client, model: str, estimated: int, actual: int, namespace: str = "") -> float:
-    request = pb.ReportUsageRequest(
-        namespace=namespace, model=model, estimated_tokens=estimated, actual_tokens=actual
-    )
+    request = pb.ReportUsageRequest(namespace=namespace, model=model, estimated_tokens=estimated, actual_tokens=actual)
     answer: pb.ReportUsageResponse = client.memory.ReportUsage(request)
     return answer.factor
 

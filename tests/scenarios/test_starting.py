@@ -26,9 +26,7 @@ def refused(data_dir: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "memsidecar", "serve", "--data-dir", str(data_dir), "--health-listen", ""]
     if "--listen" not in flags:
         command += ["--listen", "127.0.0.1:0"]
-    return subprocess.run(
-        [*command, *flags], capture_output=True, text=True, timeout=START_SECONDS, check=False
-    )
+    return subprocess.run([*command, *flags], capture_output=True, text=True, timeout=START_SECONDS, check=False)
 
 
 def test_the_ready_line_names_the_addresses_it_really_has(sidecar: SidecarProcess) -> None:
@@ -49,9 +47,7 @@ def test_a_unix_socket_serves_the_owner_and_the_group(data_dir: Path, socket_pat
         assert sidecar.stop() == 0
 
 
-def test_a_second_server_does_not_take_a_living_socket_away(
-    tmp_path: Path, data_dir: Path, socket_path: Path
-) -> None:
+def test_a_second_server_does_not_take_a_living_socket_away(tmp_path: Path, data_dir: Path, socket_path: Path) -> None:
     listen = ("--listen", f"unix:{socket_path}")
     with SidecarProcess(data_dir, *listen) as sidecar:
         second = refused(tmp_path / "other", *listen)

@@ -18,7 +18,20 @@ import pytest
 from memsidecar.domain.errors import DamagedFile, DiskFull, IdConflict, StartRefused
 from memsidecar.domain.message import Draft
 from memsidecar.domain.session import Policy, SessionKey
-from memsidecar.stores.contract import Append, Calibrate, Calibration, Journal, Rewrite, Selection, SetPolicy, Ticket
+from memsidecar.stores.contract import (
+    Append,
+    Calibrate,
+    Calibration,
+    Command,
+    Erase,
+    Journal,
+    Rewrite,
+    Selection,
+    SetPolicy,
+    Ticket,
+    Trim,
+    TrimNow,
+)
 from memsidecar.stores.journal import SqliteJournal
 from tests.conformance.said import (
     KEY,
@@ -383,6 +396,34 @@ def test_a_refused_command_of_a_group_spoils_no_other(folder: Path) -> None:
         with pytest.raises(IdConflict):
             tickets[1].wait()
         assert tickets[2].wait().results[0].sequence == 2
+
+
+def test_each_command_of_a_group_sees_all_before_it(folder: Path) -> None:
+    with opened(folder) as journal:
+
+        def decide() -> Trim:
+            head = known_head(journal)
+            return Trim(KEY, head.version, range(1, head.last_sequence))
+
+        commands: list[Command] = [
+            Append(KEY, "", [draft("a")]),
+            Rewrite(KEY, "", "a", scored(7)),
+            Append(KEY, "", [draft("b")]),
+            TrimNow(KEY, decide),
+            Append(KEY, "", [draft("a"), draft("c")]),
+            Erase(KEY, ""),
+            Append(KEY, "", [draft("a")]),
+        ]
+        tickets = [Ticket(command) for command in commands]
+        with held(journal):
+            for ticket in tickets:
+                journal.submit(ticket)
+        _, rewritten, _, trimmed, again, erased, anew = [ticket.wait() for ticket in tickets]
+        assert rewritten.message.score == 7
+        assert (trimmed.head.counts, trimmed.head.pruned_count) == ([0, 1, 0, 0], 1)
+        assert [result.duplicate for result in again.results] == [True, False]
+        assert erased.removed_count == 3
+        assert (anew.results[0].sequence, anew.results[0].duplicate) == (4, False)
 
 
 def test_two_late_answers_of_one_group_bring_their_call_back_once(folder: Path) -> None:

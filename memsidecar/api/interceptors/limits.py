@@ -1,10 +1,15 @@
 """How much at once, and how large. Beyond it a call is refused at once rather than queued into its deadline."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from memsidecar.api.interceptors import Context, Stream, Unary
-from memsidecar.domain.errors import Busy, TooLarge
+from memsidecar.domain.errors import Busy, ShuttingDown, TooLarge
+
+LOOK_EVERY_SECONDS = 0.01
+LAST_CALLS_SECONDS = 0.1
 
 
 @dataclass
@@ -14,8 +19,11 @@ class InFlight:
     most: int
     what: str
     now: int = 0
+    draining: bool = False
 
     def enter(self) -> None:
+        if self.draining:
+            raise ShuttingDown()
         if self.now >= self.most:
             raise Busy(f"{self.most} {self.what} are in flight; try again")
         self.now += 1
@@ -57,6 +65,17 @@ class Limits:
         async for data in requests:
             self._check_size(data)
             yield data
+
+    async def drain(self, seconds: float) -> None:
+        """Refuse what comes now in words that clients retry on, and let what has begun come to its end.
+
+        gRPC's own shutdown cancels calls that arrive while it closes, and nobody retries a cancelled call.
+        """
+        self.calls.draining = self.streams.draining = True
+        give_up = time.monotonic() + seconds
+        while (self.calls.now or self.streams.now) and time.monotonic() < give_up:
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+        await asyncio.sleep(LAST_CALLS_SECONDS)
 
     def _check_size(self, data: bytes) -> None:
         if len(data) > self.max_request_bytes:

@@ -1,0 +1,114 @@
+"""Callers who no longer wait: they are told so, and leave nothing behind that others would miss."""
+
+import itertools
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.message_pb2 import Message, Role
+from tests.faults.shim import WAL, Shim
+from tests.support.process import CALL_SECONDS, Client, SidecarProcess, refusal
+
+FEW = 8
+FLAGS = ("--tokenizer", "chars4", "--max-concurrent-calls", str(FEW), "--max-concurrent-streams", str(FEW))
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
+    with SidecarProcess(tmp_path_factory.mktemp("cancelled") / "data", *FLAGS) as running:
+        yield running
+
+
+def add_request(session_id: str, message_id: str = "") -> pb.AddRequest:
+    return pb.AddRequest(session_id=session_id, message=Message(id=message_id, role=Role.ROLE_USER, content="hello"))
+
+
+def stream_request(session_id: str) -> pb.AddStreamRequest:
+    return pb.AddStreamRequest(session_id=session_id, message=Message(role=Role.ROLE_USER, content="hello"))
+
+
+def check_room_for_all(client: Client, session_id: str) -> None:
+    """As many calls and streams as are allowed are answered at the same time: none is still counted as under way."""
+    calls = [client.memory.Add.future(add_request(session_id), timeout=CALL_SECONDS) for _ in range(FEW)]
+    assert all(call.result().sequence for call in calls)
+    over = threading.Event()
+    streams = [client.memory.AddStream(held_open(session_id, over), timeout=CALL_SECONDS) for _ in range(FEW)]
+    assert all(next(stream).result.sequence for stream in streams)
+    over.set()
+    for stream in streams:
+        assert list(stream) == []
+
+
+def held_open(session_id: str, over: threading.Event) -> Iterator[pb.AddStreamRequest]:
+    yield stream_request(session_id)
+    over.wait(CALL_SECONDS)
+
+
+def test_an_expired_deadline_is_answered_as_such(client: Client) -> None:
+    for seconds in (-1.0, 0.0, 0.000_001):
+        said = refusal(lambda seconds=seconds: client.memory.Add(add_request("expired"), timeout=seconds))  # type: ignore[misc]
+        assert said.code is grpc.StatusCode.DEADLINE_EXCEEDED
+    check_room_for_all(client, "expired")
+
+
+def test_a_deadline_that_passes_during_a_slow_fsync_is_answered_and_a_retry_is_no_second_message(
+    data_dir: Path, shim: Shim
+) -> None:
+    with SidecarProcess(data_dir, *FLAGS, environ=shim.environ) as sidecar, sidecar.client() as client:
+        client.add("s", "first")
+        shim.order(f"delay 300 {WAL}")
+        said = refusal(lambda: client.memory.Add(add_request("s", "m"), timeout=0.05))
+        shim.order()
+        assert said.code is grpc.StatusCode.DEADLINE_EXCEEDED
+        assert client.memory.Add(add_request("s", "m"), timeout=CALL_SECONDS).sequence == 2
+        assert [message.id for message in client.all("s")][1:] == ["m"]
+
+
+def test_a_thousand_cancelled_calls_leave_room_for_others(client: Client) -> None:
+    for n in range(1000):
+        client.memory.Add.future(add_request("cancelled", f"m{n}"), timeout=CALL_SECONDS).cancel()
+    check_room_for_all(client, "cancelled")
+    found = client.all("cancelled")
+    assert [message.sequence for message in found] == list(range(1, len(found) + 1))
+    assert len({message.id for message in found}) == len(found)
+
+
+def test_a_thousand_calls_past_their_deadline_leave_room_for_others(client: Client) -> None:
+    calls = []
+    for n in range(1000):
+        calls.append(client.memory.GetAll.future(pb.GetAllRequest(session_id="late"), timeout=0.000_5 * (n % 4)))
+    codes = {call.code() for call in calls}
+    assert codes <= {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE}
+    check_room_for_all(client, "late")
+
+
+def test_cancelled_streams_leave_the_sidecar_healthy(client: Client) -> None:
+    for n in range(100):
+        stream = client.memory.AddStream((stream_request("streamed") for _ in itertools.count()), timeout=CALL_SECONDS)
+        for _ in range(n % 5):
+            next(stream)
+        stream.cancel()
+        # The refusal of a ninth stream would come as UNAVAILABLE: wait until this one has ended on our side.
+        with pytest.raises(grpc.RpcError) as ended:
+            list(stream)
+        assert ended.value.code() is grpc.StatusCode.CANCELLED
+    check_room_for_all(client, "streamed")
+    found = client.all("streamed")
+    assert [message.sequence for message in found] == list(range(1, len(found) + 1))
+
+
+def test_a_client_that_vanishes_leaves_room_for_others(sidecar: SidecarProcess, client: Client) -> None:
+    for _ in range(5):
+        with sidecar.client() as vanishing:
+            for _ in range(FEW):
+                vanishing.memory.Add.future(add_request("vanished"), timeout=CALL_SECONDS)
+                vanishing.memory.AddStream((stream_request("vanished") for _ in itertools.count()))
+    check_room_for_all(client, "vanished")
+
+
+def test_nothing_of_it_was_a_bug(sidecar: SidecarProcess) -> None:
+    assert "Traceback" not in sidecar.log() and "never retrieved" not in sidecar.log()

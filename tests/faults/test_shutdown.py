@@ -1,0 +1,64 @@
+"""SIGTERM under load: what was acknowledged is there, callers are told to retry, and the exit code is 0."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.message_pb2 import Message, Role
+from tests.faults.crowd import Crowd
+from tests.faults.ledger import Ledger
+from tests.support.process import CALL_SECONDS, SidecarProcess
+
+FLAGS = ("--tokenizer", "chars4", "--drain-seconds", "2")
+
+
+@pytest.mark.parametrize("acks", [1, 50, 400])
+def test_sigterm_under_load_loses_nothing_and_tells_callers_to_retry(data_dir: Path, acks: int) -> None:
+    ledger = Ledger()
+    with SidecarProcess(data_dir, *FLAGS) as sidecar:
+        with sidecar.client() as client, Crowd(client, ledger, "c", shared=["a", "b"], owned=["c"]) as crowd:
+            ledger.wait_for_acks(acks, CALL_SECONDS)
+            assert sidecar.stop() == 0
+        assert set(crowd.codes) == {grpc.StatusCode.UNAVAILABLE}
+        assert "Traceback" not in sidecar.log()
+        sidecar.start()
+        with sidecar.client() as client:
+            ledger.check(client)
+            for session_id in ("a", "b", "c"):
+                ledger.retry_open_calls(client, session_id, 5)
+
+
+def test_a_stream_that_is_open_at_the_end_is_told_to_retry(data_dir: Path) -> None:
+    with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
+        over = threading.Event()
+        answers = client.memory.AddStream(one_and_then_wait(over), timeout=CALL_SECONDS)
+        assert next(answers).result.sequence == 1
+        assert sidecar.stop() == 0
+        with pytest.raises(grpc.RpcError) as failed:
+            next(answers)
+        over.set()
+        assert failed.value.code() is grpc.StatusCode.UNAVAILABLE
+        sidecar.start()
+    with sidecar, sidecar.client() as client:
+        assert [message.content for message in client.all("s")] == ["hello"]
+
+
+def one_and_then_wait(over: threading.Event) -> Iterator[pb.AddStreamRequest]:
+    yield pb.AddStreamRequest(session_id="s", message=Message(role=Role.ROLE_USER, content="hello"))
+    over.wait(CALL_SECONDS)
+
+
+def test_a_second_sigterm_does_not_cut_the_end_short(data_dir: Path) -> None:
+    ledger = Ledger()
+    with SidecarProcess(data_dir, *FLAGS) as sidecar:
+        with sidecar.client() as client, Crowd(client, ledger, "c", shared=["a"]):
+            ledger.wait_for_acks(50, CALL_SECONDS)
+            sidecar.process.terminate()
+            assert sidecar.stop() == 0
+        sidecar.start()
+        with sidecar.client() as client:
+            ledger.check(client)
