@@ -14,6 +14,8 @@ from tests.support.process import CALL_SECONDS, Client
 
 WAIT_SECONDS = 30
 
+Action = Callable[[random.Random, Iterator[str]], None]
+
 
 class Crowd:
     """Writers share the sessions of `shared`; each of `owned` is one more writer's own, who also clears it."""
@@ -27,13 +29,13 @@ class Crowd:
         self.bugs: list[BaseException] = []
         self.pruning = threading.Event()
         self.clearing = threading.Event()
-        kinds: list[Callable[[random.Random, Iterator[str]], None]] = [self._add, self._batch, self._stream, self._mixed]
-        self._threads = [self._thread(at, kind) for at, kind in enumerate(kinds * 2)]
+        kinds: list[Action] = [self._add, self._batch, self._stream, self._mixed] * 2
+        self._threads = [self._thread(at, kind) for at, kind in enumerate(kinds)]
         self._threads.append(self._thread(len(self._threads), self._prune))
         for session_id in owned:
             self._threads.append(self._thread(len(self._threads), self._clearing_of(session_id)))
 
-    def _thread(self, at: int, act: Callable[[random.Random, Iterator[str]], None]) -> threading.Thread:
+    def _thread(self, at: int, act: Action) -> threading.Thread:
         return threading.Thread(target=self._run, args=(at, act), name=f"writer-{at}", daemon=True)
 
     def __enter__(self) -> Self:
@@ -48,7 +50,7 @@ class Crowd:
         if self.bugs:
             raise self.bugs[0]
 
-    def _run(self, at: int, act: Callable[[random.Random, Iterator[str]], None]) -> None:
+    def _run(self, at: int, act: Action) -> None:
         chance = random.Random(f"{self._name}/{at}")
         ids = (f"{self._name}-{at}-{n}" for n in itertools.count())
         try:
@@ -98,7 +100,7 @@ class Crowd:
         self._client.memory.Prune(request, timeout=CALL_SECONDS)
         self.pruning.clear()
 
-    def _clearing_of(self, session_id: str) -> Callable[[random.Random, Iterator[str]], None]:
+    def _clearing_of(self, session_id: str) -> Action:
         def add_and_clear(chance: random.Random, ids: Iterator[str]) -> None:
             for _ in range(chance.randint(1, 12)):
                 self._add_to(session_id, ids)

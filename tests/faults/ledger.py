@@ -133,7 +133,8 @@ class Ledger:
         """Send again what was not acknowledged, and some of what was: each is there once afterwards."""
         account = self.account(session_id)
         places = {message.id: message.sequence for message in client.all(session_id, include_pruned=True)}
-        open_ids = [one for one in account.sent if one not in account.acked.keys() | account.gone | account.doomed.keys()]
+        settled = account.acked.keys() | account.gone | account.doomed.keys()
+        open_ids = [message_id for message_id in account.sent if message_id not in settled]
         for message_id in [*open_ids, *list(account.acked)[-sample:]]:
             request = memory_pb2.AddRequest(session_id=session_id, message=message_of(message_id))
             answer = client.memory.Add(request, timeout=CALL_SECONDS)

@@ -106,7 +106,7 @@ def test_a_client_that_vanishes_leaves_room_for_others(sidecar: SidecarProcess, 
         with sidecar.client() as vanishing:
             for _ in range(FEW):
                 vanishing.memory.Add.future(add_request("vanished"), timeout=CALL_SECONDS)
-                vanishing.memory.AddStream((stream_request("vanished") for _ in itertools.count()))
+                vanishing.memory.AddStream(stream_request("vanished") for _ in itertools.count())
     check_room_for_all(client, "vanished")
 
 

@@ -18,7 +18,7 @@ from memsidecar.stores.journal import SqliteJournal
 from memsidecar.stores.journal.doctor import examine
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import Message, Role, ToolCall
-from tests.support.process import CALL_SECONDS, Client, Refusal, SidecarProcess
+from tests.support.process import CALL_SECONDS, Client, SidecarProcess, refusal
 
 PAGE_BYTES = 4096
 FLAGS = ("--tokenizer", "chars4", "--ballast-bytes", "0")
@@ -172,8 +172,7 @@ def contents_of(directory: Path) -> dict[str, bytes]:
 def read_or_damaged(journal: SqliteJournal, session_id: str) -> list[str] | None:
     try:
         page = journal.messages(SessionKey("default", session_id), Selection(limit=1 << 30, max_bytes=1 << 30))
-    except DamagedFile as damage:
-        assert damage.file.endswith("journal.db")
+    except DamagedFile:
         return None
     return [Message.FromString(stored.body).content for stored in page.messages]
 
@@ -182,8 +181,7 @@ def check_not_served(directory: Path, said: Contents) -> bool:
     """Whether it was refused at all: what is answered nevertheless must be the truth."""
     try:
         journal = SqliteJournal(directory, read_connections=1, ballast_bytes=0)
-    except DamagedFile as damage:
-        assert damage.file.endswith("journal.db")
+    except DamagedFile:
         return True
     with closing(journal):
         read = {session_id: read_or_damaged(journal, session_id) for session_id in said}
@@ -223,10 +221,7 @@ def test_a_flipped_bit_is_answered_with_data_loss_that_names_the_file(original: 
     text = original.said["a"][3]
     flip(data_dir / "journal.db", (data_dir / "journal.db").read_bytes().index(text[:6].encode()))
     with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
-        for read in (lambda: client.all("a"), lambda: client.recent("a", 1000)):
-            with pytest.raises(grpc.RpcError) as failed:
-                read()
-            said = Refusal(failed.value)
+        for said in (refusal(lambda: client.all("a")), refusal(lambda: client.recent("a", 1000))):
             assert said.code is grpc.StatusCode.DATA_LOSS and said.reason == "DAMAGED_FILE"
             assert said.metadata["file"] == str(data_dir / "journal.db")
         assert [message.content for message in client.all("b")] == original.said["b"], "the other session is whole"

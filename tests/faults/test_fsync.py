@@ -193,9 +193,7 @@ def test_reads_are_answered_while_a_write_waits_for_its_fsync(
         for name in ("written", "other"):
             client.add(name, "hello")
         read(reader, session_id)
-        counts = reads_during_each_fsync(
-            shim, lambda: client.add("written", "again"), lambda: read(reader, session_id)
-        )
+        counts = reads_during_each_fsync(shim, lambda: client.add("written", "again"), lambda: read(reader, session_id))
     assert counts and min(counts) >= READS_DURING_ONE_FSYNC
 
 

@@ -57,7 +57,7 @@ class Rounds:
                 self._ledger.retry_open_calls(client, session_id, RETRIED_AGAIN)
 
     def _kill_at_some_moment(self, crowd: Crowd) -> None:
-        """After some acknowledgements, at any phase of a commit; every third time while a prune or clear is under way."""
+        """After some acknowledgements, at any phase of a commit; each third time while a prune or clear is under way."""
         self._ledger.wait_for_acks(self._chance.randint(1, 250), WAIT_SECONDS)
         moment = self._chance.choice([None, None, None, None, crowd.pruning, crowd.clearing])
         if moment is not None:

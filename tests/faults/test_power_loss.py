@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from os.path import commonprefix
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 import pytest
@@ -93,7 +93,7 @@ def check(directory: Path, durable: int, all_messages: int) -> None:
 
 def transitions(moments: Sequence[Moment]) -> Iterator[tuple[Moment, Moment]]:
     """Neighbouring moments: between them lies what a power loss could tear."""
-    yield from zip(moments, moments[1:], strict=False)
+    yield from pairwise(moments)
 
 
 def mixed(old: bytes, new: bytes, pick: Callable[[bytes, bytes], bytes]) -> bytes:
@@ -101,7 +101,7 @@ def mixed(old: bytes, new: bytes, pick: Callable[[bytes, bytes], bytes]) -> byte
     old, sectors = old.ljust(len(new), b"\0"), []
     for at in range(0, len(old), SECTOR_BYTES):
         before, after = old[at : at + SECTOR_BYTES], new[at : at + SECTOR_BYTES]
-        same = len(commonprefix([before, after]))
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=True)))
         sectors.append(after[:same] + (pick(before[same:], after[same:]) if before != after else b""))
     return b"".join(sectors)
 

@@ -33,18 +33,19 @@ def test_sigterm_under_load_loses_nothing_and_tells_callers_to_retry(data_dir: P
 
 
 def test_a_stream_that_is_open_at_the_end_is_told_to_retry(data_dir: Path) -> None:
-    with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
-        over = threading.Event()
-        answers = client.memory.AddStream(one_and_then_wait(over), timeout=CALL_SECONDS)
-        assert next(answers).result.sequence == 1
-        assert sidecar.stop() == 0
-        with pytest.raises(grpc.RpcError) as failed:
-            next(answers)
-        over.set()
+    over = threading.Event()
+    with SidecarProcess(data_dir, *FLAGS) as sidecar:
+        with sidecar.client() as client:
+            answers = client.memory.AddStream(one_and_then_wait(over), timeout=CALL_SECONDS)
+            assert next(answers).result.sequence == 1
+            assert sidecar.stop() == 0
+            with pytest.raises(grpc.RpcError) as failed:
+                next(answers)
+            over.set()
         assert failed.value.code() is grpc.StatusCode.UNAVAILABLE
         sidecar.start()
-    with sidecar, sidecar.client() as client:
-        assert [message.content for message in client.all("s")] == ["hello"]
+        with sidecar.client() as client:
+            assert [message.content for message in client.all("s")] == ["hello"]
 
 
 def one_and_then_wait(over: threading.Event) -> Iterator[pb.AddStreamRequest]:

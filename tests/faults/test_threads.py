@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -139,12 +140,12 @@ class Threads:
         self._numbers = itertools.count()
         self.history = History(SESSIONS)
         self._sequence_of: dict[str, int] = {}
+        self._never = threading.Event()
 
     def run(self, seconds: float) -> None:
-        workers: list[Callable[[], None]] = []
-        for act, threads in ((self._add, 12), (self._read, 12), (self._prune, 3), (self._annotate, 3), (self._clear, 2)):
-            workers += [self._worker(len(workers) + at, act) for at in range(threads)]
-        run_all(workers, seconds)
+        often = [self._add, self._read] * 12
+        now_and_then = [self._prune, self._annotate] * 3 + [self._clear] * 2
+        run_all([self._worker(number, act) for number, act in enumerate(often + now_and_then)], seconds)
         self.history.check()
 
     def _worker(self, number: int, act: Callable[[random.Random, int, str], None]) -> Callable[[], None]:
@@ -159,6 +160,8 @@ class Threads:
         self.history.sessions[session_id].adds.append(Adding(call, sequences))
 
     def _read(self, chance: random.Random, reader: int, session_id: str) -> None:
+        """Readers pause, because one that reads from RAM without a pause leaves writers no turn at the interpreter."""
+        self._never.wait(chance.uniform(0, 0.01))
         history = self.history.sessions[session_id]
         if chance.random() < 0.5:
             call, counted = timed(lambda: self._memory.count(session_id))
@@ -223,7 +226,7 @@ class Witness:
         """What took effect, in the order in which it did: by the version that each left its session at."""
         done = [ticket for ticket in self.tickets if ticket.error is None and ticket.result.head is not None]
         for ticket in sorted(done, key=lambda one: one.result.head.version):
-            yield self.decided.get(id(ticket), ticket.command)  # type: ignore[arg-type]
+            yield self.decided.get(id(ticket), ticket.command)
 
 
 def replayed(commands: Iterable[Command]) -> VolatileJournal:

@@ -30,7 +30,7 @@ class Talk:
     user_id: str = ""
 
     @property
-    def names(self) -> dict[str, str]:
+    def names(self) -> dict[str, Any]:
         """The three fields with which every request says whose memory it means."""
         return {"namespace": self.namespace, "user_id": self.user_id, "session_id": self.session_id}
 

@@ -1,68 +1,69 @@
 """No answer exceeds what gRPC takes by default: it is cut at 3 MiB, and says so."""
 
-from collections.abc import Iterator
+from typing import Any
 
 import grpc
 import pytest
 
 from memsidecar.v1 import memory_pb2 as pb
-from memsidecar.v1 import memory_pb2_grpc
-from memsidecar.v1.message_pb2 import ROLE_USER
+from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.scenarios.talk import SUBSTRING, Talk
-from tests.support.process import Client, SidecarProcess
+from tests.support.process import Client, SidecarProcess, refusal
 
-SESSION = "large"
+WHERE: dict[str, Any] = {"namespace": "sizes", "session_id": "large"}
 IDS = [f"m{at}" for at in range(5)]
 LARGE = "large " * 160_000  # 960 KB: three fit into an answer, five do not
+GRPC_DEFAULT_BYTES = 4 << 20
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def large(sidecar: SidecarProcess) -> None:
     with sidecar.client() as client:
         for one in IDS:
-            Talk(client, SESSION, namespace="sizes").say(LARGE, id=one)
+            Talk(client, **WHERE).say(LARGE, id=one)
 
 
-@pytest.fixture
-def plain(sidecar: SidecarProcess, large: None) -> Iterator[memory_pb2_grpc.MemoryServiceStub]:
-    """A client with gRPC's own limits, which refuses an answer of more than 4 MiB."""
-    with grpc.insecure_channel(sidecar.address) as channel:
-        yield memory_pb2_grpc.MemoryServiceStub(channel)
+def ids(*answers: pb.GetAllResponse | pb.GetRecentResponse | pb.GetByRoleResponse) -> list[str]:
+    """Of answers that every client can receive."""
+    assert all(answer.ByteSize() < GRPC_DEFAULT_BYTES for answer in answers)
+    return [message.id for answer in answers for message in answer.messages]
 
 
-def test_a_page_is_cut_and_the_next_goes_on(plain: memory_pb2_grpc.MemoryServiceStub) -> None:
-    first = plain.GetAll(pb.GetAllRequest(namespace="sizes", session_id=SESSION))
-    token = first.next_page_token
-    second = plain.GetAll(pb.GetAllRequest(namespace="sizes", session_id=SESSION, page_token=token))
-    assert [message.id for message in first.messages] == IDS[:3]
-    assert [message.id for message in second.messages] == IDS[3:]
+def test_a_page_is_cut_and_the_next_goes_on(client: Client) -> None:
+    first = client.memory.GetAll(pb.GetAllRequest(**WHERE))
+    second = client.memory.GetAll(pb.GetAllRequest(**WHERE, page_token=first.next_page_token))
+    assert (ids(first), ids(second)) == (IDS[:3], IDS[3:])
     assert second.next_page_token == ""
 
 
-def test_recent_messages_are_truncated_and_the_newest_kept(plain: memory_pb2_grpc.MemoryServiceStub) -> None:
-    answer = plain.GetRecent(pb.GetRecentRequest(namespace="sizes", session_id=SESSION, n=5))
-    assert [message.id for message in answer.messages] == IDS[2:]
-    assert answer.truncated
+def test_recent_messages_are_truncated_and_the_newest_kept(client: Client) -> None:
+    answer = client.memory.GetRecent(pb.GetRecentRequest(**WHERE, n=5))
+    assert (ids(answer), answer.truncated) == (IDS[2:], True)
 
 
-def test_messages_of_a_role_are_truncated_and_the_newest_kept(plain: memory_pb2_grpc.MemoryServiceStub) -> None:
-    answer = plain.GetByRole(pb.GetByRoleRequest(namespace="sizes", session_id=SESSION, role=ROLE_USER))
-    assert [message.id for message in answer.messages] == IDS[2:]
-    assert answer.truncated
+def test_messages_of_a_role_are_truncated_and_the_newest_kept(client: Client) -> None:
+    answer = client.memory.GetByRole(pb.GetByRoleRequest(**WHERE, role=ROLE_USER))
+    assert (ids(answer), answer.truncated) == (IDS[2:], True)
 
 
-def test_hits_are_cut_and_the_next_page_goes_on(plain: memory_pb2_grpc.MemoryServiceStub) -> None:
-    request = pb.SearchRequest(namespace="sizes", session_id=SESSION, query="LARGE", mode=SUBSTRING)
-    first = plain.Search(request)
+def test_hits_are_cut_and_the_next_page_goes_on(client: Client) -> None:
+    request = pb.SearchRequest(**WHERE, query="LARGE", mode=SUBSTRING)
+    first = client.memory.Search(request)
     request.page_token = first.next_page_token
-    second = plain.Search(request)
+    second = client.memory.Search(request)
     assert [hit.message.id for hit in (*first.hits, *second.hits)] == IDS[::-1]
-    assert len(first.hits) == 3 and second.next_page_token == ""
+    assert (len(first.hits), second.next_page_token) == (3, "")
+    assert first.ByteSize() < GRPC_DEFAULT_BYTES
 
 
-def test_a_message_over_the_limit_is_refused_and_not_stored(client: Client) -> None:
-    talk = Talk(client, "too-large", namespace="sizes")
-    with pytest.raises(grpc.RpcError) as caught:
-        talk.say("x" * (1 << 20))
-    assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+def test_a_message_of_more_than_a_mebibyte_is_refused_and_not_stored(talk: Talk) -> None:
+    refused = refusal(lambda: talk.say("x" * (1 << 20)))
+    assert (refused.code, refused.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_LARGE")
+    assert talk.ids() == []
+
+
+def test_a_request_of_more_than_four_mebibytes_is_refused_and_nothing_of_it_stored(talk: Talk) -> None:
+    messages = [Message(role=ROLE_USER, content="x" * 900_000) for _ in range(5)]
+    refused = refusal(lambda: talk.batch(*messages))
+    assert (refused.code, refused.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_LARGE")
     assert talk.ids() == []

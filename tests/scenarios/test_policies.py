@@ -1,5 +1,6 @@
 """SetPolicy: sessions that keep themselves in bounds."""
 
+from itertools import pairwise
 from typing import Any
 
 from memsidecar.v1 import memory_pb2 as pb
@@ -8,7 +9,7 @@ from tests.scenarios.talk import Talk
 from tests.support.process import Client, refusal
 
 
-def set_policy(client: Client, policy: SessionPolicy | None, **names: str) -> SessionPolicy:
+def set_policy(client: Client, policy: SessionPolicy | None, **names: Any) -> SessionPolicy:
     answer: SetPolicyResponse = client.sessions.SetPolicy(SetPolicyRequest(**names, policy=policy))
     return answer.policy
 
@@ -34,7 +35,7 @@ def test_a_session_that_passes_its_budget_is_pruned_to_four_fifths_of_it(talk: T
     set_policy(talk.client, automatic(100), **talk.names)
     tokens = chat(talk)
     assert max(tokens) <= 100
-    falls = [after for before, after in zip(tokens, tokens[1:], strict=False) if after < before]
+    falls = [after for before, after in pairwise(tokens) if after < before]
     assert falls and all(60 < after <= 80 for after in falls)
     assert talk.ids()[-1] == "m19"
     assert len(talk.ids(include_pruned=True)) == 20
@@ -120,6 +121,14 @@ def test_a_namespace_whose_default_is_taken_away_prunes_nothing(client: Client, 
     talk = Talk(client, "s", namespace)
     chat(talk)
     assert talk.count().pruned_count == 0
+
+
+def test_a_policy_outlives_a_clear(talk: Talk) -> None:
+    set_policy(talk.client, automatic(100), **talk.names)
+    talk.turns(3)
+    talk.clear()
+    assert policy_of(talk) == automatic(100)
+    assert max(chat(talk)) <= 100
 
 
 def test_a_budget_is_counted_by_the_tokenizer_of_the_policys_model(talk: Talk) -> None:

@@ -52,11 +52,10 @@ def test_without_a_scope_the_user_is_meant_where_there_is_one(client: Client, na
     assert found(client, namespace, SCOPE_UNSPECIFIED, session_id="n1") == {"n1"}
 
 
-@pytest.mark.usefixtures("house")
-def test_a_scope_that_nobody_fills_is_refused(client: Client, namespace: str) -> None:
-    for scope in (SCOPE_USER, SCOPE_SESSION, SCOPE_UNSPECIFIED):
-        refused = refusal(lambda scope=scope: found(client, namespace, scope))
-        assert (refused.code, refused.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
+@pytest.mark.parametrize("scope", [SCOPE_USER, SCOPE_SESSION, SCOPE_UNSPECIFIED], ids=Scope.Name)
+def test_a_scope_that_nobody_fills_is_refused(client: Client, namespace: str, scope: Scope) -> None:
+    refused = refusal(lambda: found(client, namespace, scope))
+    assert (refused.code, refused.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
 
 
 def test_namespaces_do_not_see_each_other(client: Client, namespace: str) -> None:
@@ -112,7 +111,7 @@ def alices(client: Client, namespace: str) -> Talk:
 @pytest.mark.parametrize("rpc", NAMING)
 def test_a_session_is_closed_to_whoever_names_another_user(alices: Talk, rpc: str) -> None:
     service, request, fields = NAMING[rpc]
-    call = getattr(getattr(alices.client, service), rpc.split()[0])
+    call = getattr(getattr(alices.client, service), rpc.partition(" ")[0])
     before = alices.messages()
     refused = refusal(lambda: call(request(**{**alices.names, "user_id": "bob"}, **fields)))
     assert (refused.code, refused.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "NOT_YOUR_SESSION")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from memsidecar.v1 import memory_pb2 as pb
-from memsidecar.v1.message_pb2 import SCOPE_USER
+from memsidecar.v1.message_pb2 import ROLE_USER, SCOPE_USER
 from memsidecar.v1.session_pb2 import DeleteSessionRequest, ListSessionsRequest, SessionPolicy, SetPolicyRequest
 from tests.scenarios.talk import Talk, tagged
 from tests.support.process import Client, SidecarProcess, refusal
@@ -30,6 +30,13 @@ def test_messages_are_added_read_found_and_counted(talk: Talk) -> None:
     assert talk.find("Q2 AND") == ["q2 and some words to weigh something"]
     assert talk.count().tokens == sum(message.tokens for message in talk.messages())
     assert talk.count("gpt-4").message_count == 7
+
+
+def test_every_message_of_a_role_is_read_where_no_limit_was_given(talk: Talk) -> None:
+    talk.turns(3)
+    answer = talk.client.memory.GetByRole(pb.GetByRoleRequest(**talk.names, role=ROLE_USER))
+    assert [message.id for message in answer.messages] == ["q1", "q2", "q3"]
+    assert [message.id for message in talk.client.recent(talk.session_id, 100)] == talk.ids()
 
 
 def test_retries_conflicts_and_expectations_are_kept_apart(talk: Talk) -> None:

@@ -1,0 +1,168 @@
+"""What a journal can be told to do, and what it answers."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from memsidecar.domain.errors import SidecarError
+from memsidecar.domain.message import Draft, Stored
+from memsidecar.domain.session import Head, Policy, SessionKey
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Append messages of one session, all or nothing.
+
+    Known ids with the same fingerprint are answered as duplicates, before `expected_sequence` is compared.
+    An answer to a call that was pruned brings the call's exchange back into the window: they are never apart.
+    """
+
+    key: SessionKey
+    user_id: str
+    drafts: Sequence[Draft]
+    expected_sequence: int | None = None
+
+
+class Added(NamedTuple):
+    id: str
+    sequence: int
+    tokens: int
+    duplicate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    head: Head
+    results: Sequence[Added]
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A message's encoding after a change of what is known about it."""
+
+    body: bytes
+    flags: int
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """Change what is known about one message. `revise` is pure; it is given each stored encoding of the message."""
+
+    key: SessionKey
+    user_id: str
+    message_id: str
+    revise: Callable[[Stored], Revision]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    head: Head
+    message: Stored
+
+
+@dataclass(frozen=True, slots=True)
+class Trim:
+    """Take messages out of the window, and show shortened ones in place of their originals.
+
+    Only if the session still stands at `expected_version`; else Stale, and nothing is changed.
+    """
+
+    key: SessionKey
+    expected_version: int
+    removed: Sequence[int] = ()
+    shortened: Sequence[Stored] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrimNow:
+    """A Trim that is decided while nothing moves: `decide` is called when all before it is committed.
+
+    It stands in everybody's way while it decides; for sessions that never hold still.
+    """
+
+    key: SessionKey
+    decide: Callable[[], Trim]
+
+
+@dataclass(frozen=True, slots=True)
+class Trimmed:
+    head: Head
+
+
+@dataclass(frozen=True, slots=True)
+class Erase:
+    """Erase a session's messages from every file; with `whole`, the session and its policy, too.
+
+    Without `whole` the sequences go on where they were. Settled only when nothing of it can be read from disk.
+    """
+
+    key: SessionKey
+    user_id: str
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    head: Head | None
+    removed_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetPolicy:
+    """Set a session's policy, or with an empty session id the namespace's default; None: back to none."""
+
+    key: SessionKey
+    user_id: str
+    policy: Policy | None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySet:
+    head: Head | None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    factor: float = 1.0
+    reports: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrate:
+    """Correct the estimates for a model. `step` is pure, so that two reports at once both count."""
+
+    namespace: str
+    model: str
+    step: Callable[[Calibration], Calibration]
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """Remember up to which lsn a background task has come in a namespace; never moves back by itself."""
+
+    task: str
+    namespace: str
+    lsn: int
+
+
+Command = Append | Rewrite | Trim | TrimNow | Erase | SetPolicy | Calibrate | Advance
+
+
+class Stale(SidecarError):
+    """The session has moved on since the plan was made; plan again. Never leaves the layers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one committed command did to a session's window; `head` is None when the session is gone.
+
+    `reload` says that the window changed in a way that is not told here.
+    """
+
+    key: SessionKey
+    head: Head | None
+    appended: Sequence[Stored] = ()
+    removed: Sequence[int] = ()
+    replaced: Sequence[Stored] = ()
+    reload: bool = False

@@ -1,0 +1,54 @@
+"""The promises themselves."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from memsidecar.domain.session import Head, Policy, SessionKey
+from memsidecar.stores.contract.commands import Calibration, Change
+from memsidecar.stores.contract.reads import Found, JournalFigures, Page, Scope, Selection, SessionPage
+from memsidecar.stores.contract.ticket import Ticket
+
+
+class Journal(Protocol):
+    """The truth. Thread-safe: any method from any thread."""
+
+    def submit(self, ticket: Ticket) -> None:
+        """Take a command. Its ticket is settled once, in any case.
+
+        Commands of one session take effect in the order of submission. When a ticket is settled without an
+        error, its effect survives power loss and every later read sees it. When it is settled with one, nothing
+        has changed; a refused command never spoils another. Raises ShuttingDown after close().
+        """
+
+    def listen(self, listener: Callable[[Sequence[Change]], None]) -> None:
+        """Call `listener` on the journal's own thread with each change: after it is durable, before it is answered."""
+
+    def head(self, key: SessionKey) -> Head | None:
+        """Where the session stands; None when there is none."""
+
+    def messages(self, key: SessionKey, selection: Selection) -> Page:
+        """Read messages of one session as of one moment. Absent session: an empty page without a head."""
+
+    def exchange_end(self, key: SessionKey, exchange: int) -> int:
+        """The sequence of the last message of the exchange that is in the window; 0 when none is."""
+
+    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> Sequence[Found]:
+        """Messages of a scope, pruned ones included, newest first, below `before_lsn`."""
+
+    def sessions(self, page: SessionPage) -> Sequence[Head]:
+        """Sessions, newest activity first."""
+
+    def default_policy(self, namespace: str) -> Policy | None:
+        """The namespace's policy for sessions that have none of their own."""
+
+    def calibration(self, namespace: str, model: str) -> Calibration:
+        """What was learned about a model's estimates; factor 1 when nothing was."""
+
+    def watermark(self, task: str, namespace: str) -> int:
+        """Up to which lsn a task has come; 0 when it has not begun."""
+
+    def figures(self) -> JournalFigures:
+        """Sizes and counts, for logs and metrics."""
+
+    def close(self) -> None:
+        """Settle what was submitted, then close. Calling it again does nothing."""

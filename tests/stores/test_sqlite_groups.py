@@ -1,0 +1,207 @@
+"""Groups of commands, full disks, and the write-ahead log."""
+
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from memsidecar.domain.errors import DiskFull, IdConflict
+from memsidecar.domain.message import Draft
+from memsidecar.domain.session import SessionKey
+from memsidecar.stores.contract import (
+    Append,
+    Calibrate,
+    Calibration,
+    Command,
+    Erase,
+    Journal,
+    Rewrite,
+    Selection,
+    Ticket,
+    Trim,
+    TrimNow,
+)
+from memsidecar.stores.journal import SqliteJournal
+from tests.conformance.said import (
+    KEY,
+    answer,
+    append,
+    call,
+    contents,
+    draft,
+    erase,
+    known_head,
+    read,
+    scored,
+    trim,
+)
+from tests.stores.directories import OTHER, bytes_of, opened
+
+
+@contextmanager
+def held(journal: SqliteJournal) -> Iterator[None]:
+    """Keep the committer busy, so that what is submitted meanwhile becomes one group."""
+    reached, released = threading.Event(), threading.Event()
+
+    def hold(_: object) -> None:
+        reached.set()
+        released.wait()
+
+    journal.listen(hold)
+    holding = Ticket(Append(SessionKey("default", "held"), "", [draft("held")]))
+    journal.submit(holding)
+    reached.wait()
+    try:
+        yield
+    finally:
+        released.set()
+        holding.wait()
+
+
+def submit_all(journal: Journal, *drafts: Draft) -> list[Ticket]:
+    tickets = [Ticket(Append(KEY, "", [one])) for one in drafts]
+    for ticket in tickets:
+        journal.submit(ticket)
+    return tickets
+
+
+def test_a_refused_command_of_a_group_spoils_no_other(folder: Path) -> None:
+    with opened(folder) as journal:
+        with held(journal):
+            tickets = submit_all(journal, draft("a"), draft("other", message_id="a"), draft("b"))
+        assert tickets[0].wait().results[0].sequence == 1
+        with pytest.raises(IdConflict):
+            tickets[1].wait()
+        assert tickets[2].wait().results[0].sequence == 2
+
+
+def test_each_command_of_a_group_sees_all_before_it(folder: Path) -> None:
+    with opened(folder) as journal:
+
+        def decide() -> Trim:
+            head = known_head(journal)
+            return Trim(KEY, head.version, range(1, head.last_sequence))
+
+        commands: list[Command] = [
+            Append(KEY, "", [draft("a")]),
+            Rewrite(KEY, "", "a", scored(7)),
+            Append(KEY, "", [draft("b")]),
+            TrimNow(KEY, decide),
+            Append(KEY, "", [draft("a"), draft("c")]),
+            Erase(KEY, ""),
+            Append(KEY, "", [draft("a")]),
+        ]
+        tickets = [Ticket(command) for command in commands]
+        with held(journal):
+            for ticket in tickets:
+                journal.submit(ticket)
+        _, rewritten, _, trimmed, again, erased, anew = [ticket.wait() for ticket in tickets]
+        assert rewritten.message.score == 7
+        assert (trimmed.head.counts, trimmed.head.pruned_count) == ([0, 1, 0, 0], 1)
+        assert [result.duplicate for result in again.results] == [True, False]
+        assert erased.removed_count == 3
+        assert (anew.results[0].sequence, anew.results[0].duplicate) == (4, False)
+
+
+def test_two_late_answers_of_one_group_bring_their_call_back_once(folder: Path) -> None:
+    with opened(folder) as journal:
+        append(journal, draft("u1"), draft("u2"), call("c", "x", "y"), draft("u3"))
+        trim(journal, 1, 2, 3)
+        with held(journal):
+            tickets = submit_all(journal, answer("ax", "x"), answer("ay", "y"))
+        head = [ticket.wait() for ticket in tickets][-1].head
+        assert (head.counts, head.pruned_count) == ([0, 1, 1, 2], 2)
+        assert known_head(journal) == head
+
+
+def test_code_of_a_caller_that_fails_spoils_no_other(folder: Path) -> None:
+    def fails(_: object) -> Calibration:
+        raise ArithmeticError("for the test")
+
+    with opened(folder) as journal:
+        with held(journal):
+            bad = Ticket(Calibrate("n", "m", fails))
+            journal.submit(bad)
+            (good,) = submit_all(journal, draft("a"))
+        with pytest.raises(ArithmeticError):
+            bad.wait()
+        assert good.wait().results[0].sequence == 1
+
+
+def append_until_full(journal: Journal) -> int:
+    for number in range(10_000):
+        try:
+            append(journal, draft(f"{number} {'x' * 1_000}", message_id=f"m{number}"))
+        except DiskFull:
+            return number
+    raise AssertionError("the disk never became full")
+
+
+def test_a_commit_that_finds_no_room_leaves_no_gap(folder: Path) -> None:
+    with opened(folder) as journal:
+        writer = journal._writer._connection
+        (pages,) = writer.execute("PRAGMA page_count").fetchone()
+        writer.execute(f"PRAGMA max_page_count = {pages + 50}")
+        stored = append_until_full(journal)
+        head = known_head(journal)
+        assert head.last_sequence == len(read(journal)) == stored > 0
+        with pytest.raises(DiskFull):
+            append(journal, *(draft(f"batch {n} {'x' * 1_000}") for n in range(100)))
+        assert known_head(journal) == head
+        writer.execute("PRAGMA max_page_count = 1000000")
+        assert append(journal, draft("room again")).results[0].sequence == stored + 1
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", disk], check=False, capture_output=True, text=True
+    )
+    if mounted.returncode:
+        pytest.skip(f"a small disk needs the right to mount: {mounted.stderr.strip()}")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may mount a small disk")
+def test_a_full_disk_refuses_writes_serves_reads_and_still_erases(small_disk: Path) -> None:
+    folder = small_disk / "data"
+    with opened(folder) as journal:
+        append(journal, draft("S3CRET"), key=OTHER)
+        stored = append_until_full(journal)
+        assert [one.sequence for one in read(journal)] == list(range(1, stored + 1))
+        erase(journal, key=OTHER)
+        assert b"S3CRET" not in bytes_of(folder)
+        erase(journal)
+        assert append(journal, draft("room again")).results[0].sequence == stored + 1
+    with opened(folder) as journal:
+        assert contents(journal) == ["room again"]
+
+
+def test_the_write_ahead_log_stays_bounded_while_readers_follow_each_other(folder: Path) -> None:
+    limit = 256 << 10
+    over = threading.Event()
+
+    def read_on(journal: Journal) -> None:
+        while not over.is_set():
+            journal.messages(KEY, Selection(newest_first=True, limit=50))
+
+    with opened(folder, checkpoint_bytes=limit) as journal, ThreadPoolExecutor(4) as readers:
+        append(journal, draft("first"))
+        reading = [readers.submit(read_on, journal) for _ in range(4)]
+        largest = 0
+        for number in range(800):
+            append(journal, draft(f"{number} {'x' * 1_000}"))
+            largest = max(largest, journal.figures().wal_bytes)
+        over.set()
+        for one in reading:
+            one.result()
+        assert journal.figures().file_bytes > limit
+    assert largest < 8 * limit
