@@ -125,7 +125,7 @@ def _server(settings: Settings, memory: WorkingMemory, bridge: Bridge) -> Server
         Deadlines(settings.default_deadline_seconds),
     )
     services = (
-        MemoryService(memory, bridge, SearchApi(memory, bridge), settings.max_batch_messages),
+        MemoryService(memory, bridge, settings.max_batch_messages, SearchApi(memory, bridge)),
         SessionService(memory, bridge),
     )
     return Server(methods, services, settings.max_request_bytes)
@@ -142,7 +142,7 @@ def _announce(addresses: Addresses) -> None:
 @contextmanager
 def _warming(bridge: Bridge, counters: Counters) -> Iterator[None]:
     """Load the vocabulary while the first callers are still connecting; a call that is quicker waits for it."""
-    task = asyncio.ensure_future(bridge.in_thread(_warm, counters))
+    task = asyncio.ensure_future(bridge.reading(_warm, counters))
     try:
         yield
     finally:

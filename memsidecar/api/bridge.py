@@ -17,17 +17,22 @@ class Bridge:
 
     def __init__(self, threads: int) -> None:
         self._loop = asyncio.get_running_loop()
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="reader")
+        self._readers = ThreadPoolExecutor(threads, thread_name_prefix="reader")
+        self._writers = ThreadPoolExecutor(threads, thread_name_prefix="writer")
         self._settled: deque[Ticket] = deque()
         self._waiting: dict[Ticket, asyncio.Future[None]] = {}
         self._woken = False
 
-    async def in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._loop.run_in_executor(self._threads, lambda: work(*args, **kwargs))
+    async def reading(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Work that may read from the disk, and never waits for a commit."""
+        return await self._loop.run_in_executor(self._readers, lambda: work(*args, **kwargs))
 
-    async def outcome(self, begin: Callable[[Callable[[Ticket], None]], Ticket]) -> Any:
-        """Begin a command and wait until the journal has settled it."""
-        ticket = begin(self.settled)
+    async def writing(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Work that waits for commits. It has threads of its own: a reader must not queue behind an fsync."""
+        return await self._loop.run_in_executor(self._writers, lambda: work(*args, **kwargs))
+
+    async def outcome(self, ticket: Ticket) -> Any:
+        """Wait until the journal has settled a ticket that was begun with `settled` of this bridge."""
         if not ticket.done:
             future = self._loop.create_future()
             self._waiting[ticket] = future
@@ -52,4 +57,5 @@ class Bridge:
                 future.set_result(None)
 
     def close(self) -> None:
-        self._threads.shutdown(wait=True)
+        self._readers.shutdown(wait=True)
+        self._writers.shutdown(wait=True)

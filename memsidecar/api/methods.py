@@ -38,47 +38,62 @@ class Methods:
 
     def _method(self, method: MethodDescriptor, service: Service) -> Any:
         answer = getattr(service, _snake_case(method.name), None)
-        if answer is not None and method.client_streaming:
-            return grpc.stream_stream_rpc_method_handler(self._stream(method, answer))
-        if answer is not None:
-            return grpc.unary_unary_rpc_method_handler(self._unary(method, answer))
-        return _KINDS[bool(method.client_streaming), bool(method.server_streaming)](self._not_built(method))
+        kind = _KINDS[bool(method.client_streaming), bool(method.server_streaming)]
+        if method.client_streaming or method.server_streaming:
+            return kind(self._stream(method.full_name, _streaming(method, answer) if answer else _no_stream(method)))
+        return kind(self._unary(method.full_name, _answering(method, answer) if answer else _no_answer(method)))
 
-    def _unary(self, method: MethodDescriptor, answer: Callable[[Any], Any]) -> Unary:
-        request_class = GetMessageClass(method.input_type)
+    def _unary(self, name: str, serve: Unary) -> Unary:
+        inner = self.limits.unary(name, self.deadlines.unary(name, serve))
+        return errors.unary(name, self.request_log.unary(name, inner))
 
-        async def serve(data: bytes, _context: Context) -> bytes:
-            response = await answer(decode(request_class, data))
-            return response if type(response) is bytes else response.SerializeToString()
+    def _stream(self, name: str, serve: Stream) -> Stream:
+        return errors.stream(name, self.request_log.stream(name, self.limits.stream(name, serve)))
 
-        inner = self.limits.unary(method.full_name, self.deadlines.unary(method.full_name, serve))
-        return errors.unary(method.full_name, self.request_log.unary(method.full_name, inner))
 
-    def _stream(self, method: MethodDescriptor, answer: Callable[[Any], AsyncIterator[Message]]) -> Stream:
-        request_class = GetMessageClass(method.input_type)
+def _answering(method: MethodDescriptor, answer: Callable[[Any], Any]) -> Unary:
+    request_class = GetMessageClass(method.input_type)
 
-        async def decoded(requests: AsyncIterator[bytes]) -> AsyncIterator[Message]:
-            async for data in requests:
-                yield decode(request_class, data)
+    async def serve(data: bytes, _context: Context) -> bytes:
+        response = await answer(decode(request_class, data))
+        return response if type(response) is bytes else response.SerializeToString()
 
-        async def serve(requests: AsyncIterator[bytes], _context: Context) -> AsyncIterator[bytes]:
-            async for response in answer(decoded(requests)):
-                yield response.SerializeToString()
+    return serve
 
-        inner = self.limits.stream(method.full_name, serve)
-        return errors.stream(method.full_name, self.request_log.stream(method.full_name, inner))
 
-    def _not_built(self, method: MethodDescriptor) -> Callable[[Any, Context], Any]:
-        async def refuse(_request: Any, context: Context) -> None:
-            await errors.refuse(context, NotBuilt(method.name))
+def _streaming(method: MethodDescriptor, answer: Callable[[Any], AsyncIterator[Message]]) -> Stream:
+    request_class = GetMessageClass(method.input_type)
 
-        return refuse
+    async def decoded(requests: AsyncIterator[bytes]) -> AsyncIterator[Message]:
+        async for data in requests:
+            yield decode(request_class, data)
+
+    async def serve(requests: AsyncIterator[bytes], _context: Context) -> AsyncIterator[bytes]:
+        async for response in answer(decoded(requests)):
+            yield response.SerializeToString()
+
+    return serve
+
+
+def _no_answer(method: MethodDescriptor) -> Unary:
+    """What answers an RPC that the contract has and this version has not."""
+
+    async def refuse(_data: bytes, _context: Context) -> bytes:
+        raise NotBuilt(method.name)
+
+    return refuse
+
+
+def _no_stream(method: MethodDescriptor) -> Stream:
+    async def refuse(_requests: AsyncIterator[bytes], _context: Context) -> AsyncIterator[bytes]:
+        yield await _no_answer(method)(b"", _context)
+
+    return refuse
 
 
 _KINDS: dict[tuple[bool, bool], Callable[..., Any]] = {
     (False, False): grpc.unary_unary_rpc_method_handler,
     (False, True): grpc.unary_stream_rpc_method_handler,
-    (True, False): grpc.stream_unary_rpc_method_handler,
     (True, True): grpc.stream_stream_rpc_method_handler,
 }
 

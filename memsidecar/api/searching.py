@@ -40,7 +40,7 @@ class SearchApi:
             return pb.SearchResponse()
         gone = Event()
         try:
-            hits, next_lsn = await self.bridge.in_thread(
+            hits, next_lsn = await self.bridge.reading(
                 self.memory.search, scope, wanted, limit, before_lsn, lambda: not gone.is_set()
             )
         except asyncio.CancelledError:
@@ -58,7 +58,7 @@ class SearchApi:
         session_id = optional_id("session_id", request.session_id)
         if session_id:
             key = SessionKey(namespace, session_id)
-            head = await self.bridge.in_thread(self.memory.read.head, key, user_id)
+            head = await self.bridge.reading(self.memory.read.head, key, user_id)
             user_id = user_id or (head.user_id if head else "")
         if request.scope == _SCOPES.SCOPE_NAMESPACE:
             return Scope(namespace)

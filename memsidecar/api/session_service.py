@@ -29,39 +29,43 @@ class SessionService:
         same = pb.ListSessionsRequest(namespace=namespace, user_id=user_id).SerializeToString()
         position = position_of(request.page_token, same, 2)
         after = (position[0], position[1]) if position else None
-        heads = await self.bridge.in_thread(self.memory.sessions.list, SessionPage(namespace, user_id, size + 1, after))
+        heads = await self.bridge.reading(self.memory.sessions.list, SessionPage(namespace, user_id, size + 1, after))
         token = page_token([heads[size - 1].last_active_us, heads[size - 1].number], same) if len(heads) > size else ""
         return pb.ListSessionsResponse(sessions=[self._session(head) for head in heads[:size]], next_page_token=token)
 
     async def get_session(self, request: pb.GetSessionRequest) -> pb.GetSessionResponse:
-        head = await self.bridge.in_thread(self.memory.sessions.get, key_of(request), request.user_id)
+        head = await self.bridge.reading(self.memory.sessions.get, key_of(request), request.user_id)
         return pb.GetSessionResponse(session=self._session(head) if head else None)
 
     async def set_policy(self, request: pb.SetPolicyRequest) -> pb.SetPolicyResponse:
-        if request.policy.summarize:
-            raise NotBuilt("policy.summarize")
-        policy = Policy(
-            at_least("policy.auto_prune_tokens", request.policy.auto_prune_tokens, 0),
-            strategy_of("policy.strategy", request.policy.strategy),
-            optional_id("policy.model", request.policy.model),
-        )
+        asked = _asked_policy(request.policy) if request.HasField("policy") else None
         user_id = optional_id("user_id", request.user_id)
         key = SessionKey(namespace_of(request), optional_id("session_id", request.session_id))
-        await self.bridge.in_thread(self.memory.policies.set, key, user_id, policy)
+        policy = await self.bridge.writing(self.memory.policies.set, key, user_id, asked)
         return pb.SetPolicyResponse(policy=policy_of(policy))
 
     async def delete_session(self, request: pb.DeleteSessionRequest) -> pb.DeleteSessionResponse:
         key = key_of(request)
         if request.dry_run:
-            head = await self.bridge.in_thread(self.memory.sessions.get, key, request.user_id)
+            head = await self.bridge.reading(self.memory.sessions.get, key, request.user_id)
             if head is None:
                 raise NoSuchThing(f"there is no session {key.session_id!r}")
             messages = head.message_count + head.pruned_count
         else:
-            messages = await self.bridge.in_thread(self.memory.sessions.delete, key, request.user_id)
+            messages = await self.bridge.writing(self.memory.sessions.delete, key, request.user_id)
         receipt = pb.ErasureReceipt(messages=messages, sessions=1, dry_run=request.dry_run)
         return pb.DeleteSessionResponse(receipt=receipt)
 
     def _session(self, head: Head) -> pb.Session:
         policy = self.memory.policies.of(head)
         return session_of(head, policy, self.memory.gauge.budget_tokens(policy))
+
+
+def _asked_policy(policy: pb.SessionPolicy) -> Policy:
+    if policy.summarize:
+        raise NotBuilt("policy.summarize")
+    return Policy(
+        at_least("policy.auto_prune_tokens", policy.auto_prune_tokens, 0),
+        strategy_of("policy.strategy", policy.strategy),
+        optional_id("policy.model", policy.model),
+    )

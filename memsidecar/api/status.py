@@ -53,6 +53,8 @@ def reason_name(reason: ErrorReason) -> str:
 def rich_status(error: errors.SidecarError) -> status_pb2.Status:
     row = row_of(error)
     status = status_pb2.Status(code=row.code.value[0], message=_message(error, row))
+    if row.reason == ErrorReason.ERROR_REASON_UNSPECIFIED:
+        return status  # gRPC's own: it would look the same had gRPC noticed first
     _pack(status, error_details_pb2.ErrorInfo(reason=reason_name(row.reason), domain=DOMAIN, metadata=_metadata(error)))
     if isinstance(error, errors.InvalidField):
         violation = error_details_pb2.BadRequest.FieldViolation(field=error.field, description=error.problem)

@@ -39,8 +39,8 @@ class MemoryServiceStub:
     it.
     - A limit or page size above its maximum is taken as the maximum; zero means the default; negative is
     INVALID_ARGUMENT.
-    - Page tokens are opaque and bound to the request's other fields: with any of them changed, or with a token
-    that is none, the request is INVALID_ARGUMENT.
+    - Page tokens are opaque and bound to the request's other fields: with any of them but the size of the page
+    (page_size, limit) changed, or with a token that is none, the request is INVALID_ARGUMENT.
     - A request may have at most 4 MiB, else RESOURCE_EXHAUSTED. No answer exceeds gRPC's default of 4 MiB:
     what would is paged, or cut and says so.
     - Every error carries a google.rpc.ErrorInfo; see ErrorReason for the codes. Only UNAVAILABLE is to be
@@ -144,8 +144,8 @@ class MemoryServiceServicer:
     it.
     - A limit or page size above its maximum is taken as the maximum; zero means the default; negative is
     INVALID_ARGUMENT.
-    - Page tokens are opaque and bound to the request's other fields: with any of them changed, or with a token
-    that is none, the request is INVALID_ARGUMENT.
+    - Page tokens are opaque and bound to the request's other fields: with any of them but the size of the page
+    (page_size, limit) changed, or with a token that is none, the request is INVALID_ARGUMENT.
     - A request may have at most 4 MiB, else RESOURCE_EXHAUSTED. No answer exceeds gRPC's default of 4 MiB:
     what would is paged, or cut and says so.
     - Every error carries a google.rpc.ErrorInfo; see ErrorReason for the codes. Only UNAVAILABLE is to be
@@ -364,8 +364,8 @@ class MemoryService:
     it.
     - A limit or page size above its maximum is taken as the maximum; zero means the default; negative is
     INVALID_ARGUMENT.
-    - Page tokens are opaque and bound to the request's other fields: with any of them changed, or with a token
-    that is none, the request is INVALID_ARGUMENT.
+    - Page tokens are opaque and bound to the request's other fields: with any of them but the size of the page
+    (page_size, limit) changed, or with a token that is none, the request is INVALID_ARGUMENT.
     - A request may have at most 4 MiB, else RESOURCE_EXHAUSTED. No answer exceeds gRPC's default of 4 MiB:
     what would is paged, or cut and says so.
     - Every error carries a google.rpc.ErrorInfo; see ErrorReason for the codes. Only UNAVAILABLE is to be

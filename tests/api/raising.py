@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Event, Thread
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import grpc
+from google.protobuf.descriptor import ServiceDescriptor
 
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.limits import InFlight, Limits
@@ -17,7 +18,6 @@ from memsidecar.domain.address import Address
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import memory_pb2_grpc
 
-SERVICE = memory.DESCRIPTOR.services_by_name["MemoryService"]
 MIB = 1 << 20
 
 
@@ -26,6 +26,7 @@ class Raising:
     """Count of the session that is called like an error raises it."""
 
     errors: Mapping[str, Exception]
+    descriptor: ClassVar[ServiceDescriptor] = memory.DESCRIPTOR.services_by_name["MemoryService"]
 
     async def count(self, request: memory.CountRequest) -> memory.CountResponse:
         raise self.errors[request.session_id]
@@ -39,9 +40,9 @@ class RaisingServer:
         self._ready = Event()
 
     def __enter__(self) -> Self:
-        self._thread = Thread(target=lambda: asyncio.run(self._run()))
+        self._thread = Thread(target=lambda: asyncio.run(self._run()), daemon=True)
         self._thread.start()
-        assert self._ready.wait(30)
+        assert self._ready.wait(10)
         self._channel = grpc.insecure_channel(self._address)
         return self
 
@@ -54,7 +55,7 @@ class RaisingServer:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         limits = Limits(4 * MIB, InFlight(8, "calls"), InFlight(8, "streams"))
         methods = Methods(RequestLog("none", 1.0), limits, Deadlines(30.0))
-        server = Server(methods, {SERVICE: self._service}, 4 * MIB)
+        server = Server(methods, [self._service], 4 * MIB)
         addresses = await server.start(Address(host="127.0.0.1", port=0), None)
         self._address = str(addresses.listen)
         self._ready.set()

@@ -2,6 +2,8 @@
 
 import os
 import random
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -50,6 +52,8 @@ class Rounds:
         ):
             self._kill_at_some_moment(crowd)
         assert set(crowd.codes) == {grpc.StatusCode.UNAVAILABLE}
+        if self._chance.random() < 0.25:
+            self._kill_while_starting()
         self._sidecar.start()
         with self._sidecar.client() as client:
             self._ledger.check(client, [*shared, *owned])
@@ -57,13 +61,22 @@ class Rounds:
                 self._ledger.retry_open_calls(client, session_id, RETRIED_AGAIN)
 
     def _kill_at_some_moment(self, crowd: Crowd) -> None:
-        """After some acknowledgements, at any phase of a commit; each third time while a prune or clear is under way."""
+        """After some acknowledgements, at any phase of a commit; each third time during a prune or a clear."""
         self._ledger.wait_for_acks(self._chance.randint(1, 250), WAIT_SECONDS)
         moment = self._chance.choice([None, None, None, None, crowd.pruning, crowd.clearing])
         if moment is not None:
             assert moment.wait(WAIT_SECONDS), "neither pruned nor cleared"
         _spin(self._chance.uniform(0, 0.004))
         self._sidecar.kill()
+
+    def _kill_while_starting(self) -> None:
+        """What the first kill left to be recovered is left again, somewhere on the way."""
+        command = [sys.executable, "-m", "memsidecar", "serve", "--data-dir", str(self._sidecar.data_dir), *FLAGS]
+        command += ["--listen", "127.0.0.1:0", "--health-listen", ""]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as starting:
+            _spin(self._chance.uniform(0.15, 0.5))
+            assert starting.poll() is None, "it did not start"
+            starting.kill()
 
 
 def _spin(seconds: float) -> None:

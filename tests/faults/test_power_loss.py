@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -98,12 +98,17 @@ def transitions(moments: Sequence[Moment]) -> Iterator[tuple[Moment, Moment]]:
 
 def mixed(old: bytes, new: bytes, pick: Callable[[bytes, bytes], bytes]) -> bytes:
     """Where the two differ, each sector as `pick` decides, from the first byte that was being written on."""
-    old, sectors = old.ljust(len(new), b"\0"), []
-    for at in range(0, len(old), SECTOR_BYTES):
+    size = max(len(old), len(new))
+    old, new, sectors = old.ljust(size, b"\0"), new.ljust(size, b"\0"), []
+    for at in range(0, size, SECTOR_BYTES):
         before, after = old[at : at + SECTOR_BYTES], new[at : at + SECTOR_BYTES]
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=True)))
-        sectors.append(after[:same] + (pick(before[same:], after[same:]) if before != after else b""))
+        same = len(before) if before == after else first_difference(before, after)
+        sectors.append(after[:same] + pick(before[same:], after[same:]))
     return b"".join(sectors)
+
+
+def first_difference(one: bytes, other: bytes) -> int:
+    return next(at for at, (left, right) in enumerate(zip(one, other, strict=True)) if left != right)
 
 
 def torn(before: Moment, after: Moment, wal: bytes) -> Moment:

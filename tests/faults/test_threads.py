@@ -23,6 +23,7 @@ from memsidecar.stores.contract import (
     Command,
     Erase,
     Journal,
+    Page,
     Rewrite,
     Selection,
     Ticket,
@@ -41,6 +42,8 @@ from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 SESSIONS = ("a", "b", "c", "d")
 SHORT_SECONDS = 8
 LONG_SECONDS = 30
+
+Action = Callable[[random.Random, int, str], None]
 
 
 class Memory(Protocol):
@@ -143,12 +146,13 @@ class Threads:
         self._never = threading.Event()
 
     def run(self, seconds: float) -> None:
-        often = [self._add, self._read] * 12
-        now_and_then = [self._prune, self._annotate] * 3 + [self._clear] * 2
-        run_all([self._worker(number, act) for number, act in enumerate(often + now_and_then)], seconds)
+        acts: list[Action] = [self._add, self._read] * 12
+        acts += [self._prune, self._annotate] * 3
+        acts += [self._clear] * 2
+        run_all([self._worker(number, act) for number, act in enumerate(acts)], seconds)
         self.history.check()
 
-    def _worker(self, number: int, act: Callable[[random.Random, int, str], None]) -> Callable[[], None]:
+    def _worker(self, number: int, act: Action) -> Callable[[], None]:
         chance = random.Random(number)
         return lambda: act(chance, number, chance.choice(SESSIONS))
 
@@ -279,6 +283,34 @@ def test_the_layer_is_linearizable_under_32_threads(data_dir: Path) -> None:
 @pytest.mark.kills
 def test_the_layer_is_linearizable_under_32_threads_for_longer(data_dir: Path) -> None:
     run_on_the_layer(data_dir, LONG_SECONDS)
+
+
+class Meddling(Witness):
+    """Something happens at the very moment when the next messages are read."""
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__(journal)
+        self.meddle: Callable[[], None] | None = None
+
+    def messages(self, key: SessionKey, selection: Selection) -> Page:
+        meddle, self.meddle = self.meddle, None
+        if meddle is not None:
+            meddle()
+        return self._journal.messages(key, selection)
+
+
+@pytest.mark.parametrize("strategy", list(Strategy), ids=lambda strategy: strategy.name)
+def test_a_prune_that_meets_a_clear_finds_nothing_to_prune(data_dir: Path, strategy: Strategy) -> None:
+    with closing(SqliteJournal(data_dir, ballast_bytes=0)) as journal:
+        meddling = Meddling(journal)
+        memory = WorkingMemory(meddling, Counters("chars4"), WorkingLimits(tail_messages=1))  # type: ignore[arg-type]
+        on_the_layer = OnTheLayer(memory)
+        for n in range(8):
+            on_the_layer.add("s", [Message(id=f"m{n}", role=Role.ROLE_USER, content="hello")])
+        meddling.meddle = lambda: on_the_layer.clear("s")
+        order = PruneOrder(max_tokens=20, strategy=strategy, window=5, min_messages=4)
+        assert memory.prune(key_of("s"), "", order).removed_count == 0
+        assert on_the_layer.recent("s", 10) == []
 
 
 # -- over gRPC

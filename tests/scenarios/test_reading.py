@@ -78,7 +78,6 @@ def test_pruned_messages_are_read_at_their_place_when_asked_for(talk: Talk) -> N
         {"user_id": "bob"},
         {"include_pruned": True},
         {"metadata_filter": tagged({"important": True})},
-        {"page_size": 3},
     ],
     ids=lambda changed: next(iter(changed)),
 )

@@ -23,7 +23,9 @@ CALL_SECONDS = 30
 class SidecarProcess:
     """`python -m memsidecar serve` on loopback and free ports; `wrap` goes before the command (strace, env ...)."""
 
-    def __init__(self, data_dir: Path, *flags: str, environ: Mapping[str, str] | None = None, wrap: tuple[str, ...] = ()):
+    def __init__(
+        self, data_dir: Path, *flags: str, environ: Mapping[str, str] | None = None, wrap: tuple[str, ...] = ()
+    ):
         self.data_dir = data_dir
         self.log_path = data_dir.with_name(f"{data_dir.name}.log")
         self._flags = flags
@@ -93,8 +95,8 @@ class Client:
         options = (("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", 64 << 20))
         self.channel = grpc.insecure_channel(address, options=options)
         grpc.channel_ready_future(self.channel).result(timeout=START_SECONDS)
-        self.memory = memory_pb2_grpc.MemoryServiceStub(self.channel)
-        self.sessions = session_pb2_grpc.SessionServiceStub(self.channel)
+        self.memory = memory_pb2_grpc.MemoryServiceStub(self.channel)  # type: ignore[no-untyped-call]
+        self.sessions = session_pb2_grpc.SessionServiceStub(self.channel)  # type: ignore[no-untyped-call]
 
     def add(self, session_id: str, content: str, role: Role = Role.ROLE_USER, **fields: Any) -> memory_pb2.AddResponse:
         request = memory_pb2.AddRequest(
@@ -105,7 +107,8 @@ class Client:
             return_session=fields.pop("return_session", False),
             message=Message(role=role, content=content, **fields),
         )
-        return self.memory.Add(request, timeout=CALL_SECONDS)
+        answer: memory_pb2.AddResponse = self.memory.Add(request, timeout=CALL_SECONDS)
+        return answer
 
     def all(self, session_id: str, include_pruned: bool = False, **fields: Any) -> list[Message]:
         """Every page of the session, oldest first."""
@@ -147,13 +150,18 @@ class Refusal:
         self.field = ""
         self.metadata: dict[str, str] = {}
         self.retry = False
-        for key, value in error.trailing_metadata() or ():
+        trailing: Any = error.trailing_metadata() or ()
+        for key, value in trailing:
             if key == "grpc-status-details-bin":
                 self._read(status_pb2.Status.FromString(value))
 
     def _read(self, status: status_pb2.Status) -> None:
         for detail in status.details:
-            info, bad, retry = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest(), error_details_pb2.RetryInfo()
+            info, bad, retry = (
+                error_details_pb2.ErrorInfo(),
+                error_details_pb2.BadRequest(),
+                error_details_pb2.RetryInfo(),
+            )
             if detail.Unpack(info):
                 self.reason, self.metadata = info.reason, dict(info.metadata)
             elif detail.Unpack(bad):

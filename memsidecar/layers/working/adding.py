@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from memsidecar.domain.message import Draft
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.working.drafting import Drafting
 from memsidecar.stores.contract import Append, Appended, Journal, Ticket
@@ -17,20 +16,13 @@ class Adding:
     journal: Journal
     draft: Drafting
 
-    def begin(
-        self,
-        key: SessionKey,
-        user_id: str,
-        drafts: Sequence[Draft],
-        expected_sequence: int | None = None,
-        settled: Callable[[Ticket], None] | None = None,
-    ) -> Ticket:
-        ticket = Ticket(Append(key, user_id, drafts, expected_sequence), settled)
+    def begin(self, command: Append, settled: Callable[[Ticket], None] | None = None) -> Ticket:
+        ticket = Ticket(command, settled)
         self.journal.submit(ticket)
         return ticket
 
     def __call__(self, key: SessionKey, user_id: str, messages: Sequence[Message]) -> Appended:
         """Add and wait until it is durable."""
         drafts = [self.draft(message, f"messages[{at}]") for at, message in enumerate(messages)]
-        result: Appended = self.begin(key, user_id, drafts).wait()
+        result: Appended = self.begin(Append(key, user_id, drafts)).wait()
         return result

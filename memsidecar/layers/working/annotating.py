@@ -27,6 +27,7 @@ class Annotating:
         if score is not None:
             check_score("evaluation_score", score)
         if metadata is not None:
+            metadata.DiscardUnknownFields()
             check_metadata("metadata", metadata)
         ticket = Ticket(Rewrite(key, user_id, message_id, lambda stored: _revise(stored, score, metadata)))
         self.journal.submit(ticket)

@@ -1,6 +1,7 @@
 """A message's tags: which are allowed, which count as important, how they merge and match."""
 
 import math
+from collections.abc import Iterable
 
 from google.protobuf.struct_pb2 import Struct, Value
 
@@ -11,35 +12,29 @@ MAX_METADATA_DEPTH = 8
 
 
 def check_metadata(field: str, metadata: Struct) -> None:
+    """Errors name the field and no key in it: keys are the caller's own words, and errors are logged."""
     if metadata.ByteSize() > MAX_METADATA_BYTES:
         raise InvalidField(field, f"is larger than {MAX_METADATA_BYTES} bytes")
-    _check_struct(field, metadata, 1)
-
-
-def _check_struct(field: str, struct: Struct, depth: int) -> None:
-    if depth > MAX_METADATA_DEPTH:
-        raise InvalidField(field, f"is nested deeper than {MAX_METADATA_DEPTH} levels")
-    for key, value in struct.fields.items():
-        _check_value(f"{field}.{key}", value, depth)
+    _check_all(field, metadata.fields.values(), 1)
 
 
 def _check_value(field: str, value: Value, depth: int) -> None:
     match value.WhichOneof("kind"):
         case None:
-            raise InvalidField(field, "has no value")
+            raise InvalidField(field, "has a key without a value")
         case "number_value" if not math.isfinite(value.number_value):
-            raise InvalidField(field, "is not a finite number")
+            raise InvalidField(field, "holds a number that is not finite")
         case "struct_value":
-            _check_struct(field, value.struct_value, depth + 1)
+            _check_all(field, value.struct_value.fields.values(), depth + 1)
         case "list_value":
-            _check_list(field, list(value.list_value.values), depth + 1)
+            _check_all(field, value.list_value.values, depth + 1)
 
 
-def _check_list(field: str, values: list[Value], depth: int) -> None:
+def _check_all(field: str, values: Iterable[Value], depth: int) -> None:
     if depth > MAX_METADATA_DEPTH:
         raise InvalidField(field, f"is nested deeper than {MAX_METADATA_DEPTH} levels")
-    for position, value in enumerate(values):
-        _check_value(f"{field}[{position}]", value, depth)
+    for value in values:
+        _check_value(field, value, depth)
 
 
 def is_important(metadata: Struct) -> bool:

@@ -76,7 +76,7 @@ class Reading:
 
     def by_role(self, key: SessionKey, user_id: str, role: int, limit: int) -> Slice:
         """The newest `limit` messages of the role; 0: all that fit into one answer."""
-        selection = Selection(role=role, limit=limit or -1, newest_first=True, max_bytes=ANSWER_BYTES)
+        selection = Selection(role=role, limit=limit or _NO_LIMIT, newest_first=True, max_bytes=ANSWER_BYTES)
         page = self.journal.messages(key, selection)
         check_owner(page.head, user_id)
         return Slice([frame(one.body) for one in reversed(page.messages)], page.cut)
@@ -107,6 +107,7 @@ class Reading:
 
 
 _FILTERED_AT_ONCE = 2_000
+_NO_LIMIT = 1 << 31
 
 
 def _newest_of(view: View, n: int, max_tokens: int) -> Slice:

@@ -9,7 +9,7 @@ from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.layers.working.gauge import Gauge
 from memsidecar.layers.working.pruning import PruneOrder, Pruning
 from memsidecar.layers.working.reading import Reading, check_owner
-from memsidecar.stores.contract import Erase, Erased, Journal, PolicySet, SessionPage, SetPolicy, Ticket
+from memsidecar.stores.contract import Erase, Erased, Journal, SessionPage, SetPolicy, Ticket
 
 log = logging.getLogger(__name__)
 
@@ -33,13 +33,14 @@ class Policies:
             self._defaults[namespace] = self.journal.default_policy(namespace)
         return self._defaults[namespace]
 
-    def set(self, key: SessionKey, user_id: str, policy: Policy) -> PolicySet:
+    def set(self, key: SessionKey, user_id: str, policy: Policy | None) -> Policy | None:
+        """Set a policy, or take it away; the one that holds from now on."""
         ticket = Ticket(SetPolicy(key, user_id, policy))
         self.journal.submit(ticket)
-        result: PolicySet = ticket.wait()
+        ticket.wait()
         if not key.session_id:
             self._defaults[key.namespace] = policy
-        return result
+        return policy or self.default(key.namespace)
 
 
 @dataclass(frozen=True)

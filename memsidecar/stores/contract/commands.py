@@ -2,11 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from memsidecar.domain.errors import SidecarError
+from memsidecar.domain.errors import SidecarError, Unavailable
 from memsidecar.domain.message import Draft, Stored
 from memsidecar.domain.session import Head, Policy, SessionKey
+
+
+class Forerunner(Protocol):
+    """A command that was submitted before; `error` is set when it was refused."""
+
+    error: BaseException | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +21,18 @@ class Append:
 
     Known ids with the same fingerprint are answered as duplicates, before `expected_sequence` is compared.
     An answer to a call that was pruned brings the call's exchange back into the window: they are never apart.
+    Refused if the command that it comes `after` was refused, so that a stream has no holes.
     """
 
     key: SessionKey
     user_id: str
     drafts: Sequence[Draft]
     expected_sequence: int | None = None
+    after: Forerunner | None = None
+
+    def check_forerunner(self) -> None:
+        if self.after is not None and self.after.error is not None:
+            raise Unavailable("an earlier message of the same stream was refused")
 
 
 class Added(NamedTuple):

@@ -24,6 +24,7 @@ _REVIVED = """UPDATE sessions SET window_start = ?, pruned_count = pruned_count 
 
 
 def append(stage: Stage, command: Append) -> Appended:
+    command.check_forerunner()
     before = stage.head(command.key)
     start = stage.new(command.key, command.user_id) if before is None else before
     batch = _Batch(stage, owned(start, command.user_id))

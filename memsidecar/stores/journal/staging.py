@@ -112,7 +112,7 @@ class Stage:
         self.do(_INSERT_LOG, *place, entry.message_id, entry.body, zlib.crc32(entry.body), entry.prev, entry.prev)
         if entry.prev is not None:
             self.do(_EMPTY_LOG, entry.prev)
-        head.version = self.lsn
+        head.version, head.last_active_us = self.lsn, self.now_us
         return self.lsn
 
     def keep(self, head: Head) -> None:

@@ -81,6 +81,7 @@ class Ledger:
         return head
 
     def _append(self, command: Append) -> Appended:
+        command.check_forerunner()
         known = self._find(command.key, command.user_id) or Session(command.key, 0, 0, 0)
         fresh = known.fresh(command.drafts)
         if fresh and command.expected_sequence not in (None, known.last_sequence):
@@ -108,6 +109,7 @@ class Ledger:
             raise NoSuchThing(f"there is no message {command.message_id!r} in this session")
         message.revise(command.revise(message.written), command.revise(message.shown))
         message.lsn = session.version = self._next_lsn()
+        session.last_active_us = self._now_us()
         self._claim(command.key, command.user_id)
         return Rewritten(self._tell(session, replaced=(message.shown,)), message.shown)
 
@@ -126,7 +128,7 @@ class Ledger:
         for sequence in removed:
             window[sequence].prune()
         if removed or replaced:
-            session.version = self._next_lsn()
+            session.version, session.last_active_us = self._next_lsn(), self._now_us()
         return Trimmed(self._tell(session, removed=removed, replaced=replaced))
 
     def _trim_now(self, command: TrimNow) -> Trimmed:

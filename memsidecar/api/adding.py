@@ -1,0 +1,172 @@
+"""The RPCs that add to a conversation: one message, a batch, a stream, a turn."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+
+from memsidecar.api.bridge import Bridge
+from memsidecar.api.wire import at_least, key_of, stats_of
+from memsidecar.domain.errors import InvalidField, TooLarge
+from memsidecar.domain.ids import new_id, optional_id
+from memsidecar.domain.message import Draft
+from memsidecar.domain.session import Head
+from memsidecar.layers.working import WorkingMemory
+from memsidecar.layers.working.drafting import check_score, check_time
+from memsidecar.layers.working.metadata import check_metadata
+from memsidecar.stores.contract import Added, Append, Appended, Ticket
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_USER, Message, SessionStats
+
+MAX_INTERACTION_ID_BYTES = 246  # what leaves room for "/assistant"
+STREAM_AHEAD = 256
+ON_THE_LOOP_BYTES = 16 * 1024
+
+Ahead = asyncio.Queue[asyncio.Task[Appended] | None]
+"""The appends of a stream that are on their way, in order; None after the last."""
+
+
+@dataclass(frozen=True)
+class Adding:
+    memory: WorkingMemory
+    bridge: Bridge
+    max_batch_messages: int
+
+    async def add(self, request: pb.AddRequest) -> pb.AddResponse:
+        key = key_of(request)
+        (draft,) = await self._drafts([_given(request)], ["message"])
+        expected = None
+        if request.HasField("expected_sequence"):
+            expected = at_least("expected_sequence", request.expected_sequence, 0)
+        appended = await self._append(Append(key, request.user_id, [draft], expected))
+        added = appended.results[0]
+        response = pb.AddResponse(
+            message_id=added.id, sequence=added.sequence, tokens=added.tokens, duplicate=added.duplicate
+        )
+        if request.return_session:
+            response.session.CopyFrom(self.stats(appended.head))
+        return response
+
+    async def add_batch(self, request: pb.AddBatchRequest) -> pb.AddBatchResponse:
+        key = key_of(request)
+        if not request.messages:
+            raise InvalidField("messages", "is empty")
+        if len(request.messages) > self.max_batch_messages:
+            raise TooLarge(f"the batch has {len(request.messages)} messages; {self.max_batch_messages} are allowed")
+        drafts = await self._drafts(request.messages, [f"messages[{at}]" for at in range(len(request.messages))])
+        expected = None
+        if request.HasField("expected_sequence"):
+            expected = at_least("expected_sequence", request.expected_sequence, 0)
+        appended = await self._append(Append(key, request.user_id, drafts, expected))
+        return pb.AddBatchResponse(results=_results(appended.results), session=self.stats(appended.head))
+
+    async def store_interaction(self, request: pb.StoreInteractionRequest) -> pb.StoreInteractionResponse:
+        key = key_of(request)
+        drafts = await self._drafts(_turn(request), ["user_message", "assistant_message"])
+        appended = await self._append(Append(key, request.user_id, drafts))
+        return pb.StoreInteractionResponse(results=_results(appended.results), session=self.stats(appended.head))
+
+    async def add_stream(self, requests: AsyncIterator[pb.AddStreamRequest]) -> AsyncIterator[pb.AddStreamResponse]:
+        """Requests are taken ahead of their answers, so that a stream fills the groups that are committed."""
+        ahead, room = Ahead(), asyncio.Semaphore(STREAM_AHEAD)
+        reader = asyncio.ensure_future(self._read_ahead(requests, ahead, room))
+        try:
+            while (task := await ahead.get()) is not None:
+                appended = await task
+                room.release()
+                yield pb.AddStreamResponse(result=_results(appended.results)[0])
+            await reader
+        finally:
+            reader.cancel()
+            _abandon(ahead)
+
+    async def _read_ahead(
+        self, requests: AsyncIterator[pb.AddStreamRequest], ahead: Ahead, room: asyncio.Semaphore
+    ) -> None:
+        """Each append comes after the one before: where one is refused, none behind it is stored."""
+        last: Ticket | None = None
+        try:
+            async for request in requests:
+                key = key_of(request)
+                (draft,) = await self._drafts([_given(request)], ["message"])
+                await room.acquire()
+                last = self.memory.add.begin(Append(key, request.user_id, [draft], after=last), self.bridge.settled)
+                ahead.put_nowait(asyncio.ensure_future(self._settled(last)))
+        finally:
+            ahead.put_nowait(None)
+
+    async def _drafts(self, messages: Sequence[Message], fields: Sequence[str]) -> list[Draft]:
+        """Small messages are counted here; large ones, or the first while the vocabulary loads, in a thread."""
+        draft = self.memory.add.draft
+        if draft.ready and sum(len(message.content) for message in messages) < ON_THE_LOOP_BYTES:
+            return [draft(message, field) for message, field in zip(messages, fields, strict=True)]
+        return await self.bridge.reading(
+            lambda: [draft(message, field) for message, field in zip(messages, fields, strict=True)]
+        )
+
+    async def _append(self, command: Append) -> Appended:
+        return await self._settled(self.memory.add.begin(command, self.bridge.settled))
+
+    async def _settled(self, ticket: Ticket) -> Appended:
+        appended: Appended = await self.bridge.outcome(ticket)
+        if self.memory.auto_prune.due(appended.head):
+            return replace(appended, head=await self.bridge.writing(self.memory.auto_prune.run, appended.head))
+        return appended
+
+    def stats(self, head: Head | None) -> SessionStats:
+        policy = self.memory.policies.of(head) if head else None
+        return stats_of(head, self.memory.gauge.budget_tokens(policy))
+
+
+def _given(request: pb.AddRequest | pb.AddStreamRequest) -> Message:
+    if not request.HasField("message"):
+        raise InvalidField("message", "is required")
+    return request.message
+
+
+def _abandon(ahead: Ahead) -> None:
+    """Nobody waits for these any more. What was submitted is stored all the same."""
+    while not ahead.empty():
+        task = ahead.get_nowait()
+        if task is not None:
+            task.cancel()
+
+
+def _results(results: Sequence[Added]) -> list[pb.Added]:
+    return [
+        pb.Added(message_id=one.id, sequence=one.sequence, tokens=one.tokens, duplicate=one.duplicate)
+        for one in results
+    ]
+
+
+def _check_shared(request: pb.StoreInteractionRequest) -> None:
+    """What both messages of a turn get is checked here, so that an error names the request's own field."""
+    if request.HasField("create_time"):
+        check_time("create_time", request.create_time)
+    if request.HasField("metadata"):
+        check_metadata("metadata", request.metadata)
+    if request.HasField("evaluation_score"):
+        check_score("evaluation_score", request.evaluation_score)
+
+
+def _turn(request: pb.StoreInteractionRequest) -> list[Message]:
+    """The two messages of the turn, under ids made from the turn's."""
+    interaction_id = optional_id("interaction_id", request.interaction_id) or new_id()
+    if len(interaction_id.encode()) > MAX_INTERACTION_ID_BYTES:
+        raise InvalidField("interaction_id", f"is longer than {MAX_INTERACTION_ID_BYTES} bytes")
+    for field in ("user_message", "assistant_message"):
+        if not getattr(request, field):
+            raise InvalidField(field, "is required")
+    _check_shared(request)
+    turn = [
+        Message(role=ROLE_USER, content=request.user_message),
+        Message(role=ROLE_ASSISTANT, content=request.assistant_message),
+    ]
+    for message, part in zip(turn, ("user", "assistant"), strict=True):
+        message.id = f"{interaction_id}/{part}"
+        if request.HasField("create_time"):
+            message.create_time.CopyFrom(request.create_time)
+        if request.HasField("metadata"):
+            message.metadata.CopyFrom(request.metadata)
+        if request.HasField("evaluation_score"):
+            message.evaluation_score = request.evaluation_score
+    return turn
