@@ -117,7 +117,7 @@ def _with(rows: Field, given: dict[str, Any]) -> Field:
 
 
 _EXPECTED = wrongs(-1, MIN_INT64) + rights(0, None)
-_ABSENT = Field((Wrong("absent", None, field="message.role"),), (Right("given", SAID),))
+_ABSENT = Field((Wrong("absent", None),), (Right("given", SAID),))
 _STRATEGY = wrongs(5, 99, -1, MAX_INT32) + rights(0, 1, 2, 3, 4)
 _UNKNOWN_ENUM = wrongs(99, -1, MAX_INT32, MIN_INT32)
 _COUNTED = wrongs(0, -1, MIN_INT32) + rights(1, MAX_INT32)
