@@ -3,40 +3,23 @@
 import itertools
 import random
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
-import grpc
 import pytest
 
-from memsidecar.domain.errors import NoSuchThing
-from memsidecar.domain.message import Stored
-from memsidecar.domain.session import Head, SessionKey, Strategy
+from memsidecar.domain.session import Strategy
 from memsidecar.layers.working import WorkingLimits, WorkingMemory
 from memsidecar.layers.working.pruning import PruneOrder
-from memsidecar.layers.working.reading import Slice
-from memsidecar.stores.contract import (
-    Append,
-    Command,
-    Erase,
-    Journal,
-    Page,
-    Rewrite,
-    Selection,
-    Ticket,
-    Trim,
-    TrimNow,
-)
 from memsidecar.stores.journal import SqliteJournal
 from memsidecar.stores.journal.doctor import examine
-from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import Message, Role
 from tests.faults.history import Adding, Call, Counted, History, Seen, run_all, timed
+from tests.faults.memories import Memory, OnTheLayer, OverTheWire, key_of
+from tests.faults.witness import Meddling, Witness, figures, replayed, stored
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 
 SESSIONS = ("a", "b", "c", "d")
@@ -44,95 +27,6 @@ SHORT_SECONDS = 8
 LONG_SECONDS = 30
 
 Action = Callable[[random.Random, int, str], None]
-
-
-class Memory(Protocol):
-    """What the threads need, on the layer and over the wire alike."""
-
-    def add(self, session_id: str, messages: Sequence[Message]) -> tuple[int, ...]:
-        """The sequences that the messages were given."""
-
-    def recent(self, session_id: str, n: int) -> list[Message]: ...
-
-    def count(self, session_id: str) -> tuple[int, int, int]:
-        """Last sequence, messages in the window, pruned messages."""
-
-    def prune(self, session_id: str, window: int) -> None: ...
-
-    def annotate(self, session_id: str, message_id: str, score: float) -> bool:
-        """Whether there was such a message."""
-
-    def clear(self, session_id: str) -> None: ...
-
-
-class OnTheLayer:
-    def __init__(self, memory: WorkingMemory) -> None:
-        self._memory = memory
-
-    def add(self, session_id: str, messages: Sequence[Message]) -> tuple[int, ...]:
-        appended = self._memory.add(key_of(session_id), "", messages)
-        return tuple(result.sequence for result in appended.results)
-
-    def recent(self, session_id: str, n: int) -> list[Message]:
-        hot: Slice | None = self._memory.read.hot_recent(key_of(session_id), "", n, 0)
-        part = hot or self._memory.read.recent(key_of(session_id), "", n, 0)
-        return list(pb.GetRecentResponse.FromString(b"".join(part.frames)).messages)
-
-    def count(self, session_id: str) -> tuple[int, int, int]:
-        head = self._memory.read.head(key_of(session_id), "")
-        return (head.last_sequence, head.message_count, head.pruned_count) if head else (0, 0, 0)
-
-    def prune(self, session_id: str, window: int) -> None:
-        order = PruneOrder(max_tokens=0, strategy=Strategy.WINDOW, window=window, min_messages=2)
-        self._memory.prune(key_of(session_id), "", order)
-
-    def annotate(self, session_id: str, message_id: str, score: float) -> bool:
-        try:
-            self._memory.annotate(key_of(session_id), "", message_id, score, None)
-        except NoSuchThing:
-            return False
-        return True
-
-    def clear(self, session_id: str) -> None:
-        self._memory.sessions.clear(key_of(session_id), "")
-
-
-class OverTheWire:
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    def add(self, session_id: str, messages: Sequence[Message]) -> tuple[int, ...]:
-        request = pb.AddBatchRequest(session_id=session_id, messages=messages)
-        answer = self._client.memory.AddBatch(request, timeout=CALL_SECONDS)
-        return tuple(result.sequence for result in answer.results)
-
-    def recent(self, session_id: str, n: int) -> list[Message]:
-        return self._client.recent(session_id, n)
-
-    def count(self, session_id: str) -> tuple[int, int, int]:
-        stats = self._client.memory.Count(pb.CountRequest(session_id=session_id), timeout=CALL_SECONDS).stats
-        return stats.last_sequence, stats.message_count, stats.pruned_count
-
-    def prune(self, session_id: str, window: int) -> None:
-        request = pb.PruneRequest(session_id=session_id, strategy=pb.PRUNE_STRATEGY_WINDOW, window=window)
-        self._client.memory.Prune(request, timeout=CALL_SECONDS)
-
-    def annotate(self, session_id: str, message_id: str, score: float) -> bool:
-        request = pb.AnnotateRequest(session_id=session_id, message_id=message_id, evaluation_score=score)
-        try:
-            self._client.memory.Annotate(request, timeout=CALL_SECONDS)
-        except grpc.RpcError as error:
-            if error.code() is not grpc.StatusCode.NOT_FOUND:
-                raise
-            return False
-        return True
-
-    def clear(self, session_id: str) -> None:
-        self._client.memory.Clear(pb.ClearRequest(session_id=session_id), timeout=CALL_SECONDS)
-
-
-def key_of(session_id: str) -> SessionKey:
-    return SessionKey("default", session_id)
 
 
 class Threads:
@@ -202,66 +96,6 @@ def hash_of(message_id: str) -> int:
 # -- the layer, against the oracle
 
 
-class Witness:
-    """The journal, with every command remembered so that it can be replayed."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self.tickets: list[Ticket] = []
-        self.decided: dict[int, Trim] = {}
-
-    def submit(self, ticket: Ticket) -> None:
-        if isinstance(ticket.command, TrimNow):
-            ticket.command = self._noted(ticket, ticket.command)
-        self.tickets.append(ticket)
-        self._journal.submit(ticket)
-
-    def _noted(self, ticket: Ticket, command: TrimNow) -> TrimNow:
-        def decide() -> Trim:
-            self.decided[id(ticket)] = command.decide()
-            return self.decided[id(ticket)]
-
-        return TrimNow(command.key, decide)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._journal, name)
-
-    def committed(self) -> Iterator[Command]:
-        """What took effect, in the order in which it did: by the version that each left its session at."""
-        done = [ticket for ticket in self.tickets if ticket.error is None and ticket.result.head is not None]
-        for ticket in sorted(done, key=lambda one: one.result.head.version):
-            yield self.decided.get(id(ticket), ticket.command)
-
-
-def replayed(commands: Iterable[Command]) -> VolatileJournal:
-    oracle = VolatileJournal()
-    for command in commands:
-        ticket = Ticket(aligned(oracle, command))
-        oracle.submit(ticket)
-        ticket.wait()
-    return oracle
-
-
-def aligned(oracle: VolatileJournal, command: Command) -> Command:
-    """A trim names the version it was planned for; the oracle counts versions on its own."""
-    if not isinstance(command, Trim):
-        assert isinstance(command, Append | Rewrite | Erase)
-        return command
-    head = oracle.head(command.key)
-    assert head is not None
-    return replace(command, expected_version=head.version)
-
-
-def figures(head: Head | None) -> tuple[object, ...]:
-    assert head is not None
-    return head.last_sequence, head.pruned_count, head.counts, head.tokens, head.open_calls
-
-
-def stored(journal: Journal, key: SessionKey) -> list[Stored]:
-    selection = Selection(limit=1 << 30, include_pruned=True, max_bytes=1 << 40)
-    return list(journal.messages(key, selection).messages)
-
-
 def run_on_the_layer(directory: Path, seconds: float) -> None:
     with closing(SqliteJournal(directory, checkpoint_bytes=256 << 10, ballast_bytes=0)) as journal:
         witness = Witness(journal)
@@ -283,20 +117,6 @@ def test_the_layer_is_linearizable_under_32_threads(data_dir: Path) -> None:
 @pytest.mark.kills
 def test_the_layer_is_linearizable_under_32_threads_for_longer(data_dir: Path) -> None:
     run_on_the_layer(data_dir, LONG_SECONDS)
-
-
-class Meddling(Witness):
-    """Something happens at the very moment when the next messages are read."""
-
-    def __init__(self, journal: Journal) -> None:
-        super().__init__(journal)
-        self.meddle: Callable[[], None] | None = None
-
-    def messages(self, key: SessionKey, selection: Selection) -> Page:
-        meddle, self.meddle = self.meddle, None
-        if meddle is not None:
-            meddle()
-        return self._journal.messages(key, selection)
 
 
 @pytest.mark.parametrize("strategy", list(Strategy), ids=lambda strategy: strategy.name)

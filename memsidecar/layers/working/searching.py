@@ -10,7 +10,7 @@ from memsidecar.layers.working.reading import ANSWER_BYTES
 from memsidecar.stores.contract import Found, Journal, Scope
 from memsidecar.v1.message_pb2 import Message
 
-SCANNED_AT_ONCE = 500
+SCANNED_AT_ONCE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Searching:
                     if len(hits) == limit or (hits and size > ANSWER_BYTES):
                         return hits, hits[-1].lsn
                     hits.append(one)
-            if len(found) < SCANNED_AT_ONCE:
+            if not found:
                 break
             before_lsn = found[-1].lsn
         return hits, None

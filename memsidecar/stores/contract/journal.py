@@ -33,7 +33,10 @@ class Journal(Protocol):
         """The sequence of the last message of the exchange that is in the window; 0 when none is."""
 
     def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> Sequence[Found]:
-        """Messages of a scope, pruned ones included, newest first, below `before_lsn`."""
+        """Messages of a scope, pruned ones included, newest first, that came before `before_lsn`.
+
+        At most `limit`, fewer where they are large; none only when there are no more.
+        """
 
     def sessions(self, page: SessionPage) -> Sequence[Head]:
         """Sessions, newest activity first."""

@@ -36,7 +36,7 @@ class Page:
 
 
 class Found(NamedTuple):
-    """One message met by a scan: where it stands in the log, and as it was first written, never shortened."""
+    """One message met by a scan: where it first stood in the log, and its whole text, never shortened."""
 
     lsn: int
     key: SessionKey

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from queue import LifoQueue
+from typing import Any
 
 from memsidecar.domain.errors import ShuttingDown
 from memsidecar.domain.message import Stored
@@ -15,6 +16,7 @@ from memsidecar.stores.journal.calibrate import find_calibration
 from memsidecar.stores.journal.connection import READER_CACHE_KIB, connect, rolled_back, translated
 
 _CHUNK = 200
+_SCANNED_BYTES = 4 << 20
 
 
 class Reader:
@@ -115,14 +117,23 @@ class Reader:
         narrowed, parameters = _narrowed(scope)
         with self.moment() as connection:
             # Chosen by figures alone: a sort that carried bodies would read every one of the scope.
-            found = connection.execute(
-                f"""SELECT {rows.WRITTEN}, l.body, l.crc, m.lsn, m.namespace, m.session_id FROM (
-                  SELECT m.*, s.namespace, s.session_id FROM sessions s JOIN messages m ON m.session = s.number
-                  WHERE {narrowed} AND m.lsn < ? ORDER BY m.lsn DESC LIMIT ?
-                ) m JOIN log l ON l.lsn = m.lsn ORDER BY m.lsn DESC""",
+            chosen = connection.execute(
+                f"""SELECT {rows.WRITTEN}, m.lsn, m.first_lsn, s.namespace, s.session_id
+                FROM sessions s JOIN messages m ON m.session = s.number
+                WHERE {narrowed} AND m.first_lsn < ? ORDER BY m.first_lsn DESC LIMIT ?""",
                 (*parameters, 1 << 62 if before_lsn is None else before_lsn, limit),
             ).fetchall()
-        return [Found(row[9], SessionKey(row[10], row[11]), rows.message_of(row, self._path)) for row in found]
+            return list(self._with_bodies(connection, chosen))
+
+    def _with_bodies(self, connection: sqlite3.Connection, chosen: Sequence[Sequence[Any]]) -> Iterator[Found]:
+        size = 0
+        for *figures, lsn, first_lsn, namespace, session_id in chosen:
+            body = connection.execute("SELECT body, crc FROM log WHERE lsn = ?", (lsn,)).fetchone()
+            message = rows.message_of((*figures, *body), self._path)
+            yield Found(first_lsn, SessionKey(namespace, session_id), message)
+            size += len(message.body)
+            if size > _SCANNED_BYTES:
+                return
 
     def sessions(self, page: SessionPage) -> list[Head]:
         conditions, parameters = ["s.namespace = ?"], [page.namespace]

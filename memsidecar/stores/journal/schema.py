@@ -35,8 +35,8 @@ CREATE TABLE log(
 );
 CREATE TABLE messages(
   session INTEGER NOT NULL, sequence INTEGER NOT NULL, lsn INTEGER NOT NULL, shown_lsn INTEGER NOT NULL,
-  role INTEGER NOT NULL, tokens INTEGER NOT NULL, shown_tokens INTEGER NOT NULL, flags INTEGER NOT NULL,
-  time_us INTEGER NOT NULL, score REAL,
+  first_lsn INTEGER NOT NULL, role INTEGER NOT NULL, tokens INTEGER NOT NULL, shown_tokens INTEGER NOT NULL,
+  flags INTEGER NOT NULL, time_us INTEGER NOT NULL, score REAL,
   exchange INTEGER NOT NULL, id_hash INTEGER NOT NULL, fingerprint BLOB NOT NULL,
   PRIMARY KEY(session, sequence)
 ) WITHOUT ROWID;
@@ -72,10 +72,10 @@ CREATE VIEW incoming AS
 CREATE TRIGGER incoming_message INSTEAD OF INSERT ON incoming BEGIN
   INSERT INTO log(lsn, session, kind, sequence, time_us, id, body, vector, crc)
     VALUES(NEW.lsn, NEW.session, 1, NEW.sequence, NEW.now_us, NEW.id, NEW.body, NEW.vector, NEW.crc);
-  INSERT INTO messages(session, sequence, lsn, shown_lsn, role, tokens, shown_tokens, flags, time_us, score, exchange,
-                       id_hash, fingerprint)
-    VALUES(NEW.session, NEW.sequence, NEW.lsn, NEW.lsn, NEW.role, NEW.tokens, NEW.tokens, NEW.flags, NEW.time_us,
-           NEW.score, NEW.exchange, NEW.id_hash, NEW.fingerprint);
+  INSERT INTO messages(session, sequence, lsn, shown_lsn, first_lsn, role, tokens, shown_tokens, flags, time_us, score,
+                       exchange, id_hash, fingerprint)
+    VALUES(NEW.session, NEW.sequence, NEW.lsn, NEW.lsn, NEW.lsn, NEW.role, NEW.tokens, NEW.tokens, NEW.flags,
+           NEW.time_us, NEW.score, NEW.exchange, NEW.id_hash, NEW.fingerprint);
   UPDATE sessions SET version = NEW.lsn, last_sequence = NEW.sequence, last_active_us = NEW.now_us,
     count_1 = count_1 + (NEW.role = 1), count_2 = count_2 + (NEW.role = 2),
     count_3 = count_3 + (NEW.role = 3), count_4 = count_4 + (NEW.role = 4),

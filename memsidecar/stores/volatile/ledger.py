@@ -108,7 +108,7 @@ class Ledger:
         if session is None or message is None:
             raise NoSuchThing(f"there is no message {command.message_id!r} in this session")
         message.revise(command.revise(message.written), command.revise(message.shown))
-        message.lsn = session.version = self._next_lsn()
+        session.version = self._next_lsn()
         session.last_active_us = self._now_us()
         self._claim(command.key, command.user_id)
         return Rewritten(self._tell(session, replaced=(message.shown,)), message.shown)

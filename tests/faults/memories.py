@@ -1,0 +1,104 @@
+"""Working memory as the threads of a test use it: on the layer itself, and over the wire."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import grpc
+
+from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.session import SessionKey, Strategy
+from memsidecar.layers.working import WorkingMemory
+from memsidecar.layers.working.pruning import PruneOrder
+from memsidecar.layers.working.reading import Slice
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.message_pb2 import Message
+from tests.support.process import CALL_SECONDS, Client
+
+
+class Memory(Protocol):
+    """What the threads need, on the layer and over the wire alike."""
+
+    def add(self, session_id: str, messages: Sequence[Message]) -> tuple[int, ...]:
+        """The sequences that the messages were given."""
+
+    def recent(self, session_id: str, n: int) -> list[Message]: ...
+
+    def count(self, session_id: str) -> tuple[int, int, int]:
+        """Last sequence, messages in the window, pruned messages."""
+
+    def prune(self, session_id: str, window: int) -> None: ...
+
+    def annotate(self, session_id: str, message_id: str, score: float) -> bool:
+        """Whether there was such a message."""
+
+    def clear(self, session_id: str) -> None: ...
+
+
+class OnTheLayer:
+    def __init__(self, memory: WorkingMemory) -> None:
+        self._memory = memory
+
+    def add(self, session_id: str, messages: Sequence[Message]) -> tuple[int, ...]:
+        appended = self._memory.add(key_of(session_id), "", messages)
+        return tuple(result.sequence for result in appended.results)
+
+    def recent(self, session_id: str, n: int) -> list[Message]:
+        hot: Slice | None = self._memory.read.hot_recent(key_of(session_id), "", n, 0)
+        part = hot or self._memory.read.recent(key_of(session_id), "", n, 0)
+        return list(pb.GetRecentResponse.FromString(b"".join(part.frames)).messages)
+
+    def count(self, session_id: str) -> tuple[int, int, int]:
+        head = self._memory.read.head(key_of(session_id), "")
+        return (head.last_sequence, head.message_count, head.pruned_count) if head else (0, 0, 0)
+
+    def prune(self, session_id: str, window: int) -> None:
+        order = PruneOrder(max_tokens=0, strategy=Strategy.WINDOW, window=window, min_messages=2)
+        self._memory.prune(key_of(session_id), "", order)
+
+    def annotate(self, session_id: str, message_id: str, score: float) -> bool:
+        try:
+            self._memory.annotate(key_of(session_id), "", message_id, score, None)
+        except NoSuchThing:
+            return False
+        return True
+
+    def clear(self, session_id: str) -> None:
+        self._memory.sessions.clear(key_of(session_id), "")
+
+
+class OverTheWire:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def add(self, session_id: str, messages: Sequence[Message]) -> tuple[int, ...]:
+        request = pb.AddBatchRequest(session_id=session_id, messages=messages)
+        answer = self._client.memory.AddBatch(request, timeout=CALL_SECONDS)
+        return tuple(result.sequence for result in answer.results)
+
+    def recent(self, session_id: str, n: int) -> list[Message]:
+        return self._client.recent(session_id, n)
+
+    def count(self, session_id: str) -> tuple[int, int, int]:
+        stats = self._client.memory.Count(pb.CountRequest(session_id=session_id), timeout=CALL_SECONDS).stats
+        return stats.last_sequence, stats.message_count, stats.pruned_count
+
+    def prune(self, session_id: str, window: int) -> None:
+        request = pb.PruneRequest(session_id=session_id, strategy=pb.PRUNE_STRATEGY_WINDOW, window=window)
+        self._client.memory.Prune(request, timeout=CALL_SECONDS)
+
+    def annotate(self, session_id: str, message_id: str, score: float) -> bool:
+        request = pb.AnnotateRequest(session_id=session_id, message_id=message_id, evaluation_score=score)
+        try:
+            self._client.memory.Annotate(request, timeout=CALL_SECONDS)
+        except grpc.RpcError as error:
+            if error.code() is not grpc.StatusCode.NOT_FOUND:
+                raise
+            return False
+        return True
+
+    def clear(self, session_id: str) -> None:
+        self._client.memory.Clear(pb.ClearRequest(session_id=session_id), timeout=CALL_SECONDS)
+
+
+def key_of(session_id: str) -> SessionKey:
+    return SessionKey("default", session_id)

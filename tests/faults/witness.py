@@ -1,0 +1,83 @@
+"""A journal that is watched: what was done to it can be replayed on the oracle, and something can happen meanwhile."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from memsidecar.domain.message import Stored
+from memsidecar.domain.session import Head, SessionKey
+from memsidecar.stores.contract import Append, Command, Erase, Journal, Page, Rewrite, Selection, Ticket, Trim, TrimNow
+from memsidecar.stores.volatile import VolatileJournal
+
+
+class Witness:
+    """The journal, with every command remembered so that it can be replayed."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.tickets: list[Ticket] = []
+        self.decided: dict[int, Trim] = {}
+
+    def submit(self, ticket: Ticket) -> None:
+        if isinstance(ticket.command, TrimNow):
+            ticket.command = self._noted(ticket, ticket.command)
+        self.tickets.append(ticket)
+        self._journal.submit(ticket)
+
+    def _noted(self, ticket: Ticket, command: TrimNow) -> TrimNow:
+        def decide() -> Trim:
+            self.decided[id(ticket)] = command.decide()
+            return self.decided[id(ticket)]
+
+        return TrimNow(command.key, decide)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._journal, name)
+
+    def committed(self) -> Iterator[Command]:
+        """What took effect, in the order in which it did: by the version that each left its session at."""
+        done = [ticket for ticket in self.tickets if ticket.error is None and ticket.result.head is not None]
+        for ticket in sorted(done, key=lambda one: one.result.head.version):
+            yield self.decided.get(id(ticket), ticket.command)
+
+
+def replayed(commands: Iterable[Command]) -> VolatileJournal:
+    oracle = VolatileJournal()
+    for command in commands:
+        ticket = Ticket(aligned(oracle, command))
+        oracle.submit(ticket)
+        ticket.wait()
+    return oracle
+
+
+def aligned(oracle: VolatileJournal, command: Command) -> Command:
+    """A trim names the version it was planned for; the oracle counts versions on its own."""
+    if not isinstance(command, Trim):
+        assert isinstance(command, Append | Rewrite | Erase)
+        return command
+    head = oracle.head(command.key)
+    assert head is not None
+    return replace(command, expected_version=head.version)
+
+
+def figures(head: Head | None) -> tuple[object, ...]:
+    assert head is not None
+    return head.last_sequence, head.pruned_count, head.counts, head.tokens, head.open_calls
+
+
+def stored(journal: Journal, key: SessionKey) -> list[Stored]:
+    selection = Selection(limit=1 << 30, include_pruned=True, max_bytes=1 << 40)
+    return list(journal.messages(key, selection).messages)
+
+
+class Meddling(Witness):
+    """Something happens at the very moment when the next messages are read."""
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__(journal)
+        self.meddle: Callable[[], None] | None = None
+
+    def messages(self, key: SessionKey, selection: Selection) -> Page:
+        meddle, self.meddle = self.meddle, None
+        if meddle is not None:
+            meddle()
+        return self._journal.messages(key, selection)
