@@ -1,5 +1,6 @@
 """The one place where errors become statuses, and the one that catches everything."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from typing import NoReturn
@@ -53,5 +54,9 @@ def _report(method: str, bug: Exception) -> None:
 
 async def refuse(context: Context, error: SidecarError) -> NoReturn:
     status = rpc_status.to_status(rich_status(error))
-    await context.abort(status.code, status.details, status.trailing_metadata)
+    try:
+        await context.abort(status.code, status.details, status.trailing_metadata)
+    except grpc.aio.InternalError:
+        # The caller has gone meanwhile: nobody is left to be told.
+        raise asyncio.CancelledError from None
     raise AssertionError("abort does not return")

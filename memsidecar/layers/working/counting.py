@@ -1,10 +1,17 @@
 """How much a session holds, by another model's tokenizer than the sums are kept in."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from memsidecar.domain.errors import Busy
+from memsidecar.domain.message import Stored
 from memsidecar.domain.session import Head
 from memsidecar.layers.working.gauge import Gauge
 from memsidecar.layers.working.reading import Reading
+from memsidecar.stores.contract import Stale
+from memsidecar.tokens.contract import Counter
+
+TRIES = 20
 
 
 @dataclass(frozen=True)
@@ -16,9 +23,23 @@ class CountingByModel:
         """The head with the model's tokens in place of the default ones; recounts the window, and no more than it."""
         if not self.gauge.differs(head.key.namespace, model):
             return head
-        counter = self.gauge.counter(head.key.namespace, model)
+        for _ in range(TRIES):
+            try:
+                return self._recounted(head, self.gauge.counter(head.key.namespace, model))
+            except Stale:
+                head = self.reading.head(head.key, "") or Head(head.key, head.number)
+        raise Busy("the session is written to faster than its messages can be counted again")
+
+    def _recounted(self, head: Head, counter: Counter) -> Head:
         recounted = head.copy()
-        recounted.counts, recounted.tokens = [0, 0, 0, 0], [0, 0, 0, 0]
-        for one in self.gauge.recount(counter, head, self.reading.window(head.key, bodies=True)):
-            recounted.count(one.role, one.tokens)
+        recounted.tokens = [0, 0, 0, 0]
+        for one in self.gauge.recount(counter, head, self._window(head)):
+            recounted.tokens[one.role - 1] += one.tokens
         return recounted
+
+    def _window(self, head: Head) -> Iterable[Stored]:
+        """From RAM where the window is there as a whole, of the same moment."""
+        view = self.reading.views.hot(head.key)
+        if view is not None and view.complete and view.head.version == head.version:
+            return view.messages()
+        return self.reading.window(head, bodies=True)

@@ -9,7 +9,7 @@ from memsidecar.domain.pruning import PrunePlan, WindowView, plan_removal, short
 from memsidecar.domain.session import Head, SessionKey, Strategy
 from memsidecar.layers.working.drafting import tokens_of
 from memsidecar.layers.working.gauge import Gauge
-from memsidecar.layers.working.reading import Reading, check_owner
+from memsidecar.layers.working.reading import Reading, check_owner, same_moment
 from memsidecar.layers.working.views import View
 from memsidecar.stores.contract import Journal, Selection, Stale, Ticket, Trim, Trimmed, TrimNow
 from memsidecar.tokens.contract import Counter
@@ -78,18 +78,20 @@ class Pruning:
 
     def __call__(self, key: SessionKey, user_id: str, order: PruneOrder) -> Pruned:
         for _ in range(PLANS_BEFORE_WAITING):
-            plan = self._plan(key, user_id, order)
-            if plan is None:
-                return Pruned()
-            if plan.empty or order.dry_run:
-                return self._told(key, order, plan)
-            ids = self._ids(key, plan.removed[:IDS_TOLD])
             try:
-                self._commit(Trim(key, plan.head.version, plan.removed, plan.shortened))
+                return self._planned_outside(key, user_id, order)
             except Stale:
                 continue
-            return self._told(key, order, plan, ids)
         return self._while_nothing_moves(key, user_id, order)
+
+    def _planned_outside(self, key: SessionKey, user_id: str, order: PruneOrder) -> Pruned:
+        plan = self._plan(key, user_id, order)
+        if plan is None:
+            return Pruned()
+        told = self._told(key, order, plan)
+        if not plan.empty and not order.dry_run:
+            self._commit(plan.trim(key))
+        return told
 
     def _commit(self, command: Trim | TrimNow) -> Trimmed:
         ticket = Ticket(command)
@@ -105,7 +107,7 @@ class Pruning:
             if plan is None:
                 raise Busy("the session was erased meanwhile")
             made.append(plan)
-            return plan.trim(key)
+            return Trim(key, plan.head.version) if order.dry_run else plan.trim(key)
 
         self._commit(TrimNow(key, decide))
         return self._told(key, order, made[0])
@@ -140,7 +142,7 @@ class Pruning:
             WindowView(
                 message_count=head.message_count,
                 total_tokens=head.total_tokens,
-                oldest_first=self.reading.window(key, bodies=order.overflow),
+                oldest_first=self.reading.window(head, bodies=order.overflow),
                 newest=newest,
                 exchange_end=lambda exchange: self.journal.exchange_end(key, exchange),
             ),
@@ -148,7 +150,7 @@ class Pruning:
         )
 
     def _recounted(self, key: SessionKey, view: View, order: PruneOrder) -> tuple[WindowView, int]:
-        messages: Iterable[Stored] = view.messages() if view.complete else self.reading.window(key, bodies=True)
+        messages: Iterable[Stored] = view.messages() if view.complete else self.reading.window(view.head, bodies=True)
         counter = self.gauge.counter(key.namespace, order.model)
         recounted = list(self.gauge.recount(counter, view.head, messages))
         total = sum(one.tokens for one in recounted)
@@ -159,7 +161,8 @@ class Pruning:
         needed = max(order.min_messages, order.window if order.strategy == Strategy.WINDOW else 0)
         if view.end >= needed:
             return view.messages()
-        return self.journal.messages(key, Selection(limit=needed, newest_first=True, bodies=False)).messages[::-1]
+        page = self.journal.messages(key, Selection(limit=needed, newest_first=True, bodies=False))
+        return same_moment(view.head, page).messages[::-1]
 
     def _with_shortened(self, order: PruneOrder, plan: Plan, window: WindowView, counter: Counter) -> WindowView:
         """Shorten the oldest large tool results until the rest fits, or until there is none left."""
@@ -198,10 +201,10 @@ class Pruning:
 
     # -- telling
 
-    def _told(self, key: SessionKey, order: PruneOrder, plan: Plan, ids: Sequence[str] | None = None) -> Pruned:
+    def _told(self, key: SessionKey, order: PruneOrder, plan: Plan) -> Pruned:
         return Pruned(
             removed_count=len(plan.removed),
-            removed_ids=self._ids(key, plan.removed[:IDS_TOLD]) if ids is None else ids,
+            removed_ids=self._ids(key, plan.removed[:IDS_TOLD]),
             tokens_before=plan.tokens_before,
             tokens_after=plan.tokens_after,
             remaining_count=plan.head.message_count - len(plan.removed),

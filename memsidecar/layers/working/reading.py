@@ -10,7 +10,7 @@ from memsidecar.domain.message import Stored
 from memsidecar.domain.session import Head, SessionKey
 from memsidecar.layers.working.metadata import matches
 from memsidecar.layers.working.views import View, Views, frame
-from memsidecar.stores.contract import Journal, Selection
+from memsidecar.stores.contract import Journal, Page, Selection, Stale
 from memsidecar.v1.message_pb2 import Message
 
 ANSWER_BYTES = 3 << 20
@@ -95,15 +95,26 @@ class Reading:
         more = page.cut or bool(page.messages and last < page.messages[-1].sequence)
         return Slice([frame(one.body) for one in kept], last_sequence=last), more
 
-    def window(self, key: SessionKey, bodies: bool, step: int = 512) -> Iterator[Stored]:
-        """The whole window, oldest first, read in short transactions as far as it is asked for."""
+    def window(self, head: Head, bodies: bool, step: int = 512) -> Iterator[Stored]:
+        """The window of the session as it stands at `head`, oldest first, in short reads and only as far as asked.
+
+        Raises Stale when the session has moved on in between.
+        """
         after = 0
         while True:
-            page = self.journal.messages(key, Selection(after=after, limit=step, bodies=bodies))
+            selection = Selection(after=after, limit=step, bodies=bodies)
+            page = same_moment(head, self.journal.messages(head.key, selection))
             yield from page.messages
             if len(page.messages) < step and not page.cut:
                 return
             after = page.messages[-1].sequence
+
+
+def same_moment(head: Head, page: Page) -> Page:
+    """The page, if it shows the session as it stands at `head`; else Stale."""
+    if page.head is None or page.head.version != head.version:
+        raise Stale("the session has moved on")
+    return page
 
 
 _FILTERED_AT_ONCE = 2_000
