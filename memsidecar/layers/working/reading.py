@@ -95,19 +95,19 @@ class Reading:
         more = page.cut or bool(page.messages and last < page.messages[-1].sequence)
         return Slice([frame(one.body) for one in kept], last_sequence=last), more
 
-    def window(self, head: Head, bodies: bool, step: int = 512) -> Iterator[Stored]:
+    def window(self, head: Head, bodies: bool) -> Iterator[Stored]:
         """The window of the session as it stands at `head`, oldest first, in short reads and only as far as asked.
 
         Raises Stale when the session has moved on in between.
         """
-        after = 0
+        after, step = 0, _FIRST_STEP
         while True:
             selection = Selection(after=after, limit=step, bodies=bodies)
             page = same_moment(head, self.journal.messages(head.key, selection))
             yield from page.messages
             if len(page.messages) < step and not page.cut:
                 return
-            after = page.messages[-1].sequence
+            after, step = page.messages[-1].sequence, min(2 * step, _LONGEST_STEP)
 
 
 def same_moment(head: Head, page: Page) -> Page:
@@ -119,6 +119,7 @@ def same_moment(head: Head, page: Page) -> Page:
 
 _FILTERED_AT_ONCE = 2_000
 _NO_LIMIT = 1 << 31
+_FIRST_STEP, _LONGEST_STEP = 32, 1_024  # most prunes remove a few messages, some remove nearly all
 
 
 def _newest_of(view: View, n: int, max_tokens: int) -> Slice:

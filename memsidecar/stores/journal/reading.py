@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from queue import LifoQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 from memsidecar.domain.errors import ShuttingDown
 from memsidecar.domain.message import Stored
@@ -17,6 +17,19 @@ from memsidecar.stores.journal.connection import READER_CACHE_KIB, connect, roll
 
 _CHUNK = 200
 _SCANNED_BYTES = 4 << 20
+
+
+_EVERY_MESSAGE = "{join} WHERE true"
+_STILL_IN_WINDOW = f"{{join}} WHERE {rows.IN_WINDOW}"
+_OLD_SYSTEM_MESSAGES = f"INDEXED BY system_messages {{join}} WHERE m.role = 1 AND {rows.IN_WINDOW}"
+
+
+class _Part(NamedTuple):
+    """A stretch of a session, and which of its messages."""
+
+    where: str
+    after: int
+    before: int
 
 
 class Reader:
@@ -75,29 +88,29 @@ class Reader:
                     return found, False
         return found, False
 
-    def _parts(self, head: Head, selection: Selection) -> Sequence[str]:
+    def _parts(self, head: Head, selection: Selection) -> Sequence[_Part]:
         """The window is its system messages, wherever they stand, and what follows `window_start`.
 
         So that a session with a long pruned past is not walked through for the few messages that are left of it.
         """
+        before = head.last_sequence + 1 if selection.before is None else selection.before
         if selection.include_pruned or not head.pruned_count:
-            return ("",)
-        split = head.window_start
-        old = f"AND m.role = 1 AND m.sequence < {split} AND {rows.IN_WINDOW}"
-        recent = f"AND m.sequence >= {split} AND {rows.IN_WINDOW}"
+            return (_Part(_EVERY_MESSAGE, selection.after, before),)
+        start = head.window_start
+        old = _Part(_OLD_SYSTEM_MESSAGES, selection.after, min(before, start))
+        recent = _Part(_STILL_IN_WINDOW, max(selection.after, start - 1), before)
         return (recent, old) if selection.newest_first else (old, recent)
 
-    def _walk(self, connection: sqlite3.Connection, head: Head, selection: Selection, part: str) -> Iterator[Stored]:
-        before = head.last_sequence + 1 if selection.before is None else selection.before
-        source, columns = "messages m", f"{rows.SHOWN}, x'', 0"
+    def _walk(self, connection: sqlite3.Connection, head: Head, selection: Selection, part: _Part) -> Iterator[Stored]:
+        columns, join = f"{rows.SHOWN}, x'', 0", ""
         if selection.bodies:
-            source, columns = "messages m JOIN log l ON l.lsn = m.shown_lsn", f"{rows.SHOWN}, l.body, l.crc"
+            columns, join = f"{rows.SHOWN}, l.body, l.crc", "JOIN log l ON l.lsn = m.shown_lsn"
         role = f"AND m.role = {int(selection.role)}" if selection.role else ""
         order = "DESC" if selection.newest_first else "ASC"
         found = connection.execute(
-            f"""SELECT {columns} FROM {source} WHERE m.session = ? AND m.sequence > ? AND m.sequence < ? {part} {role}
-            ORDER BY m.sequence {order} LIMIT ?""",
-            (head.number, selection.after, before, selection.limit),
+            f"""SELECT {columns} FROM messages m {part.where.format(join=join)} {role}
+            AND m.session = ? AND m.sequence > ? AND m.sequence < ? ORDER BY m.sequence {order} LIMIT ?""",
+            (head.number, part.after, part.before, selection.limit),
         )
         while chunk := found.fetchmany(_CHUNK):
             for row in chunk:
