@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from memsidecar.domain.varint import varint
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 
@@ -44,14 +45,5 @@ def write(path: Path, requests: Iterable[bytes]) -> Path:
     """Each request with its length before it, as the load generator reads them."""
     with path.open("wb") as file:
         for request in requests:
-            file.write(_varint(len(request)) + request)
+            file.write(varint(len(request)) + request)
     return path
-
-
-def _varint(number: int) -> bytes:
-    encoded = bytearray()
-    while number > 0x7F:
-        encoded.append(number & 0x7F | 0x80)
-        number >>= 7
-    encoded.append(number)
-    return bytes(encoded)

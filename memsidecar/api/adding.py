@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
+from memsidecar.api.ahead import Ahead
 from memsidecar.api.bridge import Bridge
 from memsidecar.api.wire import at_least, key_of, stats_of
 from memsidecar.domain.errors import InvalidField, TooLarge
@@ -18,11 +19,7 @@ from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_USER, Message, SessionStats
 
 MAX_INTERACTION_ID_BYTES = 246  # what leaves room for "/assistant"
-STREAM_AHEAD = 256
 ON_THE_LOOP_BYTES = 16 * 1024
-
-Ahead = asyncio.Queue[asyncio.Task[Appended] | None]
-"""The appends of a stream that are on their way, in order; None after the last."""
 
 
 @dataclass(frozen=True)
@@ -67,37 +64,30 @@ class Adding:
 
     async def add_stream(self, requests: AsyncIterator[pb.AddStreamRequest]) -> AsyncIterator[pb.AddStreamResponse]:
         """Requests are taken ahead of their answers, so that a stream fills the groups that are committed."""
-        ahead, room = Ahead(), asyncio.Semaphore(STREAM_AHEAD)
-        reader = asyncio.ensure_future(self._read_ahead(requests, ahead, room))
+        ahead = Ahead(self.bridge)
+        reader = asyncio.ensure_future(self._read_ahead(requests, ahead))
         try:
-            while (task := await ahead.get()) is not None:
-                appended = await task
-                room.release()
+            async for ticket in ahead.tickets():
+                appended = await self._settled(ticket)
                 yield pb.AddStreamResponse(result=_results(appended.results)[0])
             await reader
         finally:
             reader.cancel()
-            _abandon(ahead)
 
-    async def _read_ahead(
-        self, requests: AsyncIterator[pb.AddStreamRequest], ahead: Ahead, room: asyncio.Semaphore
-    ) -> None:
-        """Each append comes after the one before: where one is refused, none behind it is stored."""
-        last: Ticket | None = None
+    async def _read_ahead(self, requests: AsyncIterator[pb.AddStreamRequest], ahead: Ahead) -> None:
         try:
             async for request in requests:
                 key = key_of(request)
                 (draft,) = await self._drafts([_given(request)], ["message"])
-                await room.acquire()
-                last = self.memory.add.begin(Append(key, request.user_id, [draft], after=last), self.bridge.settled)
-                ahead.put_nowait(asyncio.ensure_future(self._settled(last)))
+                await ahead.make_room(draft)
+                ahead.put(self.memory.add.begin(Append(key, request.user_id, [draft], after=ahead), ahead.settled))
         finally:
-            ahead.put_nowait(None)
+            ahead.end()
 
     async def _drafts(self, messages: Sequence[Message], fields: Sequence[str]) -> list[Draft]:
         """Small messages are counted here; large ones, or the first while the vocabulary loads, in a thread."""
         draft = self.memory.add.draft
-        if draft.ready and sum(len(message.content) for message in messages) < ON_THE_LOOP_BYTES:
+        if draft.ready and sum([message.ByteSize() for message in messages]) < ON_THE_LOOP_BYTES:
             return [draft(message, field) for message, field in zip(messages, fields, strict=True)]
         return await self.bridge.reading(
             lambda: [draft(message, field) for message, field in zip(messages, fields, strict=True)]
@@ -112,23 +102,15 @@ class Adding:
             return replace(appended, head=await self.bridge.writing(self.memory.auto_prune.run, appended.head))
         return appended
 
-    def stats(self, head: Head | None) -> SessionStats:
+    def stats(self, head: Head | None, model: str = "") -> SessionStats:
         policy = self.memory.policies.of(head) if head else None
-        return stats_of(head, self.memory.gauge.budget_tokens(policy))
+        return stats_of(head, self.memory.gauge.budget_tokens(policy, model))
 
 
 def _given(request: pb.AddRequest | pb.AddStreamRequest) -> Message:
     if not request.HasField("message"):
         raise InvalidField("message", "is required")
     return request.message
-
-
-def _abandon(ahead: Ahead) -> None:
-    """Nobody waits for these any more. What was submitted is stored all the same."""
-    while not ahead.empty():
-        task = ahead.get_nowait()
-        if task is not None:
-            task.cancel()
 
 
 def _results(results: Sequence[Added]) -> list[pb.Added]:

@@ -26,7 +26,7 @@ def bind(server: grpc.aio.Server, address: Address) -> Address:
 
 @contextlib.contextmanager
 def claimed(address: Address) -> Iterator[None]:
-    """Make a unix socket's path ours for as long as we listen there; nothing to do for TCP.
+    """Make a unix socket's path ours while we begin to listen there; nothing to do for TCP.
 
     gRPC would take the path away from a living server without a word. A path that nobody answers on is a leftover
     and is removed. The lock beside it decides between two that start at the same moment.

@@ -15,6 +15,7 @@ from memsidecar.domain.session import Strategy
 from memsidecar.layers.working.pages import page_token, position_of
 from memsidecar.layers.working.pruning import PruneOrder
 from memsidecar.layers.working.reading import PageTurn, Slice
+from memsidecar.stores.contract import Erase, Erased
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import Message
 
@@ -88,7 +89,7 @@ class MemoryService(Adding):
             head = await self.bridge.reading(read.head, key, request.user_id)
         if head is not None and request.model:
             head = await self.bridge.reading(self.memory.count_by_model, head, request.model)
-        return pb.CountResponse(stats=self.stats(head))
+        return pb.CountResponse(stats=self.stats(head, request.model))
 
     # -- pruning and clearing
 
@@ -123,8 +124,9 @@ class MemoryService(Adding):
 
     async def clear(self, request: pb.ClearRequest) -> pb.ClearResponse:
         key = key_of(request)
-        removed = await self.bridge.writing(self.memory.sessions.clear, key, request.user_id)
-        return pb.ClearResponse(removed_count=removed)
+        ticket = self.memory.sessions.begin_erasing(Erase(key, request.user_id), self.bridge.settled)
+        erased: Erased = await self.bridge.outcome(ticket)
+        return pb.ClearResponse(removed_count=erased.removed_count)
 
     async def report_usage(self, request: pb.ReportUsageRequest) -> pb.ReportUsageResponse:
         optional_id("user_id", request.user_id)

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Event
 
@@ -15,7 +16,7 @@ from memsidecar.layers.working import WorkingMemory
 from memsidecar.layers.working.drafting import check_time
 from memsidecar.layers.working.pages import page_token, position_of
 from memsidecar.layers.working.searching import Wanted
-from memsidecar.stores.contract import Scope
+from memsidecar.stores.contract import Found, Scope
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import message_pb2
 from memsidecar.v1.message_pb2 import Message
@@ -40,12 +41,18 @@ class SearchApi:
             return pb.SearchResponse()
         gone = Event()
         try:
-            hits, next_lsn = await self.bridge.reading(
-                self.memory.search, scope, wanted, limit, before_lsn, lambda: not gone.is_set()
+            return await self.bridge.reading(
+                self._answer,
+                lambda: self.memory.search(scope, wanted, limit, before_lsn, lambda: not gone.is_set()),
+                same,
             )
         except asyncio.CancelledError:
             gone.set()
             raise
+
+    def _answer(self, search: Callable[[], tuple[Sequence[Found], int | None]], same: bytes) -> pb.SearchResponse:
+        """Search and encode, both in a thread: an answer may have megabytes."""
+        hits, next_lsn = search()
         response = pb.SearchResponse(next_page_token="" if next_lsn is None else page_token([next_lsn], same))
         for hit in hits:
             message = Message.FromString(hit.message.body)

@@ -12,7 +12,7 @@ from memsidecar.domain.ids import optional_id
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.layers.working import WorkingMemory
 from memsidecar.layers.working.pages import page_token, position_of
-from memsidecar.stores.contract import SessionPage
+from memsidecar.stores.contract import Erase, SessionPage
 from memsidecar.v1 import session_pb2 as pb
 
 
@@ -52,7 +52,9 @@ class SessionService:
                 raise NoSuchThing(f"there is no session {key.session_id!r}")
             messages = head.message_count + head.pruned_count
         else:
-            messages = await self.bridge.writing(self.memory.sessions.delete, key, request.user_id)
+            command = Erase(key, request.user_id, whole=True)
+            ticket = self.memory.sessions.begin_erasing(command, self.bridge.settled)
+            messages = (await self.bridge.outcome(ticket)).removed_count
         receipt = pb.ErasureReceipt(messages=messages, sessions=1, dry_run=request.dry_run)
         return pb.DeleteSessionResponse(receipt=receipt)
 

@@ -78,8 +78,8 @@ class Settings(BaseModel):
         default=4 * MIB,
         ge=KIB,
         le=64 * MIB,
-        description="Largest request in bytes; a larger one is refused before it is read into memory. The default is "
-        "gRPC's own.",
+        description="Largest request in bytes; a larger one is refused with the limit in its error, and one of more "
+        "than four times as much by gRPC itself. The default is gRPC's own.",
     )
     max_message_bytes: Bytes = Field(
         default=1 * MIB,
@@ -105,15 +105,15 @@ class Settings(BaseModel):
         default=32,
         ge=1,
         le=4_096,
-        description="Most long-lived streams at once. Bounded apart from calls, because each holds a thread for as "
-        "long as its client stays.",
+        description="Most long-lived streams at once. Bounded apart from calls, because each stays for as long as its "
+        "client does.",
     )
     default_deadline_seconds: Seconds = Field(
         default=30.0,
         gt=0,
         le=3600,
-        description="Seconds that a call may take when its caller set no deadline, so that a forgotten one does not "
-        "hold a thread for ever.",
+        description="Seconds that a call may take when its caller set no deadline, so that a forgotten one does "
+        "not stay for ever.",
     )
     drain_seconds: Seconds = Field(
         default=10.0,
@@ -126,8 +126,8 @@ class Settings(BaseModel):
         default=4,
         ge=1,
         le=256,
-        description="Threads that read from the journal at once, apart from the one that writes, so that no reader "
-        "waits for somebody else's fsync.",
+        description="Threads that read from the journal at once. As many others wait for commits (Prune, Annotate "
+        "...), so that no reader waits for somebody else's fsync.",
     )
 
     working_memory_bytes: Bytes = Field(

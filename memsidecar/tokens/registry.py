@@ -24,6 +24,7 @@ class Counters:
 
     def named(self, name: str) -> Counter:
         """The same instance for the same name. Raises InvalidCounter for a name that is no tokenizer."""
+        name = "chars/4" if name in _CHARS_PER_FOUR else name
         with self._lock:
             if name not in self._by_name:
                 self._by_name[name] = _open(name)

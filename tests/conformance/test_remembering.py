@@ -33,7 +33,7 @@ def test_a_policy_can_be_taken_back(journal: Journal) -> None:
         carry_out(journal, SetPolicy(key, "", POLICY))
         carry_out(journal, SetPolicy(key, "", None))
     assert known_head(journal).policy is None
-    assert journal.default_policy("default") is None
+    assert journal.default_policies().get("default") is None
 
 
 def test_a_policy_survives_a_clear_and_not_a_delete(journal: Journal) -> None:
@@ -53,9 +53,9 @@ def test_a_stranger_sets_no_policy(journal: Journal) -> None:
 
 
 def test_a_namespace_has_a_default_of_its_own(journal: Journal) -> None:
-    assert journal.default_policy("a") is None
+    assert journal.default_policies().get("a") is None
     assert carry_out(journal, SetPolicy(SessionKey("a", ""), "", POLICY)).head is None
-    assert (journal.default_policy("a"), journal.default_policy("b")) == (POLICY, None)
+    assert (journal.default_policies().get("a"), journal.default_policies().get("b")) == (POLICY, None)
     assert append(journal, draft("m"), key=SessionKey("a", "s")).head.policy is None
 
 

@@ -10,6 +10,7 @@ from memsidecar.domain.session import SessionKey, Strategy
 from memsidecar.layers.working import WorkingMemory
 from memsidecar.layers.working.pruning import PruneOrder
 from memsidecar.layers.working.reading import Slice
+from memsidecar.stores.contract import Erase
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import Message
 from tests.support.process import CALL_SECONDS, Client
@@ -63,7 +64,7 @@ class OnTheLayer:
         return True
 
     def clear(self, session_id: str) -> None:
-        self._memory.sessions.clear(key_of(session_id), "")
+        self._memory.sessions.begin_erasing(Erase(key_of(session_id), "")).wait()
 
 
 class OverTheWire:

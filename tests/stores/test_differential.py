@@ -206,7 +206,7 @@ class Twins(RuleBasedStateMachine):
             if disk and ram:
                 # A lower bound is promised; the twin knows the exact place.
                 assert disk.window_start <= ram.window_start
-        assert self.disk.default_policy("n") == self.ram.default_policy("n")
+        assert self.disk.default_policies().get("n") == self.ram.default_policies().get("n")
         assert self.disk.calibration("n", "m") == self.ram.calibration("n", "m")
 
     @invariant()

@@ -43,7 +43,7 @@ class WorkingMemory:
         self.count_by_model = CountingByModel(self.read, self.gauge)
         self.search = Searching(journal)
         self.sessions = Sessions(journal, self.read)
-        self.policies = Policies(journal)
+        self.policies = Policies.load(journal)
         self.auto_prune = AutoPruning(
             self.policies,
             self.prune,

@@ -38,8 +38,8 @@ class CountingByModel:
         return recounted
 
     def _window(self, head: Head) -> Iterable[Stored]:
-        """From RAM where the window is there as a whole, of the same moment."""
+        """The window up to the head's last message; what is added meanwhile is left for the next count."""
         view = self.reading.views.hot(head.key)
         if view is not None and view.complete and view.head.version == head.version:
             return view.messages()
-        return self.reading.window(head, bodies=True)
+        return self.reading.window(head, bodies=True, while_growing=True)

@@ -34,24 +34,26 @@ class Gauge:
         return self.counter(namespace, model) != self.counters.default
 
     def recount(self, counter: Counter, head: Head, messages: Iterable[Stored]) -> Iterable[Stored]:
-        """The same messages with the counter's tokens in place of the stored ones."""
+        """The same messages with the counter's tokens in place of the stored ones, and without their bodies."""
         for one in messages:
-            yield one._replace(tokens=self._tokens(counter, head, one))
+            yield one._replace(tokens=self._tokens(counter, head, one), body=b"")
 
     def _tokens(self, counter: Counter, head: Head, one: Stored) -> int:
         # The length tells a shortened body from its original.
         key = (counter, head.number, one.sequence, len(one.body))
-        if key not in self._recounts:
+        tokens = self._recounts.get(key)
+        if tokens is None:
             if len(self._recounts) >= _RECOUNTS_KEPT:
                 self._recounts.clear()
-            self._recounts[key] = tokens_of(Message.FromString(one.body), counter)
-        return self._recounts[key]
+            tokens = self._recounts[key] = tokens_of(Message.FromString(one.body), counter)
+        return tokens
 
-    def budget_tokens(self, policy: Policy | None) -> int:
-        """The policy's own budget, else its model's recommended one, else none."""
-        if policy is None:
-            return 0
-        return policy.auto_prune_tokens or (lookup(policy.model).budget_tokens if policy.model else 0)
+    def budget_tokens(self, policy: Policy | None, model: str = "") -> int:
+        """The policy's own budget, else the recommended one of its model or of the one asked for, else none."""
+        if policy is not None and policy.auto_prune_tokens:
+            return policy.auto_prune_tokens
+        model = (policy.model if policy is not None else "") or model
+        return lookup(model).budget_tokens if model else 0
 
     def report(self, namespace: str, model: str, estimated: int, actual: int) -> float:
         """Learn from what a provider charged; the factor for the model's estimates from now on."""

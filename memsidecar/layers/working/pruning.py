@@ -12,7 +12,6 @@ from memsidecar.layers.working.gauge import Gauge
 from memsidecar.layers.working.reading import Reading, check_owner, same_moment
 from memsidecar.layers.working.views import View
 from memsidecar.stores.contract import Journal, Selection, Stale, Ticket, Trim, Trimmed, TrimNow
-from memsidecar.tokens.contract import Counter
 from memsidecar.v1.message_pb2 import Message
 
 IDS_TOLD = 1_000
@@ -21,7 +20,10 @@ PLANS_BEFORE_WAITING = 3
 
 @dataclass(frozen=True, slots=True)
 class PruneOrder:
-    """What a caller asks for. `leave_share` is the share of max_tokens that pruning, once needed, leaves in use."""
+    """What a caller asks for. `leave_share` is the share of max_tokens that pruning, once needed, leaves in use.
+
+    `when_over`: only when max_tokens are passed, whatever the strategy.
+    """
 
     max_tokens: int
     strategy: Strategy
@@ -31,6 +33,7 @@ class PruneOrder:
     overflow: bool = False
     model: str = ""
     leave_share: float = 1.0
+    when_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +124,10 @@ class Pruning:
         check_owner(view.head, user_id)
         window, total = self._window(key, view, order)
         plan = Plan(view.head, total, total)
-        if order.strategy != Strategy.WINDOW and total <= order.max_tokens:
+        if total <= order.max_tokens and (order.when_over or order.strategy != Strategy.WINDOW):
             return plan
-        counter = self.gauge.counter(key.namespace, order.model)
-        if order.overflow:
-            window = self._with_shortened(order, plan, window, counter)
+        if order.overflow and order.max_tokens:
+            window = self._with_shortened(key, order, plan, window)
         if order.strategy == Strategy.WINDOW or plan.tokens_after > order.max_tokens:
             self._remove(order, plan, window)
         return plan
@@ -142,7 +144,7 @@ class Pruning:
             WindowView(
                 message_count=head.message_count,
                 total_tokens=head.total_tokens,
-                oldest_first=self.reading.window(head, bodies=order.overflow),
+                oldest_first=self.reading.window(head, bodies=False),
                 newest=newest,
                 exchange_end=lambda exchange: self.journal.exchange_end(key, exchange),
             ),
@@ -164,13 +166,14 @@ class Pruning:
         page = self.journal.messages(key, Selection(limit=needed, newest_first=True, bodies=False))
         return same_moment(view.head, page).messages[::-1]
 
-    def _with_shortened(self, order: PruneOrder, plan: Plan, window: WindowView, counter: Counter) -> WindowView:
+    def _with_shortened(self, key: SessionKey, order: PruneOrder, plan: Plan, window: WindowView) -> WindowView:
         """Shorten the oldest large tool results until the rest fits, or until there is none left."""
+        counter = self.gauge.counter(key.namespace, order.model)
         messages = list(window.oldest_first)
         for at, one in enumerate(messages):
             if plan.tokens_after <= order.max_tokens:
                 break
-            short = self._shortened(one)
+            short = self._shortened(key, one)
             if short is not None:
                 plan.shortened.append(short)
                 seen = tokens_of(Message.FromString(short.body), counter)
@@ -178,10 +181,12 @@ class Pruning:
                 messages[at] = short._replace(tokens=seen)
         return _window_in_ram(messages, plan.tokens_after)
 
-    def _shortened(self, one: Stored) -> Stored | None:
+    def _shortened(self, key: SessionKey, one: Stored) -> Stored | None:
         if one.role != Role.TOOL or one.flags & Flag.SHORTENED or one.tokens <= 2 * self.overflow_keep_tokens:
             return None
-        message = Message.FromString(one.body)
+        # Bodies are read for the few that are large: a long session is never loaded as a whole.
+        (whole,) = self.journal.messages(key, Selection(one.sequence - 1, one.sequence + 1)).messages or (one,)
+        message = Message.FromString(whole.body)
         counter = self.gauge.counters.default
         text = shorten(message.content, self.overflow_keep_tokens, counter.count)
         if text is None:

@@ -95,19 +95,27 @@ class Reading:
         more = page.cut or bool(page.messages and last < page.messages[-1].sequence)
         return Slice([frame(one.body) for one in kept], last_sequence=last), more
 
-    def window(self, head: Head, bodies: bool) -> Iterator[Stored]:
+    def window(self, head: Head, bodies: bool, while_growing: bool = False) -> Iterator[Stored]:
         """The window of the session as it stands at `head`, oldest first, in short reads and only as far as asked.
 
-        Raises Stale when the session has moved on in between.
+        Raises Stale when the session has moved on in between; `while_growing` takes no offence at mere additions.
         """
+        same = same_past if while_growing else same_moment
         after, step = 0, _FIRST_STEP
         while True:
-            selection = Selection(after=after, limit=step, bodies=bodies)
-            page = same_moment(head, self.journal.messages(head.key, selection))
+            selection = Selection(after, head.last_sequence + 1, limit=step, bodies=bodies)
+            page = same(head, self.journal.messages(head.key, selection))
             yield from page.messages
             if len(page.messages) < step and not page.cut:
                 return
             after, step = page.messages[-1].sequence, min(2 * step, _LONGEST_STEP)
+
+
+def same_past(head: Head, page: Page) -> Page:
+    """The page, if nothing left the window since `head`, or came back to it; else Stale."""
+    if page.head is None or (page.head.number, page.head.pruned_count) != (head.number, head.pruned_count):
+        raise Stale("the window has changed")
+    return page
 
 
 def same_moment(head: Head, page: Page) -> Page:

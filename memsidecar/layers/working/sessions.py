@@ -1,19 +1,18 @@
 """Sessions as things: listing them, their policies, their end."""
 
 import logging
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.layers.working.gauge import Gauge
 from memsidecar.layers.working.pruning import PruneOrder, Pruning
-from memsidecar.layers.working.reading import Reading, check_owner
-from memsidecar.stores.contract import Erase, Erased, Journal, SessionPage, SetPolicy, Ticket
+from memsidecar.layers.working.reading import Reading
+from memsidecar.stores.contract import Erase, Journal, SessionPage, SetPolicy, Ticket
 
 log = logging.getLogger(__name__)
-
-_DEFAULTS_KEPT = 10_000
 
 
 @dataclass(frozen=True)
@@ -21,26 +20,33 @@ class Policies:
     """How sessions prune themselves: their own policy, else their namespace's."""
 
     journal: Journal
-    _defaults: dict[str, Policy | None] = field(default_factory=dict)
+    _defaults: dict[str, Policy]
+    """All of them, from RAM: every Add asks."""
+    _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def load(cls, journal: Journal) -> "Policies":
+        return cls(journal, dict(journal.default_policies()))
 
     def of(self, head: Head) -> Policy | None:
-        return head.policy or self.default(head.key.namespace)
-
-    def default(self, namespace: str) -> Policy | None:
-        if namespace not in self._defaults:
-            if len(self._defaults) >= _DEFAULTS_KEPT:
-                self._defaults.clear()
-            self._defaults[namespace] = self.journal.default_policy(namespace)
-        return self._defaults[namespace]
+        return head.policy or self._defaults.get(head.key.namespace)
 
     def set(self, key: SessionKey, user_id: str, policy: Policy | None) -> Policy | None:
         """Set a policy, or take it away; the one that holds from now on."""
-        ticket = Ticket(SetPolicy(key, user_id, policy))
-        self.journal.submit(ticket)
-        ticket.wait()
-        if not key.session_id:
-            self._defaults[key.namespace] = policy
-        return policy or self.default(key.namespace)
+        # Rare, and the order in RAM must be the order in the journal.
+        with self._one_at_a_time:
+            ticket = Ticket(SetPolicy(key, user_id, policy))
+            self.journal.submit(ticket)
+            ticket.wait()
+            if not key.session_id:
+                self._keep_default(key.namespace, policy)
+        return policy or self._defaults.get(key.namespace)
+
+    def _keep_default(self, namespace: str, policy: Policy | None) -> None:
+        if policy is None:
+            self._defaults.pop(namespace, None)
+        else:
+            self._defaults[namespace] = policy
 
 
 @dataclass(frozen=True)
@@ -76,13 +82,15 @@ class AutoPruning:
             self.min_messages,
             model=policy.model,
             leave_share=self.leave_share,
+            when_over=True,
         )
         try:
             self.pruning(head.key, "", order)
+            return self.reading.head(head.key, "") or head
         except SidecarError as error:
             # What was added is durable, and must not be answered as if it were not; the next Add tries again.
             log.warning("a session could not be pruned as its policy says: %s", error)
-        return self.reading.head(head.key, "") or head
+            return head
 
 
 @dataclass(frozen=True)
@@ -96,20 +104,8 @@ class Sessions:
     def get(self, key: SessionKey, user_id: str) -> Head | None:
         return self.reading.head(key, user_id)
 
-    def clear(self, key: SessionKey, user_id: str) -> int:
-        """Erase the messages; how many there were. Sequences go on."""
-        return self._erase(Erase(key, user_id)).removed_count
-
-    def delete(self, key: SessionKey, user_id: str) -> int:
-        return self._erase(Erase(key, user_id, whole=True)).removed_count
-
-    def would_delete(self, key: SessionKey, user_id: str) -> Head | None:
-        head = self.journal.head(key)
-        check_owner(head, user_id)
-        return head
-
-    def _erase(self, command: Erase) -> Erased:
-        ticket = Ticket(command)
+    def begin_erasing(self, command: Erase, settled: Callable[[Ticket], None] | None = None) -> Ticket:
+        """Erase a session's messages, or all of it; settled when the last byte is gone, which may take a while."""
+        ticket = Ticket(command, settled)
         self.journal.submit(ticket)
-        erased: Erased = ticket.wait()
-        return erased
+        return ticket

@@ -9,8 +9,10 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.message import Stored
 from memsidecar.domain.session import Head, SessionKey
+from memsidecar.domain.varint import varint
 from memsidecar.stores.contract import Change, Journal, Selection
 
 TAIL_BYTES = 1 << 20
@@ -21,12 +23,7 @@ _FIELD_1 = b"\x0a"
 
 def frame(body: bytes) -> bytes:
     """A message as an element of field 1, where every answer has its messages: such an answer is frames, joined."""
-    size, prefix = len(body), bytearray(_FIELD_1)
-    while size > 0x7F:
-        prefix.append(size & 0x7F | 0x80)
-        size >>= 7
-    prefix.append(size)
-    return bytes(prefix) + body
+    return _FIELD_1 + varint(len(body)) + body
 
 
 @dataclass(slots=True)
@@ -50,8 +47,13 @@ class View:
 
 
 def view_of(head: Head, messages: Sequence[Stored]) -> View:
-    size = _VIEW_BYTES + sum(len(one.body) + _ENTRY_BYTES for one in messages)
+    size = _VIEW_BYTES + sum(_size(one) for one in messages)
     return View(head, list(messages), [frame(one.body) for one in messages], len(messages), size)
+
+
+def _size(one: Stored) -> int:
+    """What a message holds in RAM: its body, its frame, and the objects around them."""
+    return 2 * len(one.body) + _ENTRY_BYTES
 
 
 class Views:
@@ -83,9 +85,13 @@ class Views:
         token = object()
         with self._lock:
             self._loading[key] = token
-        page = self._journal.messages(
-            key, Selection(limit=self._tail_messages, newest_first=True, max_bytes=TAIL_BYTES)
-        )
+        try:
+            page = self._journal.messages(
+                key, Selection(limit=self._tail_messages, newest_first=True, max_bytes=TAIL_BYTES)
+            )
+        except SidecarError:
+            self._loading.pop(key, None)
+            raise
         view = None if page.head is None else view_of(page.head, page.messages[::-1])
         with self._lock:
             if self._loading.get(key) is token:
@@ -147,7 +153,7 @@ def _extended(view: View, head: Head, appended: Sequence[Stored]) -> View:
     for one in appended:
         view.entries.append(one)
         view.frames.append(frame(one.body))
-        size += len(one.body) + _ENTRY_BYTES
+        size += _size(one)
     return View(head, view.entries, view.frames, view.end + len(appended), size, view.used)
 
 

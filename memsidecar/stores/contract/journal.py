@@ -1,6 +1,6 @@
 """The promises themselves."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from memsidecar.domain.session import Head, Policy, SessionKey
@@ -41,8 +41,8 @@ class Journal(Protocol):
     def sessions(self, page: SessionPage) -> Sequence[Head]:
         """Sessions, newest activity first."""
 
-    def default_policy(self, namespace: str) -> Policy | None:
-        """The namespace's policy for sessions that have none of their own."""
+    def default_policies(self) -> Mapping[str, Policy]:
+        """By namespace, the policy for sessions that have none of their own."""
 
     def calibration(self, namespace: str, model: str) -> Calibration:
         """What was learned about a model's estimates; factor 1 when nothing was."""

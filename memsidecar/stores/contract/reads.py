@@ -1,7 +1,7 @@
 """What can be asked of a journal, and how it answers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from memsidecar.domain.message import Stored
@@ -69,4 +69,3 @@ class JournalFigures:
     last_lsn: int = 0
     wal_bytes: int = 0
     file_bytes: int = 0
-    extra: dict[str, int] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -122,8 +122,8 @@ class SqliteJournal:
             self._writer.wait_until_published(max(head.version for head in heads))
         return heads
 
-    def default_policy(self, namespace: str) -> Policy | None:
-        return self._reader.default_policy(namespace)
+    def default_policies(self) -> Mapping[str, Policy]:
+        return self._reader.default_policies()
 
     def calibration(self, namespace: str, model: str) -> Calibration:
         return self._reader.calibration(namespace, model)

@@ -2,14 +2,18 @@
 
 import logging
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from memsidecar.domain.errors import Busy, DiskFull
-from memsidecar.stores.journal.connection import translated
+from memsidecar.stores.journal.connection import BUSY_TIMEOUT_MS, translated
 
 log = logging.getLogger(__name__)
 
 PAGE_BYTES = 4_096
+# A truncation is tried again soon; a restart comes after megabytes of writes, and has to get through now and then.
+WAIT_FOR_READERS_MS = {"PASSIVE": 0, "TRUNCATE": 20, "RESTART": 500}
 PAGES_PER_COMMIT = 3
 PATIENCE = 4
 
@@ -23,9 +27,9 @@ class Checkpoints:
         self._limit_pages = limit_bytes // PAGE_BYTES
         self._pages = 0
 
-    def wrote(self, rows: int) -> None:
-        """Book about as many pages as a commit of so many rows dirties."""
-        self._pages += PAGES_PER_COMMIT + rows
+    def wrote(self, rows: int, body_bytes: int = 0) -> None:
+        """Book about as many pages as a commit of so many rows and bytes dirties."""
+        self._pages += PAGES_PER_COMMIT + rows + body_bytes // PAGE_BYTES
 
     def run_when_due(self) -> None:
         if self._pages < self._limit_pages:
@@ -58,6 +62,15 @@ class Checkpoints:
 
     def _run(self, mode: str) -> tuple[bool, int]:
         """Whether it came to its end, and how many pages the log has."""
-        with translated(self._path):
+        with translated(self._path), self._impatient(WAIT_FOR_READERS_MS[mode]):
             busy, pages, _ = self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
         return not busy, pages
+
+    @contextmanager
+    def _impatient(self, milliseconds: int) -> Iterator[None]:
+        """Wait for readers a moment only: everybody's writes wait behind this, and a backup may read for minutes."""
+        self._connection.execute(f"PRAGMA busy_timeout = {milliseconds}")
+        try:
+            yield
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")

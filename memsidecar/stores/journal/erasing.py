@@ -3,6 +3,7 @@
 import json
 import logging
 import sqlite3
+import time
 from collections import deque
 from pathlib import Path
 
@@ -17,6 +18,7 @@ log = logging.getLogger(__name__)
 
 MESSAGES_PER_STEP = 256
 RETRY_SECONDS = 0.2
+PATIENCE_SECONDS = 5.0
 
 # Emptied and not deleted: where rows are deleted SQLite merges pages, and a page that it builds anew keeps in its
 # unused part what lay there before. That is text of neighbours, which no later erasure of theirs would reach, and
@@ -41,10 +43,18 @@ class Erasures:
         self._checkpoints = checkpoints
         self._numbers = deque(number for (number,) in connection.execute("SELECT number FROM erasures"))
         self._waiting: list[tuple[Ticket, Erased]] = []
+        self._waiting_since = 0.0
         # A crash may have come between the last row's deletion and the emptying of the write-ahead log.
         self._untruncated = True
 
+    def _answer_the_impatient(self) -> None:
+        """Somebody outside reads the file for long. What was erased is out of reach; its bytes will follow."""
+        if self._waiting and time.monotonic() > self._waiting_since + PATIENCE_SECONDS:
+            self.refuse_all(Busy("erased, but a reader still holds the old write-ahead log; call again"))
+
     def begin(self, ticket: Ticket, erasing: Erasing) -> None:
+        if not self._waiting:
+            self._waiting_since = time.monotonic()
         self._numbers.append(erasing.number)
         self._waiting.append((ticket, erasing.result))
         self._untruncated = True
@@ -59,6 +69,7 @@ class Erasures:
         except DiskFull:
             return 0.0 if self._ballast.drop() else RETRY_SECONDS
         except Busy:
+            self._answer_the_impatient()
             return RETRY_SECONDS
         except DamagedFile as damage:
             self._give_up(damage)

@@ -4,6 +4,7 @@ import fcntl
 import logging
 import mmap
 import os
+import time
 from pathlib import Path
 
 from memsidecar.domain.errors import DamagedFile, StartRefused
@@ -13,6 +14,7 @@ log = logging.getLogger(__name__)
 _MARK = b"memsidecar journal mark\n"
 _MARK_OFFSET = 64
 _MARK_BYTES = 4096
+BALLAST_AGAIN_SECONDS = 5.0
 
 # What a crash or a reboot would take with it, or where fsync and locks do not mean what they say.
 _DOUBTFUL = {
@@ -27,14 +29,15 @@ _DOUBTFUL = {
 
 
 def make_directory(path: Path) -> None:
-    """Make the directory and have its parent remember it, so that a new journal survives power loss."""
-    existed = path.is_dir()
+    """Make the directory and have every new parent remember it, so that a new journal survives power loss."""
+    path = path.absolute()
+    new = [one for one in (path, *path.parents) if not one.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise StartRefused(f"cannot make the data directory {path}: {error.strerror}") from error
-    if not existed:
-        sync_directory(path.parent)
+    for one in new:
+        sync_directory(one.parent)
 
 
 def sync_directory(path: Path) -> None:
@@ -122,23 +125,26 @@ class Ballast:
     def __init__(self, path: Path, size_bytes: int) -> None:
         self._path = path
         self._size_bytes = size_bytes
-        self.restore()
+        self._held = False
+        self._again = 0.0
+        if size_bytes:
+            self.restore()
+        else:
+            self._held = True  # there is none to hold
 
     def restore(self) -> None:
-        """Take the room back; without room, do without until the next time."""
-        if self._size_bytes == 0 or self.held:
+        """Take the room back; without room, do without until the next time, which is not at once."""
+        if self._held or time.monotonic() < self._again:
             return
+        self._again = time.monotonic() + BALLAST_AGAIN_SECONDS
         try:
             self._path.write_bytes(bytes(self._size_bytes))
+            self._held = True
         except OSError:
             self.drop()
 
-    @property
-    def held(self) -> bool:
-        return self._path.exists()
-
     def drop(self) -> bool:
         """Whether there was something to give up."""
-        held = self.held
+        held, self._held = self._held, False
         self._path.unlink(missing_ok=True)
         return held

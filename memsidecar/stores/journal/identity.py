@@ -38,7 +38,7 @@ class SeenIds:
 
     def add(self, session: int, hashed: int) -> None:
         seen = self._by_session.get(session)
-        if seen is not None:
+        if seen is not None and hashed not in seen:
             seen.add(hashed)
             self._count += 1
             while self._count > self._most_ids:

@@ -25,6 +25,9 @@ _INSERT_LOG = """INSERT INTO log(lsn, session, kind, sequence, time_us, id, body
 _EMPTY_LOG = "UPDATE log SET body = NULL, crc = NULL, vector = NULL WHERE lsn = ?"
 
 
+BODY_COLUMN = 12  # of a row of `incoming`
+
+
 class Entry(NamedTuple):
     """What a command adds to the log; `prev` is the encoding of the same message that it supersedes."""
 
@@ -98,6 +101,10 @@ class Stage:
 
     def new(self, key: SessionKey, user_id: str) -> Head:
         return Head(key, self.next_number, user_id, create_time_us=self.now_us, last_active_us=self.now_us)
+
+    @property
+    def body_bytes(self) -> int:
+        return sum([len(row[BODY_COLUMN]) for row in self.message_rows])
 
     def do(self, statement: str, *parameters: Any) -> None:
         self.statements.append((statement, parameters))

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 HEADS_KEPT = 4_096
 IDS_KEPT = 262_144  # some 16 MB
-ROWS_PER_STATEMENT = 64
+ROWS_PER_STATEMENT = 256
 _ROW = f"({', '.join('?' * 16)})"
 SESSION_COLUMN, ID_HASH_COLUMN = 1, 9  # of a row of `incoming`
 
@@ -128,7 +128,7 @@ class Writer:
             self._insert(stage.message_rows)
         else:
             self._execute_in_transaction(stage)
-        self._checkpoints.wrote(len(stage.message_rows) + len(stage.statements))
+        self._checkpoints.wrote(len(stage.message_rows) + len(stage.statements), stage.body_bytes)
 
     def _execute_in_transaction(self, stage: Stage) -> None:
         with rolled_back(self._connection):

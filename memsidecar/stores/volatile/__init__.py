@@ -6,7 +6,7 @@ be believed by reading it.
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from memsidecar.domain.errors import ShuttingDown, SidecarError
 from memsidecar.domain.session import Head, Policy, SessionKey
@@ -85,10 +85,10 @@ class VolatileJournal:
         listed = [head for head in heads if _is_listed(head, page)]
         return sorted(listed, key=_activity, reverse=True)[: page.limit]
 
-    def default_policy(self, namespace: str) -> Policy | None:
+    def default_policies(self) -> Mapping[str, Policy]:
         with self._lock:
             self._refuse_when_closed()
-            return self._ledger.policies.get(SessionKey(namespace, ""))
+            return {key.namespace: policy for key, policy in self._ledger.policies.items() if not key.session_id}
 
     def calibration(self, namespace: str, model: str) -> Calibration:
         with self._lock:
