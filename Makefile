@@ -41,7 +41,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 serve: setup ## Run the sidecar on 127.0.0.1:7600, data in ./memsidecar-data (ARGS='--listen ...' is passed on)
-	$(BIN)/memsidecar serve --data-dir memsidecar-data $(ARGS)
+	$(BIN)/memsidecar serve $(ARGS)
 
 test: setup ## Run all tests but the kill rounds (ARGS='-k prune' is passed on)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile $(ARGS)

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from memsidecar import logs
-from memsidecar.cli.parser import DOCTOR, SETTINGS, given_flags, parser
+from memsidecar.cli.parser import DOCTOR, SETTINGS, given_flags, parse
 from memsidecar.domain.errors import SidecarError
-from memsidecar.settings import InvalidSettings, Settings, documentation, load_settings
+from memsidecar.settings import InvalidSettings, Settings, documentation, load_settings, quiet_native_logs
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -29,7 +29,7 @@ class Assembly(Protocol):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; wrong usage leaves by SystemExit(2), as argparse does."""
-    arguments = parser().parse_args(argv)
+    arguments = parse(argv)
     if arguments.command == SETTINGS:
         print(documentation(), end="")
         return 0
@@ -43,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Namespace, settings: Settings) -> int:
     logs.configure(settings.log_format, settings.log_level)
+    quiet_native_logs()
     assembly = _assembly()
     command = assembly.check if arguments.command == DOCTOR else assembly.serve
     try:

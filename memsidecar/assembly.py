@@ -105,6 +105,7 @@ async def _run(settings: Settings, memory: WorkingMemory, counters: Counters) ->
     log.info("draining for at most %s seconds", settings.drain_seconds)
     await server.stop(settings.drain_seconds)
     bridge.close()
+    log.info("stopped")
 
 
 def _on_signals() -> asyncio.Event:

@@ -89,7 +89,7 @@ class Adding:
         draft = self.memory.add.draft
         if draft.ready and sum([message.ByteSize() for message in messages]) < ON_THE_LOOP_BYTES:
             return [draft(message, field) for message, field in zip(messages, fields, strict=True)]
-        return await self.bridge.reading(
+        return await self.bridge.counting(
             lambda: [draft(message, field) for message, field in zip(messages, fields, strict=True)]
         )
 

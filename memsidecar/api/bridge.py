@@ -8,6 +8,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from memsidecar.stores.contract import Ticket
 
+COUNTING_THREADS = 2  # more of them only fight over the GIL
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -19,6 +21,7 @@ class Bridge:
         self._loop = asyncio.get_running_loop()
         self._readers = ThreadPoolExecutor(threads, thread_name_prefix="reader")
         self._writers = ThreadPoolExecutor(threads, thread_name_prefix="writer")
+        self._counters = ThreadPoolExecutor(COUNTING_THREADS, thread_name_prefix="counter")
         self._settled: deque[Ticket] = deque()
         self._waiting: dict[Ticket, asyncio.Future[None]] = {}
         self._woken = False
@@ -30,6 +33,10 @@ class Bridge:
     async def writing(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Work that waits for commits. It has threads of its own: a reader must not queue behind an fsync."""
         return await self._loop.run_in_executor(self._writers, lambda: work(*args, **kwargs))
+
+    async def counting(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Work that is long without any disk: checking and counting large requests."""
+        return await self._loop.run_in_executor(self._counters, lambda: work(*args, **kwargs))
 
     async def outcome(self, ticket: Ticket) -> Any:
         """Wait until the journal has settled a ticket that was begun with `settled` of this bridge."""
@@ -59,3 +66,4 @@ class Bridge:
     def close(self) -> None:
         self._readers.shutdown(wait=True)
         self._writers.shutdown(wait=True)
+        self._counters.shutdown(wait=True)

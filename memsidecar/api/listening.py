@@ -15,12 +15,12 @@ from memsidecar.domain.errors import StartRefused
 _SOCKET_UMASK = 0o117  # leaves 0660: the owner and the group, as between the containers of a pod
 
 
-def bind(server: grpc.aio.Server, address: Address) -> Address:
+def bind(server: grpc.aio.Server, address: Address, setting: str) -> Address:
     """Bind the server, and return the address it really has."""
     try:
         port = server.add_insecure_port(address.grpc_target)
     except RuntimeError as error:
-        raise StartRefused(f"cannot listen on {address}: is something else listening there?") from error
+        raise StartRefused(f"cannot listen on {address} ({setting}): is something else listening there?") from error
     return address if address.unix_path else address.with_port(port)
 
 

@@ -80,7 +80,7 @@ def _wanted(request: pb.SearchRequest) -> Wanted:
     if request.mode not in pb.SearchMode.values():
         raise InvalidField("mode", "is not a known mode")
     if request.mode != pb.SEARCH_MODE_SUBSTRING:
-        raise NotBuilt("search other than SEARCH_MODE_SUBSTRING")
+        raise NotBuilt("a search mode other than SEARCH_MODE_SUBSTRING (name it as `mode`)")
     if request.scope not in _SCOPES.values():
         raise InvalidField("scope", "is not a known scope")
     if not request.query:

@@ -63,11 +63,11 @@ class Server:
 
     async def _listen(self, listen: Address, health_listen: Address | None) -> Addresses:
         with claimed(listen):
-            listen = bind(self._main, listen)
+            listen = bind(self._main, listen, "listen")
             await self._main.start()
         if health_listen is not None:
             with claimed(health_listen):
-                health_listen = bind(self._health_only, health_listen)
+                health_listen = bind(self._health_only, health_listen, "health_listen")
                 await self._health_only.start()
         return Addresses(listen, health_listen)
 

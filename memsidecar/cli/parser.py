@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser, Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from memsidecar.settings.documentation import CONFIG_MEANING
 from memsidecar.settings.expectation import expectation, metavar, shown
-from memsidecar.settings.names import CONFIG, SETTING_NAMES, flag, variable
+from memsidecar.settings.names import CONFIG, SETTING_NAMES, flag, nearest, variable
 from memsidecar.settings.schema import Settings
 
 SERVE = "serve"
@@ -33,6 +33,18 @@ def parser() -> ArgumentParser:
         command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         _add_flags(command, settings)
     return root
+
+
+def parse(argv: Sequence[str] | None) -> Namespace:
+    """The arguments; an unknown flag leaves by SystemExit(2) with the nearest known one."""
+    root = parser()
+    arguments, unknown = root.parse_known_args(argv)
+    for word in unknown:
+        known = [flag(name) for name in COMMANDS[arguments.command][1]]
+        if word.startswith("--") and known:
+            root.error(f"{word}: unknown flag; the nearest known one is {nearest(word, known)}")
+        root.error(f"{word}: not expected here")
+    return arguments
 
 
 def given_flags(arguments: Namespace) -> dict[str, str]:

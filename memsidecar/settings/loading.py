@@ -86,3 +86,8 @@ def _validated(given: Mapping[str, Given]) -> Settings:
     except ValidationError as error:
         problems = [describe(each, given) for each in error.errors()]
     raise InvalidSettings(problems)
+
+
+def quiet_native_logs() -> None:
+    """Keep gRPC's own lines out of our log, unless somebody asked for them; to be called before grpc is imported."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")

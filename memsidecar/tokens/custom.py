@@ -34,7 +34,10 @@ def load_custom(name: str) -> CustomCounter:
     The function is taken for exact unless it carries an attribute `exact = False`.
     """
     function = _find(name)
-    counted = function(_PROBE)
+    try:
+        counted = function(_PROBE)
+    except Exception as problem:
+        raise InvalidCounter(f"tokenizer {name!r}: failed on a probe text: {problem}") from problem
     if type(counted) is not int or counted < 0:
         raise InvalidCounter(f"tokenizer {name!r}: must return an int of 0 or more, but returned {counted!r}")
     return CustomCounter(name, function, exact=bool(getattr(function, "exact", True)))

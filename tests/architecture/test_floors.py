@@ -44,6 +44,7 @@ ENVIRONMENT = {"settings"}
 
 # Files that may catch everything: the border, and the edge of each background loop. Path below memsidecar/: reason.
 CATCH_ALL: dict[str, str] = {
+    "tokens/custom.py": "a user's own function is tried once, and may do anything",
     "api/interceptors/errors.py": "the border: whatever it is, the caller learns nothing of the inside",
     "stores/journal/committer.py": "the edge of the committer's loop: one bad command must not end everybody's writes",
     "stores/journal/writing.py": "commands carry their callers' code: what fails there must not spoil the group",

@@ -7,11 +7,12 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any
 
 from memsidecar import logs
 from memsidecar.api.interceptors import Context, Stream, Unary
 from memsidecar.api.status import reason_name, row_of
-from memsidecar.domain.errors import SidecarError
+from memsidecar.domain.errors import InvalidField, SidecarError
 
 log = logging.getLogger(__name__)
 
@@ -68,9 +69,14 @@ class RequestLog:
             method=method,
             code=row.code.name,
             reason=reason_name(row.reason),
-            field=getattr(error, "field", ""),
             ms=_ms(time.perf_counter() - start),
+            **_place(error),
         )
+
+
+def _place(error: SidecarError) -> dict[str, Any]:
+    """Where in the request it went wrong, if the error says so."""
+    return {"field": error.field} if isinstance(error, InvalidField) else {}
 
 
 def _ms(seconds: float) -> float:

@@ -76,7 +76,8 @@ class Drafting:
             raise InvalidField(f"{field}.role", "must be ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT or ROLE_TOOL")
         # Counting tokens of something that will be refused anyway would be a gift to whoever floods us.
         if len(message.content) > self.max_message_bytes:
-            raise TooLarge(f"{field}.content is too large; a message may have {self.max_message_bytes} bytes")
+            size = len(message.content.encode())
+            raise TooLarge(f"{field}.content has {size} bytes; a message may have {self.max_message_bytes}")
         if not message.content and not (int(message.role) == Role.ASSISTANT and message.tool_calls):
             raise InvalidField(f"{field}.content", "may be empty only for an assistant message with tool calls")
         optional_id(f"{field}.id", message.id)

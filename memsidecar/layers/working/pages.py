@@ -23,7 +23,9 @@ def position_of(token: str, request: bytes, length: int) -> tuple[int, ...] | No
     if not token:
         return None
     raw = _decoded(token)
-    if len(raw) != _SEAL_BYTES + length * _NUMBER_BYTES or raw[:_SEAL_BYTES] != _seal(request):
+    if len(raw) != _SEAL_BYTES + length * _NUMBER_BYTES:
+        raise InvalidField("page_token", "is not a token of this server")
+    if raw[:_SEAL_BYTES] != _seal(request):
         raise InvalidField("page_token", "belongs to another request; only the size of the page may change")
     position = struct.unpack(f">{length}q", raw[_SEAL_BYTES:])
     if min(position) < 0:
