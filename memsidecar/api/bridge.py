@@ -1,6 +1,7 @@
 """Between the event loop and the threads that store: nothing on the loop ever waits for a disk."""
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from memsidecar.stores.contract import Ticket
 
-COUNTING_THREADS = 2  # more of them only fight over the GIL
+COUNTING_THREADS = 1  # more of them only fight over the GIL: two were a tenth slower
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,7 +55,8 @@ class Bridge:
         self._settled.append(ticket)
         if not self._woken:
             self._woken = True
-            self._loop.call_soon_threadsafe(self._wake)
+            with contextlib.suppress(RuntimeError):  # the loop has ended, and with it everybody who waited
+                self._loop.call_soon_threadsafe(self._wake)
 
     def _wake(self) -> None:
         self._woken = False

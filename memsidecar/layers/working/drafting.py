@@ -9,7 +9,7 @@ from hashlib import blake2b
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from memsidecar.domain.errors import InvalidField, TooLarge
-from memsidecar.domain.ids import check_id, new_id, optional_id
+from memsidecar.domain.ids import check_id, new_id
 from memsidecar.domain.message import Draft, Flag, Role
 from memsidecar.layers.working.metadata import check_metadata, is_important
 from memsidecar.tokens.contract import Counter
@@ -80,9 +80,12 @@ class Drafting:
             raise TooLarge(f"{field}.content has {size} bytes; a message may have {self.max_message_bytes}")
         if not message.content and not (int(message.role) == Role.ASSISTANT and message.tool_calls):
             raise InvalidField(f"{field}.content", "may be empty only for an assistant message with tool calls")
-        optional_id(f"{field}.id", message.id)
-        optional_id(f"{field}.name", message.name)
-        _check_tools(message, field)
+        if message.id:
+            check_id(f"{field}.id", message.id)
+        if message.name:
+            check_id(f"{field}.name", message.name)
+        if message.tool_call_id or message.tool_calls:
+            _check_tools(message, field)
         if message.HasField("create_time"):
             check_time(f"{field}.create_time", message.create_time)
         if message.HasField("evaluation_score"):

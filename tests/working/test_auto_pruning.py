@@ -1,0 +1,124 @@
+"""A policy prunes a session that has passed its budget, and never before, whatever its strategy and its model."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.memory_pb2 import (
+    PRUNE_STRATEGY_IMPORTANCE,
+    PRUNE_STRATEGY_RECENCY,
+    PRUNE_STRATEGY_TURNS,
+    PRUNE_STRATEGY_WINDOW,
+    PruneStrategy,
+)
+from memsidecar.v1.session_pb2 import SessionPolicy, SetPolicyRequest
+from tests.scenarios.talk import Talk
+from tests.support.process import CALL_SECONDS, Client, SidecarProcess
+from tests.working.parts import QUICK
+
+TURNS = 10
+SAME_MODEL, OTHER_MODEL = "claude-3-opus", "mistral-large"
+STRATEGIES = (
+    PRUNE_STRATEGY_RECENCY,
+    PRUNE_STRATEGY_TURNS,
+    PRUNE_STRATEGY_WINDOW,
+    PRUNE_STRATEGY_IMPORTANCE,
+)
+each_strategy = pytest.mark.parametrize("strategy", STRATEGIES, ids=PruneStrategy.Name)
+each_model = pytest.mark.parametrize("model", ["", SAME_MODEL, OTHER_MODEL])
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
+    """One whose estimates for one of the models are known to be half of what is charged."""
+    with SidecarProcess(tmp_path_factory.mktemp("sidecar") / "data", *QUICK) as running:
+        with running.client() as client:
+            usage = pb.ReportUsageRequest(model=OTHER_MODEL, estimated_tokens=100, actual_tokens=200)
+            client.memory.ReportUsage(usage, timeout=CALL_SECONDS)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(sidecar: SidecarProcess) -> Iterator[Client]:
+    with sidecar.client() as connected:
+        yield connected
+
+
+@pytest.fixture
+def talk(client: Client, request: pytest.FixtureRequest) -> Talk:
+    return Talk(client, request.node.name)
+
+
+def set_policy(talk: Talk, policy: SessionPolicy) -> None:
+    request = SetPolicyRequest(session_id=talk.session_id, policy=policy)
+    talk.client.sessions.SetPolicy(request, timeout=CALL_SECONDS)
+
+
+def tokens_of_the_turns(client: Client, model: str) -> int:
+    """What the turns of these tests weigh, by a session of the same turns that prunes nothing."""
+    measured = Talk(client, "measured")
+    if not measured.count().message_count:
+        measured.turns(TURNS)
+    return measured.count(model).tokens
+
+
+def talk_with_policy(talk: Talk, strategy: PruneStrategy, model: str) -> int:
+    """Say the turns under a policy whose budget they fill to the last token; the budget."""
+    budget = tokens_of_the_turns(talk.client, model)
+    set_policy(talk, SessionPolicy(auto_prune_tokens=budget, strategy=strategy, model=model))
+    talk.turns(TURNS)
+    return budget
+
+
+def test_the_models_of_these_tests_count_alike_and_otherwise(client: Client) -> None:
+    default, same, other = (tokens_of_the_turns(client, model) for model in ("", SAME_MODEL, OTHER_MODEL))
+    assert same == default and other > default
+
+
+@each_model
+@each_strategy
+def test_a_session_that_fills_its_budget_is_not_pruned(talk: Talk, strategy: PruneStrategy, model: str) -> None:
+    budget = talk_with_policy(talk, strategy, model)
+    stats = talk.count(model)
+    assert (stats.message_count, stats.pruned_count, stats.tokens) == (2 * TURNS, 0, budget)
+
+
+@each_model
+@each_strategy
+def test_a_session_that_passes_its_budget_is_pruned(talk: Talk, strategy: PruneStrategy, model: str) -> None:
+    budget = talk_with_policy(talk, strategy, model)
+    answer = talk.say("one more", return_session=True)
+    stats = talk.count(model)
+    assert answer.session.pruned_count == stats.pruned_count > 0
+    assert stats.tokens <= 0.8 * budget
+
+
+@each_model
+def test_the_window_strategy_waits_for_the_budget_and_then_keeps_its_window(talk: Talk, model: str) -> None:
+    talk_with_policy(talk, PRUNE_STRATEGY_WINDOW, model)
+    before = talk.contents()
+    talk.say("one more")
+    assert talk.contents() == [*before, "one more"][-5:]
+
+
+# -- pruning that was asked for
+
+
+def test_the_window_strategy_with_overflow_and_without_a_budget_shortens_nothing(talk: Talk) -> None:
+    report = "a line of a long report\n" * 500
+    talk.turns(3)
+    talk.call("c1", id="call")
+    talk.answer("c1", report, id="result")
+    answer = talk.prune(strategy=PRUNE_STRATEGY_WINDOW, window=4, overflow=True)
+    assert (list(answer.shortened_ids), answer.removed_count, answer.over_budget) == ([], 4, False)
+    *_, last = talk.messages()
+    assert (last.content, last.synthetic) == (report, False)
+
+
+def test_the_window_strategy_with_overflow_shortens_when_a_budget_is_passed(talk: Talk) -> None:
+    talk.turns(3)
+    talk.call("c1", id="call")
+    talk.answer("c1", "a line of a long report\n" * 500, id="result")
+    answer = talk.prune(500, strategy=PRUNE_STRATEGY_WINDOW, window=4, overflow=True)
+    assert list(answer.shortened_ids) == ["result"]

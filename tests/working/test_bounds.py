@@ -1,0 +1,76 @@
+"""What a long life does not make grow: the RAM of a stream, and the write-ahead log."""
+
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from tests.support.process import CALL_SECONDS, Client, SidecarProcess
+from tests.working.parts import QUICK
+
+MIB = 1 << 20
+MESSAGE_BYTES = 8_000
+WARM_UP, STREAMED = 1_500, 3_000
+STREAM_BYTES = STREAMED * MESSAGE_BYTES
+
+
+def rss_bytes(sidecar: SidecarProcess) -> int:
+    status = Path(f"/proc/{sidecar.process.pid}/status")
+    if not status.exists():
+        pytest.skip("NOT TESTED: the RAM of a long stream. It needs /proc, and there is none here.")
+    found = re.search(r"VmRSS:\s+(\d+) kB", status.read_text())
+    assert found is not None
+    return int(found[1]) * 1024
+
+
+class Stream:
+    """A stream that stays open, whatever was sent, until it is closed."""
+
+    def __init__(self, client: Client, session_id: str) -> None:
+        self._wanted = threading.Semaphore(0)
+        self._closed = False
+        self._session_id = session_id
+        self._answers = client.memory.AddStream(self._requests(), timeout=CALL_SECONDS)
+
+    def _requests(self) -> Iterator[pb.AddStreamRequest]:
+        content = "x" * MESSAGE_BYTES
+        while self._wanted.acquire() and not self._closed:
+            yield pb.AddStreamRequest(session_id=self._session_id, message=Message(role=ROLE_USER, content=content))
+
+    def add(self, count: int) -> int:
+        """Send and wait for the answers; the last sequence."""
+        self._wanted.release(count)
+        sequences: list[int] = [next(self._answers).result.sequence for _ in range(count)]
+        return sequences[-1]
+
+    def close(self) -> None:
+        self._closed = True
+        self._wanted.release()
+        assert list(self._answers) == []
+
+
+def test_a_long_stream_keeps_none_of_its_past_in_ram(data_dir: Path) -> None:
+    """Keeping it would need all the bytes that were streamed, and more; without it, a few MB that caches still grow."""
+    with SidecarProcess(data_dir, *QUICK, "--working-memory-bytes", str(MIB)) as sidecar, sidecar.client() as client:
+        stream = Stream(client, "s")
+        stream.add(WARM_UP)  # fills the caches that have bounds of their own
+        before = rss_bytes(sidecar)
+        assert stream.add(STREAMED) == WARM_UP + STREAMED
+        grown = rss_bytes(sidecar) - before
+        stream.close()
+    assert grown < STREAM_BYTES // 2
+
+
+def test_the_write_ahead_log_is_bounded_when_messages_are_large(data_dir: Path) -> None:
+    checkpoint_bytes, message_bytes = 4 * MIB, 900_000
+    content = "x" * message_bytes
+    sizes = []
+    with SidecarProcess(data_dir, *QUICK) as sidecar, sidecar.client() as client:
+        for _ in range(60):
+            client.add("s", content)
+            sizes.append((data_dir / "journal.db-wal").stat().st_size)
+    assert max(sizes) < 4 * checkpoint_bytes + 2 * message_bytes

@@ -1,0 +1,20 @@
+"""A new data directory is on disk with every directory on the way to it, or power loss would take all of it."""
+
+from pathlib import Path
+
+from tests.faults.shim import Shim
+from tests.support.process import SidecarProcess
+from tests.working.parts import QUICK
+
+NEW = ("one", "two", "three", "data")
+
+
+def test_every_new_directory_above_the_data_is_remembered_by_its_parent(tmp_path: Path) -> None:
+    shim = Shim(tmp_path)
+    deep = tmp_path.joinpath(*NEW)
+    flags = (*QUICK, "--data-dir", str(deep))
+    with SidecarProcess(tmp_path / "log", *flags, environ=shim.environ) as sidecar, sidecar.client() as client:
+        client.add("s", "hello")
+        synced = {Path(sync.path) for name in (tmp_path.name, *NEW) for sync in shim.syncs(name)}
+    assert (deep / "journal.db").exists()
+    assert synced >= {deep, *(parent for parent in deep.parents if parent.is_relative_to(tmp_path))}

@@ -1,0 +1,53 @@
+"""Going through all of a user's messages costs one walk, however many pages it takes."""
+
+import time
+from pathlib import Path
+
+from memsidecar.domain.session import SessionKey
+from memsidecar.layers.working import WorkingMemory
+from memsidecar.layers.working.searching import Wanted
+from memsidecar.stores.contract import Scope
+from tests.working.parts import InterruptedJournal, journal_in, memory_over, said
+
+SESSIONS = 30
+FEW, MANY = 5_000, 15_000
+PAGE = 20
+"""Small, so that what a page costs besides its messages outweighs them, if it costs anything."""
+USER = Scope("default", user_id="u")
+
+
+def fill(memory: WorkingMemory, first: int, last: int) -> None:
+    """Add the messages to the user's sessions in turn, a hundred at a time, as if all were talked in at once."""
+    for start in range(first, last, 100):
+        key = SessionKey("default", f"s{start // 100 % SESSIONS}")
+        memory.add(key, "u", said(*(f"message {at}" for at in range(start, start + 100))))
+
+
+def walk(journal: InterruptedJournal) -> int:
+    """Go through the user's messages page by page; how many there are."""
+    met, before = 0, None
+    while found := journal.scan(USER, before, PAGE):
+        met, before = met + len(found), found[-1].lsn
+    return met
+
+
+def best_of_three(journal: InterruptedJournal, messages: int) -> float:
+    seconds = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        assert walk(journal) == messages
+        seconds.append(time.perf_counter() - begun)
+    return min(seconds)
+
+
+def test_going_through_three_times_as_many_messages_takes_about_three_times_as_long(data_dir: Path) -> None:
+    with journal_in(data_dir) as journal:
+        memory = memory_over(journal)
+        fill(memory, 0, FEW)
+        few = best_of_three(journal, FEW)
+        fill(memory, FEW, MANY)
+        many = best_of_three(journal, MANY)
+        assert memory.search(USER, Wanted("nobody said this"), 10, None, lambda: True) == ([], None)
+        (newest,), _ = memory.search(USER, Wanted(f"message {MANY - 1}"), 10, None, lambda: True)
+    assert newest.message.sequence == MANY // SESSIONS
+    assert many / few < 6, "3 by one walk, 9 where each page walks through everything"

@@ -1,0 +1,113 @@
+"""The hot sessions in RAM: within their bound, and never older than what was answered."""
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memsidecar.domain.session import Head, SessionKey
+from memsidecar.layers.working import WorkingLimits, WorkingMemory
+from memsidecar.stores.contract import Append, Command, Erase, Trim
+from memsidecar.v1.message_pb2 import Message
+from tests.working.parts import InterruptedJournal, journal_in, memory_over, said
+
+MIB = 1 << 20
+KEY = SessionKey("default", "s")
+
+
+@pytest.fixture
+def journal(data_dir: Path) -> Iterator[InterruptedJournal]:
+    with journal_in(data_dir) as opened:
+        yield opened
+
+
+# -- the bound
+
+
+def real_bytes(memory: WorkingMemory, keys: list[SessionKey]) -> int:
+    """Of all bodies and frames that the views hold, whether they show them or not."""
+    views = [view for view in map(memory.views.hot, keys) if view is not None]
+    bodies = sum(sys.getsizeof(one.body) for view in views for one in view.entries)
+    return bodies + sum(sys.getsizeof(one) for view in views for one in view.frames)
+
+
+@pytest.mark.parametrize("content_bytes", [1, 300, 20_000, 200_000])
+def test_the_hot_sessions_stay_within_their_bound(journal: InterruptedJournal, content_bytes: int) -> None:
+    memory = memory_over(journal, WorkingLimits(memory_bytes=MIB, tail_messages=64))
+    keys = [SessionKey("default", f"s{at}") for at in range(60)]
+    chosen = random.Random(7)
+    most = 0
+    for _ in range(120):
+        memory.add(chosen.choice(keys), "", said(*["x" * content_bytes] * max(1, min(20, 40_000 // content_bytes))))
+        memory.views.get(chosen.choice(keys))
+        most = max(most, real_bytes(memory, keys))
+    assert MIB // 20 < most <= MIB
+
+
+# -- loading
+
+
+def messages_seen(memory: WorkingMemory) -> list[str]:
+    view = memory.views.get(KEY)
+    return [] if view is None else [Message.FromString(one.body).content for one in view.messages()]
+
+
+def cold(journal: InterruptedJournal) -> tuple[WorkingMemory, Head]:
+    """A memory over a session that is not in RAM, and where the session stands."""
+    memory_over(journal).add(KEY, "", said("one", "two"))
+    memory = memory_over(journal)
+    assert memory.views.hot(KEY) is None
+    head = journal.head(KEY)
+    assert head is not None
+    return memory, head
+
+
+def append(memory: WorkingMemory, _: Head) -> Command:
+    return Append(KEY, "", [memory.add.draft(said("three")[0], "message")])
+
+
+def trim(_: WorkingMemory, head: Head) -> Command:
+    return Trim(KEY, head.version, removed=[1])
+
+
+def erase(_: WorkingMemory, __: Head) -> Command:
+    return Erase(KEY, "")
+
+
+def erase_whole(_: WorkingMemory, __: Head) -> Command:
+    return Erase(KEY, "", whole=True)
+
+
+@pytest.mark.parametrize(
+    ("command", "left"),
+    [(append, ["one", "two", "three"]), (trim, ["two"]), (erase, []), (erase_whole, [])],
+)
+def test_a_load_that_a_commit_overtakes_leaves_nothing_old_behind(
+    journal: InterruptedJournal, command: Callable[[WorkingMemory, Head], Command], left: list[str]
+) -> None:
+    memory, head = cold(journal)
+    journal.after_the_next_read(lambda: journal.carry_out(command(memory, head)))
+    memory.views.get(KEY)
+    assert messages_seen(memory) == left
+    after = memory.read.head(KEY, "")
+    assert (after.message_count if after else 0) == len(left)
+
+
+def test_a_load_that_nothing_overtakes_is_kept(journal: InterruptedJournal) -> None:
+    memory, _ = cold(journal)
+    assert messages_seen(memory) == ["one", "two"]
+    assert memory.views.hot(KEY) is not None
+
+
+def test_two_loads_at_once_that_a_commit_overtakes_leave_nothing_old_behind(journal: InterruptedJournal) -> None:
+    memory, head = cold(journal)
+
+    def load_and_append() -> None:
+        memory.views.get(KEY)
+        journal.carry_out(append(memory, head))
+
+    journal.after_the_next_read(load_and_append)
+    memory.views.get(KEY)
+    assert messages_seen(memory) == ["one", "two", "three"]
