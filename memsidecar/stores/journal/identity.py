@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-_PAIRS_PER_QUERY = 256
+_PAIRS_PER_QUERY = 64
 
 
 class Known(NamedTuple):

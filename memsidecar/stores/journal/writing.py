@@ -25,7 +25,8 @@ log = logging.getLogger(__name__)
 
 HEADS_KEPT = 4_096
 IDS_KEPT = 262_144  # some 16 MB
-ROWS_PER_STATEMENT = 256
+# Each size of group is a statement of its own, which stays prepared: larger ones would add up to tens of megabytes.
+ROWS_PER_STATEMENT = 32
 _ROW = f"({', '.join('?' * 16)})"
 SESSION_COLUMN, ID_HASH_COLUMN = 1, 9  # of a row of `incoming`
 
