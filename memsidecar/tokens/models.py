@@ -119,9 +119,12 @@ MODELS = (*_OPENAI, *_ANTHROPIC, *_GOOGLE, *_DEEPSEEK, *_META, *_MISTRAL, *_QWEN
 # Bounded, because names come from callers.
 @lru_cache(maxsize=256)
 def lookup(name: str) -> ModelProfile:
-    """The profile of a model, however its name is spelt; an unknown one is estimated and has no window."""
-    if not name:
-        return ModelProfile(name, "", None, UNKNOWN_WINDOW_BUDGET)
+    """The profile of a model, however its name is spelt; an unknown one is estimated and has no window.
+
+    The name of a preset stands for its budget, counted by the server's default counter.
+    """
+    if not name or name in PRESETS:
+        return ModelProfile(name, "", None, PRESETS.get(name, UNKNOWN_WINDOW_BUDGET))
     tidied = _tidied(name)
     for model in MODELS:
         if model.matches(tidied):

@@ -32,7 +32,8 @@ class Counters:
 
     def for_model(self, model: str, factor: float = 1.0) -> Counter:
         """The model's counter; the default one for an empty name. An exact counter ignores the factor."""
-        counter = self.named(lookup(model).counter_name) if model else self.default
+        name = lookup(model).counter_name
+        counter = self.named(name) if name else self.default
         return counter if counter.exact or factor == 1 else Calibrated(counter, factor)
 
 

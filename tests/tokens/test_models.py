@@ -146,4 +146,4 @@ def test_no_budget_exceeds_its_window() -> None:
 
 
 def test_presets_are_named_budgets() -> None:
-    assert dict(PRESETS) == {"short": 4_000, "normal": 16_000, "long": 32_000}
+    assert {name: lookup(name).budget_tokens for name in PRESETS} == {"short": 4_000, "normal": 16_000, "long": 32_000}
