@@ -22,14 +22,9 @@ def table(report: dict[str, Any]) -> str:
 
 
 def _row(one: dict[str, Any]) -> str:
-    return f"| {one['name']} | {one['value']:.2f} {one['unit']} | {_target(one)} |"
-
-
-def _target(one: dict[str, Any]) -> str:
-    if one["target"] is None:
-        return ""
     bound = "at most" if one["at_most"] else "at least"
-    return f"{bound} {one['target']:g}{'' if one['holds'] else ' (missed)'}"
+    missed = "" if one["holds"] else " (missed)"
+    return f"| {one['name']} | {one['value']:.2f} {one['unit']} | {bound} {one['target']:g}{missed} |"
 
 
 def update_readme(text: str, readme: Path = README) -> None:

@@ -14,7 +14,6 @@ from memsidecar.domain.address import Address
 from memsidecar.domain.errors import StartRefused
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
-NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 HARD_REQUEST_BYTES_FACTOR = 4
 LIVENESS = ""
 
