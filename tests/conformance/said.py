@@ -10,10 +10,16 @@ from memsidecar.stores.contract import (
     Append,
     Appended,
     Change,
+    Chunk,
     Command,
+    DocumentDraft,
+    DocumentPut,
     Erase,
     Erased,
     Journal,
+    News,
+    Owner,
+    PutDocument,
     Revision,
     Rewrite,
     Rewritten,
@@ -25,6 +31,7 @@ from memsidecar.stores.contract import (
 from memsidecar.v1 import message_pb2
 
 KEY = SessionKey("default", "s1")
+EVERYBODY = Owner("default")
 
 
 def draft(content: str, *, message_id: str = "", role: Role = Role.USER, tokens: int = 10, **rest: Any) -> Draft:
@@ -100,6 +107,28 @@ def known_head(journal: Journal, key: SessionKey = KEY) -> Head:
     head = journal.head(key)
     assert head is not None
     return head
+
+
+def document(*chunks: str, name: str = "d1", owner: Owner = EVERYBODY, **rest: Any) -> DocumentDraft:
+    """A document whose chunks have as many tokens as letters."""
+    given = {"title": "", "source": "", "metadata": b"", "create_time_us": 1_000, "chunking": "by hand", **rest}
+    digest = hashlib.sha256("".join(chunks).encode()).hexdigest()
+    cut = [Chunk(text, len(text)) for text in chunks]
+    return DocumentDraft(owner, name, sha256=digest, tokens=sum(len(text) for text in chunks), chunks=cut, **given)
+
+
+def put(journal: Journal, *chunks: str, **rest: Any) -> DocumentPut:
+    result: DocumentPut = carry_out(journal, PutDocument(document(*chunks, **rest)))
+    return result
+
+
+def follow(journal: Journal, namespace: str = "default", after_lsn: int = 0, limit: int = 100) -> list[News]:
+    """All the news, chapter by chapter."""
+    told: list[News] = []
+    while chapter := journal.news(namespace, told[-1].lsn if told else after_lsn, limit):
+        assert len(chapter) <= limit
+        told += chapter
+    return told
 
 
 class Replica:

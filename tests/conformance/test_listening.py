@@ -106,3 +106,33 @@ def test_a_told_head_is_never_changed_afterwards(journal: Journal) -> None:
     copy = first.copy()
     append(journal, draft("b"), call("c", "x"))
     assert first == copy
+
+
+def test_every_listener_is_told_in_the_order_in_which_they_came(journal: Journal) -> None:
+    first, second = Replica(journal), Replica(journal)
+    order: list[str] = []
+    journal.listen(lambda _: order.append("third"))
+    journal.listen(lambda _: order.append("fourth"))
+    append(journal, draft("a"))
+    erase(journal)
+    assert order == ["third", "fourth"] * 2
+    assert first.changes == second.changes and len(first.changes) == 2
+
+
+def test_a_claim_is_told_with_its_head(journal: Journal) -> None:
+    replica = Replica(journal)
+    append(journal, draft("a"))
+    append(journal, draft("a"), user_id="ann")
+    assert replica.heads[KEY].user_id == "ann"
+    assert_same(replica, journal)
+
+
+def test_a_listener_that_fails_keeps_nobody_from_the_change(journal: Journal) -> None:
+    def fails(_: object) -> None:
+        raise ArithmeticError("for the test")
+
+    journal.listen(fails)
+    replica = Replica(journal)
+    assert append(journal, draft("a")).results[0].sequence == 1
+    assert append(journal, draft("b")).results[0].sequence == 2
+    assert_same(replica, journal)

@@ -1,10 +1,10 @@
-"""Policies, calibration and watermarks."""
+"""Policies, calibration, watermarks and what is set aside."""
 
 import pytest
 
 from memsidecar.domain.errors import NotYourSession
 from memsidecar.domain.session import Policy, SessionKey, Strategy
-from memsidecar.stores.contract import Advance, Calibrate, Calibration, Journal, SetPolicy
+from memsidecar.stores.contract import Advance, Calibrate, Calibration, Journal, SetAside, SetPolicy
 from tests.conformance.said import KEY, append, carry_out, draft, erase, known_head
 
 POLICY = Policy(4_000, Strategy.TURNS, "gpt-4o")
@@ -73,3 +73,24 @@ def test_a_watermark_never_moves_back(journal: Journal) -> None:
         carry_out(journal, Advance("index", "n", lsn))
     assert (journal.watermark("index", "n"), journal.watermark("facts", "n")) == (9, 0)
     assert journal.watermark("index", "other") == 0
+
+
+def test_what_is_set_aside_is_read_in_the_order_of_the_log(journal: Journal) -> None:
+    assert list(journal.set_aside("index")) == []
+    for lsn, namespace in ((9, "n"), (4, "o"), (4, "n")):
+        carry_out(journal, SetAside("index", namespace, lsn, f"reason {lsn}"))
+    carry_out(journal, SetAside("facts", "n", 5, "other"))
+    found = journal.set_aside("index")
+    assert [(one.lsn, one.namespace, one.reason) for one in found] == [
+        (4, "n", "reason 4"),
+        (4, "o", "reason 4"),
+        (9, "n", "reason 9"),
+    ]
+    assert all(one.task == "index" and one.time_us > 0 for one in found)
+
+
+def test_setting_the_same_aside_again_does_nothing(journal: Journal) -> None:
+    carry_out(journal, SetAside("index", "n", 4, "first"))
+    before = journal.set_aside("index")
+    carry_out(journal, SetAside("index", "n", 4, "second"))
+    assert journal.set_aside("index") == before

@@ -2,7 +2,16 @@
 
 from memsidecar.domain.pruning.exchange import link_exchange
 from memsidecar.domain.pruning.importance import Importance
-from memsidecar.domain.pruning.removal import PrunePlan, Removal, WindowView, plan_removal
+from memsidecar.domain.pruning.removal import NO_RELEVANCE, PrunePlan, Removal, WindowView, plan_removal
 from memsidecar.domain.pruning.shortening import shorten
 
-__all__ = ["Importance", "PrunePlan", "Removal", "WindowView", "link_exchange", "plan_removal", "shorten"]
+__all__ = [
+    "NO_RELEVANCE",
+    "Importance",
+    "PrunePlan",
+    "Removal",
+    "WindowView",
+    "link_exchange",
+    "plan_removal",
+    "shorten",
+]

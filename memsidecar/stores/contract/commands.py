@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 from memsidecar.domain.errors import SidecarError, Unavailable
 from memsidecar.domain.message import Draft, Stored
 from memsidecar.domain.session import Head, Policy, SessionKey
+from memsidecar.stores.contract.documents import DropDocument, PutDocument
 
 
 class Forerunner(Protocol):
@@ -158,7 +159,19 @@ class Advance:
     lsn: int
 
 
-Command = Append | Rewrite | Trim | TrimNow | Erase | SetPolicy | Calibrate | Advance
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """Remember that a task goes on without this entry of the log; the same again does nothing."""
+
+    task: str
+    namespace: str
+    lsn: int
+    reason: str
+
+
+Command = (
+    Append | Rewrite | Trim | TrimNow | Erase | SetPolicy | Calibrate | Advance | SetAside | PutDocument | DropDocument
+)
 
 
 class Stale(SidecarError):
@@ -169,7 +182,8 @@ class Stale(SidecarError):
 class Change:
     """What one committed command did to a session's window; `head` is None when the session is gone.
 
-    `reload` says that the window changed in a way that is not told here.
+    `reload` says that the window changed in a way that is not told here. With an empty session id, a document of the
+    namespace came, changed or went.
     """
 
     key: SessionKey

@@ -5,6 +5,8 @@ from typing import Protocol
 
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract.commands import Calibration, Change
+from memsidecar.stores.contract.documents import Chunk, DocumentPage, Owner, StoredDocument
+from memsidecar.stores.contract.news import Chapter, Said, SetAsideEntry
 from memsidecar.stores.contract.reads import Found, JournalFigures, Page, Scope, Selection, SessionPage
 from memsidecar.stores.contract.ticket import Ticket
 
@@ -21,7 +23,11 @@ class Journal(Protocol):
         """
 
     def listen(self, listener: Callable[[Sequence[Change]], None]) -> None:
-        """Call `listener` on the journal's own thread with each change: after it is durable, before it is answered."""
+        """Call `listener` on the journal's own thread with each change: after it is durable, before it is answered.
+
+        There may be several; each is called, in the order in which they came. None of them may read from the journal:
+        what it is told of is not published before it returns. A changed document is told as a change of no session.
+        """
 
     def head(self, key: SessionKey) -> Head | None:
         """Where the session stands; None when there is none."""
@@ -49,6 +55,34 @@ class Journal(Protocol):
 
     def watermark(self, task: str, namespace: str) -> int:
         """Up to which lsn a task has come; 0 when it has not begun."""
+
+    def tails(self) -> Mapping[str, int]:
+        """By namespace, the last entry of the log that belongs to it, erasures included."""
+
+    def news(self, namespace: str, after_lsn: int, limit: int) -> Chapter:
+        """What happened in a namespace after an entry, in order: at most `limit` entries, fewer where they are large.
+
+        None only when there are no more. Every entry is answered (`Passed` where it says nothing), so that whoever
+        follows can go on behind the last one.
+        """
+
+    def said(self, session: int, after_sequence: int, limit: int) -> Sequence[Said]:
+        """A session's messages by its number, pruned ones included, in order; each told of by its own entry."""
+
+    def find(self, lsns: Sequence[int]) -> Mapping[int, Found]:
+        """Messages by the entry that first said them; what is erased is not there."""
+
+    def document(self, owner: Owner, document_id: str) -> StoredDocument | None:
+        """The document without its chunks."""
+
+    def documents(self, page: DocumentPage) -> Sequence[StoredDocument]:
+        """An owner's documents without their chunks, in the order of their ids."""
+
+    def find_chunks(self, places: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], tuple[StoredDocument, Chunk]]:
+        """Chunks by (version of the document, index); what was replaced or erased is not there."""
+
+    def set_aside(self, task: str) -> Sequence[SetAsideEntry]:
+        """What a task goes on without, in the order of the log."""
 
     def figures(self) -> JournalFigures:
         """Sizes and counts, for logs and metrics."""

@@ -36,11 +36,13 @@ class Page:
 
 
 class Found(NamedTuple):
-    """One message met by a scan: where it first stood in the log, and its whole text, never shortened."""
+    """One message: where it first stood in the log, whose it is, and its whole text, never shortened."""
 
     lsn: int
     key: SessionKey
     message: Stored
+    session: int
+    user_id: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,29 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import TypeVar
 
 from memsidecar.domain.errors import DamagedFile, FatalStoreError, ShuttingDown
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract import (
     Calibration,
     Change,
+    Chapter,
+    Chunk,
+    DocumentPage,
     Found,
     JournalFigures,
+    Owner,
     Page,
+    Said,
     Scope,
     Selection,
     SessionPage,
+    SetAsideEntry,
+    StoredDocument,
     Ticket,
 )
+from memsidecar.stores.journal import documents, following
 from memsidecar.stores.journal.committer import Committer
 from memsidecar.stores.journal.connection import (
     WRITER_CACHE_KIB,
@@ -39,12 +48,14 @@ from memsidecar.stores.journal.files import (
 from memsidecar.stores.journal.reading import Reader
 from memsidecar.stores.journal.rows import last_lsn
 from memsidecar.stores.journal.schema import migrate, version_of
+from memsidecar.stores.journal.set_aside import find_set_aside
 from memsidecar.stores.journal.writing import Writer
 
 log = logging.getLogger(__name__)
 
 FILE_NAME = "journal.db"
 CHECK_AT_OPEN_SECONDS = 0.25
+T = TypeVar("T")
 
 
 def stop_here(error: FatalStoreError) -> None:
@@ -130,6 +141,45 @@ class SqliteJournal:
 
     def watermark(self, task: str, namespace: str) -> int:
         return self._reader.watermark(task, namespace)
+
+    def _at_once(self, read: Callable[[sqlite3.Connection], T]) -> T:
+        """Read in one moment; answered when everybody else sees that moment, too."""
+        with self._reader.moment() as connection:
+            last, answer = last_lsn(connection), read(connection)
+        self._writer.wait_until_published(last)
+        return answer
+
+    def tails(self) -> Mapping[str, int]:
+        return self._at_once(following.read_tails)
+
+    def news(self, namespace: str, after_lsn: int, limit: int) -> Chapter:
+        next_lsn: int | None = after_lsn
+        news: Chapter = ()
+        while next_lsn is not None and not news:
+            news, next_lsn = self._stretch(namespace, next_lsn, limit)
+        return news
+
+    def _stretch(self, namespace: str, after_lsn: int, limit: int) -> following.Stretch:
+        return self._at_once(lambda moment: following.read_stretch(moment, self._path, namespace, after_lsn, limit))
+
+    def said(self, session: int, after_sequence: int, limit: int) -> Sequence[Said]:
+        return self._at_once(lambda moment: following.read_said(moment, self._path, session, after_sequence, limit))
+
+    def find(self, lsns: Sequence[int]) -> Mapping[int, Found]:
+        return self._at_once(lambda moment: following.find_first_said(moment, self._path, lsns))
+
+    def document(self, owner: Owner, document_id: str) -> StoredDocument | None:
+        kept = self._at_once(lambda moment: documents.find_document(moment, owner, document_id, self._path))
+        return kept.document if kept else None
+
+    def documents(self, page: DocumentPage) -> Sequence[StoredDocument]:
+        return self._at_once(lambda moment: documents.list_documents(moment, page, self._path))
+
+    def find_chunks(self, places: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], tuple[StoredDocument, Chunk]]:
+        return self._at_once(lambda moment: documents.find_chunks(moment, places, self._path))
+
+    def set_aside(self, task: str) -> Sequence[SetAsideEntry]:
+        return self._at_once(lambda moment: find_set_aside(moment, task))
 
     def figures(self) -> JournalFigures:
         wal = self._path.with_name(f"{FILE_NAME}-wal")

@@ -12,7 +12,8 @@ from memsidecar.domain.session import Head
 from memsidecar.stores.contract import Added, Append, Appended, Change
 from memsidecar.stores.journal import rows
 from memsidecar.stores.journal.identity import Known, id_hash
-from memsidecar.stores.journal.staging import Stage, owned
+from memsidecar.stores.journal.schema import Kind
+from memsidecar.stores.journal.staging import Entry, Stage, is_claim, owned
 from memsidecar.stores.sequencing import with_sequence
 
 _AMONG = f"session = ? AND exchange IN (SELECT value FROM json_each(?)) AND exchange > 0 AND flags & {int(Flag.PRUNED)}"
@@ -21,31 +22,38 @@ _UNPRUNE = f"UPDATE messages SET flags = flags & ~{int(Flag.PRUNED)} WHERE {_AMO
 _REVIVED = """UPDATE sessions SET window_start = ?, pruned_count = pruned_count - ?,
   count_1 = count_1 + ?, count_2 = count_2 + ?, count_3 = count_3 + ?, count_4 = count_4 + ?,
   tokens_1 = tokens_1 + ?, tokens_2 = tokens_2 + ?, tokens_3 = tokens_3 + ?, tokens_4 = tokens_4 + ? WHERE number = ?"""
+_ADOPT = "UPDATE sessions SET user_id = ?, version = ?, last_active_us = ? WHERE number = ?"
 
 
 def append(stage: Stage, command: Append) -> Appended:
     command.check_forerunner()
     before = stage.head(command.key)
     start = stage.new(command.key, command.user_id) if before is None else before
-    batch = _Batch(stage, owned(start, command.user_id))
+    batch = _Batch(stage, start, owned(start, command.user_id))
     results = [batch.add(draft) for draft in command.drafts]
     if batch.appended and command.expected_sequence not in (None, start.last_sequence):
         raise SequenceMismatch(command.expected_sequence or 0, start.last_sequence)
     if batch.appended or start.user_id != batch.head.user_id:
-        batch.stage_from(start, is_new=before is None)
+        batch.stage(is_new=before is None)
     return Appended(batch.head, results)
 
 
 class _Batch:
     """The messages of one command. Nothing of it is staged before all of it is known to be good."""
 
-    def __init__(self, stage: Stage, head: Head) -> None:
+    def __init__(self, stage: Stage, start: Head, head: Head) -> None:
         self.head = head
         self.appended: list[Stored] = []
+        self._start = start
         self._stage = stage
         self._lsn = stage.lsn
         self._rows: list[Sequence[Any]] = []
         self._known: dict[tuple[int, str], Known] = {}
+        self._claims = is_claim(start, head)
+        if self._claims:
+            # Its entry comes before the messages.
+            self._lsn += 1
+            head.version, head.last_active_us = self._lsn, stage.now_us
 
     def add(self, draft: Draft) -> Added:
         name = (self.head.number, draft.id)
@@ -77,14 +85,14 @@ class _Batch:
         head.count(draft.role, draft.tokens)
         return Added(draft.id, sequence, draft.tokens, False)
 
-    def stage_from(self, start: Head, is_new: bool) -> None:
-        stage, head = self._stage, self.head
+    def stage(self, is_new: bool) -> None:
+        stage, start, head = self._stage, self._start, self.head
         revived = self._revive() if head.pruned_count else False
         if is_new:
             # As it was before its first message: each message then adds itself to the row.
             stage.keep(start)
         elif start.user_id != head.user_id:
-            stage.do("UPDATE sessions SET user_id = ? WHERE number = ?", head.user_id, head.number)
+            self._adopt()
         if head.open_calls is not start.open_calls:
             stage.do("UPDATE sessions SET open_calls = ? WHERE number = ?", rows.open_calls_column(head), head.number)
         stage.lsn = self._lsn
@@ -92,6 +100,14 @@ class _Batch:
         stage.known.update(self._known)
         stage.heads[head.key] = head
         stage.changes.append(Change(head.key, head, self.appended, reload=revived))
+
+    def _adopt(self) -> None:
+        """As with a new session, each message then adds itself to the row."""
+        stage, start, head = self._stage, self._start, self.head
+        version, active_us = start.version, start.last_active_us
+        if self._claims:
+            version, active_us = stage.write(head.number, Entry(Kind.CLAIM)), stage.now_us
+        stage.do(_ADOPT, head.user_id, version, active_us, head.number)
 
     def _revive(self) -> bool:
         """Bring back what was pruned of an exchange that is answered now: a call and its answers are never apart."""

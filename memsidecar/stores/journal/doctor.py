@@ -19,6 +19,12 @@ _SUMS = """SELECT s.namespace, s.session_id FROM sessions s LEFT JOIN (
      OR s.last_sequence < coalesce(m.last, 0)"""
 _UNREACHABLE = """SELECT count(*) FROM messages m LEFT JOIN log l ON l.lsn = m.lsn
   LEFT JOIN log shown ON shown.lsn = m.shown_lsn WHERE l.body IS NULL OR shown.body IS NULL"""
+_TORN = """SELECT namespace, id FROM documents d WHERE chunk_count + 1 <> (SELECT count(t.text) FROM texts t
+  WHERE t.number = d.cover OR t.number >= d.first_chunk AND t.number < d.first_chunk + d.chunk_count)"""
+_CHECKSUMS = {
+    "entry": "SELECT lsn, body, crc FROM log WHERE body IS NOT NULL",
+    "text": "SELECT number, text, crc FROM texts WHERE text IS NOT NULL",
+}
 
 
 def examine(directory: Path, file_name: str = "journal.db") -> list[str]:
@@ -44,12 +50,14 @@ def _findings(path: Path) -> Iterator[str]:
         for (verdict,) in connection.execute("PRAGMA integrity_check(20)"):
             if verdict != "ok":
                 yield verdict
-        yield from _damaged_entries(connection)
+        yield from _mismatches(connection)
         for (count,) in connection.execute(_UNREACHABLE):
             if count:
                 yield f"{count} messages have lost their text"
         for namespace, session_id in connection.execute(_SUMS):
             yield f"the sums of session {session_id!r} in namespace {namespace!r} do not match its messages"
+        for namespace, document_id in connection.execute(_TORN):
+            yield f"document {document_id!r} in namespace {namespace!r} has lost text"
     finally:
         connection.close()
 
@@ -63,7 +71,8 @@ def _check_mark(connection: sqlite3.Connection, path: Path) -> None:
         mark.close()
 
 
-def _damaged_entries(connection: sqlite3.Connection) -> Iterator[str]:
-    for lsn, body, crc in connection.execute("SELECT lsn, body, crc FROM log WHERE body IS NOT NULL"):
-        if zlib.crc32(body) != crc:
-            yield f"entry {lsn} does not match its checksum"
+def _mismatches(connection: sqlite3.Connection) -> Iterator[str]:
+    for kind, query in _CHECKSUMS.items():
+        for number, body, crc in connection.execute(query):
+            if zlib.crc32(body) != crc:
+                yield f"{kind} {number} does not match its checksum"

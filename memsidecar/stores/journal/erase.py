@@ -1,27 +1,22 @@
 """Erase: a session's messages are out of reach with one commit; `erasing` then takes them from the file."""
 
-from typing import NamedTuple
-
 from memsidecar.domain.errors import NoSuchThing
 from memsidecar.domain.session import Head
 from memsidecar.stores.contract import Change, Erase, Erased
+from memsidecar.stores.journal.drop_document import drop_all_of
+from memsidecar.stores.journal.leftovers import Erasing
 from memsidecar.stores.journal.schema import Kind
 from memsidecar.stores.journal.staging import Entry, Stage, owned
-
-
-class Erasing(NamedTuple):
-    """What is to be answered when nothing with this session number is left in the file."""
-
-    number: int
-    result: Erased
 
 
 def erase(stage: Stage, command: Erase) -> Erasing | Erased:
     head = stage.head(command.key)
     if head is None:
-        return _unknown(command)
+        return _erase_unknown(stage, command)
+    # No claim is told: what could be claimed is gone with the same commit.
     head = owned(head, command.user_id)
-    stage.log(head, Entry(Kind.DELETE if command.whole else Kind.CLEAR))
+    kind = Kind.DELETE if command.whole else Kind.CLEAR
+    stage.log(head, Entry(kind, id=head.key.namespace))
     stage.do("INSERT INTO erasures VALUES (?)", head.number)
     stage.do("DELETE FROM sessions WHERE number = ?", head.number)
     left = None if command.whole else _emptied(stage, head)
@@ -31,13 +26,18 @@ def erase(stage: Stage, command: Erase) -> Erasing | Erased:
     else:
         stage.keep(left)
     stage.changes.append(Change(command.key, left, reload=True))
-    return Erasing(head.number, Erased(left, head.message_count + head.pruned_count))
+    leftovers = drop_all_of(stage, command.key) if command.whole else []
+    return Erasing([head.number, *leftovers], Erased(left, head.message_count + head.pruned_count))
 
 
-def _unknown(command: Erase) -> Erased:
-    if command.whole:
+def _erase_unknown(stage: Stage, command: Erase) -> Erasing | Erased:
+    """Documents may come before their session: they are all there is of it then."""
+    if not command.whole:
+        return Erased(None, 0)
+    leftovers = drop_all_of(stage, command.key)
+    if not leftovers:
         raise NoSuchThing(f"there is no session {command.key.session_id!r}")
-    return Erased(None, 0)
+    return Erasing(leftovers, Erased(None, 0))
 
 
 def _emptied(stage: Stage, head: Head) -> Head:

@@ -1,4 +1,4 @@
-"""Erasing for real: the rows of an erased session leave the file piece by piece, between commits."""
+"""Erasing for real: what was erased leaves the file step by step, between commits."""
 
 import json
 import logging
@@ -6,17 +6,18 @@ import sqlite3
 import time
 from collections import deque
 from pathlib import Path
+from typing import Any
 
 from memsidecar.domain.errors import Busy, DamagedFile, DiskFull, SidecarError
-from memsidecar.stores.contract import Erased, Ticket
+from memsidecar.stores.contract import Ticket
 from memsidecar.stores.journal.checkpoints import Checkpoints
 from memsidecar.stores.journal.connection import rolled_back, translated
-from memsidecar.stores.journal.erase import Erasing
 from memsidecar.stores.journal.files import Ballast
+from memsidecar.stores.journal.leftovers import Erasing, Leftover, Piece
 
 log = logging.getLogger(__name__)
 
-MESSAGES_PER_STEP = 256
+ROWS_PER_STEP = 256
 RETRY_SECONDS = 0.2
 PATIENCE_SECONDS = 5.0
 
@@ -27,13 +28,17 @@ _EMPTY_ENCODINGS = """WITH RECURSIVE encodings(lsn) AS (
     SELECT value FROM json_each(?)
     UNION SELECT l.prev FROM log l JOIN encodings e ON l.lsn = e.lsn WHERE l.prev IS NOT NULL
   ) UPDATE log SET id = NULL, body = NULL, vector = NULL, crc = NULL, prev = NULL WHERE lsn IN encodings"""
+_FULL_TEXTS = """SELECT number, length(text) FROM texts
+  WHERE number >= ? AND number <= ? AND text IS NOT NULL ORDER BY number LIMIT ?"""
+_EMPTY_TEXTS = "UPDATE texts SET text = NULL, tokens = NULL, crc = NULL WHERE number >= ? AND number <= ?"
 
 
 class Erasures:
     """A session that was erased is out of reach at once, because its number is in no session's row any more.
 
-    Then come steps of a bounded size, so that nobody waits long for a large session's end, and last the write-ahead
-    log is emptied. A crash in between leaves the number in `erasures`, and the next start goes on.
+    So are texts that no document's row points to. Then come steps of a bounded size, so that nobody waits long for a
+    large session's end, and last the write-ahead log is emptied. A crash in between leaves the number in `erasures` and
+    the texts' places in `leftovers`, and the next start goes on.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, ballast: Ballast, checkpoints: Checkpoints) -> None:
@@ -41,8 +46,8 @@ class Erasures:
         self._path = path
         self._ballast = ballast
         self._checkpoints = checkpoints
-        self._numbers = deque(number for (number,) in connection.execute("SELECT number FROM erasures"))
-        self._waiting: list[tuple[Ticket, Erased]] = []
+        self._pieces = deque(unfinished(connection))
+        self._waiting: list[tuple[Ticket, Any]] = []
         self._waiting_since = 0.0
         # A crash may have come between the last row's deletion and the emptying of the write-ahead log.
         self._untruncated = True
@@ -55,7 +60,7 @@ class Erasures:
     def begin(self, ticket: Ticket, erasing: Erasing) -> None:
         if not self._waiting:
             self._waiting_since = time.monotonic()
-        self._numbers.append(erasing.number)
+        self._pieces.extend(erasing.pieces)
         self._waiting.append((ticket, erasing.result))
         self._untruncated = True
 
@@ -82,38 +87,68 @@ class Erasures:
                 ticket.settle(error=error)
 
     def _give_up(self, damage: DamagedFile) -> None:
-        """Until the next start, when somebody may have mended the file; `erasures` remembers."""
+        """Until the next start, when somebody may have mended the file; `erasures` and `leftovers` remember."""
         log.error("erasing cannot go on: %s", damage)
-        self._numbers.clear()
+        self._pieces.clear()
         self._untruncated = False
         self.refuse_all(damage)
 
     def _advance(self) -> None:
-        if not self._numbers:
+        if not self._pieces:
             self._finish()
-        elif not self._delete_some(self._numbers[0]):
-            self._numbers.popleft()
+            return
+        for _ in range(self._erase_some()):
+            self._pieces.popleft()
 
-    def _delete_some(self, number: int) -> bool:
-        """Delete up to a step's worth of one session in one transaction; False when that was the last."""
+    def _erase_some(self) -> int:
+        """Erase up to a step's worth of rows in one transaction; how many pieces that ended."""
         with translated(self._path), rolled_back(self._connection):
-            return self._delete_in_transaction(number)
+            self._connection.execute("BEGIN IMMEDIATE")
+            ended = self._end_pieces()
+            self._connection.execute("COMMIT")
+            self._checkpoints.run_when_due()
+        return ended
 
-    def _delete_in_transaction(self, number: int) -> bool:
-        self._connection.execute("BEGIN IMMEDIATE")
+    def _end_pieces(self) -> int:
+        room = ROWS_PER_STEP
+        for ended, piece in enumerate(self._pieces):
+            taken = self._take(piece, room)
+            if taken == room:
+                return ended
+            self._forget(piece)
+            room -= max(taken, 1)
+            if not room:
+                return ended + 1
+        return len(self._pieces)
+
+    def _take(self, piece: Piece, limit: int) -> int:
+        """Erase up to so many rows; how many these were. Fewer than asked for were the last."""
+        if isinstance(piece, Leftover):
+            return self._empty_texts(piece, limit)
+        return self._delete_messages(piece, limit)
+
+    def _forget(self, piece: Piece) -> None:
+        if isinstance(piece, Leftover):
+            self._connection.execute("DELETE FROM leftovers WHERE first = ?", (piece.first,))
+        else:
+            self._connection.execute("DELETE FROM erasures WHERE number = ?", (piece,))
+
+    def _delete_messages(self, number: int, limit: int) -> int:
         rows = self._connection.execute(
-            "SELECT sequence, lsn, shown_lsn FROM messages WHERE session = ? ORDER BY sequence LIMIT ?",
-            (number, MESSAGES_PER_STEP),
+            "SELECT sequence, lsn, shown_lsn FROM messages WHERE session = ? ORDER BY sequence LIMIT ?", (number, limit)
         ).fetchall()
         if rows:
             self._connection.execute(_EMPTY_ENCODINGS, (json.dumps([lsn for row in rows for lsn in row[1:]]),))
             self._connection.execute("DELETE FROM messages WHERE session = ? AND sequence <= ?", (number, rows[-1][0]))
-        else:
-            self._connection.execute("DELETE FROM erasures WHERE number = ?", (number,))
-        self._connection.execute("COMMIT")
         self._checkpoints.wrote(2 * len(rows))
-        self._checkpoints.run_when_due()
-        return bool(rows)
+        return len(rows)
+
+    def _empty_texts(self, leftover: Leftover, limit: int) -> int:
+        rows = self._connection.execute(_FULL_TEXTS, (*leftover, limit)).fetchall()
+        if rows:
+            self._connection.execute(_EMPTY_TEXTS, (rows[0][0], rows[-1][0]))
+        self._checkpoints.wrote(len(rows), sum(size for _, size in rows))
+        return len(rows)
 
     def _finish(self) -> None:
         self._checkpoints.truncate()
@@ -122,3 +157,9 @@ class Erasures:
         for ticket, result in waiting:
             if not ticket.done:
                 ticket.settle(result)
+
+
+def unfinished(connection: sqlite3.Connection) -> list[Piece]:
+    """What an earlier process began to erase."""
+    sessions: list[Piece] = [number for (number,) in connection.execute("SELECT number FROM erasures")]
+    return sessions + [Leftover(*row) for row in connection.execute("SELECT first, last FROM leftovers")]

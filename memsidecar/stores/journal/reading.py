@@ -142,7 +142,7 @@ class Reader:
         with self.moment() as connection:
             # Figures first, bodies after: a sort or a join that carried bodies would read every one of the scope.
             chosen = connection.execute(
-                f"""SELECT {rows.WRITTEN}, m.lsn, m.first_lsn, s.namespace, s.session_id
+                f"""SELECT {rows.WRITTEN}, m.lsn, m.first_lsn, s.namespace, s.session_id, s.number, s.user_id
                 {_ONE_SESSION if scope.session_id else _IN_ORDER_OF_THE_LOG.format(narrowed=narrowed)} LIMIT ?""",
                 (*parameters, 1 << 62 if before_lsn is None else before_lsn, limit),
             ).fetchall()
@@ -150,10 +150,10 @@ class Reader:
 
     def _with_bodies(self, connection: sqlite3.Connection, chosen: Sequence[Sequence[Any]]) -> Iterator[Found]:
         size = 0
-        for *figures, lsn, first_lsn, namespace, session_id in chosen:
+        for *figures, lsn, first_lsn, namespace, session_id, number, user_id in chosen:
             body = connection.execute("SELECT body, crc FROM log WHERE lsn = ?", (lsn,)).fetchone()
             message = rows.message_of((*figures, *body), self._path)
-            yield Found(first_lsn, SessionKey(namespace, session_id), message)
+            yield Found(first_lsn, SessionKey(namespace, session_id), message, number, user_id)
             size += len(message.body)
             if size > _SCANNED_BYTES:
                 return

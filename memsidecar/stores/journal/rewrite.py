@@ -32,12 +32,14 @@ class _Encodings(NamedTuple):
 
 
 def rewrite(stage: Stage, command: Rewrite) -> Rewritten:
-    head = _session(stage, command)
+    before = _session(stage, command)
+    head = owned(before, command.user_id)
     found = _find(stage, head, command.message_id)
     written = command.revise(found.written)
     shown = command.revise(found.shown) if found.shown_lsn != found.lsn else written
     flags = written.flags & ~_STANDING | found.shown.flags & _STANDING
     message = found.shown._replace(body=shown.body, flags=flags, score=written.score)
+    stage.claim(before, head)
     _save(stage, head, found, written, message)
     stage.keep(head)
     stage.changes.append(Change(head.key, head, replaced=(message,)))
@@ -48,7 +50,7 @@ def _session(stage: Stage, command: Rewrite) -> Head:
     head = stage.head(command.key)
     if head is None:
         raise _missing(command.message_id)
-    return owned(head, command.user_id)
+    return head
 
 
 def _missing(message_id: str) -> NoSuchThing:

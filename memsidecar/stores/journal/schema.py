@@ -15,9 +15,15 @@ class Kind(IntEnum):
     ANNOTATION = 2
     PRUNE = 3
     SHORTENING = 4
-    CLEAR = 5
-    DELETE = 6
+    CLAIM = 5
+    CLEAR = 6
+    DELETE = 7
+    DOCUMENT = 8
+    DROP = 9
 
+
+# Entries from this kind on tell their namespace themselves, in `id`: they outlive the row that would tell it.
+NAMED_FROM = int(Kind.CLEAR)
 
 # `log` holds what was said and done, in order, and no row of it is ever deleted (`erasing` says why). A superseded
 # encoding of a message loses its body, and `prev` leads from an encoding to the one before it, so that an erasure finds
@@ -28,6 +34,11 @@ class Kind(IntEnum):
 # once for a group and not once for a row and table.
 # A session's `number` changes when it is cleared: what it said before is then out of reach at once, and `erasures`
 # remembers the old number until the last byte of it is gone.
+# Where a namespace ends in the log is told by its sessions' versions and, for entries that tell their namespace
+# themselves, by `tails`: an index on the log would cost every message.
+# A document's entries of the log stand under its negative number. `texts` holds its chunks one behind the other and, as
+# one more, its cover: title, source and metadata. It is written as the log is: rows come at the end, and are emptied
+# and never deleted or moved. `leftovers` remembers which of them are to be emptied.
 VERSION_1 = """
 CREATE TABLE log(
   lsn INTEGER PRIMARY KEY, session INTEGER NOT NULL, kind INTEGER NOT NULL, sequence INTEGER, time_us INTEGER NOT NULL,
@@ -64,7 +75,21 @@ CREATE TABLE calibrations(
 CREATE TABLE watermarks(
   task TEXT NOT NULL, namespace TEXT NOT NULL, lsn INTEGER NOT NULL, PRIMARY KEY(task, namespace)
 ) WITHOUT ROWID;
+CREATE TABLE set_asides(
+  task TEXT NOT NULL, lsn INTEGER NOT NULL, namespace TEXT NOT NULL, reason TEXT NOT NULL, time_us INTEGER NOT NULL,
+  PRIMARY KEY(task, lsn, namespace)
+) WITHOUT ROWID;
+CREATE TABLE tails(namespace TEXT PRIMARY KEY, lsn INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE erasures(number INTEGER PRIMARY KEY);
+CREATE TABLE documents(
+  number INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT NOT NULL, user_id TEXT NOT NULL, session_id TEXT NOT NULL,
+  id TEXT NOT NULL, version INTEGER NOT NULL, create_time_us INTEGER NOT NULL, sha256 TEXT NOT NULL,
+  tokens INTEGER NOT NULL, chunk_count INTEGER NOT NULL, chunking TEXT NOT NULL,
+  cover INTEGER NOT NULL, first_chunk INTEGER NOT NULL,
+  UNIQUE(namespace, session_id, user_id, id)
+);
+CREATE TABLE texts(number INTEGER PRIMARY KEY, text BLOB, tokens INTEGER, crc INTEGER);
+CREATE TABLE leftovers(first INTEGER PRIMARY KEY, last INTEGER NOT NULL);
 CREATE VIEW incoming AS
   SELECT m.lsn, m.session, m.sequence, m.role, m.tokens, m.flags, m.time_us, m.score, m.exchange, m.id_hash,
          m.fingerprint, l.id, l.body, l.vector, l.crc, l.time_us AS now_us

@@ -16,8 +16,12 @@ def set_policy(stage: Stage, command: SetPolicy) -> PolicySet:
 
 
 def _session(stage: Stage, command: SetPolicy) -> Head:
-    head = stage.head(command.key)
-    return stage.new(command.key, command.user_id) if head is None else owned(head, command.user_id)
+    before = stage.head(command.key)
+    if before is None:
+        return stage.new(command.key, command.user_id)
+    head = owned(before, command.user_id)
+    stage.claim(before, head)
+    return head
 
 
 def _save(stage: Stage, key: SessionKey, policy: Policy | None) -> None:

@@ -8,41 +8,63 @@ before the transaction that follows. A command reads and refuses first and stage
 import sqlite3
 import time
 import zlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memsidecar.domain.errors import NotYourSession
 from memsidecar.domain.session import Head, SessionKey
-from memsidecar.stores.contract import Advance, Append, Calibrate, Change, Command, Ticket, TrimNow
+from memsidecar.stores.contract import (
+    Advance,
+    Append,
+    Calibrate,
+    Change,
+    Command,
+    DropDocument,
+    Owner,
+    PutDocument,
+    SetAside,
+    Ticket,
+    TrimNow,
+)
 from memsidecar.stores.journal import rows
 from memsidecar.stores.journal.identity import Known
-from memsidecar.stores.journal.schema import Kind
+from memsidecar.stores.journal.schema import NAMED_FROM, Kind
 
 # A message's own vector moves on to its newest encoding.
 _INSERT_LOG = """INSERT INTO log(lsn, session, kind, sequence, time_us, id, body, crc, prev, vector)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT vector FROM log WHERE lsn = ?))"""
 _EMPTY_LOG = "UPDATE log SET body = NULL, crc = NULL, vector = NULL WHERE lsn = ?"
-
-
+_MOVE_TAIL = "INSERT INTO tails VALUES (?, ?) ON CONFLICT(namespace) DO UPDATE SET lsn = excluded.lsn"
+_INSERT_TEXT = "INSERT INTO texts VALUES (?, ?, ?, ?)"
+# Each size of group is a statement of its own, which stays prepared: larger ones would add up to tens of megabytes.
+ROWS_PER_STATEMENT = 32
+_ROW = f"({', '.join('?' * 16)})"
 BODY_COLUMN = 12  # of a row of `incoming`
+
+Statement = tuple[str, Sequence[Any]]
 
 
 class Entry(NamedTuple):
-    """What a command adds to the log; `prev` is the encoding of the same message that it supersedes."""
+    """What a command adds to the log; `prev` is the encoding of the same message that it supersedes.
+
+    `id` is the message's, or the namespace of an entry that must tell it by itself.
+    """
 
     kind: Kind
     body: bytes = b""
     sequence: int | None = None
-    message_id: str | None = None
+    id: str | None = None
     prev: int | None = None
 
 
 class Numbers(NamedTuple):
-    """The last lsn that was given out, and the next session's number."""
+    """The last lsn that was given out, and the next numbers for a session, a document and a text."""
 
     lsn: int
     session: int
+    document: int
+    text: int
 
 
 class Stage:
@@ -57,18 +79,24 @@ class Stage:
     ) -> None:
         self.connection = connection
         self.path = path
-        self.lsn, self.next_number = numbers
+        self.lsn, self.next_number, self.next_document, self.next_text = numbers
         self.now_us = time.time_ns() // 1000
         self.known: dict[tuple[int, str], Known] = {}
         self.revived: set[tuple[int, int]] = set()
         self.heads: dict[SessionKey, Head | None] = {}
         self.message_rows: list[Sequence[Any]] = []
-        self.statements: list[tuple[str, Sequence[Any]]] = []
+        self.statements: list[Statement] = []
         self.changes: list[Change] = []
         self.outcomes: list[tuple[Ticket, Any]] = []
         self._published = published
         self._appended_to: set[Hashable] = set()
         self._closed: set[Hashable] = set()
+        self._rows_in_statements = 0
+        self._text_bytes = 0
+
+    @property
+    def numbers(self) -> Numbers:
+        return Numbers(self.lsn, self.next_number, self.next_document, self.next_text)
 
     def admits(self, command: Command) -> bool:
         """Whether the command would see the effects of all before it; if so, its place is taken.
@@ -104,23 +132,47 @@ class Stage:
 
     @property
     def body_bytes(self) -> int:
-        return sum([len(row[BODY_COLUMN]) for row in self.message_rows])
+        return sum([len(row[BODY_COLUMN]) for row in self.message_rows]) + self._text_bytes
 
     def do(self, statement: str, *parameters: Any) -> None:
         self.statements.append((statement, parameters))
 
-    def log(self, head: Head, entry: Entry) -> int:
-        """Write an entry of the session, which is then the head's version.
+    def rest(self) -> Iterator[Statement]:
+        """What inserts the messages that come after all statements."""
+        for start in range(self._rows_in_statements, len(self.message_rows), ROWS_PER_STATEMENT):
+            yield insertion(self.message_rows[start : start + ROWS_PER_STATEMENT])
+
+    def write(self, number: int, entry: Entry) -> int:
+        """Write an entry of the log, behind the messages that were staged before it: the log grows at its end only.
 
         An encoding that it supersedes keeps its place in the log and loses its body.
         """
+        self.statements += self.rest()
+        self._rows_in_statements = len(self.message_rows)
         self.lsn += 1
-        place = (self.lsn, head.number, entry.kind, entry.sequence, self.now_us)
-        self.do(_INSERT_LOG, *place, entry.message_id, entry.body, zlib.crc32(entry.body), entry.prev, entry.prev)
+        place = (self.lsn, number, entry.kind, entry.sequence, self.now_us)
+        self.do(_INSERT_LOG, *place, entry.id, entry.body, zlib.crc32(entry.body), entry.prev, entry.prev)
         if entry.prev is not None:
             self.do(_EMPTY_LOG, entry.prev)
-        head.version, head.last_active_us = self.lsn, self.now_us
+        if entry.kind >= NAMED_FROM:
+            self.do(_MOVE_TAIL, entry.id, self.lsn)
         return self.lsn
+
+    def log(self, head: Head, entry: Entry) -> int:
+        """Write an entry of the session, which is then the head's version."""
+        head.version, head.last_active_us = self.write(head.number, entry), self.now_us
+        return head.version
+
+    def claim(self, before: Head, head: Head) -> None:
+        """Tell those who follow the log that messages have a user now."""
+        if is_claim(before, head):
+            self.log(head, Entry(Kind.CLAIM))
+
+    def add_text(self, text: bytes, tokens: int = 0) -> int:
+        number, self.next_text = self.next_text, self.next_text + 1
+        self.do(_INSERT_TEXT, number, text, tokens, zlib.crc32(text))
+        self._text_bytes += len(text)
+        return number
 
     def keep(self, head: Head) -> None:
         """Write the session's row as a whole."""
@@ -141,9 +193,32 @@ def owned(head: Head, user_id: str) -> Head:
     return head
 
 
+def is_claim(before: Head, after: Head) -> bool:
+    """Whether messages that were nobody's became somebody's. A session without messages has nothing to tell of."""
+    return after.user_id != before.user_id and bool(before.message_count or before.pruned_count)
+
+
+def insertion(message_rows: Sequence[Sequence[Any]]) -> Statement:
+    parameters: list[Any] = []
+    for row in message_rows:
+        parameters += row
+    return f"INSERT INTO incoming VALUES {', '.join([_ROW] * len(message_rows))}", parameters
+
+
 def _touched(command: Command) -> Hashable:
     if isinstance(command, Calibrate):
         return (command.namespace, command.model, "calibration")
     if isinstance(command, Advance):
         return (command.task, command.namespace, "watermark")
+    if isinstance(command, SetAside):
+        return (command.task, command.namespace, command.lsn)
+    if isinstance(command, PutDocument):
+        return _document(command.document.owner, command.document.id)
+    if isinstance(command, DropDocument):
+        return _document(command.owner, command.document_id)
     return command.key
+
+
+def _document(owner: Owner, document_id: str) -> Hashable:
+    """A session's documents go with the session, so they take its place."""
+    return SessionKey(owner.namespace, owner.session_id) if owner.session_id else (*owner, document_id)

@@ -6,28 +6,24 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from memsidecar.domain.errors import DiskFull, FatalStoreError, SidecarError
 from memsidecar.domain.session import Head, SessionKey
-from memsidecar.stores.contract import Append, Change, Ticket
+from memsidecar.stores.contract import Append, Change, DropDocument, Erase, Ticket
 from memsidecar.stores.journal.checkpoints import Checkpoints
 from memsidecar.stores.journal.connection import rolled_back, translate
-from memsidecar.stores.journal.erase import Erasing
 from memsidecar.stores.journal.erasing import Erasures
 from memsidecar.stores.journal.files import Ballast, HighWaterMark
 from memsidecar.stores.journal.identity import SeenIds, find_known, id_hash
+from memsidecar.stores.journal.leftovers import Erasing
 from memsidecar.stores.journal.rows import last_lsn
-from memsidecar.stores.journal.staging import Numbers, Stage
+from memsidecar.stores.journal.staging import ROWS_PER_STATEMENT, Numbers, Stage, Statement, insertion
 from memsidecar.stores.journal.verbs import VERBS
 
 log = logging.getLogger(__name__)
 
 HEADS_KEPT = 4_096
 IDS_KEPT = 262_144  # some 16 MB
-# Each size of group is a statement of its own, which stays prepared: larger ones would add up to tens of megabytes.
-ROWS_PER_STATEMENT = 32
-_ROW = f"({', '.join('?' * 16)})"
 SESSION_COLUMN, ID_HASH_COLUMN = 1, 9  # of a row of `incoming`
 
 
@@ -45,14 +41,13 @@ class Writer:
         self.erasures = Erasures(connection, path, ballast, self._checkpoints)
         self._heads: dict[SessionKey, Head] = {}
         self._seen = SeenIds(IDS_KEPT)
-        self._listener: Callable[[Sequence[Change]], None] = lambda _: None
+        self._listeners: list[Callable[[Sequence[Change]], None]] = []
         self._failed = False
-        self.published_lsn = last_lsn(connection)
-        (last_number,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence").fetchone()
-        self._next_number = last_number + 1
+        self._numbers = next_numbers(connection)
+        self.published_lsn = self._numbers.lsn
 
     def listen(self, listener: Callable[[Sequence[Change]], None]) -> None:
-        self._listener = listener
+        self._listeners.append(listener)
 
     def write(self, group: Sequence[Ticket]) -> None:
         """Commit the group in as few transactions as its order allows; every ticket is settled."""
@@ -63,7 +58,7 @@ class Writer:
         self._forget_cold_heads()
 
     def _stage(self, waiting: deque[Ticket]) -> Stage:
-        stage = Stage(self._connection, self._path, self._heads, Numbers(self.published_lsn, self._next_number))
+        stage = Stage(self._connection, self._path, self._heads, self._numbers)
         admitted: list[Ticket] = []
         while waiting and stage.admits(waiting[0].command):
             admitted.append(waiting.popleft())
@@ -119,34 +114,24 @@ class Writer:
         except sqlite3.Error as error:
             if not isinstance(translate(error, self._path), DiskFull):
                 raise
-            if any(isinstance(result, Erasing) for _, result in stage.outcomes):
+            if any(isinstance(ticket.command, Erase | DropDocument) for ticket, _ in stage.outcomes):
                 self._ballast.drop()
             self._checkpoints.make_room()
             self._execute(stage)
 
     def _execute(self, stage: Stage) -> None:
-        if not stage.statements and len(stage.message_rows) <= ROWS_PER_STATEMENT:
-            self._insert(stage.message_rows)
-        else:
-            self._execute_in_transaction(stage)
+        if stage.statements or len(stage.message_rows) > ROWS_PER_STATEMENT:
+            self._execute_in_transaction([*stage.statements, *stage.rest()])
+        elif stage.message_rows:
+            self._connection.execute(*insertion(stage.message_rows))
         self._checkpoints.wrote(len(stage.message_rows) + len(stage.statements), stage.body_bytes)
 
-    def _execute_in_transaction(self, stage: Stage) -> None:
+    def _execute_in_transaction(self, statements: Sequence[Statement]) -> None:
         with rolled_back(self._connection):
             self._connection.execute("BEGIN IMMEDIATE")
-            for statement, parameters in stage.statements:
+            for statement, parameters in statements:
                 self._connection.execute(statement, parameters)
-            for start in range(0, len(stage.message_rows), ROWS_PER_STATEMENT):
-                self._insert(stage.message_rows[start : start + ROWS_PER_STATEMENT])
             self._connection.execute("COMMIT")
-
-    def _insert(self, message_rows: Sequence[Sequence[Any]]) -> None:
-        if not message_rows:
-            return
-        parameters: list[Any] = []
-        for row in message_rows:
-            parameters += row
-        self._connection.execute(f"INSERT INTO incoming VALUES {', '.join([_ROW] * len(message_rows))}", parameters)
 
     def _publish(self, stage: Stage) -> None:
         for key, head in stage.heads.items():
@@ -155,15 +140,22 @@ class Writer:
             else:
                 self._heads[key] = head
         self._note_ids(stage)
-        self._next_number = stage.next_number
+        self._numbers = stage.numbers
         try:
             if stage.changes:
-                self._listener(stage.changes)
+                self._tell(stage.changes)
         finally:
             self.published_lsn = stage.lsn
 
+    def _tell(self, changes: Sequence[Change]) -> None:
+        for listener in self._listeners:
+            try:
+                listener(changes)
+            except Exception:  # one that fails must neither keep the others from it nor spoil the group
+                log.exception("a listener failed")
+
     def _note_ids(self, stage: Stage) -> None:
-        for number in range(self._next_number, stage.next_number):
+        for number in range(self._numbers.session, stage.next_number):
             self._seen.begin(number)
         for row in stage.message_rows:
             self._seen.add(row[SESSION_COLUMN], row[ID_HASH_COLUMN])
@@ -200,3 +192,9 @@ class Writer:
         """Nothing will be published any more: nobody may go on waiting for it."""
         self._failed = True
         self.erasures.refuse_all(error)
+
+
+def next_numbers(connection: sqlite3.Connection) -> Numbers:
+    given = dict(connection.execute("SELECT name, seq FROM sqlite_sequence"))
+    (last_text,) = connection.execute("SELECT coalesce(max(number), 0) FROM texts").fetchone()
+    return Numbers(last_lsn(connection), given.get("sessions", 0) + 1, given.get("documents", 0) + 1, last_text + 1)

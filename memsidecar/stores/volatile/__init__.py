@@ -13,14 +13,22 @@ from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract import (
     Calibration,
     Change,
+    Chapter,
+    Chunk,
+    DocumentPage,
     Found,
     JournalFigures,
+    Owner,
     Page,
+    Said,
     Scope,
     Selection,
     SessionPage,
+    SetAsideEntry,
+    StoredDocument,
     Ticket,
 )
+from memsidecar.stores.volatile import following
 from memsidecar.stores.volatile.ledger import Ledger
 from memsidecar.stores.volatile.session import Session
 
@@ -32,7 +40,8 @@ class VolatileJournal:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._ledger = Ledger()
+        self._ledger = Ledger(self._tell)
+        self._listeners: list[Callable[[Sequence[Change]], None]] = []
         self._closed = False
 
     def submit(self, ticket: Ticket) -> None:
@@ -49,7 +58,14 @@ class VolatileJournal:
                 ticket.settle(result)
 
     def listen(self, listener: Callable[[Sequence[Change]], None]) -> None:
-        self._ledger.listener = listener
+        self._listeners.append(listener)
+
+    def _tell(self, change: Change) -> None:
+        for listener in self._listeners:
+            try:
+                listener([change])
+            except Exception:  # one that fails must neither keep the others from it nor undo what was done
+                log.exception("a listener failed")
 
     def head(self, key: SessionKey) -> Head | None:
         return self.messages(key, Selection(limit=0)).head
@@ -70,7 +86,7 @@ class VolatileJournal:
         with self._lock:
             self._refuse_when_closed()
             found = [
-                Found(message.lsn, session.key, message.written)
+                session.found(message)
                 for session in self._ledger.sessions.values()
                 if _is_within(session, scope)
                 for message in session.messages
@@ -100,8 +116,48 @@ class VolatileJournal:
             self._refuse_when_closed()
             return self._ledger.watermarks.get((task, namespace), 0)
 
+    def tails(self) -> Mapping[str, int]:
+        with self._lock:
+            self._refuse_when_closed()
+            return dict(self._ledger.tails)
+
+    def news(self, namespace: str, after_lsn: int, limit: int) -> Chapter:
+        with self._lock:
+            self._refuse_when_closed()
+            return following.news(self._ledger, namespace, after_lsn, limit)
+
+    def said(self, session: int, after_sequence: int, limit: int) -> Sequence[Said]:
+        with self._lock:
+            self._refuse_when_closed()
+            return following.said(self._ledger, session, after_sequence, limit)
+
+    def find(self, lsns: Sequence[int]) -> Mapping[int, Found]:
+        with self._lock:
+            self._refuse_when_closed()
+            return following.find(self._ledger, lsns)
+
+    def document(self, owner: Owner, document_id: str) -> StoredDocument | None:
+        with self._lock:
+            self._refuse_when_closed()
+            return self._ledger.library.find(owner, document_id)
+
+    def documents(self, page: DocumentPage) -> Sequence[StoredDocument]:
+        with self._lock:
+            self._refuse_when_closed()
+            return self._ledger.library.page(page)
+
+    def find_chunks(self, places: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], tuple[StoredDocument, Chunk]]:
+        with self._lock:
+            self._refuse_when_closed()
+            return self._ledger.library.find_chunks(places)
+
+    def set_aside(self, task: str) -> Sequence[SetAsideEntry]:
+        with self._lock:
+            self._refuse_when_closed()
+            return [entry for place, entry in sorted(self._ledger.set_asides.items()) if place[0] == task]
+
     def figures(self) -> JournalFigures:
-        return JournalFigures(last_lsn=self._ledger.lsn)
+        return JournalFigures(last_lsn=len(self._ledger.log))
 
     def close(self) -> None:
         with self._lock:

@@ -1,11 +1,11 @@
 """What commands do to the sessions in RAM: everything is checked first, then changed."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from memsidecar.domain.errors import NoSuchThing, SequenceMismatch
-from memsidecar.domain.message import Draft, Stored
+from memsidecar.domain.message import Draft, Flag, Stored
 from memsidecar.domain.pruning import link_exchange
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract import (
@@ -16,11 +16,17 @@ from memsidecar.stores.contract import (
     Calibration,
     Change,
     Command,
+    DocumentDropped,
+    DocumentPut,
+    DropDocument,
     Erase,
     Erased,
     PolicySet,
+    PutDocument,
     Rewrite,
     Rewritten,
+    SetAside,
+    SetAsideEntry,
     SetPolicy,
     Stale,
     Trim,
@@ -28,19 +34,24 @@ from memsidecar.stores.contract import (
     TrimNow,
 )
 from memsidecar.stores.sequencing import with_sequence
+from memsidecar.stores.volatile.entry import About, Entry
+from memsidecar.stores.volatile.library import Library
 from memsidecar.stores.volatile.session import Message, Session
 
 
 class Ledger:
     """All that the journal knows. Not thread-safe by itself."""
 
-    def __init__(self) -> None:
-        self.lsn = 0
+    def __init__(self, tell: Callable[[Change], None]) -> None:
+        self.log: list[Entry] = []
+        self.tails: dict[str, int] = {}
+        self.library = Library(self._write_of_document)
         self.sessions: dict[SessionKey, Session] = {}
         self.policies: dict[SessionKey, Policy] = {}
         self.calibrations: dict[tuple[str, str], Calibration] = {}
         self.watermarks: dict[tuple[str, str], int] = {}
-        self.listener: Callable[[Sequence[Change]], None] = lambda _: None
+        self.set_asides: dict[tuple[str, int, str], SetAsideEntry] = {}
+        self._tell_all = tell
         self._number = 0
         self._last_us = 0
 
@@ -50,9 +61,23 @@ class Ledger:
     def head(self, session: Session) -> Head:
         return session.head(self.policies.get(session.key))
 
-    def _next_lsn(self) -> int:
-        self.lsn += 1
-        return self.lsn
+    def by_number(self) -> dict[int, Session]:
+        return {session.number: session for session in self.sessions.values()}
+
+    def _write(self, about: About, namespace: str, number: int, sequence: int = 0) -> int:
+        lsn = len(self.log) + 1
+        self.log.append(Entry(lsn, about, namespace, number, sequence))
+        self.tails[namespace] = lsn
+        return lsn
+
+    def _write_of_document(self, about: About, namespace: str, number: int) -> int:
+        self._tell_all(Change(SessionKey(namespace, ""), None))
+        return self._write(about, namespace, number)
+
+    def _write_of(self, session: Session, about: About, sequence: int = 0) -> None:
+        """An entry of the session, which is then its version."""
+        session.version = self._write(about, session.key.namespace, session.number, sequence)
+        session.last_active_us = self._now_us()
 
     def _now_us(self) -> int:
         """Never the same twice, so that the order of activity is the order of commands."""
@@ -67,17 +92,22 @@ class Ledger:
 
     def _claim(self, key: SessionKey, user_id: str) -> Session:
         """The session, made where there is none; the first user named makes it theirs."""
-        if key not in self.sessions:
-            self._number += 1
-            now_us = self._now_us()
-            self.sessions[key] = Session(key, self._number, now_us, now_us)
-        session = self.sessions[key]
-        session.user_id = session.user_id or user_id
+        session = self.sessions.get(key) or self._begin(key)
+        if user_id and not session.user_id:
+            session.user_id = user_id
+            if session.messages:
+                self._write_of(session, About.CLAIM)
         return session
+
+    def _begin(self, key: SessionKey) -> Session:
+        self._number += 1
+        now_us = self._now_us()
+        self.sessions[key] = Session(key, self._number, now_us, now_us)
+        return self.sessions[key]
 
     def _tell(self, session: Session, **change: Any) -> Head:
         head = self.head(session)
-        self.listener([Change(session.key, head, **change)])
+        self._tell_all(Change(session.key, head, **change))
         return head
 
     def _append(self, command: Append) -> Appended:
@@ -97,9 +127,9 @@ class Ledger:
         exchange, _ = link_exchange(session.open_calls(), draft.calls, draft.answers, sequence)
         body = with_sequence(draft.body, sequence)
         stored = Stored(sequence, draft.role, draft.tokens, exchange, draft.flags, draft.score, draft.time_us, body)
-        session.version = self._next_lsn()
+        self._write_of(session, About.MESSAGE, sequence)
         session.messages.append(Message(draft, session.version, stored, stored))
-        session.last_sequence, session.last_active_us = sequence, self._now_us()
+        session.last_sequence = sequence
         return stored
 
     def _rewrite(self, command: Rewrite) -> Rewritten:
@@ -108,9 +138,10 @@ class Ledger:
         if session is None or message is None:
             raise NoSuchThing(f"there is no message {command.message_id!r} in this session")
         message.revise(command.revise(message.written), command.revise(message.shown))
-        session.version = self._next_lsn()
-        session.last_active_us = self._now_us()
         self._claim(command.key, command.user_id)
+        self._write_of(session, About.ANNOTATION, message.written.sequence)
+        if message.shown.flags & Flag.SHORTENED:
+            self._write_of(session, About.WINDOW)
         return Rewritten(self._tell(session, replaced=(message.shown,)), message.shown)
 
     def _trim(self, command: Trim) -> Trimmed:
@@ -124,11 +155,12 @@ class Ledger:
                 raise NoSuchThing(f"message {sequence} is not in the window")
         for one in command.shortened:
             window[one.sequence].shorten(one)
+            self._write_of(session, About.WINDOW)
         replaced = [window[one.sequence].shown for one in command.shortened]
         for sequence in removed:
             window[sequence].prune()
-        if removed or replaced:
-            session.version, session.last_active_us = self._next_lsn(), self._now_us()
+        if removed:
+            self._write_of(session, About.WINDOW)
         return Trimmed(self._tell(session, removed=removed, replaced=replaced))
 
     def _trim_now(self, command: TrimNow) -> Trimmed:
@@ -136,22 +168,32 @@ class Ledger:
 
     def _erase(self, command: Erase) -> Erased:
         session = self._find(command.key, command.user_id)
-        if session is None and command.whole:
-            raise NoSuchThing(f"there is no session {command.key.session_id!r}")
         if session is None:
-            return Erased(None, 0)
-        removed_count, session.messages = len(session.messages), []
+            return self._erase_unknown(command)
+        self._write_of(session, About.ERASURE)
+        del self.sessions[session.key]
         if command.whole:
             self._forget(session)
-            return Erased(None, removed_count)
-        session.version, session.last_active_us = self._next_lsn(), self._now_us()
-        self._claim(command.key, command.user_id)
-        return Erased(self._tell(session, reload=True), removed_count)
+            return Erased(None, len(session.messages))
+        left = self._begin_again(session, command.user_id)
+        return Erased(self._tell(left, reload=True), len(session.messages))
+
+    def _erase_unknown(self, command: Erase) -> Erased:
+        if command.whole and not self.library.drop_all_of(command.key):
+            raise NoSuchThing(f"there is no session {command.key.session_id!r}")
+        return Erased(None, 0)
+
+    def _begin_again(self, before: Session, user_id: str) -> Session:
+        """The same session under a new number."""
+        session = self._begin(before.key)
+        session.user_id, session.version = before.user_id or user_id, before.version
+        session.last_sequence, session.create_time_us = before.last_sequence, before.create_time_us
+        return session
 
     def _forget(self, session: Session) -> None:
-        del self.sessions[session.key]
         self.policies.pop(session.key, None)
-        self.listener([Change(session.key, None, reload=True)])
+        self.library.drop_all_of(session.key)
+        self._tell_all(Change(session.key, None, reload=True))
 
     def _set_policy(self, command: SetPolicy) -> PolicySet:
         self._find(command.key, command.user_id)
@@ -171,6 +213,16 @@ class Ledger:
         place = (command.task, command.namespace)
         self.watermarks[place] = max(command.lsn, self.watermarks.get(place, 0))
 
+    def _set_aside(self, command: SetAside) -> None:
+        entry = SetAsideEntry(command.task, command.namespace, command.lsn, command.reason, self._now_us())
+        self.set_asides.setdefault((command.task, command.lsn, command.namespace), entry)
+
+    def _put_document(self, command: PutDocument) -> DocumentPut:
+        return self.library.put(command)
+
+    def _drop_document(self, command: DropDocument) -> DocumentDropped:
+        return self.library.drop(command)
+
     _verbs: ClassVar[dict[type, Callable[["Ledger", Any], Any]]] = {
         Append: _append,
         Rewrite: _rewrite,
@@ -180,4 +232,7 @@ class Ledger:
         SetPolicy: _set_policy,
         Calibrate: _calibrate,
         Advance: _advance,
+        SetAside: _set_aside,
+        PutDocument: _put_document,
+        DropDocument: _drop_document,
     }

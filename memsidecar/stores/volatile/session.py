@@ -1,5 +1,6 @@
 """A session in RAM: a list of messages, from which everything else is counted again each time."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -7,7 +8,7 @@ from memsidecar.domain.errors import IdConflict, NotYourSession
 from memsidecar.domain.message import Draft, Flag, Role, Stored
 from memsidecar.domain.pruning import link_exchange
 from memsidecar.domain.session import Head, Policy, SessionKey
-from memsidecar.stores.contract import Added, Revision, Selection
+from memsidecar.stores.contract import Added, Found, Revision, Selection
 
 # Where a message stands is the journal's to say, whatever a revision makes of the flags it was given.
 _STANDING = Flag.PRUNED | Flag.SHORTENED
@@ -60,6 +61,12 @@ class Session:
 
     def find(self, message_id: str) -> Message | None:
         return next((message for message in self.messages if message.draft.id == message_id), None)
+
+    def at(self, sequence: int) -> Message:
+        return self.messages[bisect_left(self.messages, sequence, key=lambda message: message.written.sequence)]
+
+    def found(self, message: Message) -> Found:
+        return Found(message.lsn, self.key, message.written, self.number, self.user_id)
 
     def fresh(self, drafts: Iterable[Draft]) -> list[Draft]:
         """Those of the drafts that are new, each once; raises when an id stands for two bodies."""

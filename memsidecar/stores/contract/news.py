@@ -1,0 +1,71 @@
+"""What the log says to whoever follows it: background tasks read it in order, each from where it has come to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from memsidecar.domain.message import Stored
+from memsidecar.domain.session import SessionKey
+from memsidecar.stores.contract.documents import StoredDocument
+
+
+class Said(NamedTuple):
+    """A message as it was written and as it is known now (its score and metadata included), never shortened.
+
+    `lsn` is the entry that is told of: the message itself, or a later annotation of it; `first_lsn` is the message's
+    own. `session` is the session's number. `vector` is the caller's own, as float32 bytes.
+    """
+
+    lsn: int
+    first_lsn: int
+    session: int
+    key: SessionKey
+    user_id: str
+    message: Stored
+    vector: bytes | None
+
+
+class Claimed(NamedTuple):
+    """A session that had messages and no user has one now."""
+
+    lsn: int
+    session: int
+    key: SessionKey
+    user_id: str
+
+
+class Gone(NamedTuple):
+    """Everything that stood under this number before this entry is erased: a session's, or (negative) a document's."""
+
+    lsn: int
+    session: int
+
+
+class Shelved(NamedTuple):
+    """A document was put, or put again: what stood under its number is gone. Only the newest put is told."""
+
+    lsn: int
+    document: StoredDocument
+
+
+class Passed(NamedTuple):
+    """An entry that says nothing to those who follow, or whose content is gone: only its number counts."""
+
+    lsn: int
+
+
+News = Said | Claimed | Gone | Shelved | Passed
+
+
+@dataclass(frozen=True, slots=True)
+class SetAsideEntry:
+    """An entry that a task could not take, and why; the task goes on without it."""
+
+    task: str
+    namespace: str
+    lsn: int
+    reason: str
+    time_us: int
+
+
+Chapter = Sequence[News]

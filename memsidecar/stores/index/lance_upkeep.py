@@ -1,0 +1,187 @@
+"""What LanceDB leaves to its user: few fragments, fresh indexes, no old versions; by count of commits, never by chance.
+
+LanceDB's `optimize` compacts, prunes and indexes in one go and knows no other portion: it merges a new fragment with
+all the rest, so it costs what the table weighs (100,000 rows: 0.4 to 3 seconds). Hence the larger the table, the more
+commits are gathered for one run. It runs under the writer's own lock: against another writer it would lose.
+"""
+
+import logging
+import time
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from memsidecar.stores.contract.index import IndexUnavailable
+from memsidecar.stores.index import manifests, memory
+from memsidecar.stores.index.lance_border import Unreadable
+from memsidecar.stores.index.lance_handle import SCALARS, Handle
+
+log = logging.getLogger(__name__)
+
+# Searches with 350 fragments take ten times as long as with one: while busy, a run for each so many commits.
+BUSY_COMMITS = (64, 200)
+BUSY_ROWS_PER_COMMIT = 500
+# Rows that are not in the index cost 2 ms a thousand in each search.
+BUSY_UNINDEXED_ROWS = 5_000
+# While idle: at once if the table is small; a rewrite of a large one waits for a few commits.
+IDLE_COMMITS = (1, 16)
+IDLE_ROWS_PER_COMMIT = 5_000
+# A run indexes what it compacted only next time, when it is merged with the rest; it is never more than a few.
+MOST_RUNS = 6
+# Building it anew takes 4.5 s for 100,000 rows; each part is a fragment and a little more to search.
+MOST_VECTOR_INDEX_PARTS = 10
+AT_ONCE = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What may differ from one table to another, or in a test."""
+
+    kept_seconds: float = 60.0
+    "How long an old version is kept."
+    vector_index_rows: int = 200_000
+    """From how many rows on the vectors get an index; fewer are searched exactly. For 100,000 rows that takes 80 to
+    130 ms, and by an index 47, which finds 0.86 of what it should and takes 100 MB more to build: not worth it yet."""
+
+
+@dataclass
+class Upkeep:
+    """Call it now and then. Its counts are those since the last run."""
+
+    handle: Handle
+    rules: Rules
+    rows: int
+    commits: int
+    has_vector_index: bool = False
+    unindexed: int = 0
+    failures: int = 0
+    last_failure: str = ""
+    doubted: set[str] = field(default_factory=set)
+    unreadable: bool = False
+    "Whether even building the indexes anew could not read what is stored."
+    stale_since: float | None = None
+    "When the oldest version that is no longer the newest may have become so."
+    compacted: bool = True
+    "Whether old versions hold more than the newest one's own files."
+    purged: bool = False
+
+    def appended(self, rows: int) -> None:
+        self.rows += rows
+        self.unindexed += rows
+        self._committed()
+
+    def deleted(self) -> None:
+        self.purged = False
+        self._committed()
+
+    def _committed(self) -> None:
+        self.commits += 1
+        self._became_stale()
+
+    def _became_stale(self) -> None:
+        if self.stale_since is None:
+            self.stale_since = time.monotonic()
+
+    def doubt(self, column: str) -> None:
+        """A search by this index failed: build it anew when there is time, and what it filters by as well."""
+        self.doubted.update({column, *SCALARS})
+
+    def __call__(self, idle: bool) -> bool:
+        with self.handle.writing:
+            if not self._is_due(idle):
+                return False
+            memory.give_back()
+            try:
+                self._run()
+            except (IndexUnavailable, OSError) as error:
+                self._failed(error)
+            memory.give_back()
+            return True
+
+    def _is_due(self, idle: bool) -> bool:
+        if self.doubted or self._wants_vector_index():
+            return True
+        if idle:
+            return self.commits >= self._gathered(IDLE_COMMITS, IDLE_ROWS_PER_COMMIT) or self._has_old_versions()
+        busy = self.commits >= self._gathered(BUSY_COMMITS, BUSY_ROWS_PER_COMMIT)
+        return busy or self.unindexed >= max(BUSY_UNINDEXED_ROWS, self.rows // 4)
+
+    def _gathered(self, bounds: tuple[int, int], rows_per_commit: int) -> int:
+        fewest, most = bounds
+        return min(most, max(fewest, self.rows // rows_per_commit))
+
+    def _has_old_versions(self) -> bool:
+        stale = self.stale_since is not None and time.monotonic() - self.stale_since > self.rules.kept_seconds
+        return stale and self.compacted
+
+    def _wants_vector_index(self) -> bool:
+        return not self.has_vector_index and self.rows >= self.rules.vector_index_rows
+
+    def _failed(self, error: Exception) -> None:
+        if isinstance(error, Unreadable):  # an index may be damaged where no search has been: build all anew next time
+            self.unreadable = self.unreadable or bool(self.doubted)
+            self.doubted.update({"words", "vector", *SCALARS})
+        self.failures += 1
+        self.last_failure = f"{type(error).__name__}: {error}"
+        log.warning("upkeep of %s failed and will be tried again: %s", self.handle.folder.name, self.last_failure)
+
+    def _run(self) -> None:
+        self._rebuild_doubted()
+        self._settle()
+        self._index_vectors()
+        self._prune(timedelta(seconds=max(self.rules.kept_seconds, AT_ONCE.total_seconds())))
+
+    def _rebuild_doubted(self) -> None:
+        for column in sorted(self.doubted):
+            if column != "vector" or self.has_vector_index:
+                self.handle.build(column, self.rows)
+                self._became_stale()
+        self.doubted.clear()
+        self.unreadable = False
+
+    def _settle(self) -> None:
+        """Until there is nothing left to merge or to index: then a prune only prunes."""
+        before = -1
+        for _ in range(MOST_RUNS):
+            now = self.handle.version()
+            if now == before:
+                break
+            before = now
+            self.handle.optimize()
+        self.rows, self.commits, self.unindexed = self.handle.count(), 0, 0
+        self.compacted = True
+
+    def _index_vectors(self) -> None:
+        """Each run adds a part to this index, and fragments of different parts are never merged: so begin anew."""
+        if self._wants_vector_index() or self._vector_index_parts() > MOST_VECTOR_INDEX_PARTS:
+            self.handle.build("vector", self.rows)
+            self.has_vector_index = True
+            self._settle()
+
+    def _vector_index_parts(self) -> int:
+        return int(self.handle.indexes()["vector"].num_segments or 1) if self.has_vector_index else 0
+
+    def _prune(self, older_than: timedelta) -> None:
+        """Readers that began on a version that goes are waited for; the newest stays, so others need not be."""
+        self.handle.readers.wait_for_those_before()
+        self.handle.optimize(older_than)
+        left = self.handle.versions() > 1
+        self.stale_since = time.monotonic() if left else None
+        self.compacted = left
+
+    def purge(self) -> None:
+        """Rows are written anew and indexes built anew, because both keep what was deleted; then old versions go."""
+        if self.purged:
+            return
+        self._settle()
+        if self.handle.deleted_rows():
+            self.handle.rewrite()
+        for column in ("words", *SCALARS, *(["vector"] if self.has_vector_index else [])):
+            self.handle.build(column, self.rows)
+        self._settle()  # what different parts of the old index kept apart is merged now, and not by the prune
+        time.sleep(2 * AT_ONCE.total_seconds())
+        self._prune(AT_ONCE)
+        manifests.forget_asides(self.handle.folder)
+        if self.handle.versions() > 1:
+            raise IndexUnavailable("old versions could not be taken away; has the clock been set back?")
+        self.purged = True
+        memory.give_back()

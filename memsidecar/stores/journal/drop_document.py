@@ -1,0 +1,31 @@
+"""DropDocument: out of reach with one commit; `erasing` then takes its texts from the file."""
+
+from collections.abc import Sequence
+
+from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.session import SessionKey
+from memsidecar.stores.contract import Change, DocumentDropped, DropDocument
+from memsidecar.stores.journal.documents import Place, find_place, find_places_of
+from memsidecar.stores.journal.leftovers import Erasing, Leftover, leave
+from memsidecar.stores.journal.schema import Kind
+from memsidecar.stores.journal.staging import Entry, Stage
+
+
+def drop_document(stage: Stage, command: DropDocument) -> Erasing:
+    place = find_place(stage.connection, command.owner, command.document_id)
+    if place is None:
+        raise NoSuchThing(f"there is no document {command.document_id!r}")
+    return Erasing(_drop(stage, command.owner.namespace, place), DocumentDropped(place.chunk_count))
+
+
+def drop_all_of(stage: Stage, key: SessionKey) -> list[Leftover]:
+    """Drop the documents that a session owns, each with an entry of its own."""
+    places = find_places_of(stage.connection, key)
+    return [leftover for place in places for leftover in _drop(stage, key.namespace, place)]
+
+
+def _drop(stage: Stage, namespace: str, place: Place) -> Sequence[Leftover]:
+    stage.write(-place.number, Entry(Kind.DROP, id=namespace))
+    stage.do("DELETE FROM documents WHERE number = ?", place.number)
+    stage.changes.append(Change(SessionKey(namespace, ""), None))
+    return leave(stage, place.leftovers)

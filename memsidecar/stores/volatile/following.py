@@ -1,0 +1,60 @@
+"""What the log in RAM says to those who follow it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from memsidecar.stores.contract import Claimed, Found, Gone, News, Passed, Said, Shelved
+from memsidecar.stores.volatile.entry import About, Entry
+from memsidecar.stores.volatile.ledger import Ledger
+from memsidecar.stores.volatile.session import Message, Session
+
+
+def news(ledger: Ledger, namespace: str, after_lsn: int, limit: int) -> Sequence[News]:
+    sessions = ledger.by_number()
+    # Every number was given to one entry, from 1 on.
+    behind = (ledger.log[at] for at in range(max(after_lsn, 0), len(ledger.log)))
+    told = (_tell(ledger, sessions, entry) for entry in behind if entry.namespace == namespace)
+    return list(islice((one for one in told if one is not None), limit))
+
+
+def _tell(ledger: Ledger, sessions: Mapping[int, Session], entry: Entry) -> News | None:
+    """None for entries of a session that was erased: they belong nowhere any more."""
+    if entry.about is About.ERASURE:
+        return Gone(entry.lsn, entry.number)
+    if entry.about is About.DOCUMENT:
+        document = ledger.library.version(entry.lsn)
+        return Shelved(entry.lsn, document) if document else Passed(entry.lsn)
+    session = sessions.get(entry.number)
+    return _tell_of(session, entry) if session else None
+
+
+def _tell_of(session: Session, entry: Entry) -> News:
+    if entry.about is About.CLAIM:
+        return Claimed(entry.lsn, session.number, session.key, session.user_id)
+    if entry.about is About.WINDOW:
+        return Passed(entry.lsn)
+    return _said(session, session.at(entry.sequence), entry.lsn)
+
+
+def _said(session: Session, message: Message, lsn: int) -> Said:
+    first_lsn, vector = message.lsn, message.draft.vector
+    return Said(lsn, first_lsn, session.number, session.key, session.user_id, message.written, vector)
+
+
+def said(ledger: Ledger, number: int, after_sequence: int, limit: int) -> Sequence[Said]:
+    session = ledger.by_number().get(number)
+    messages = session.messages if session else []
+    behind = [message for message in messages if message.written.sequence > after_sequence]
+    return [_said(session, message, message.lsn) for message in behind[:limit] if session]
+
+
+def find(ledger: Ledger, lsns: Sequence[int]) -> Mapping[int, Found]:
+    return {found.lsn: found for found in _found(ledger, lsns)}
+
+
+def _found(ledger: Ledger, lsns: Sequence[int]) -> Iterator[Found]:
+    sessions = ledger.by_number()
+    for entry in (ledger.log[lsn - 1] for lsn in lsns if 0 < lsn <= len(ledger.log)):
+        session = sessions.get(entry.number)
+        if session and entry.about is About.MESSAGE:
+            yield session.found(session.at(entry.sequence))

@@ -1,0 +1,253 @@
+"""Documents: whole or not at all, one version at a time, and gone when dropped."""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.session import SessionKey
+from memsidecar.stores.contract import (
+    DocumentDropped,
+    DocumentPage,
+    DropDocument,
+    Erased,
+    Gone,
+    Journal,
+    Owner,
+    Passed,
+    PutDocument,
+    Shelved,
+    StoredDocument,
+    Ticket,
+)
+from tests.conformance.said import EVERYBODY, KEY, append, carry_out, document, draft, erase, follow, known_head, put
+
+ANN, SESSION = Owner("default", "ann"), Owner("default", "", "s1")
+
+
+def drop(journal: Journal, name: str = "d1", owner: Owner = EVERYBODY) -> DocumentDropped:
+    result: DocumentDropped = carry_out(journal, DropDocument(owner, name))
+    return result
+
+
+def chunks_of(journal: Journal, stored: StoredDocument) -> list[str]:
+    places = [(stored.version, place) for place in range(-1, stored.chunk_count + 1)]
+    found = journal.find_chunks(places)
+    assert all(one == stored for one, _ in found.values())
+    return [found[place][1].text for place in places if place in found]
+
+
+def names(documents: Sequence[StoredDocument]) -> list[str]:
+    return [one.id for one in documents]
+
+
+def test_a_document_is_read_as_it_was_put(journal: Journal) -> None:
+    given = document("one ", "two", title="T", source="S", metadata=b"\0\1{}", create_time_us=77)
+    stored = carry_out(journal, PutDocument(given)).document
+    assert journal.document(EVERYBODY, "d1") == stored
+    assert (stored.owner, stored.id, stored.title, stored.source, stored.metadata) == (
+        EVERYBODY,
+        "d1",
+        "T",
+        "S",
+        b"\0\1{}",
+    )
+    assert (stored.create_time_us, stored.sha256, stored.tokens, stored.chunk_count) == (77, given.sha256, 7, 2)
+    assert stored.chunks == ()
+    assert chunks_of(journal, stored) == ["one ", "two"]
+    assert [chunk.tokens for _, chunk in journal.find_chunks([(stored.version, 0), (stored.version, 1)]).values()] == [
+        4,
+        3,
+    ]
+
+
+def test_a_document_is_told_with_all_its_chunks(journal: Journal) -> None:
+    stored = put(journal, "one", "two").document
+    (told,) = follow(journal)
+    assert isinstance(told, Shelved)
+    assert told == (stored.version, replace(stored, chunks=told.document.chunks))
+    assert [chunk.text for chunk in told.document.chunks] == ["one", "two"]
+
+
+def test_the_same_document_again_writes_nothing(journal: Journal) -> None:
+    first = put(journal, "one", "two", title="T")
+    before = journal.figures().last_lsn
+    again = put(journal, "one", "two", title="T", create_time_us=5)
+    assert (first.unchanged, again.unchanged) == (False, True)
+    assert again.document == first.document
+    assert journal.figures().last_lsn == before
+
+
+def test_a_new_title_is_taken_over_and_the_text_stays(journal: Journal) -> None:
+    first = put(journal, "one", "two", title="T", metadata=b"m").document
+    before = journal.figures().last_lsn
+    again = put(journal, "one", "two", title="U", source="S")
+    assert not again.unchanged
+    assert again.document == replace(first, title="U", source="S", metadata=b"")
+    assert journal.document(EVERYBODY, "d1") == again.document
+    assert chunks_of(journal, again.document) == ["one", "two"]
+    assert journal.figures().last_lsn == before
+    assert put(journal, "one", "two", title="U", source="S").unchanged
+
+
+def test_new_text_replaces_all_chunks_under_the_same_number(journal: Journal) -> None:
+    old = put(journal, "one", "two", "three").document
+    new = put(journal, "four").document
+    assert new.number == old.number and new.version > old.version
+    assert chunks_of(journal, new) == ["four"]
+    assert journal.find_chunks([(old.version, 0), (old.version, 2), (new.version, 2)]) == {}
+    passed, told = follow(journal)
+    assert passed == Passed(old.version)
+    assert isinstance(told, Shelved) and told.document.version == new.version
+
+
+def test_the_same_text_chunked_otherwise_is_new(journal: Journal) -> None:
+    old = put(journal, "one two").document
+    new = put(journal, "one ", "two", chunking="smaller")
+    assert not new.unchanged and new.document.version > old.version
+    assert chunks_of(journal, new.document) == ["one ", "two"]
+
+
+def test_a_text_that_comes_back_is_new_again(journal: Journal) -> None:
+    versions = [put(journal, text).document.version for text in ("one", "two", "one")]
+    assert versions == sorted(set(versions))
+
+
+def test_owners_do_not_see_each_others_documents(journal: Journal) -> None:
+    owners = [EVERYBODY, ANN, SESSION, Owner("elsewhere")]
+    numbers = {put(journal, f"text {place}", owner=owner).document.number for place, owner in enumerate(owners)}
+    assert len(numbers) == 4
+    for place, owner in enumerate(owners):
+        stored = journal.document(owner, "d1")
+        assert stored is not None and stored.owner == owner
+        assert chunks_of(journal, stored) == [f"text {place}"]
+    drop(journal, owner=ANN)
+    assert [journal.document(owner, "d1") is None for owner in owners] == [False, True, False, False]
+    assert journal.document(EVERYBODY, "unknown") is None
+
+
+def test_documents_are_listed_by_their_ids_page_by_page(journal: Journal) -> None:
+    for name in ("b", "é", "a", "B", "c"):
+        put(journal, name, name=name)
+    put(journal, "x", name="ann's", owner=ANN)
+    listed, after = [], ""
+    while page := journal.documents(DocumentPage(EVERYBODY, limit=2, after_id=after)):
+        assert len(page) <= 2
+        listed += names(page)
+        after = page[-1].id
+    assert listed == ["B", "a", "b", "c", "é"]
+    assert list(journal.documents(DocumentPage(ANN))) == [journal.document(ANN, "ann's")]
+    assert list(journal.documents(DocumentPage(Owner("nowhere")))) == []
+
+
+def test_a_dropped_document_is_gone(journal: Journal) -> None:
+    stored = put(journal, "one", "two").document
+    put(journal, "kept", name="d2")
+    assert drop(journal) == DocumentDropped(2)
+    assert journal.document(EVERYBODY, "d1") is None
+    assert names(journal.documents(DocumentPage(EVERYBODY))) == ["d2"]
+    assert journal.find_chunks([(stored.version, 0)]) == {}
+    passed, _, gone = follow(journal)
+    assert (passed, gone) == (Passed(stored.version), Gone(gone.lsn, -stored.number))
+    assert journal.tails() == {"default": gone.lsn}
+
+
+def test_dropping_an_unknown_document_is_refused(journal: Journal) -> None:
+    put(journal, "one", owner=ANN)
+    with pytest.raises(NoSuchThing):
+        drop(journal)
+    drop(journal, owner=ANN)
+    with pytest.raises(NoSuchThing):
+        drop(journal, owner=ANN)
+
+
+def test_a_dropped_documents_number_is_not_given_again(journal: Journal) -> None:
+    first = put(journal, "one").document
+    drop(journal)
+    assert put(journal, "one").document.number > first.number
+
+
+def test_a_document_may_be_empty(journal: Journal) -> None:
+    stored = put(journal).document
+    assert (stored.chunk_count, journal.document(EVERYBODY, "d1")) == (0, stored)
+    put(journal, title="T")
+    assert put(journal, "text").document.chunk_count == 1
+    assert drop(journal) == DocumentDropped(1)
+
+
+def test_a_deleted_session_takes_its_documents_along(journal: Journal) -> None:
+    mine = [put(journal, name, name=name, owner=SESSION).document for name in ("b", "a")]
+    append(journal, draft("m"), user_id="ann")
+    for owner in (EVERYBODY, ANN, Owner("default", "", "s2"), Owner("elsewhere", "", "s1")):
+        put(journal, "kept", owner=owner)
+    number, before = known_head(journal).number, journal.figures().last_lsn
+    assert erase(journal, whole=True) == Erased(None, 1)
+    assert list(journal.documents(DocumentPage(SESSION))) == []
+    told = follow(journal, after_lsn=before)
+    assert [type(one) for one in told] == [Gone] * 3
+    assert [one.session for one in told if isinstance(one, Gone)] == [number, -mine[1].number, -mine[0].number]
+    assert journal.document(EVERYBODY, "d1") and journal.document(ANN, "d1")
+    assert journal.document(Owner("default", "", "s2"), "d1") and journal.document(Owner("elsewhere", "", "s1"), "d1")
+
+
+def test_a_cleared_session_keeps_its_documents(journal: Journal) -> None:
+    put(journal, "kept", owner=SESSION)
+    append(journal, draft("m"))
+    erase(journal)
+    assert journal.document(SESSION, "d1") is not None
+
+
+def test_documents_may_come_before_their_session_and_go_without_it(journal: Journal) -> None:
+    put(journal, "early", owner=SESSION)
+    assert journal.head(KEY) is None
+    assert erase(journal) == Erased(None, 0)
+    assert journal.document(SESSION, "d1") is not None
+    assert erase(journal, whole=True) == Erased(None, 0)
+    assert journal.document(SESSION, "d1") is None
+    with pytest.raises(NoSuchThing):
+        erase(journal, whole=True)
+
+
+def test_a_document_is_never_half_visible(journal: Journal) -> None:
+    """Every version has one letter for all of its chunks, and as many chunks as its title says."""
+    over = threading.Event()
+    put(journal, "a" * 50, title="1")
+
+    def look() -> int:
+        looks = 0
+        while not over.is_set():
+            stored = journal.document(EVERYBODY, "d1")
+            assert stored is not None and int(stored.title) == stored.chunk_count
+            found = journal.find_chunks([(stored.version, place) for place in range(stored.chunk_count)])
+            assert len(found) in (0, stored.chunk_count)
+            assert len({(one.title, chunk.text) for one, chunk in found.values()}) <= 1
+            for told in journal.news("default", stored.version - 1, 1):
+                whole = isinstance(told, Shelved) and told.document
+                assert not whole or len(whole.chunks) == whole.chunk_count == int(whole.title)
+            looks += 1
+        return looks
+
+    with ThreadPoolExecutor(4) as pool:
+        looking = [pool.submit(look) for _ in range(4)]
+        for number in range(40):
+            count = 1 + number * 7 % 13
+            put(journal, *["abcdefg"[number % 7] * 50] * count, title=str(count))
+        over.set()
+        assert all(one.result() for one in looking)
+
+
+def test_commands_of_one_document_take_effect_in_the_order_of_submission(journal: Journal) -> None:
+    """Of many submitted at once each sees the one before it, the deletion of the session among them."""
+    tickets = []
+    for number in range(60):
+        tickets.append(Ticket(PutDocument(document(f"text {number // 2}", owner=SESSION))))
+        journal.submit(tickets[-1])
+    results = [ticket.wait() for ticket in tickets]
+    assert [result.unchanged for result in results] == [False, True] * 30
+    assert len({result.document.number for result in results}) == 1
+    append(journal, draft("m"), key=SessionKey("default", "s1"))
+    stored = journal.document(SESSION, "d1")
+    assert stored is not None and chunks_of(journal, stored) == ["text 29"]

@@ -1,0 +1,260 @@
+"""What the log says to those who follow it: everything, in order, as it is known now."""
+
+import threading
+
+import pytest
+
+from memsidecar.domain.message import Flag
+from memsidecar.domain.session import Policy, SessionKey
+from memsidecar.stores.contract import Advance, Claimed, Gone, Journal, Owner, Passed, Rewrite, Said, Scope, SetPolicy
+from tests.conformance.said import (
+    KEY,
+    append,
+    carry_out,
+    content,
+    draft,
+    erase,
+    follow,
+    known_head,
+    put,
+    read,
+    rewrite,
+    scored,
+    shortened,
+    trim,
+)
+from tests.conformance.test_together import THREADS, at_once
+
+OTHER = SessionKey("default", "s2")
+ELSEWHERE = SessionKey("elsewhere", "s1")
+
+
+def texts(journal: Journal, namespace: str = "default") -> list[str]:
+    return [content(one.message) for one in follow(journal, namespace) if isinstance(one, Said)]
+
+
+def test_messages_are_told_in_the_order_of_the_log_each_in_its_namespace(journal: Journal) -> None:
+    append(journal, draft("a"), draft("b"), user_id="ann")
+    append(journal, draft("x"), key=ELSEWHERE)
+    append(journal, draft("c"), key=OTHER)
+    assert (texts(journal), texts(journal, "elsewhere"), texts(journal, "nowhere")) == (["a", "b", "c"], ["x"], [])
+    told = follow(journal)
+    assert [one.lsn for one in told] == sorted({one.lsn for one in told})
+
+
+def test_a_message_is_told_with_all_that_is_known_of_it(journal: Journal) -> None:
+    append(journal, draft("a", vector=b"\1\2\3\4"), draft("b"), user_id="ann")
+    head = known_head(journal)
+    first, second = follow(journal)
+    assert isinstance(first, Said) and isinstance(second, Said)
+    assert first == (first.lsn, first.lsn, head.number, KEY, "ann", read(journal)[0], b"\1\2\3\4")
+    assert second.vector is None
+    assert second.lsn == head.version
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
+def test_chapters_behind_each_other_make_the_whole(journal: Journal, limit: int) -> None:
+    for number in range(12):
+        append(journal, draft(f"m{number}"), key=[KEY, OTHER, ELSEWHERE][number % 3])
+    assert follow(journal, limit=limit) == follow(journal, limit=1_000)
+    assert len(follow(journal, limit=limit)) == 8
+
+
+def test_a_chapter_begins_behind_the_given_entry(journal: Journal) -> None:
+    append(journal, draft("a"), draft("b"), draft("c"))
+    told = follow(journal)
+    assert follow(journal, after_lsn=told[0].lsn) == told[1:]
+    assert follow(journal, after_lsn=told[-1].lsn) == []
+
+
+def test_an_annotated_message_is_told_twice_both_times_as_it_is_known_now(journal: Journal) -> None:
+    append(journal, draft("a", vector=b"mine"), draft("b"))
+    rewrite(journal, "a", scored(3, "once"))
+    rewrite(journal, "a", scored(9, "twice"))
+    told = [one for one in follow(journal) if isinstance(one, Said)]
+    first = told[0].lsn
+    assert [one.first_lsn for one in told] == [first, told[1].lsn, first, first]
+    assert [one.message for one in told if one.first_lsn == first] == [read(journal)[0]] * 3
+    assert {one.vector for one in told if one.first_lsn == first} == {b"mine"}
+    assert [one.message.score for one in told] == [9, None, 9, 9]
+
+
+def test_the_window_tells_nothing_and_its_messages_are_told_whole(journal: Journal) -> None:
+    append(journal, draft("long text", tokens=500), draft("b"), draft("c"))
+    told = follow(journal)
+    trim(journal, 2, shortened=[shortened(read(journal)[0], "l...", 5)])
+    after = follow(journal)
+    assert {type(one) for one in after[3:]} == {Passed} and len(after) > 3
+    messages = [one.message for one in after if isinstance(one, Said)]
+    assert [content(message) for message in messages] == ["long text", "b", "c"]
+    assert [(message.tokens, message.flags) for message in messages] == [(500, 0), (10, Flag.PRUNED), (10, 0)]
+    assert follow(journal, after_lsn=told[-1].lsn) == after[3:]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_erasure_is_told_by_the_number_that_the_messages_had(journal: Journal, whole: bool) -> None:
+    append(journal, draft("kept"), key=OTHER)
+    append(journal, draft("a"))
+    rewrite(journal, "a", scored(1))
+    before = follow(journal)
+    number = known_head(journal).number
+    erase(journal, whole=whole)
+    (gone,) = follow(journal, after_lsn=before[-1].lsn)
+    assert gone == Gone(gone.lsn, number)
+    append(journal, draft("b"))
+    assert known_head(journal).number != number
+    assert texts(journal) == ["kept", "b"]
+
+
+def test_messages_that_get_a_user_are_claimed_before_the_messages_of_the_same_append(journal: Journal) -> None:
+    append(journal, draft("a"))
+    append(journal, draft("b"), draft("c"), user_id="ann")
+    append(journal, draft("d"), user_id="ann")
+    told = follow(journal)
+    assert told[1] == Claimed(told[1].lsn, known_head(journal).number, KEY, "ann")
+    assert [type(one) for one in told] == [Said, Claimed, Said, Said, Said]
+    assert {one.user_id for one in told if isinstance(one, Said)} == {"ann"}
+    assert told[-1].lsn == known_head(journal).version
+
+
+def test_an_append_of_known_messages_may_claim(journal: Journal) -> None:
+    append(journal, draft("a"))
+    head = append(journal, draft("a"), user_id="ann").head
+    assert follow(journal)[1:] == [Claimed(head.version, head.number, KEY, "ann")]
+    assert known_head(journal) == head
+
+
+def test_a_claim_counts_whoever_makes_it(journal: Journal) -> None:
+    keys = [KEY, OTHER]
+    for key in keys:
+        append(journal, draft("a"), draft("b"), key=key)
+    append(journal, draft("a"), key=ELSEWHERE)
+    carry_out(journal, Rewrite(KEY, "ann", "a", scored(1)))
+    carry_out(journal, SetPolicy(OTHER, "bob", Policy(5)))
+    claims = [one for one in follow(journal) if isinstance(one, Claimed)]
+    assert [(one.key, one.user_id) for one in claims] == [(KEY, "ann"), (OTHER, "bob")]
+    assert [type(one) for one in follow(journal)][4:] == [Claimed, Said, Claimed]
+    assert known_head(journal, OTHER).version == claims[1].lsn
+
+
+def test_pruned_messages_can_be_claimed(journal: Journal) -> None:
+    append(journal, draft("a"))
+    trim(journal, 1)
+    append(journal, draft("b"), user_id="ann")
+    assert [type(one) for one in follow(journal)] == [Said, Passed, Claimed, Said]
+
+
+def test_without_messages_there_is_nothing_to_claim(journal: Journal) -> None:
+    append(journal, draft("new"), user_id="ann")
+    carry_out(journal, SetPolicy(OTHER, "", Policy(5)))
+    append(journal, draft("first"), key=OTHER, user_id="bob")
+    append(journal, draft("gone"), key=ELSEWHERE)
+    erase(journal, key=ELSEWHERE, user_id="cid")
+    assert [type(one) for one in follow(journal)] == [Said, Said]
+    assert [type(one) for one in follow(journal, "elsewhere")] == [Gone]
+    assert known_head(journal, ELSEWHERE).user_id == "cid"
+
+
+def test_a_tail_is_the_last_entry_of_each_namespace(journal: Journal) -> None:
+    assert journal.tails() == {}
+    append(journal, draft("a"))
+    append(journal, draft("x"), key=ELSEWHERE)
+    put(journal, "only a document", owner=Owner("library"))
+    carry_out(journal, SetPolicy(SessionKey("policies only", "s"), "", Policy(5)))
+    carry_out(journal, Advance("index", "watermarks only", 7))
+    tails = journal.tails()
+    assert tails == {name: follow(journal, name)[-1].lsn for name in ("default", "elsewhere", "library")}
+    trim(journal, 1)
+    erase(journal, whole=True, key=ELSEWHERE)
+    assert journal.tails() == {name: follow(journal, name)[-1].lsn for name in ("default", "elsewhere", "library")}
+    assert journal.tails()["elsewhere"] == journal.figures().last_lsn
+
+
+def test_what_a_session_said_is_read_by_its_number_pruned_and_whole(journal: Journal) -> None:
+    append(journal, draft("a", vector=b"mine"), draft("long", tokens=90), draft("c"), user_id="ann")
+    trim(journal, 1, shortened=[shortened(read(journal)[1], "l", 2)])
+    rewrite(journal, "a", scored(4, "mark"))
+    number = known_head(journal).number
+    said = journal.said(number, 0, 100)
+    assert [content(one.message) for one in said] == ["a", "long", "c"]
+    assert [(one.lsn, one.session, one.user_id) for one in said] == [(one.first_lsn, number, "ann") for one in said]
+    assert (said[0].vector, said[0].message.score) == (b"mine", 4)
+    assert [list(journal.said(number, after, 1)) for after in range(4)] == [[said[0]], [said[1]], [said[2]], []]
+    erase(journal)
+    assert list(journal.said(number, 0, 100)) == []
+    assert list(journal.said(99, 0, 100)) == []
+
+
+def test_messages_are_found_by_the_entry_that_first_said_them(journal: Journal) -> None:
+    append(journal, draft("long", tokens=90), draft("b"), user_id="ann")
+    append(journal, draft("x"), key=ELSEWHERE)
+    first = [one.lsn for one in follow(journal)]
+    rewrite(journal, "b", scored(7, "mark"))
+    trim(journal, 2, shortened=[shortened(read(journal)[0], "l", 2)])
+    everything = range(-1, journal.figures().last_lsn + 2)
+    found = journal.find(list(everything))
+    assert found == {one.lsn: one for name in ("default", "elsewhere") for one in journal.scan(Scope(name), None, 100)}
+    assert [content(found[lsn].message) for lsn in first] == ["long", "b"]
+    assert (found[first[0]].message.tokens, found[first[1]].message.score) == (90, 7)
+    assert (found[first[0]].session, found[first[0]].user_id) == (known_head(journal).number, "ann")
+    assert journal.find([]) == {}
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_is_erased_is_not_found(journal: Journal, whole: bool) -> None:
+    append(journal, draft("a"), draft("b"))
+    append(journal, draft("kept"), key=OTHER)
+    rewrite(journal, "a", scored(1))
+    lsns = [one.lsn for one in follow(journal)]
+    erase(journal, whole=whole)
+    append(journal, draft("a"))
+    assert [content(one.message) for one in journal.find(lsns).values()] == ["kept"]
+
+
+def test_a_thousand_messages_are_found_at_once(journal: Journal) -> None:
+    for start in range(0, 1_000, 100):
+        append(journal, *(draft(f"m{number}") for number in range(start, start + 100)))
+    found = journal.find(list(range(1, 1_001)))
+    assert [found[lsn].message.sequence for lsn in range(1, 1_001)] == list(range(1, 1_001))
+
+
+def test_whoever_follows_while_many_write_misses_nothing(journal: Journal) -> None:
+    over = threading.Event()
+    told: list[Said] = []
+
+    def listen_on() -> None:
+        while True:
+            last = over.is_set()
+            chapter = journal.news("default", told[-1].lsn if told else 0, 5)
+            told.extend(one for one in chapter if isinstance(one, Said))
+            if last and not chapter:
+                return
+
+    follower = threading.Thread(target=listen_on)
+    follower.start()
+
+    def write(writer: int) -> None:
+        for number in range(15):
+            key = SessionKey("default" if number % 3 else "elsewhere", f"s{writer % 5}")
+            append(journal, draft(f"{writer}/{number}"), key=key)
+
+    at_once(write)
+    over.set()
+    follower.join()
+    assert [one.lsn for one in told] == sorted({one.lsn for one in told})
+    assert len(told) == THREADS * 10
+    for writer in range(THREADS):
+        own = [content(one.message) for one in told if content(one.message).startswith(f"{writer}/")]
+        assert own == [f"{writer}/{number}" for number in range(15) if number % 3]
+
+
+def test_whoever_was_answered_is_told_their_own_write(journal: Journal) -> None:
+    def write(writer: int) -> None:
+        for number in range(10):
+            head = append(journal, draft(f"{writer}/{number}"), key=SessionKey("default", f"s{writer}")).head
+            (told,) = journal.news("default", head.version - 1, 1)
+            assert told.lsn == head.version
+            assert journal.tails()["default"] >= head.version
+            assert head.version in journal.find([head.version])
+
+    at_once(write)

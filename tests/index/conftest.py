@@ -1,0 +1,50 @@
+"""Both stores: every promise of the contract is tested on each. A backend only says how to open itself."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memsidecar.stores.contract.index import Index, Table
+from memsidecar.stores.index.lance import LanceIndex
+from memsidecar.stores.volatile.index import VolatileIndex
+from tests.index.said import FIRST
+
+CACHE_BYTES = 16 << 20
+
+Reopen = Callable[[], LanceIndex]
+
+
+@pytest.fixture(params=["lance", "volatile"])
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Index]:
+    opened: Index = LanceIndex(tmp_path, memory_bytes=CACHE_BYTES) if request.param == "lance" else VolatileIndex()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def table(index: Index) -> Table:
+    return index.create("space", FIRST)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "index"
+
+
+@pytest.fixture
+def reopen(folder: Path) -> Iterator[Reopen]:
+    """The index on disk, as a new process would open it; old versions go at once."""
+    opened: list[LanceIndex] = []
+
+    def close() -> None:
+        while opened:
+            opened.pop().close()
+
+    def again() -> LanceIndex:
+        close()
+        opened.append(LanceIndex(folder, memory_bytes=CACHE_BYTES, kept_seconds=0.0, vector_index_rows=600))
+        return opened[-1]
+
+    yield again
+    close()

@@ -1,0 +1,89 @@
+"""Episodes for tests, and what is left of them when order does not matter."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from memsidecar.stores.contract.index import Episodes, Floats, Generation, Harvest, Table
+from memsidecar.stores.volatile.index import Row, episodes_of, rows_of
+
+DIMENSIONS = 8
+FIRST = Generation(1, "toy/8", DIMENSIONS)
+
+
+def unit(*numbers: float) -> Floats:
+    vector = np.zeros(DIMENSIONS, np.float32)
+    vector[: len(numbers)] = numbers
+    length = float(np.linalg.norm(vector))
+    return vector / np.float32(length) if length else vector
+
+
+@dataclass
+class Said:
+    """One episode with defaults; `lsn` is also `written`, unless said otherwise."""
+
+    lsn: int
+    words: str = "hello world"
+    sequence: int = 1
+    written: int = 0
+    shelf: int = 1
+    session: int = 1
+    role: int = 1
+    time_us: int = 0
+    score: float = float("nan")
+    name: str = ""
+    vector: Sequence[float] = (1.0,)
+
+    def row(self) -> Row:
+        time_us = self.time_us or self.lsn * 1_000
+        numbers = (self.lsn, self.sequence, self.written or self.lsn, self.shelf, self.session, self.role, time_us)
+        return Row(*numbers, self.score, self.name, self.words, unit(*self.vector))
+
+
+def episodes(*said: Said) -> Episodes:
+    return episodes_of([one.row() for one in said], DIMENSIONS)
+
+
+def add(table: Table, *said: Said) -> None:
+    table.apply(Harvest(episodes=episodes(*said)))
+
+
+def crowd(lsns: Iterable[int], *, shelves: int = 3, seed: int = 0) -> Episodes:
+    """Many different ones."""
+    random = np.random.default_rng(seed)
+    said = [
+        Said(
+            lsn,
+            words=" ".join(f"w{number}" for number in random.zipf(1.5, 8) % 500),
+            shelf=lsn % shelves,
+            session=lsn % 17,
+            sequence=lsn,
+            vector=random.standard_normal(DIMENSIONS).tolist(),
+        )
+        for lsn in lsns
+    ]
+    return episodes(*said)
+
+
+def shelf(table: Table, number: int, chunks: bool) -> Episodes:
+    """A whole shelf, in the order of the log."""
+    found = list(table.shelf(number, chunks))
+    together = Episodes.together(found) if found else episodes()
+    return together.chosen(np.lexsort((together.sequence, together.lsn)))
+
+
+def lsns(found: Episodes) -> list[int]:
+    return [int(lsn) for lsn in found.lsn]
+
+
+def comparable(found: Episodes) -> list[tuple[Any, ...]]:
+    """Every column of every row; not-a-number equals itself."""
+    return [
+        (*row.key, row.written, row.shelf, row.session, row.role, row.time_us, *_rest(row)) for row in rows_of(found)
+    ]
+
+
+def _rest(row: Row) -> tuple[Any, ...]:
+    return repr(row.score), row.name, row.words, *row.vector.tolist()

@@ -1,0 +1,106 @@
+"""Many threads read while one writes, keeps up and purges: nobody fails, and nobody sees half of a commit."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from memsidecar.stores.contract.index import Harvest, IndexUnavailable, Table, Within
+from memsidecar.stores.index.readers import Readers
+from tests.index.conftest import Reopen
+from tests.index.said import FIRST, Said, crowd, episodes, shelf, unit
+
+SECONDS = 4.0
+
+
+def test_readers_never_fail_while_versions_come_and_go(reopen: Reopen) -> None:
+    table = reopen().create("space", FIRST)
+    table.apply(Harvest(episodes=crowd(range(1, 400))))
+    stop = threading.Event()
+
+    def until_stopped(read: Callable[[], None]) -> int:
+        rounds = 0
+        while not stop.is_set():
+            read()
+            rounds += 1
+        return rounds
+
+    reads = [lambda: _pairs_are_whole(table), lambda: _searches(table), lambda: _counts(table)]
+    with ThreadPoolExecutor(6) as threads:
+        futures = [threads.submit(until_stopped, read) for read in reads * 2]
+        try:
+            commits = _write_for_a_while(table)
+        finally:
+            stop.set()
+        assert all(future.result() > 0 for future in futures)
+    assert commits > 5 and table.figures().upkeep_failures == 0
+
+
+def _write_for_a_while(table: Table) -> int:
+    """Pairs that come and go together, in one commit each."""
+    ends, lsn = time.monotonic() + SECONDS, 1_000
+    while time.monotonic() < ends:
+        lsn += 1
+        pair = episodes(Said(lsn, "pair", shelf=7, session=70), Said(lsn, "pair", shelf=7, session=70, sequence=2))
+        table.apply(Harvest(episodes=pair))
+        if lsn % 4 == 0:
+            table.apply(Harvest(gone_sessions=[70], gone_before=[lsn]))
+        if lsn % 7 == 0:
+            table.upkeep(idle=True)
+        if lsn % 25 == 0:
+            table.purge()
+    return lsn - 1_000
+
+
+def _pairs_are_whole(table: Table) -> None:
+    found = shelf(table, 7, chunks=False).lsn.tolist()
+    assert found[::2] == found[1::2]
+
+
+def _searches(table: Table) -> None:
+    assert len(table.nearest(unit(1), Within(shelf=1), 20)) == 20
+    assert len(table.matching(["w1"], Within(shelf=1), 5)) == 5
+
+
+def _counts(table: Table) -> None:
+    assert table.count(Within(shelf=1)) == 133
+    assert len(table.around([(session, sequence) for session in range(17) for sequence in range(1, 400)])) == 399
+
+
+def test_whoever_takes_files_away_waits_for_earlier_readers_only() -> None:
+    readers, began, go_on = Readers(), threading.Event(), threading.Event()
+
+    def read() -> None:
+        with readers.reading():
+            began.set()
+            go_on.wait(10)
+
+    earlier = threading.Thread(target=read)
+    earlier.start()
+    began.wait(10)
+    waiting = threading.Thread(target=readers.wait_for_those_before)
+    waiting.start()
+    waiting.join(0.05)
+    assert waiting.is_alive()
+    with readers.reading():
+        go_on.set()
+        waiting.join(10)
+        assert not waiting.is_alive()
+    earlier.join(10)
+
+
+def test_a_closed_index_answers_nobody(reopen: Reopen) -> None:
+    index = reopen()
+    table = index.create("space", FIRST)
+    index.close()
+    for use in (
+        lambda: table.count(Within()),
+        lambda: table.apply(Harvest(episodes=crowd([1]))),
+        lambda: index.open("space", 1),
+        lambda: index.create("space", FIRST),
+    ):
+        with pytest.raises(IndexUnavailable):
+            use()
+    index.close()

@@ -1,0 +1,180 @@
+"""Fragments, versions and indexes do not grow without bound, and what fails is seen and tried again."""
+
+import shutil
+import struct
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memsidecar.stores.contract.index import Harvest, IndexUnavailable, Table, Within
+from memsidecar.stores.index.lance import LanceIndex
+from memsidecar.stores.index.lance_upkeep import BUSY_COMMITS
+from tests.index.conftest import CACHE_BYTES, Reopen
+from tests.index.said import FIRST, Said, add, crowd, episodes, lsns, shelf, unit
+
+
+@pytest.fixture
+def table(reopen: Reopen) -> Table:
+    return reopen().create("space", FIRST)
+
+
+@pytest.mark.slow
+def test_a_thousand_single_appends_leave_little_behind(folder: Path, reopen: Reopen) -> None:
+    table = reopen().create("space", FIRST)
+    for lsn in range(1, 1_001):
+        table.apply(Harvest(episodes=crowd([lsn])))
+        table.upkeep(idle=False)
+        assert lsn % 100 or table.figures().fragments < BUSY_COMMITS[0] + 12
+    _until_nothing_is_left(table)
+    figures = table.figures()
+    assert figures.fragments < 12 and figures.unindexed_rows == 0 and figures.versions <= 2, figures
+    packed = LanceIndex(folder.with_name("packed"), memory_bytes=CACHE_BYTES, vector_index_rows=600, kept_seconds=0)
+    whole = packed.create("space", FIRST)
+    whole.apply(Harvest(episodes=crowd(range(1, 1_001))))
+    _until_nothing_is_left(whole)
+    assert figures.disk_bytes < 2 * whole.figures().disk_bytes
+    packed.close()
+
+
+def _until_nothing_is_left(table: Table) -> None:
+    for _ in range(10):
+        if not table.upkeep(idle=True):
+            return
+        time.sleep(0.01)
+    raise AssertionError("idle upkeep never comes to an end")
+
+
+def test_old_versions_are_kept_as_long_as_they_may_be_read(folder: Path) -> None:
+    index = LanceIndex(folder, memory_bytes=CACHE_BYTES, kept_seconds=1.0)
+    table = index.create("space", FIRST)
+    for lsn in range(1, 6):
+        add(table, Said(lsn))
+    table.upkeep(idle=True)
+    assert table.figures().versions > 5
+    time.sleep(1.2)
+    assert table.upkeep(idle=True) and not table.upkeep(idle=True)
+    assert table.figures().versions == 1
+    index.close()
+
+
+def test_a_busy_table_is_left_alone_until_it_pays(table: Table) -> None:
+    for lsn in range(1, BUSY_COMMITS[0]):
+        add(table, Said(lsn))
+        assert not table.upkeep(idle=False)
+    add(table, Said(100))
+    assert table.upkeep(idle=False) and table.figures().fragments == 1
+
+
+def test_a_large_table_gets_a_vector_index_and_finds_what_came_later(table: Table) -> None:
+    table.apply(Harvest(episodes=crowd(range(1, 1_200))))
+    assert table.upkeep(idle=False)
+    assert table._upkeep.has_vector_index  # type: ignore[attr-defined]
+    add(table, Said(2_000, vector=(0, 0, 1), shelf=50), Said(2_001, vector=(), shelf=50))
+    assert lsns(table.nearest(unit(0, 0, 1), Within(), 1)) == [2_000]
+    assert lsns(table.nearest(unit(1), Within(shelf=50), 9)) == [2_000]
+    assert len(table.nearest(unit(1), Within(), 1_190)) == 1_190
+
+
+def test_a_failure_is_counted_shown_and_tried_again(table: Table, folder: Path) -> None:
+    for lsn in range(1, 5):
+        add(table, Said(lsn))
+    data = next(folder.glob("*.lance")) / "data"
+    shutil.move(data, folder / "elsewhere")
+    assert table.upkeep(idle=True) and table.upkeep(idle=True)
+    assert table.figures().upkeep_failures == 2 and "Not found" in table.figures().last_upkeep_failure
+    shutil.move(folder / "elsewhere", data)
+    assert table.upkeep(idle=True)
+    assert table.figures().upkeep_failures == 2 and table.figures().fragments == 1
+
+
+def test_an_index_that_fails_in_a_search_is_built_anew_by_upkeep(table: Table, folder: Path, reopen: Reopen) -> None:
+    table.apply(Harvest(episodes=crowd(range(1, 300))))
+    table.upkeep(idle=True)
+    opened = reopen().open("space", 1)
+    assert opened is not None
+    for path in folder.glob("*.lance/_indices/*/*"):
+        path.unlink()
+    with pytest.raises(IndexUnavailable):
+        opened.matching(["w1"], Within(), 5)
+    assert opened.upkeep(idle=False)
+    assert len(opened.matching(["w1"], Within(), 5)) == 5
+
+
+def test_an_index_that_fails_in_upkeep_is_built_anew_by_the_next(table: Table, folder: Path, reopen: Reopen) -> None:
+    table.apply(Harvest(episodes=crowd(range(1, 300))))
+    table.upkeep(idle=True)
+    opened = reopen().open("space", 1)
+    assert opened is not None
+    for path in folder.glob("*.lance/_indices/*/*"):
+        path.write_bytes(bytes(path.stat().st_size))
+    add(opened, Said(300), Said(301))
+    assert opened.upkeep(idle=True) and opened.upkeep(idle=True)
+    assert opened.figures().upkeep_failures == 1 and opened.figures().unindexed_rows == 0
+    assert len(opened.matching(["w1"], Within(), 5)) == 5
+
+
+SECRET = "hunter2secretword"
+SECRET_VECTOR = (0.123456, -0.654321, 0.777777, 0.1)
+
+
+@pytest.mark.parametrize("rows", [3, 1_000], ids=["few", "with a vector index"])
+@pytest.mark.parametrize("when", ["at once", "after upkeep", "twice"])
+def test_a_purge_leaves_no_byte_of_what_was_taken_away(table: Table, folder: Path, rows: int, when: str) -> None:
+    table.apply(Harvest(episodes=crowd(range(1, rows))))
+    add(table, Said(5_000, f"my {SECRET} is", session=99, name="Mallory", vector=SECRET_VECTOR))
+    if when != "at once":
+        table.upkeep(idle=True)
+    assert lsns(table.matching([SECRET], Within(), 9)) == [5_000] and _traces(folder) == {SECRET, "name", "vector"}
+    table.apply(Harvest(gone_sessions=[99], gone_before=[9_000]))
+    if when == "twice":
+        table.upkeep(idle=True)
+    table.purge()
+    assert _traces(folder) == set()
+    assert table.figures().versions == 1 and table.count(Within()) == rows - 1
+    table.purge()
+    assert len(table.matching(["w1"], Within(), 9)) > 0 and lsns(table.matching([SECRET], Within(), 9)) == []
+
+
+def _traces(folder: Path) -> set[str]:
+    vector = episodes(Said(1, vector=SECRET_VECTOR)).vectors[0]
+    patterns = {SECRET: SECRET.encode(), "name": b"Mallory", "vector": struct.pack("<4f", *vector[:4])}
+    content = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    return {name for name, pattern in patterns.items() if pattern in content}
+
+
+def test_a_purge_finds_an_index_in_many_parts(table: Table) -> None:
+    table.apply(Harvest(episodes=crowd(range(1, 700))))
+    table.upkeep(idle=True)
+    for lsn in range(700, 704):
+        table.apply(Harvest(episodes=crowd([lsn])))
+        table.upkeep(idle=True)
+    assert table.figures().fragments > 2
+    table.apply(Harvest(gone_episodes=[(5, 5), (702, 702)]))
+    table.purge()
+    assert table.figures().versions == 1 == table.figures().fragments and table.count(Within()) == 701
+
+
+def test_a_purge_takes_what_was_set_aside_as_well(folder: Path, reopen: Reopen) -> None:
+    add(reopen().create("space", FIRST), Said(1, SECRET))
+    reopen()
+    shutil.rmtree(next(folder.glob("*.lance")) / "_versions")
+    index = reopen()
+    assert index.open("space", 1) is None and SECRET in _traces(folder)
+    index.create("space", FIRST).purge()
+    assert _traces(folder) == set()
+
+
+def test_nothing_of_a_dropped_table_is_left(table: Table, folder: Path, reopen: Reopen) -> None:
+    add(table, Said(1, SECRET))
+    reopen().drop("space", 1)
+    assert list(folder.iterdir()) == []
+
+
+def test_vectors_keep_their_bits(table: Table) -> None:
+    said = crowd(range(1, 700))
+    table.apply(Harvest(episodes=said))
+    table.upkeep(idle=True)
+    found = np.concatenate([shelf(table, number, chunks=False).vectors for number in range(3)])
+    assert {row.tobytes() for row in found} == {row.tobytes() for row in said.vectors}

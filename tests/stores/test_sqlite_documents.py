@@ -1,0 +1,152 @@
+"""Documents on disk: dropped and replaced text is in no file, and damage is noticed."""
+
+import random
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memsidecar.domain.errors import DamagedFile
+from memsidecar.stores.contract import DropDocument, Journal, Owner
+from memsidecar.stores.journal.doctor import examine
+from tests.conformance.said import EVERYBODY, append, carry_out, draft, erase, follow, put
+from tests.stores.directories import bytes_of, opened
+
+SESSION = Owner("default", "", "s1")
+SECRETS = {"title": "S3CRET title", "source": "S3CRET source", "metadata": b"S3CRET metadata"}
+
+
+def put_secret(journal: Journal, name: str = "d1", owner: Owner = EVERYBODY) -> None:
+    """Text of all sizes, under a cover that was written anew once."""
+    chunks = [f"S3CRET {number} {'x' * (number * 977 % 9_000)}" for number in range(600)]
+    put(journal, *chunks, name=name, owner=owner, **SECRETS)
+    put(journal, *chunks, name=name, owner=owner, **SECRETS | {"title": "S3CRET again"})
+
+
+def test_a_dropped_document_is_in_no_file(folder: Path) -> None:
+    with opened(folder) as journal:
+        put(journal, "kept", name="other")
+        put_secret(journal)
+        assert b"S3CRET" in bytes_of(folder)
+        carry_out(journal, DropDocument(EVERYBODY, "d1"))
+        assert b"S3CRET" not in bytes_of(folder)
+        assert put(journal, "kept", name="other").unchanged
+    assert examine(folder) == []
+
+
+def test_replaced_text_is_in_no_file(folder: Path) -> None:
+    with opened(folder) as journal:
+        put_secret(journal)
+        put(journal, "public")
+        assert b"S3CRET" not in bytes_of(folder)
+        assert b"public" in bytes_of(folder)
+    assert examine(folder) == []
+
+
+def test_a_replaced_title_is_in_no_file(folder: Path) -> None:
+    with opened(folder) as journal:
+        put(journal, "public", **SECRETS)
+        assert b"S3CRET" in bytes_of(folder)
+        put(journal, "public", title="harmless")
+        assert b"S3CRET" not in bytes_of(folder)
+
+
+def test_the_documents_of_a_deleted_session_are_in_no_file(folder: Path) -> None:
+    with opened(folder) as journal:
+        append(journal, draft("S3CRET message"))
+        for number in range(3):
+            put_secret(journal, f"d{number}", SESSION)
+        erase(journal, whole=True)
+        assert b"S3CRET" not in bytes_of(folder)
+    assert examine(folder) == []
+
+
+def test_a_session_with_many_documents_is_erased_in_few_steps(folder: Path) -> None:
+    with opened(folder) as journal:
+        for number in range(300):
+            put(journal, f"S3CRET {number}", name=f"d{number}", owner=SESSION)
+        said: list[str] = []
+        journal._writer._connection.set_trace_callback(said.append)
+        erase(journal, whole=True)
+        assert b"S3CRET" not in bytes_of(folder)
+        assert said.count("COMMIT") < 6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_text_beside_what_was_dropped_before_is_in_no_file_after_its_own_end(folder: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    names = [f"k{number}z" for number in range(chance.randint(2, 12))]
+    there: set[str] = set()
+    with opened(folder) as journal:
+        for step in range(25):
+            for _ in range(chance.randint(1, 8)):
+                name = chance.choice(names)
+                there.add(name)
+                put_some(journal, name, f"{step}", chance)
+            name = chance.choice(sorted(there))
+            there.remove(name)
+            carry_out(journal, DropDocument(EVERYBODY, name))
+            assert f"{name} S3CRET".encode() not in bytes_of(folder)
+    assert examine(folder) == []
+
+
+def put_some(journal: Journal, name: str, mark: str, chance: random.Random) -> None:
+    secret = f"{name} S3CRET"
+    sizes = [chance.choice([1, 10, 100, 700, 1_500, 3_000, 9_000]) for _ in range(chance.randint(1, 9))]
+    chunks = [f"{secret} {mark} {'y' * size}" for size in sizes]
+    put(journal, *chunks, name=name, title=f"{secret} title", metadata=secret.encode() * chance.randint(1, 200))
+
+
+def test_what_was_left_over_is_erased_at_the_next_start(folder: Path) -> None:
+    """A crash after the commit and before the first step leaves the text, out of reach, and a note of it."""
+    with opened(folder) as journal:
+        put_secret(journal)
+        put(journal, "kept", name="other")
+    with closing(sqlite3.connect(folder / "journal.db", isolation_level=None)) as outside:
+        (first, count) = outside.execute("SELECT first_chunk, chunk_count FROM documents WHERE id = 'd1'").fetchone()
+        outside.execute("INSERT INTO leftovers SELECT cover, cover FROM documents WHERE id = 'd1'")
+        outside.execute("INSERT INTO leftovers VALUES (?, ?)", (first, first + count - 1))
+        outside.execute("DELETE FROM documents WHERE id = 'd1'")
+    assert b"S3CRET" in bytes_of(folder)
+    with opened(folder) as journal:
+        assert put(journal, "kept", name="other").unchanged
+        assert put(journal, "new").document.number == 3
+    assert b"S3CRET" not in bytes_of(folder)
+    assert examine(folder) == []
+
+
+def test_numbers_go_on_after_a_restart(folder: Path) -> None:
+    with opened(folder) as journal:
+        first = put(journal, "one").document
+        carry_out(journal, DropDocument(EVERYBODY, "d1"))
+    with opened(folder) as journal:
+        assert put(journal, "two").document.number == first.number + 1
+        assert append(journal, draft("a")).head.number == 1
+
+
+def damage(folder: Path, statement: str) -> None:
+    with closing(sqlite3.connect(folder / "journal.db", isolation_level=None)) as outside:
+        outside.execute(statement)
+
+
+def test_a_chunk_that_does_not_match_its_checksum_is_noticed_and_can_be_dropped(folder: Path) -> None:
+    with opened(folder) as journal:
+        version = put(journal, "one", "two").document.version
+    damage(folder, "UPDATE texts SET text = x'00'")
+    assert examine(folder) == [
+        f"{folder / 'journal.db'}: text {number} does not match its checksum" for number in (1, 2, 3)
+    ]
+    with opened(folder) as journal:
+        for read in (lambda: journal.find_chunks([(version, 1)]), lambda: follow(journal)):
+            with pytest.raises(DamagedFile):
+                read()
+        carry_out(journal, DropDocument(EVERYBODY, "d1"))
+    assert examine(folder) == []
+
+
+def test_a_document_that_lost_text_is_noticed(folder: Path) -> None:
+    with opened(folder) as journal:
+        put(journal, "one", "two")
+    damage(folder, "DELETE FROM texts WHERE number = 3")
+    assert examine(folder) == [f"{folder / 'journal.db'}: document 'd1' in namespace 'default' has lost text"]
