@@ -1,0 +1,1 @@
+"""From text to vectors: `contract` says what an embedder promises."""

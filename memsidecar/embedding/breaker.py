@@ -1,0 +1,59 @@
+"""Not asking a server that does not answer."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+from memsidecar.embedding.contract import EmbedderMismatch, EmbedderUnavailable
+
+Clock = Callable[[], float]
+
+
+class Breaker:
+    """After some consecutive failures it refuses at once, for a cool-down; then one request may try for all.
+
+    Without it each search would wait for a dead server until its timeout. Thread-safe.
+    """
+
+    def __init__(self, failures: int, cool_down_seconds: float, clock: Clock) -> None:
+        self._allowed_failures = failures
+        self._cool_down_seconds = cool_down_seconds
+        self._clock = clock
+        self._lock = Lock()
+        self._failures = 0
+        self._refusing_until = 0.0
+        self._probing = False
+
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        """Around one request. Whatever is raised inside is a failure, but for a mismatch: then the server did answer.
+
+        Raises EmbedderUnavailable, without entering, while requests are refused.
+        """
+        probing = self._enter()
+        well = False
+        try:
+            yield
+            well = True
+        except EmbedderMismatch:
+            well = True
+            raise
+        finally:
+            self._leave(well=well, probing=probing)
+
+    def _enter(self) -> bool:
+        """Whether this request is the one that tries for all."""
+        with self._lock:
+            if self._failures < self._allowed_failures:
+                return False
+            if self._probing or self._clock() < self._refusing_until:
+                raise EmbedderUnavailable("the embedding endpoint failed repeatedly; it is left alone for a moment")
+            self._probing = True
+            return True
+
+    def _leave(self, *, well: bool, probing: bool) -> None:
+        with self._lock:
+            self._failures = 0 if well else self._failures + 1
+            self._refusing_until = self._clock() + self._cool_down_seconds
+            if probing:
+                self._probing = False

@@ -1,0 +1,55 @@
+"""What the rest of the house knows of an embedder."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memsidecar.domain.errors import SidecarError
+
+Vectors = NDArray[np.float32]
+
+
+class EmbedderUnavailable(SidecarError):
+    """No vectors now; the same call may succeed later. Never leaves the layers: a search is then degraded."""
+
+
+class EmbedderMismatch(SidecarError):
+    """The embedder answers, but not with what was configured (other dimensions, say); waiting does not help."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors, for one model.
+
+    Promises: safe to call from any thread. The same text always has the same vector, whatever else was embedded before
+    or beside it. `embed` raises EmbedderUnavailable or EmbedderMismatch and nothing else; a text that is too long for
+    the model is embedded by its beginning, and one with nothing to embed (empty, unknown signs only) is all zeros.
+    """
+
+    @property
+    def identity(self) -> str:
+        """What made a vector. Two embedders of one identity make the same vectors; of two identities, never compare."""
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def ready(self) -> bool:
+        """Whether `embed` answers at once; else the first call loads what it needs, which takes a moment."""
+
+    def warm(self) -> None:
+        """Load what `embed` needs, if it is not loaded; a second caller waits for the first."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text, in order: of length 1, or all zeros."""
+
+
+class Embedders(Protocol):
+    """The embedders of one sidecar."""
+
+    default: Embedder
+    """The configured one."""
+
+    def of_identity(self, identity: str) -> Embedder | None:
+        """The embedder that made vectors of this identity, while an older index still answers; None if unknown."""

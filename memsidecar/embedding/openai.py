@@ -1,0 +1,162 @@
+"""Vectors from any server that speaks OpenAI's /v1/embeddings."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+import numpy as np
+
+from memsidecar.embedding.address import ApiAddress, parse_address
+from memsidecar.embedding.answer import largest_answer_bytes, read_vectors
+from memsidecar.embedding.breaker import Breaker
+from memsidecar.embedding.contract import EmbedderUnavailable, Vectors
+from memsidecar.embedding.invalid import InvalidEmbedder
+from memsidecar.embedding.patience import Patience
+from memsidecar.embedding.readable import readable
+from memsidecar.embedding.refusals import InputRefused, refusal
+from memsidecar.embedding.transport import Transport, Unanswered
+from memsidecar.embedding.vectors import unit_rows
+
+# A text of this length is within the limit of any model; if it is refused, its length is not why.
+SHORTEST_CUT_CHARACTERS = 128
+
+
+@dataclass(frozen=True)
+class OpenAISettings:
+    """Raises InvalidEmbedder, so that a wrong setting is refused at start."""
+
+    url: str = field(repr=False)
+    """The API's base, such as http://host:port/v1."""
+
+    model: str
+    dimensions: int
+    """What the model answers with; anything else is refused, not stored."""
+
+    key: str | None = field(default=None, repr=False)
+    """Sent as a bearer token."""
+
+    send_dimensions: bool = False
+    """Ask the model for so many dimensions; many servers refuse the field."""
+
+    timeout_seconds: float = 10.0
+    """For connecting, for each wait for the server, and for the whole answer once it begins."""
+
+    texts_per_request: int = 64
+    bytes_per_request: int = 1 << 19
+    """About 150,000 tokens: OpenAI takes 300,000 in one request."""
+
+    longest_text_bytes: int = 24_000
+    """Longer texts are embedded by their beginning. About 8,000 tokens, at 3 bytes each in most scripts."""
+
+    patience: Patience = field(default_factory=Patience)
+    failures_before_rest: int = 5
+    """After so many failed requests in a row none is sent for a while."""
+
+    rest_seconds: float = 30.0
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        if self.address.authorization and self.key:
+            raise InvalidEmbedder("the embedding endpoint has a key and credentials in its URL: keep one")
+        if not self.model:
+            raise InvalidEmbedder("an embedding endpoint needs the name of a model")
+        if self.key is not None and not (self.key.isascii() and self.key.isprintable() and self.key.strip()):
+            raise InvalidEmbedder("the key of the embedding endpoint must be printable ASCII")
+        for name in ("dimensions", "texts_per_request", "bytes_per_request", "longest_text_bytes", "timeout_seconds"):
+            if getattr(self, name) <= 0:
+                raise InvalidEmbedder(f"{name} must be more than 0, not {getattr(self, name)}")
+
+    @property
+    def address(self) -> ApiAddress:
+        return parse_address(self.url)
+
+    @property
+    def authorization(self) -> str | None:
+        return f"Bearer {self.key}" if self.key else self.address.authorization
+
+
+class OpenAIEmbedder:
+    """Thread-safe: callers share kept connections and one breaker."""
+
+    ready = True
+
+    def __init__(self, settings: OpenAISettings) -> None:
+        address, authorization = settings.address, settings.authorization
+        self.dimensions = settings.dimensions
+        # A model's name may hold slashes; quoted, the parts of an identity can be told apart.
+        self.identity = f"openai/{address.base}/{quote(settings.model, safe='')}/{settings.dimensions}"
+        self._base = address.base
+        self._settings = settings
+        self._breaker = Breaker(settings.failures_before_rest, settings.rest_seconds, settings.clock)
+        headers = {"Authorization": authorization} if authorization else {}
+        self._transport = Transport(address, headers, settings.timeout_seconds, settings.clock)
+
+    def warm(self) -> None:
+        """There is nothing to load; the first text connects."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        sent = {place: text for place, raw in enumerate(texts) if (text := self._readable(raw))}
+        for places in self._batches(sent):
+            vectors[places] = unit_rows(self._rows([sent[place] for place in places]))
+        return vectors
+
+    def _readable(self, text: str) -> str:
+        return readable(text, self._settings.longest_text_bytes)
+
+    def _batches(self, texts: dict[int, str]) -> Iterator[list[int]]:
+        batch: list[int] = []
+        room_bytes = self._settings.bytes_per_request
+        for place, text in texts.items():
+            size = len(text.encode())
+            if batch and (len(batch) == self._settings.texts_per_request or size > room_bytes):
+                yield batch
+                batch, room_bytes = [], self._settings.bytes_per_request
+            batch.append(place)
+            room_bytes -= size
+        if batch:
+            yield batch
+
+    def _rows(self, texts: list[str]) -> Vectors:
+        """Ask for all; if the input is refused, for each half apart, down to the one text that is too long.
+
+        That one is cut in half until it is taken. It is cut only when refused alone, so that its vector does not depend
+        on its neighbours.
+        """
+        try:
+            return self._answered(texts)
+        except InputRefused:
+            if len(texts) > 1:
+                middle = len(texts) // 2
+                return np.concatenate([self._rows(texts[:middle]), self._rows(texts[middle:])])
+            if len(texts[0]) <= SHORTEST_CUT_CHARACTERS:
+                raise
+        return self._rows([texts[0][: len(texts[0]) // 2]])
+
+    def _answered(self, texts: list[str]) -> Vectors:
+        body = self._body(texts)
+        patience = self._settings.patience
+        failures = 0
+        while True:
+            try:
+                with self._breaker.request():
+                    return self._asked_once(body, len(texts))
+            except Unanswered as failed:
+                failures += 1
+                if failures >= patience.attempts:
+                    raise EmbedderUnavailable(f"no vectors from {self._base}: {failed}") from failed
+                patience.wait(failures, failed.asked_seconds)
+
+    def _body(self, texts: list[str]) -> bytes:
+        request: dict[str, object] = {"model": self._settings.model, "input": texts, "encoding_format": "float"}
+        if self._settings.send_dimensions:
+            request["dimensions"] = self.dimensions
+        return json.dumps(request, ensure_ascii=False).encode()
+
+    def _asked_once(self, body: bytes, rows: int) -> Vectors:
+        answer = self._transport.post(body, largest_answer_bytes(rows, self.dimensions))
+        if answer.status // 100 != 2:
+            raise refusal(answer, self._base)
+        return read_vectors(answer.body, rows, self.dimensions)

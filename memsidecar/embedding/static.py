@@ -1,0 +1,94 @@
+"""Vectors without a network and without a neural network: a weighted sum of one vector per token."""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import chain
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from memsidecar.embedding.bundled import DIMENSIONS, MODEL, BundledModel, StaticModel
+from memsidecar.embedding.contract import Vectors
+from memsidecar.embedding.invalid import InvalidEmbedder
+from memsidecar.embedding.rarity import NAME as WEIGHTING
+from memsidecar.embedding.readable import readable
+from memsidecar.embedding.vectors import unit_rows
+
+# The model was trained so that the beginning of a vector is a vector (Matryoshka), at these lengths.
+SUPPORTED_DIMENSIONS = (64, 128, 256)
+
+# About 1,400 words. A sum of more says ever less, and a message of 1 MiB must cost no more than some milliseconds: this
+# much takes 2 ms of known words, 5 to 8 ms of a script that is spelt byte by byte, 10 ms where every word is new.
+LONGEST_BYTES = 8_192
+
+# A conversation repeats its words: remembering their tokens makes a text five times cheaper than tokenizing it whole.
+# Full, they take about 5 MB.
+WORDS_REMEMBERED = 1 << 14
+
+# What is longer is no word (a script without spaces, base64): not worth remembering, and long enough to tokenize that
+# other threads should run meanwhile.
+LONGEST_WORD_CHARACTERS = 64
+
+# Texts of one batch share the rows that are converted from float16. More at once would hold the memory of many rows.
+BATCH = 32
+
+Words = Callable[[str], Sequence[int]]
+
+
+class StaticEmbedder:
+    """The bundled model. Its memory is shared by all embedders that are given the same BundledModel."""
+
+    def __init__(self, dimensions: int = DIMENSIONS, model: BundledModel | None = None) -> None:
+        """Raises InvalidEmbedder for dimensions that the model does not have, or if its package is missing."""
+        if dimensions not in SUPPORTED_DIMENSIONS:
+            known = ", ".join(map(str, SUPPORTED_DIMENSIONS))
+            raise InvalidEmbedder(f"the bundled model has {known} dimensions, not {dimensions}")
+        self.dimensions = dimensions
+        self.identity = f"static/{MODEL}-{dimensions}/{WEIGHTING}"
+        self._model = model or BundledModel()
+        self._word_tokens: Words = lru_cache(WORDS_REMEMBERED)(self._tokens_of_word)
+
+    @property
+    def ready(self) -> bool:
+        return self._model.ready
+
+    def warm(self) -> None:
+        self._model.loaded()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        model = self._model.loaded()
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for start in range(0, len(texts), BATCH):
+            tokens = [self._tokens(text) for text in texts[start : start + BATCH]]
+            vectors[start : start + BATCH] = unit_rows(_sums(model, tokens, self.dimensions))
+        return vectors
+
+    def _tokens(self, text: str) -> list[int]:
+        """Word by word, which gives the tokens of the whole text, for no token reaches over a space.
+
+        White space itself has tokens too, which say nothing and are left out.
+        """
+        tokens: list[int] = []
+        for word in readable(text, LONGEST_BYTES).split():
+            short = len(word) <= LONGEST_WORD_CHARACTERS
+            tokens += self._word_tokens(word) if short else _tokens_without_gil(self._model.loaded().tokenizer, word)
+        return tokens
+
+    def _tokens_of_word(self, word: str) -> Sequence[int]:
+        return self._model.loaded().tokenizer.encode(word, add_special_tokens=False).ids
+
+
+def _tokens_without_gil(tokenizer: Tokenizer, word: str) -> list[int]:
+    """Only the library's batch calls let other threads run."""
+    return tokenizer.encode_batch_fast([word], add_special_tokens=False)[0].ids
+
+
+def _sums(model: StaticModel, texts: Sequence[Sequence[int]], dimensions: int) -> Vectors:
+    """The weighted sum of each text's tokens. Weighing by row and adding in order, without BLAS, keeps a sum the same
+    to the last bit whatever stands beside it, and starts no threads.
+    """
+    tokens = np.fromiter(chain.from_iterable(texts), dtype=np.intp)
+    used, places = np.unique(tokens, return_inverse=True)
+    rows = model.matrix[used, :dimensions].astype(np.float32) * model.weights[used, np.newaxis]
+    ends = np.cumsum([len(text) for text in texts])
+    return np.stack([np.add.reduce(rows.take(own, axis=0), axis=0) for own in np.split(places, ends[:-1])])
