@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from memsidecar import logs
-from memsidecar.cli.parser import DOCTOR, SETTINGS, given_flags, parse
+from memsidecar.cli.parser import DOCTOR, REINDEX, SERVE, SETTINGS, given_flags, parse
 from memsidecar.domain.errors import SidecarError
 from memsidecar.settings import InvalidSettings, Settings, documentation, load_settings, quiet_native_logs
 
@@ -25,6 +25,9 @@ class Assembly(Protocol):
 
     def check(self, settings: Settings) -> int:
         """Examine the data directory and say on standard output what was found."""
+
+    def reindex(self, settings: Settings) -> int:
+        """Make the index anew, with a progress bar on standard error."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,9 +48,9 @@ def _run(arguments: Namespace, settings: Settings) -> int:
     logs.configure(settings.log_format, settings.log_level)
     quiet_native_logs()
     assembly = _assembly()
-    command = assembly.check if arguments.command == DOCTOR else assembly.serve
+    commands = {SERVE: assembly.serve, DOCTOR: assembly.check, REINDEX: assembly.reindex}
     try:
-        return command(settings)
+        return commands[arguments.command](settings)
     except SidecarError as error:
         print(f"memsidecar: {error}", file=sys.stderr)
         return FAILED

@@ -3,15 +3,24 @@
 import asyncio
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memsidecar.api.bridge import Bridge
 from memsidecar.api.wire import limit_of, namespace_of
-from memsidecar.domain.errors import InvalidField, NotBuilt
+from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.message import Role
-from memsidecar.domain.session import SessionKey
+from memsidecar.domain.scores import Parts
+from memsidecar.domain.session import Head, SessionKey
+from memsidecar.layers.episodic import EpisodicMemory
+from memsidecar.layers.episodic.asking import Mode, Question, Range
+from memsidecar.layers.episodic.recalling import Hits, Turn
+from memsidecar.layers.episodic.shelves import messages_of
 from memsidecar.layers.working import WorkingMemory
 from memsidecar.layers.working.drafting import check_time
 from memsidecar.layers.working.pages import page_token, position_of
@@ -19,71 +28,110 @@ from memsidecar.layers.working.searching import Wanted
 from memsidecar.stores.contract import Found, Scope
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import message_pb2
-from memsidecar.v1.message_pb2 import Message
+from memsidecar.v1.context_pb2 import Degradation
+from memsidecar.v1.message_pb2 import Message, ScoreParts
 
 DEFAULT_LIMIT, MAX_LIMIT = 10, 1_000
 SUBSTRING_SCORE = 1.0
+LAST_START, LAST_LSN = 1 << 30, 1 << 62
 _SCOPES = message_pb2.Scope
+_MODES = {
+    pb.SEARCH_MODE_UNSPECIFIED: Mode.HYBRID,
+    pb.SEARCH_MODE_HYBRID: Mode.HYBRID,
+    pb.SEARCH_MODE_KEYWORD: Mode.KEYWORD,
+    pb.SEARCH_MODE_SEMANTIC: Mode.SEMANTIC,
+}
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class SearchApi:
     memory: WorkingMemory
+    episodic: EpisodicMemory
     bridge: Bridge
 
     async def __call__(self, request: pb.SearchRequest) -> pb.SearchResponse:
         wanted, limit = _wanted(request), limit_of("limit", request.limit, DEFAULT_LIMIT, MAX_LIMIT)
+        if request.mode == pb.SEARCH_MODE_SUBSTRING:
+            return await self._by_substring(request, wanted, limit)
+        return await self._by_rank(request, wanted, limit)
+
+    async def _by_substring(self, request: pb.SearchRequest, wanted: Wanted, limit: int) -> pb.SearchResponse:
         same = _same(request)
         position = position_of(request.page_token, same, 1)
         before_lsn = position[0] if position else None
-        scope = await self._scope(request)
+        scope, _ = await self._scope(request)
         if request.min_score > SUBSTRING_SCORE:
             return pb.SearchResponse()
+        return await self._while_wanted(
+            lambda go_on: _substring_hits(*self.memory.search(scope, wanted, limit, before_lsn, go_on), same)
+        )
+
+    async def _by_rank(self, request: pb.SearchRequest, wanted: Wanted, limit: int) -> pb.SearchResponse:
+        same = _same(request)
+        position = position_of(request.page_token, same, 2)
+        as_of, start = position or (None, 0)
+        if start > LAST_START or (as_of or 0) > LAST_LSN:
+            raise InvalidField("page_token", "is not a token of this server")
+        turn = Turn(limit, request.min_score, start, as_of)
+        question = self._question(request)
+        scope, head = await self._scope(request)
+        within = _range(scope, head, wanted)
+        if within is None:
+            return pb.SearchResponse()
+        recall = self.episodic.recall.messages
+        return await self._while_wanted(
+            lambda go_on: _ranked_hits(recall(question, within, turn, wanted.has_its_tags, go_on), same)
+        )
+
+    async def _while_wanted(self, work: Callable[[Callable[[], bool]], T]) -> T:
+        """Search and encode, both in a thread: an answer may have megabytes. It ends when the caller is gone."""
         gone = Event()
         try:
-            return await self.bridge.reading(
-                self._answer,
-                lambda: self.memory.search(scope, wanted, limit, before_lsn, lambda: not gone.is_set()),
-                same,
-            )
+            return await self.bridge.reading(work, lambda: not gone.is_set())
         except asyncio.CancelledError:
             gone.set()
             raise
 
-    def _answer(self, search: Callable[[], tuple[Sequence[Found], int | None]], same: bytes) -> pb.SearchResponse:
-        """Search and encode, both in a thread: an answer may have megabytes."""
-        hits, next_lsn = search()
-        response = pb.SearchResponse(next_page_token="" if next_lsn is None else page_token([next_lsn], same))
-        for hit in hits:
-            message = Message.FromString(hit.message.body)
-            response.hits.add(message=message, session_id=hit.key.session_id, score=SUBSTRING_SCORE)
-        return response
+    def _question(self, request: pb.SearchRequest) -> Question:
+        vector = vector_of("query_vector", request.query_vector, self.episodic.embedders.default.dimensions)
+        return Question(request.query, _MODES[request.mode], vector, self.episodic.limits.weights)
 
-    async def _scope(self, request: pb.SearchRequest) -> Scope:
-        """The scope in numbers: a session's user counts as named where only the session is."""
+    async def _scope(self, request: pb.SearchRequest) -> tuple[Scope, Head | None]:
+        """The scope, and the session if one is named: its user counts as named, too."""
         namespace, user_id = namespace_of(request), optional_id("user_id", request.user_id)
-        session_id = optional_id("session_id", request.session_id)
+        session_id, head = optional_id("session_id", request.session_id), None
         if session_id:
-            key = SessionKey(namespace, session_id)
-            head = await self.bridge.reading(self.memory.read.head, key, user_id)
+            head = await self.bridge.reading(self.memory.read.head, SessionKey(namespace, session_id), user_id)
             user_id = user_id or (head.user_id if head else "")
         if request.scope == _SCOPES.SCOPE_NAMESPACE:
-            return Scope(namespace)
+            return Scope(namespace), head
         if request.scope == _SCOPES.SCOPE_SESSION or not user_id:
             if request.scope == _SCOPES.SCOPE_USER:
                 raise InvalidField("user_id", "is required: the session has no user")
-            return Scope(namespace, session_id=check_id("session_id", session_id))
-        return Scope(namespace, user_id)
+            return Scope(namespace, session_id=check_id("session_id", session_id)), head
+        return Scope(namespace, user_id), head
+
+
+def vector_of(field: str, numbers: Sequence[float], dimensions: int) -> NDArray[np.float32] | None:
+    """A caller's vector, None for an empty one."""
+    vector = np.array(numbers, np.float32)
+    if not len(vector):
+        return None
+    if len(vector) != dimensions:
+        raise InvalidField(field, f"has {len(vector)} dimensions; {dimensions} are configured")
+    if not np.isfinite(vector).all():
+        raise InvalidField(field, "contains a number that is not finite")
+    return vector
 
 
 def _wanted(request: pb.SearchRequest) -> Wanted:
     if request.mode not in pb.SearchMode.values():
         raise InvalidField("mode", "is not a known mode")
-    if request.mode != pb.SEARCH_MODE_SUBSTRING:
-        raise NotBuilt("a search mode other than SEARCH_MODE_SUBSTRING (name it as `mode`)")
     if request.scope not in _SCOPES.values():
         raise InvalidField("scope", "is not a known scope")
-    if not request.query:
+    if not request.query and not (request.mode == pb.SEARCH_MODE_SEMANTIC and request.query_vector):
         raise InvalidField("query", "is required")
     if not math.isfinite(request.min_score) or request.min_score < 0:
         raise InvalidField("min_score", "must be a number from 0 on")
@@ -96,6 +144,53 @@ def _wanted(request: pb.SearchRequest) -> Wanted:
         metadata=request.metadata_filter if request.HasField("metadata_filter") else None,
         after_us=check_time("after", request.after) if request.HasField("after") else None,
         before_us=check_time("before", request.before) if request.HasField("before") else None,
+    )
+
+
+def _range(scope: Scope, head: Head | None, wanted: Wanted) -> Range | None:
+    """The same in numbers; None where there is nothing to look through, because there is no such session."""
+    where = Range(
+        scope.namespace,
+        roles=wanted.roles,
+        after_us=wanted.after_us,
+        before_us=wanted.before_us,
+        scope=scope,
+    )
+    if scope.session_id:
+        if head is None:
+            return None
+        return replace(where, shelves=[messages_of(head.user_id, head.number)], session=head.number)
+    return replace(where, shelves=[messages_of(scope.user_id, 0)]) if scope.user_id else where
+
+
+def _substring_hits(hits: Sequence[Found], next_lsn: int | None, same: bytes) -> pb.SearchResponse:
+    response = pb.SearchResponse(next_page_token="" if next_lsn is None else page_token([next_lsn], same))
+    for hit in hits:
+        message = Message.FromString(hit.message.body)
+        response.hits.add(message=message, session_id=hit.key.session_id, score=SUBSTRING_SCORE)
+    return response
+
+
+def _ranked_hits(found: Hits[Found], same: bytes) -> pb.SearchResponse:
+    response = pb.SearchResponse(degraded=[Degradation.Name(lack) for lack in sorted(found.lacks)])
+    if found.next is not None:
+        response.next_page_token = page_token([found.next.as_of or 0, found.next.start], same)
+    for pointer, hit in found.hits:
+        message = Message.FromString(hit.message.body)
+        response.hits.add(
+            message=message, session_id=hit.key.session_id, score=pointer.score, scores=scores_of(pointer.parts)
+        )
+    return response
+
+
+def scores_of(parts: Parts) -> ScoreParts:
+    return ScoreParts(
+        keyword=parts.keyword,
+        semantic=parts.semantic,
+        neighbours=parts.neighbours,
+        speaker=parts.speaker,
+        session=parts.session,
+        recency=parts.recency,
     )
 
 

@@ -14,8 +14,11 @@ from memsidecar.domain.address import Address
 from memsidecar.domain.errors import StartRefused
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 HARD_REQUEST_BYTES_FACTOR = 4
 LIVENESS = ""
+EPISODIC = "memsidecar.episodic"
+"As health calls retrieval, which is there some seconds after the rest."
 
 _OPTIONS = (
     # Without this, two servers on one port share its connections and neither knows.
@@ -58,7 +61,11 @@ class Server:
         self._watch = asyncio.ensure_future(self._methods.deadlines.watch())
         for name in (LIVENESS, *self._names):
             await self._health.set(name, SERVING)
+        await self._health.set(EPISODIC, NOT_SERVING)
         return addresses
+
+    async def set_serving(self, name: str) -> None:
+        await self._health.set(name, SERVING)
 
     async def _listen(self, listen: Address, health_listen: Address | None) -> Addresses:
         with claimed(listen):

@@ -14,12 +14,19 @@ from memsidecar.settings.schema import Settings
 SERVE = "serve"
 SETTINGS = "settings"
 DOCTOR = "doctor"
+REINDEX = "reindex"
+
+_FOR_THE_INDEX = ("data_dir", "log_format", "log_level", "index_cache_bytes")
 
 # What each command does, and the flags it takes.
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     SERVE: ("Run the sidecar until SIGTERM.", (CONFIG, *SETTING_NAMES)),
     SETTINGS: ("Print every setting with its names, default and reason, as Markdown.", ()),
     DOCTOR: ("Check a data directory while no sidecar runs on it.", (CONFIG, "data_dir", "log_format", "log_level")),
+    REINDEX: (
+        "Make the index anew from the journal while no sidecar runs on it.",
+        (CONFIG, *(name for name in SETTING_NAMES if name in _FOR_THE_INDEX or name.startswith("embedder"))),
+    ),
 }
 
 

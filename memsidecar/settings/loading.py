@@ -88,6 +88,12 @@ def _validated(given: Mapping[str, Given]) -> Settings:
     raise InvalidSettings(problems)
 
 
+def prepare_libraries(environment: Mapping[str, str]) -> None:
+    """What a library reads from the environment when it is imported, unless somebody has set it already."""
+    for name, value in environment.items():
+        os.environ.setdefault(name, value)
+
+
 def quiet_native_logs() -> None:
     """Keep gRPC's own lines out of our log, unless somebody asked for them; to be called before grpc is imported."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")

@@ -35,7 +35,8 @@ def describe(error: ErrorDetails, given: Mapping[str, Given]) -> str:
     """One line for one refused value."""
     name = str(error["loc"][0])
     field = Settings.model_fields[name]
-    return f"{_as_given(given[name], field)}: {_reason(error, field)}"
+    called = _as_given(given[name], field) if name in given else name
+    return f"{called}: {_reason(error, field)}"
 
 
 def _as_given(given: Given, field: FieldInfo) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from memsidecar.domain.address import Address
+from memsidecar.settings.retrieval import RetrievalSettings
 from memsidecar.settings.values import (
     GIB,
     KIB,
@@ -32,7 +33,7 @@ from memsidecar.settings.values import (
 )
 
 
-class Settings(BaseModel):
+class Settings(RetrievalSettings):
     """What one sidecar runs with. Frozen: nothing changes under a running server."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -131,7 +132,7 @@ class Settings(BaseModel):
     )
 
     working_memory_bytes: Bytes = Field(
-        default=64 * MIB,
+        default=32 * MIB,
         ge=1 * MIB,
         le=64 * GIB,
         description="RAM in bytes for the newest messages of the sessions in use. The least recently used give way; "

@@ -27,6 +27,7 @@ BYTES_PER_UNIT = {
 SIZE = re.compile(r"(?P<count>[0-9]{1,18})\s*(?P<unit>[a-z]*)", re.IGNORECASE)
 
 BUILT_IN_TOKENIZERS = ("o200k_base", "cl100k_base", "chars4")
+HTTP_URL = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
 MODULE_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
@@ -102,6 +103,18 @@ def check_tokenizer(name: str) -> str:
     return name
 
 
+def check_url(given: str) -> str:
+    """Only the form: whether anybody answers there shows when it is asked."""
+    if given and not HTTP_URL.fullmatch(given):
+        raise ValueError("is no address: expected http://host/path or https://host/path")
+    return given
+
+
+def parse_optional_file(given: object) -> Path | None:
+    """Read a path, or nothing as no file at all."""
+    return None if given is None or given == "" else Path(str(given))
+
+
 _number = BeforeValidator(refuse_bool)
 
 LocalAddress = Annotated[
@@ -126,3 +139,9 @@ Tokens = Annotated[int, _number, Takes("a whole number of tokens", "TOKENS")]
 Calls = Annotated[int, _number, Takes("a whole number of calls", "CALLS")]
 Streams = Annotated[int, _number, Takes("a whole number of streams", "STREAMS")]
 Threads = Annotated[int, _number, Takes("a whole number of threads", "THREADS")]
+Chunks = Annotated[int, _number, Takes("a whole number of chunks", "CHUNKS")]
+Dimensions = Annotated[int, _number, Takes("a whole number of dimensions", "DIMENSIONS")]
+Weight = Annotated[float, _number, AllowInfNan(False), Takes("a weight", "WEIGHT")]
+Name = Annotated[str, Takes("a name, or empty for none", "NAME")]
+Url = Annotated[str, AfterValidator(check_url), Takes("an http or https address, or empty for none", "URL")]
+OptionalFile = Annotated[Path | None, PlainValidator(parse_optional_file), Takes("a file, or empty for none", "FILE")]

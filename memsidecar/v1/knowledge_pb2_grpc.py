@@ -156,28 +156,40 @@ class KnowledgeServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PutDocument(self, request, context):
-        """Stores a document and its chunks. Unchanged text does nothing; changed text replaces the chunks at once.
+        """Stores a document and its chunks. When this answers, they are on disk, and every later search finds them.
+        The same document again does nothing (`unchanged`); another text replaces the chunks all at once, and
+        nobody sees a part of either; another title, source or metadata alone replaces just these.
+
+        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED
+        (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than 50,000 chunks;
+        DISK_FULL).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListDocuments(self, request, context):
-        """Reads what documents there are, without their text.
+        """Reads what documents were put for the namespace, a user or a session, without their text, in the order of
+        their ids.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteDocument(self, request, context):
-        """Erases a document and its chunks. NOT_FOUND when there is none with this id.
+        """Erases a document and its chunks, from every file. NOT_FOUND when none with this id was put for the
+        namespace, user or session that the request names.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SearchDocuments(self, request, context):
-        """Finds chunks of the documents that the caller may see, best first.
+        """Finds chunks of the documents that the caller may see, best first: the namespace's, the user's and the
+        session's together. Ranked like messages in the hybrid mode of Search, with the chunks around in place of
+        the messages around, and the document in place of the session; titles are not looked at. A document is
+        found as soon as it is put, and not any more once it is replaced or deleted. While the index is away, the
+        documents of the first ids are ranked: up to 200 of them, and 2,000 chunks, of each owner.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

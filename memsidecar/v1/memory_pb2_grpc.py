@@ -223,9 +223,18 @@ class MemoryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Search(self, request, context):
-        """Finds messages, best first. Sees every acknowledged message, pruned ones included. Only what the request
-        names filters: there is no hidden threshold. When the index or the embedder is away, the rest answers and
-        `degraded` says so.
+        """Finds messages, best first: by a substring, by words, by meaning, or by words and meaning together
+        (mode).
+
+        Sees every acknowledged message at once, pruned ones included, and none that was erased. Looks at the
+        content and at the names and arguments of tool calls; in the substring mode at the content alone; never
+        at reasoning. Only what the request names filters: there is no hidden threshold. An unknown session is
+        answered empty. When the index or the embedder is away, the rest answers and `degraded` says so.
+
+        Pages are as of the first page: what was added since is neither in them nor moves anything from one to
+        another.
+
+        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

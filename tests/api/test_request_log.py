@@ -10,6 +10,7 @@ import pytest
 from memsidecar.v1 import memory_pb2 as memory
 from tests.api.canaries import CANARY, canary_requests
 from tests.bad_input.rpcs import METHODS, NOT_BUILT, send_bytes
+from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.support.process import Client, SidecarProcess, refusal
 
 COUNT = memory.CountRequest(session_id="s")
@@ -87,8 +88,9 @@ def call_everything(client: Client) -> int:
 @pytest.fixture(scope="module", params=["text", "json"])
 def talkative_log(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
     """The format and the lines of a log that holds all it ever may, after every kind of call."""
-    flags = ("--log-format", request.param, "--log-calls", "all", "--log-level", "debug")
+    flags = ("--log-format", request.param, "--log-calls", "all", "--log-level", "debug", "--index", "lancedb")
     with SidecarProcess(tmp_path_factory.mktemp(request.param) / "data", *flags) as sidecar:
+        until_retrieval_is_there(sidecar)
         with sidecar.client() as client:
             assert call_everything(client) > 100
         assert sidecar.stop() == 0

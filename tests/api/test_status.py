@@ -25,6 +25,9 @@ from tests.support.process import Client, refusal
 DETAILS_KEY = "grpc-status-details-bin"
 ERRORS_PROTO = Path(__file__).parents[2] / "protos/memsidecar/v1/errors.proto"
 NEVER_ON_THE_WIRE = {"StartRefused", "Stale"}
+# Where one of these comes up, the layers go on without: a search is degraded, a background task tries again.
+NEVER_ON_THE_WIRE |= {"EmbedderUnavailable", "EmbedderMismatch", "InputRefused"}
+NEVER_ON_THE_WIRE |= {"IndexUnavailable", "Unreadable", "NotNow"}
 EXAMPLES: dict[type[errors.SidecarError], errors.SidecarError] = {
     errors.InvalidField: errors.InvalidField("message.role", "is wrong"),
     errors.NoSuchThing: errors.NoSuchThing("there is none"),

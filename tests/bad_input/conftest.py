@@ -5,11 +5,21 @@ from collections.abc import Iterator
 import pytest
 from google.protobuf.message import Message as Proto
 
+from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as session
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL
-from tests.bad_input.rpcs import KNOWN_MESSAGE, WATCHED, calls
+from tests.bad_input.rpcs import KNOWN_MESSAGE, WATCHED, calls, good, send
+from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.support.process import Client, SidecarProcess
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
+    """One for a module, which searches all that there is, and soon."""
+    with SidecarProcess(tmp_path_factory.mktemp("sidecar") / "data", "--index", "volatile") as running:
+        until_retrieval_is_there(running)
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -20,11 +30,15 @@ def connected(sidecar: SidecarProcess) -> Iterator[Client]:
         client.add(WATCHED, "", role=ROLE_ASSISTANT, tool_calls=calls(1))
         client.add(WATCHED, "done", role=ROLE_TOOL, tool_call_id="call-0")
         client.add(WATCHED, "hello again")
+        send(client, "PutDocument", good("PutDocument"))
         yield client
 
 
 class Watch:
-    """The watched session to the last byte, and which sessions there are. That it answers shows that it lives."""
+    """The watched session to the last byte with its documents, everybody's documents, and which sessions there are.
+
+    That it answers shows that it lives.
+    """
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -53,6 +67,8 @@ class Watch:
             self._client.memory.GetAll(everything),
             self._client.sessions.GetSession(session.GetSessionRequest(session_id=WATCHED)),
             self._client.sessions.ListSessions(session.ListSessionsRequest(page_size=1000)),
+            send(self._client, "ListDocuments", knowledge.ListDocumentsRequest(session_id=WATCHED)),
+            send(self._client, "ListDocuments", knowledge.ListDocumentsRequest()),
         )
         return tuple(answer.SerializeToString(deterministic=True) for answer in answers)
 

@@ -9,6 +9,7 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message as Proto
 from google.protobuf.message_factory import GetMessageClass
 
+from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as session
 from memsidecar.v1.message_pb2 import ROLE_USER, Message, ToolCall
@@ -17,18 +18,24 @@ from tests.support.process import CALL_SECONDS, Client
 SERVICES = (
     memory.DESCRIPTOR.services_by_name["MemoryService"],
     session.DESCRIPTOR.services_by_name["SessionService"],
+    knowledge.DESCRIPTOR.services_by_name["KnowledgeService"],
 )
 METHODS: dict[str, MethodDescriptor] = {method.name: method for service in SERVICES for method in service.methods}
-NOT_BUILT = frozenset({"BuildContext", "ForgetMessage", "ForgetUser", "Export", "Import", "Watch"})
+NOT_BUILT = frozenset(
+    {"BuildContext", "ForgetMessage", "ForgetUser", "Export", "Import", "Watch"}
+    | {"PutFacts", "ListFacts", "DeleteFact", "PutArtifact", "ListArtifacts", "DeleteArtifact"}
+    | {"GetSummary", "Summarize", "GetPatterns"}
+)
 BUILT = sorted(METHODS.keys() - NOT_BUILT)
 
 WATCHED = "watched"
 KNOWN_MESSAGE = "known"
+KNOWN_DOCUMENT = "known"
 
 
 def good(name: str, session_id: str = WATCHED) -> Proto:
     """A request that would be answered, and for a write would change the session."""
-    return {**_memory(session_id), **_sessions(session_id)}[name]
+    return {**_memory(session_id), **_sessions(session_id), **_documents(session_id)}[name]
 
 
 def _memory(session_id: str) -> dict[str, Proto]:
@@ -44,7 +51,7 @@ def _memory(session_id: str) -> dict[str, Proto]:
         "GetAll": memory.GetAllRequest(session_id=session_id),
         "GetRecent": memory.GetRecentRequest(session_id=session_id, n=3),
         "GetByRole": memory.GetByRoleRequest(session_id=session_id, role=ROLE_USER),
-        "Search": memory.SearchRequest(session_id=session_id, query="hello", mode=memory.SEARCH_MODE_SUBSTRING),
+        "Search": memory.SearchRequest(session_id=session_id, query="hello"),
         "Count": memory.CountRequest(session_id=session_id),
         "Prune": memory.PruneRequest(session_id=session_id, max_tokens=1),
         "Clear": memory.ClearRequest(session_id=session_id),
@@ -62,6 +69,16 @@ def _sessions(session_id: str) -> dict[str, Proto]:
             session_id=session_id, policy=session.SessionPolicy(auto_prune_tokens=1_000_000)
         ),
         "DeleteSession": session.DeleteSessionRequest(session_id=session_id),
+    }
+
+
+def _documents(session_id: str) -> dict[str, Proto]:
+    document = knowledge.Document(id=KNOWN_DOCUMENT, text="Hello.")
+    return {
+        "PutDocument": knowledge.PutDocumentRequest(session_id=session_id, document=document),
+        "ListDocuments": knowledge.ListDocumentsRequest(session_id=session_id),
+        "DeleteDocument": knowledge.DeleteDocumentRequest(session_id=session_id, document_id=KNOWN_DOCUMENT),
+        "SearchDocuments": knowledge.SearchDocumentsRequest(session_id=session_id, query="hello"),
     }
 
 

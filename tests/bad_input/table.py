@@ -3,6 +3,7 @@
 from typing import Any
 
 from memsidecar.v1 import memory_pb2 as memory
+from memsidecar.v1.knowledge_pb2 import Document
 from memsidecar.v1.message_pb2 import (
     ROLE_ASSISTANT,
     ROLE_SYSTEM,
@@ -18,6 +19,7 @@ from tests.bad_input.rpcs import calls
 from tests.bad_input.values import (
     ANY_BOOL,
     ANY_TEXT,
+    DIMENSIONS,
     FILTER,
     INFINITY,
     LIMIT,
@@ -33,6 +35,7 @@ from tests.bad_input.values import (
     ROLE,
     SCORE,
     TIME,
+    VECTOR,
     Field,
     Right,
     Wrong,
@@ -43,6 +46,7 @@ from tests.bad_input.values import (
 )
 
 SCOPE = {"namespace": OPTIONAL_ID, "user_id": OPTIONAL_ID, "session_id": REQUIRED_ID}
+_ANY_SCOPE = {"namespace": OPTIONAL_ID, "user_id": OPTIONAL_ID, "session_id": OPTIONAL_ID}
 SAID = Message(role=ROLE_USER, content="hello")
 
 
@@ -74,13 +78,7 @@ def _message(at: str) -> dict[str, Field]:
         "tokens": rights(0, 7, MIN_INT32),
         "synthetic": ANY_BOOL,
         "reasoning": ANY_TEXT + Field((too_large("1 MiB", "x" * MIB),)),
-        "vector": Field(
-            (
-                *(Wrong(str(one), [0.5, one]) for one in (NAN, INFINITY, -INFINITY)),
-                Wrong("8,193 dimensions", [0.5] * 8_193),
-            ),
-            (Right("8,192 dimensions", [0.5] * 8_192), Right("one", [0.0]), Right("none", [])),
-        ),
+        "vector": VECTOR,
     }
     return {f"{at}.{name}": rows for name, rows in fields.items()}
 
@@ -121,6 +119,19 @@ _ABSENT = Field((Wrong("absent", None),), (Right("given", SAID),))
 _STRATEGY = wrongs(5, 99, -1, MAX_INT32) + rights(0, 1, 2, 3, 4)
 _UNKNOWN_ENUM = wrongs(99, -1, MAX_INT32, MIN_INT32)
 _COUNTED = wrongs(0, -1, MIN_INT32) + rights(1, MAX_INT32)
+_MIN_SCORE = wrongs(-0.001, NAN, INFINITY, -INFINITY) + rights(0.0, 1.0, 2.0, 1e308)
+_BY_VECTOR = {"query_vector": [0.5] * DIMENSIONS}
+_BY_MEANING = {"mode": memory.SEARCH_MODE_SEMANTIC}
+_WITH_WORDS = (memory.SEARCH_MODE_SUBSTRING, memory.SEARCH_MODE_KEYWORD, memory.SEARCH_MODE_HYBRID)
+_QUERY = Field(
+    (
+        Wrong("empty", ""),
+        Wrong("empty by meaning", "", given=_BY_MEANING),
+        *(Wrong(f"empty in mode {mode} with a vector", "", given=_BY_VECTOR | {"mode": mode}) for mode in _WITH_WORDS),
+    ),
+    (Right("empty with its meaning", "", _BY_VECTOR | _BY_MEANING),),
+)
+_ANY_QUERY = rights(" ", "\0", "?!", "the of and", "x" * 100_000, "%_*[\"'", "İ")
 
 _ADDING: dict[str, dict[str, Field]] = {
     "Add": SCOPE
@@ -170,15 +181,15 @@ _READING: dict[str, dict[str, Field]] = {
     "GetByRole": SCOPE | {"role": ROLE + rights(1, 2, 3, 4), "limit": LIMIT},
     "Search": SCOPE
     | {
-        "query": wrongs("") + rights(" ", "\0", "x" * 100_000, "%_*[", "İ"),
-        "mode": _UNKNOWN_ENUM + Field(tuple(not_built(str(mode), mode) for mode in (0, 2, 3, 4))) + rights(1),
+        "query": _QUERY + _ANY_QUERY,
+        "mode": _UNKNOWN_ENUM + wrongs(5) + rights(0, 1, 2, 3, 4),
         "scope": _UNKNOWN_ENUM
         + Field(
             (Wrong("the user's, where there is none", SCOPE_USER, field="user_id", given={"session_id": "nobody"}),)
         )
         + rights(0, SCOPE_SESSION, SCOPE_NAMESPACE),
         "limit": LIMIT,
-        "min_score": wrongs(-0.001, NAN, INFINITY, -INFINITY) + rights(0.0, 1.0, 2.0, 1e308),
+        "min_score": _MIN_SCORE,
         "roles": Field(
             (
                 Wrong("unspecified", [0], "[0]"),
@@ -191,7 +202,7 @@ _READING: dict[str, dict[str, Field]] = {
         "after": TIME,
         "before": TIME,
         "page_token": PAGE_TOKEN,
-        "query_vector": rights([], [0.5]),
+        "query_vector": _with(VECTOR, _BY_MEANING) + VECTOR,
     },
     "Count": SCOPE | {"model": OPTIONAL_ID},
     "ListSessions": {
@@ -224,16 +235,47 @@ _CHANGING: dict[str, dict[str, Field]] = {
         "model": OPTIONAL_ID,
     },
     "Clear": SCOPE,
-    "ReportUsage": {
-        "namespace": OPTIONAL_ID,
-        "user_id": OPTIONAL_ID,
-        "session_id": OPTIONAL_ID,
+    "ReportUsage": _ANY_SCOPE
+    | {
         "model": REQUIRED_ID,
         "estimated_tokens": _COUNTED,
         "actual_tokens": _COUNTED,
     },
-    "SetPolicy": {"namespace": OPTIONAL_ID, "user_id": OPTIONAL_ID, "session_id": OPTIONAL_ID} | _POLICY,
+    "SetPolicy": _ANY_SCOPE | _POLICY,
     "DeleteSession": SCOPE | {"dry_run": ANY_BOOL},
 }
 
-TABLE: dict[str, dict[str, Field]] = _ADDING | _READING | _CHANGING
+_COVER = wrongs("x" * 1_025, "é" * 512 + "x") + rights("", "x" * 1_024, "é" * 512, "a\nb\0\x85")
+_TEXT = Field(
+    (
+        Wrong("empty", ""),
+        Wrong("white space", " \n\t\r\n\u3000 "),
+        Wrong("much white space", " " * MIB),
+        too_large("3 MiB and a byte", "x " * (3 * MIB // 2) + "x"),
+        too_large("3 MiB of two-byte letters and a byte", "é" * (3 * MIB // 2) + "x"),
+    ),
+    (Right("one letter", "x"), Right("one word of 100,000 letters", "x" * 100_000)),
+) + rights("\0", "\x1b[0m\x85.", "<|endoftext|>", "语" * 1_000, "\U0001f600" * 1_000, "a\r\nb")
+
+DOCUMENTS: dict[str, dict[str, Field]] = {
+    "PutDocument": _ANY_SCOPE
+    | {
+        "document": Field((Wrong("absent", None), Wrong("of nothing", Document(), ".id")))
+        + rights(Document(id="d", text="Hello.")),
+        "document.id": REQUIRED_ID,
+        "document.title": _COVER,
+        "document.text": _TEXT,
+        "document.source": _COVER,
+        "document.metadata": METADATA + rights(None),
+        "document.create_time": TIME,
+        # Output only: what a caller sends is of no effect, which a test of its own holds.
+        "document.chunk_count": rights(0, 7, MIN_INT32),
+        "document.tokens": rights(0, 7, MIN_INT32),
+        "document.sha256": ANY_TEXT,
+    },
+    "ListDocuments": _ANY_SCOPE | {"page_size": LIMIT, "page_token": PAGE_TOKEN},
+    "DeleteDocument": _ANY_SCOPE | {"document_id": REQUIRED_ID},
+    "SearchDocuments": _ANY_SCOPE | {"query": wrongs("") + _ANY_QUERY, "limit": LIMIT, "min_score": _MIN_SCORE},
+}
+
+TABLE: dict[str, dict[str, Field]] = _ADDING | _READING | _CHANGING | DOCUMENTS

@@ -2,10 +2,12 @@
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as session
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from tests.bad_input.values import MAX_INT32
+from tests.bad_input.rpcs import good, put, send
+from tests.bad_input.values import DIMENSIONS, MAX_INT32
 from tests.support.process import Client, refusal
 
 
@@ -18,9 +20,10 @@ def test_more_than_the_maximum_is_taken_as_the_maximum(client: Client) -> None:
     fill(client, "long", 1_001)
     page = client.memory.GetAll(memory.GetAllRequest(session_id="long", page_size=MAX_INT32))
     assert len(page.messages) == 1_000 and page.next_page_token
-    mode = memory.SEARCH_MODE_SUBSTRING
-    found = client.memory.Search(memory.SearchRequest(session_id="long", query="hello", mode=mode, limit=MAX_INT32))
-    assert len(found.hits) == 1_000 and found.next_page_token
+    for mode in (memory.SEARCH_MODE_SUBSTRING, memory.SEARCH_MODE_KEYWORD, memory.SEARCH_MODE_HYBRID):
+        request = memory.SearchRequest(session_id="long", query="hello", mode=mode, limit=MAX_INT32)
+        found = client.memory.Search(request)
+        assert len(found.hits) == 1_000 and found.next_page_token
     assert len(client.recent("long", MAX_INT32)) == 1_001
 
 
@@ -38,8 +41,27 @@ def test_what_is_output_only_is_of_no_effect(client: Client) -> None:
 
 
 def test_a_vector_is_not_given_back(client: Client) -> None:
-    client.add("vectors", "hello", vector=[0.5, 0.25])
+    client.add("vectors", "hello", vector=[0.5] * DIMENSIONS)
     assert not client.all("vectors")[0].vector
+
+
+def test_what_is_output_only_of_a_document_is_of_no_effect(client: Client) -> None:
+    document = knowledge.Document(id="outputs", text="Hello.", chunk_count=77, tokens=1_000_000, sha256="x")
+    stored = send(client, "PutDocument", knowledge.PutDocumentRequest(document=document)).document
+    assert (stored.chunk_count, len(stored.sha256)) == (1, 64)
+    assert 0 < stored.tokens < 100
+
+
+def test_more_chunks_than_the_most_are_taken_as_the_most(client: Client) -> None:
+    for number in range(6):
+        document = knowledge.Document(id=f"d{number}", text=f"Hello number {number}.")
+        send(client, "PutDocument", knowledge.PutDocumentRequest(session_id="shelf", document=document))
+    request = good("SearchDocuments", "shelf")
+    counts = []
+    for limit in (0, 1, 5, 6, MAX_INT32):
+        put(request, "limit", limit)
+        counts.append(len(send(client, "SearchDocuments", request).hits))
+    assert counts == [3, 1, 5, 5, 5]
 
 
 def test_a_duplicate_is_told_before_its_stale_sequence(client: Client) -> None:

@@ -10,6 +10,7 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message as Proto
 from google.protobuf.message_factory import GetMessageClass
 
+from memsidecar.v1.knowledge_pb2 import Document, PutDocumentRequest
 from memsidecar.v1.message_pb2 import ROLE_USER
 from tests.bad_input.conftest import Watch
 from tests.bad_input.rpcs import BUILT, METHODS, NOT_BUILT, good, put, send
@@ -86,8 +87,11 @@ def test_a_value_at_the_border_is_taken(connected: Client, name: str, path: str,
 
 def prepare(client: Client, name: str, request: Any) -> None:
     """Make what the request acts on."""
+    scope = {"namespace": request.namespace, "user_id": request.user_id}
     if name == "Annotate":
-        scope = {"namespace": request.namespace, "user_id": request.user_id}
         client.add(request.session_id, "hello", ROLE_USER, id=request.message_id, **scope)
     if name == "DeleteSession":
-        client.add(request.session_id, "hello", namespace=request.namespace, user_id=request.user_id)
+        client.add(request.session_id, "hello", **scope)
+    if name == "DeleteDocument":
+        document = Document(id=request.document_id, text="Hello.")
+        send(client, "PutDocument", PutDocumentRequest(**scope, session_id=request.session_id, document=document))

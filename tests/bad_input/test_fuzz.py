@@ -31,6 +31,7 @@ ROUNDS = 150
 SEED = 20_260_131
 NAMES = sorted(METHODS)
 FUZZED = "fuzzed"
+KEPT = ("session_id", "message_id", "document_id", "document.id")
 
 
 def rich(name: str) -> Proto:
@@ -40,7 +41,7 @@ def rich(name: str) -> Proto:
     request = good(name, FUZZED)
     for path, field in TABLE[name].items():
         last = field.right[-1]
-        if not last.given and "[" not in path and path not in ("session_id", "message_id") and _is_small(last.value):
+        if not last.given and "[" not in path and path not in KEPT and _is_small(last.value):
             put(request, path, last.value)
     put(request, "namespace", FUZZED)
     return request

@@ -1,26 +1,38 @@
 """A page token is good for the request that it was given to, and for nothing else."""
 
 import base64
+import struct
 from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
 import pytest
+from google.protobuf.message import Message as Proto
 
+from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as session
-from tests.bad_input.rpcs import send
-from tests.bad_input.values import tags
+from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Scope
+from tests.bad_input.rpcs import good, put, send
+from tests.bad_input.values import DIMENSIONS, tags
 from tests.support.process import Client, SidecarProcess, refusal
 
 GET_ALL: dict[str, Any] = {"session_id": "paged", "page_size": 2}
-SEARCH: dict[str, Any] = {"session_id": "paged", "query": "hello", "mode": memory.SEARCH_MODE_SUBSTRING, "limit": 2}
+SEARCH: dict[str, Any] = {"session_id": "paged", "query": "hello", "limit": 2}
 KINDS: dict[str, Any] = {
     "GetAll": memory.GetAllRequest,
     "Search": memory.SearchRequest,
+    "Search by substring": memory.SearchRequest,
     "ListSessions": session.ListSessionsRequest,
+    "ListDocuments": knowledge.ListDocumentsRequest,
 }
-FIRST: dict[str, dict[str, Any]] = {"GetAll": GET_ALL, "Search": SEARCH, "ListSessions": {"page_size": 2}}
+FIRST: dict[str, dict[str, Any]] = {
+    "GetAll": GET_ALL,
+    "Search": SEARCH,
+    "Search by substring": SEARCH | {"mode": memory.SEARCH_MODE_SUBSTRING},
+    "ListSessions": {"page_size": 2},
+    "ListDocuments": {"session_id": "paged", "page_size": 2},
+}
 
 
 @pytest.fixture(scope="module")
@@ -29,18 +41,26 @@ def paged(sidecar: SidecarProcess) -> Iterator[Client]:
         for session_id in ("paged", "other", "third"):
             for number in range(5):
                 client.add(session_id, f"hello {number}", user_id="owner")
+        for number in range(5):
+            request = good("PutDocument", "paged")
+            put(request, "document.id", f"document {number}")
+            send(client, "PutDocument", request)
         yield client
 
 
+def call(client: Client, kind: str, request: Proto) -> Any:
+    return send(client, kind.partition(" ")[0], request)
+
+
 def token_of(client: Client, name: str) -> str:
-    token: str = send(client, name, KINDS[name](**FIRST[name])).next_page_token
+    token: str = call(client, name, KINDS[name](**FIRST[name])).next_page_token
     assert token
     return token
 
 
 def assert_refused(client: Client, name: str, token: str, **changed: Any) -> None:
     request = KINDS[name](**FIRST[name] | changed, page_token=token)
-    refused = refusal(lambda: send(client, name, request))
+    refused = refusal(lambda: call(client, name, request))
     assert (refused.code.name, refused.reason, refused.field) == ("INVALID_ARGUMENT", "INVALID_FIELD", "page_token")
 
 
@@ -87,14 +107,22 @@ def test_a_token_of_another_get_all_is_refused(paged: Client, changed: dict[str,
         {"user_id": "owner"},
         {"query": "hell"},
         {"scope": 1},
+        {"mode": memory.SEARCH_MODE_KEYWORD},
         {"min_score": 0.5},
         {"roles": [2]},
         {"metadata_filter": tags(a="x")},
+        {"query_vector": [0.5] * DIMENSIONS},
     ],
-    ids=str,
+    ids=lambda changed: str(changed)[:40],
 )
-def test_a_token_of_another_search_is_refused(paged: Client, changed: dict[str, Any]) -> None:
-    assert_refused(paged, "Search", token_of(paged, "Search"), **changed)
+@pytest.mark.parametrize("name", ["Search", "Search by substring"])
+def test_a_token_of_another_search_is_refused(paged: Client, name: str, changed: dict[str, Any]) -> None:
+    assert_refused(paged, name, token_of(paged, name), **changed)
+
+
+@pytest.mark.parametrize("changed", [{"session_id": "other"}, {"namespace": "other"}, {"user_id": "owner"}], ids=str)
+def test_a_token_of_another_list_of_documents_is_refused(paged: Client, changed: dict[str, Any]) -> None:
+    assert_refused(paged, "ListDocuments", token_of(paged, "ListDocuments"), **changed)
 
 
 @pytest.mark.parametrize("changed", [{"namespace": "other"}, {"user_id": "owner"}], ids=str)
@@ -120,8 +148,28 @@ def test_a_forged_position_beyond_every_number_is_not_a_bug(paged: Client, posit
     assert_refused(paged, "GetAll", base64.urlsafe_b64encode(seal + position.encode()).decode().rstrip("="))
 
 
+@pytest.mark.parametrize("scope", [SCOPE_SESSION, SCOPE_USER, SCOPE_NAMESPACE], ids=Scope.Name)
+@pytest.mark.parametrize("position", [(2**62, 2**30), (0, 2**30), (0, 0)], ids=str)
+def test_a_forged_position_among_ranked_hits_is_behind_the_last_page(
+    paged: Client, position: tuple[int, int], scope: Scope
+) -> None:
+    request = memory.SearchRequest(session_id="paged", query="hello", scope=scope)
+    seal = blake2b(request.SerializeToString(deterministic=True), digest_size=6).digest()
+    request.page_token = base64.urlsafe_b64encode(seal + struct.pack(">2q", *position)).decode().rstrip("=")
+    answer = send(paged, "Search", request)
+    assert not answer.hits and not answer.next_page_token
+
+
+@pytest.mark.parametrize("position", [(2**63 - 1, 0), (0, 2**30 + 1), (2**62 + 1, 2**40)], ids=str)
+def test_a_forged_position_that_no_ranking_has_is_refused(paged: Client, position: tuple[int, int]) -> None:
+    same = memory.SearchRequest(**{name: value for name, value in SEARCH.items() if name != "limit"})
+    seal = blake2b(same.SerializeToString(deterministic=True), digest_size=6).digest()
+    token = base64.urlsafe_b64encode(seal + struct.pack(">2q", *position)).decode().rstrip("=")
+    assert_refused(paged, "Search", token)
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_the_size_of_a_page_may_change_from_page_to_page(paged: Client, name: str) -> None:
-    size = "limit" if name == "Search" else "page_size"
+    size = "limit" if name.startswith("Search") else "page_size"
     request = KINDS[name](**FIRST[name] | {size: 1}, page_token=token_of(paged, name))
-    assert send(paged, name, request).ByteSize() > 0
+    assert call(paged, name, request).ByteSize() > 0

@@ -2,6 +2,7 @@
 
 import pytest
 
+from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, Message
 from tests.bad_input.mutations import delimited
@@ -31,6 +32,10 @@ def stored(client: Client, session_id: str) -> bytes:
 
 def assert_forgotten(sidecar: SidecarProcess, client: Client, session_id: str) -> None:
     assert CANARY not in stored(client, session_id)
+    assert_in_no_file(sidecar)
+
+
+def assert_in_no_file(sidecar: SidecarProcess) -> None:
     for file in sidecar.data_dir.rglob("*"):
         assert not file.is_file() or CANARY not in file.read_bytes(), file.name
 
@@ -60,3 +65,11 @@ def test_unknown_fields_of_an_annotation_are_not_stored(sidecar: SidecarProcess,
     request = good("Annotate", "annotated").SerializeToString() + delimited(6, TAGS) + UNKNOWN
     send_bytes(client, "Annotate", [request])
     assert_forgotten(sidecar, client, "annotated")
+
+
+def test_unknown_fields_of_a_document_are_not_stored(sidecar: SidecarProcess, client: Client) -> None:
+    document = knowledge.Document(id="d", text="hello").SerializeToString() + delimited(5, TAGS) + UNKNOWN
+    send_bytes(client, "PutDocument", [delimited(4, document) + UNKNOWN])
+    (answer,) = send_bytes(client, "ListDocuments", [b""])
+    assert b"key" in answer and CANARY not in answer
+    assert_in_no_file(sidecar)

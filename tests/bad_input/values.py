@@ -14,6 +14,7 @@ MIN_INT64 = -(2**63)
 NAN, INFINITY = math.nan, math.inf
 MIB = 1 << 20
 METADATA_BYTES = 16 * 1024
+DIMENSIONS = 256
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,18 @@ TIME = Field(
         Right("the last moment", Timestamp(seconds=253_402_300_799, nanos=999_999_999)),
         Right("1970", Timestamp()),
         Right("absent", None),
+    ),
+)
+VECTOR = Field(
+    (
+        *(Wrong(str(one), [0.5] * (DIMENSIONS - 1) + [one]) for one in (NAN, INFINITY, -INFINITY)),
+        *(Wrong(f"{count} dimensions", [0.5] * count) for count in (1, DIMENSIONS - 1, DIMENSIONS + 1, 8_192)),
+    ),
+    (
+        Right(f"{DIMENSIONS} dimensions", [0.5] * DIMENSIONS),
+        Right("no direction", [0.0] * DIMENSIONS),
+        Right("the greatest numbers", [3.4028234e38] * DIMENSIONS),
+        Right("none", []),
     ),
 )
 PAGE_TOKEN = wrongs("x", "====", "not a token", "é", "\0", "AAAA", "A" * 5, "W10", "A" * 100_000) + rights("")

@@ -5,13 +5,16 @@ from uuid import uuid4
 
 import pytest
 
+from tests.scenarios.library import Library
+from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.scenarios.talk import Talk
 from tests.support.process import Client, SidecarProcess
 
 
 @pytest.fixture(scope="session")
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
-    with SidecarProcess(tmp_path_factory.mktemp("scenarios") / "data") as running:
+    with SidecarProcess(tmp_path_factory.mktemp("scenarios") / "data", "--index", "volatile") as running:
+        until_retrieval_is_there(running)
         yield running
 
 
@@ -30,3 +33,8 @@ def namespace() -> str:
 @pytest.fixture
 def talk(client: Client) -> Talk:
     return Talk(client, f"session-{uuid4()}")
+
+
+@pytest.fixture
+def library(client: Client, namespace: str) -> Library:
+    return Library(client, namespace)

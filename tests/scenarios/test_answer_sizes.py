@@ -56,6 +56,16 @@ def test_hits_are_cut_and_the_next_page_goes_on(client: Client) -> None:
     assert first.ByteSize() < GRPC_DEFAULT_BYTES
 
 
+def test_ranked_hits_are_cut_and_the_next_page_goes_on(client: Client) -> None:
+    request = pb.SearchRequest(**WHERE, query="LARGE")
+    first = client.memory.Search(request)
+    request.page_token = first.next_page_token
+    second = client.memory.Search(request)
+    assert sorted(hit.message.id for hit in (*first.hits, *second.hits)) == IDS
+    assert (len(first.hits), second.next_page_token) == (3, "")
+    assert first.ByteSize() < GRPC_DEFAULT_BYTES
+
+
 def test_a_message_of_more_than_a_mebibyte_is_refused_and_not_stored(talk: Talk) -> None:
     refused = refusal(lambda: talk.say("x" * (1 << 20)))
     assert (refused.code, refused.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_LARGE")

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.support.process import CALL_SECONDS, SidecarProcess
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +21,8 @@ DOCUMENTED_ADDRESS = "localhost:7600"
 _MASKS = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"), "<id>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
+    (re.compile(r'"score": [\d.]+'), '"score": <share>'),
+    (re.compile(r"\b0\.\d{6,}"), "<share>"),
     (re.compile(r"[ \t]+"), " "),  # grpcurl sets error details apart with a tab
 )
 
@@ -37,7 +40,11 @@ def transcript() -> list[Step]:
 
 
 def _step(part: str) -> Step:
+    """A command goes on in the next line behind a backslash, and as long as a quotation is open."""
     command, _, shown = part.replace("\\\n", " ").partition("\n")
+    while command.count("'") % 2:
+        more, _, shown = shown.partition("\n")
+        command = f"{command}\n{more}"
     return Step(shlex.split(command), shown)
 
 
@@ -61,7 +68,9 @@ def grpcurl() -> str:
 
 @pytest.fixture
 def fresh(data_dir: Path) -> Iterator[SidecarProcess]:
-    with SidecarProcess(data_dir) as running:
+    """As the page starts it, with the index that is the default."""
+    with SidecarProcess(data_dir, "--index", "lancedb") as running:
+        until_retrieval_is_there(running)
         yield running
 
 
@@ -83,12 +92,13 @@ def test_the_transcript_of_the_documentation_is_true(grpcurl: str, fresh: Sideca
         assert masked(run(grpcurl, fresh, step.command)) == masked(step.shown), shlex.join(step.command)
 
 
-def test_the_transcript_lists_describes_adds_reads_and_shows_an_error() -> None:
+def test_the_transcript_lists_describes_adds_reads_finds_and_shows_an_error() -> None:
     steps = transcript()
     assert all(step.command[0] == "grpcurl" and DOCUMENTED_ADDRESS in step.command for step in steps)
     words = {word for step in steps for word in step.command}
     service = "memsidecar.v1.MemoryService"
-    assert {"list", "describe", f"{service}/Add", f"{service}/GetRecent"} <= words
+    assert {"list", "describe", f"{service}/Add", f"{service}/GetRecent", f"{service}/Search"} <= words
+    assert {f"memsidecar.v1.KnowledgeService/{name}" for name in ("PutDocument", "SearchDocuments")} <= words
     assert any(step.shown.startswith("ERROR:") and "Details:" in step.shown for step in steps)
 
 

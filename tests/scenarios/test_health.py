@@ -12,11 +12,11 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from tests.scenarios.retrieval import EPISODIC, NOT_SERVING, SERVING, health_of
+from tests.scenarios.talk import Talk
 from tests.support.process import CALL_SECONDS, SidecarProcess, refusal
 
-SERVING = health_pb2.HealthCheckResponse.SERVING
-NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
-BUILT = ("", "memsidecar.v1.MemoryService", "memsidecar.v1.SessionService")
+BUILT = ("", "memsidecar.v1.MemoryService", "memsidecar.v1.SessionService", "memsidecar.v1.KnowledgeService")
 
 
 def health(channel: grpc.Channel) -> Any:
@@ -31,13 +31,36 @@ def channel(sidecar: SidecarProcess, request: pytest.FixtureRequest) -> Iterator
 
 @pytest.mark.parametrize("service", BUILT)
 def test_every_built_service_is_serving_on_both_listeners(channel: grpc.Channel, service: str) -> None:
-    assert health(channel).Check(health_pb2.HealthCheckRequest(service=service)).status == SERVING
+    assert health_of(channel, service) == SERVING
 
 
-@pytest.mark.parametrize("service", ["memsidecar.v1.KnowledgeService", "memsidecar.episodic"])
-def test_what_is_not_built_is_not_known_to_health(channel: grpc.Channel, service: str) -> None:
-    request = health_pb2.HealthCheckRequest(service=service)
-    assert refusal(lambda: health(channel).Check(request)).code == grpc.StatusCode.NOT_FOUND
+def test_what_is_no_service_is_not_known_to_health(channel: grpc.Channel) -> None:
+    assert refusal(lambda: health_of(channel, "memsidecar.v1.OtherService")).code == grpc.StatusCode.NOT_FOUND
+
+
+@pytest.mark.parametrize("index", ["lancedb", "volatile"])
+def test_retrieval_is_serving_when_it_is_there_and_not_before(data_dir: Path, index: str) -> None:
+    with (
+        SidecarProcess(data_dir, "--index", index) as sidecar,
+        sidecar.client() as client,
+        grpc.insecure_channel(sidecar.ready["health_listen"]) as channel,
+    ):
+        talk = Talk(client, "s")
+        talk.say("hello")
+        while health_of(channel, EPISODIC) == NOT_SERVING:
+            answer = talk.search("hello", mode=pb.SEARCH_MODE_HYBRID)
+            assert [hit.message.content for hit in answer.hits] == ["hello"]
+        assert health_of(channel, EPISODIC) == SERVING
+        assert not talk.search("hello", mode=pb.SEARCH_MODE_HYBRID).degraded
+        assert sidecar.stop() == 0
+
+
+def test_retrieval_that_is_off_is_never_serving(data_dir: Path) -> None:
+    with SidecarProcess(data_dir, "--index", "off") as sidecar:
+        for name in ("listen", "health_listen"):
+            with grpc.insecure_channel(sidecar.ready[name]) as channel:
+                assert health_of(channel, EPISODIC) == NOT_SERVING
+                assert health_of(channel, "memsidecar.v1.MemoryService") == SERVING
 
 
 def test_the_health_listener_carries_nothing_else(sidecar: SidecarProcess) -> None:

@@ -7,7 +7,7 @@ import pytest
 from google.protobuf import descriptor_pool, json_format, message_factory
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
-from memsidecar.v1 import memory_pb2, session_pb2
+from memsidecar.v1 import knowledge_pb2, memory_pb2, session_pb2
 from tests.support.process import Client, refusal
 
 
@@ -39,7 +39,7 @@ class Dynamic:
         )
 
 
-MEMORY, SESSIONS = "memsidecar.v1.MemoryService", "memsidecar.v1.SessionService"
+MEMORY, SESSIONS, KNOWLEDGE = (f"memsidecar.v1.{name}Service" for name in ("Memory", "Session", "Knowledge"))
 
 
 @pytest.fixture
@@ -47,14 +47,14 @@ def dynamic(client: Client) -> Dynamic:
     return Dynamic(client.channel)
 
 
-def test_the_services_that_are_built_are_listed_and_no_other(dynamic: Dynamic) -> None:
+def test_the_services_of_the_contract_are_listed_and_no_other(dynamic: Dynamic) -> None:
     ours = {name for name in dynamic.services() if name.startswith("memsidecar")}
-    assert ours == {MEMORY, SESSIONS}
+    assert ours == {MEMORY, SESSIONS, KNOWLEDGE}
     assert {"grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"} <= dynamic.services()
 
 
 def test_reflection_names_the_rpcs_of_the_contract(dynamic: Dynamic) -> None:
-    for name, file in ((MEMORY, memory_pb2), (SESSIONS, session_pb2)):
+    for name, file in ((MEMORY, memory_pb2), (SESSIONS, session_pb2), (KNOWLEDGE, knowledge_pb2)):
         contract = file.DESCRIPTOR.services_by_name[name.rpartition(".")[2]]
         assert dynamic.methods(name) == [method.name for method in contract.methods]
 
@@ -68,6 +68,14 @@ def test_a_conversation_needs_no_generated_code(dynamic: Dynamic, namespace: str
     assert {key: message[key] for key in said} == said
     (session,) = dynamic.call(SESSIONS, "ListSessions", namespace=namespace)["sessions"]
     assert session["session_id"] == "s1"
+
+
+def test_a_document_needs_no_generated_code(dynamic: Dynamic, namespace: str) -> None:
+    document = {"id": "d1", "text": "Herons stand in the reeds."}
+    put = dynamic.call(KNOWLEDGE, "PutDocument", namespace=namespace, document=document)
+    assert (put["document"]["id"], put["document"]["chunk_count"]) == ("d1", 1)
+    (hit,) = dynamic.call(KNOWLEDGE, "SearchDocuments", namespace=namespace, query="heron")["hits"]
+    assert (hit["chunk"]["document_id"], hit["chunk"]["text"]) == ("d1", document["text"])
 
 
 def test_an_error_is_readable_without_generated_code(dynamic: Dynamic) -> None:

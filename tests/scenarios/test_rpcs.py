@@ -2,21 +2,22 @@
 
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import grpc
 import pytest
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from memsidecar.v1 import memory_pb2, session_pb2
+from memsidecar.v1 import knowledge_pb2, memory_pb2, session_pb2
 from memsidecar.v1.errors_pb2 import ErrorReason
-from tests.support.process import CALL_SECONDS, Client, Refusal, refusal
+from tests.support.process import CALL_SECONDS, Client, Refusal
 
 PAGE = Path(__file__).parents[2] / "docs" / "rpcs.md"
 SERVICES = (
     memory_pb2.DESCRIPTOR.services_by_name["MemoryService"],
     session_pb2.DESCRIPTOR.services_by_name["SessionService"],
+    knowledge_pb2.DESCRIPTOR.services_by_name["KnowledgeService"],
 )
 METHODS: dict[str, MethodDescriptor] = {
     f"{service.name}/{method.name}": method for service in SERVICES for method in service.methods
@@ -40,19 +41,14 @@ def rows() -> list[Row]:
     return [Row(*(cell.strip() for cell in line.strip("|").split("|"))) for line in lines[2:]]
 
 
-# An empty request asks nothing that is built of Search, whose default mode is not.
-REQUESTS = {"Search": memory_pb2.SearchRequest(mode=memory_pb2.SEARCH_MODE_SUBSTRING).SerializeToString()}
-
-
 def end_of_empty_call(client: Client, method: MethodDescriptor) -> Refusal | None:
     """How a call with nothing in its request ends; None for an answer."""
     path = f"/{method.containing_service.full_name}/{method.name}"
     kind = f"{'stream' if method.client_streaming else 'unary'}_{'stream' if method.server_streaming else 'unary'}"
     response = GetMessageClass(method.output_type)
     call = getattr(client.channel, kind)(path, response_deserializer=response.FromString)
-    request: Any = REQUESTS.get(method.name, b"")
     try:
-        answer = call(iter([request]) if method.client_streaming else request, timeout=CALL_SECONDS)
+        answer = call(iter([b""]) if method.client_streaming else b"", timeout=CALL_SECONDS)
         if method.server_streaming:
             list(answer)
     except grpc.RpcError as error:
@@ -81,8 +77,3 @@ def test_a_row_says_in_a_sentence_what_it_does_and_names_known_reasons(row: Row)
     assert row.does.endswith(".") and len(row.does) <= 100
     known = {name.removeprefix("ERROR_REASON_") for name in ErrorReason.keys()}  # noqa: SIM118  (no mapping)
     assert set(re.findall(r"`(\w+)`", row.reasons)) <= known
-
-
-def test_a_service_of_which_nothing_is_built_is_not_there(client: Client) -> None:
-    call: Any = client.channel.unary_unary("/memsidecar.v1.KnowledgeService/ListFacts")
-    assert refusal(lambda: call(b"")).code == grpc.StatusCode.UNIMPLEMENTED

@@ -20,6 +20,8 @@ from memsidecar.v1.message_pb2 import (
 from tests.scenarios.talk import SUBSTRING, Talk
 from tests.support.process import CALL_SECONDS, Client, refusal
 
+MODES = (SUBSTRING, pb.SEARCH_MODE_KEYWORD, pb.SEARCH_MODE_SEMANTIC, pb.SEARCH_MODE_HYBRID)
+
 
 @pytest.fixture
 def house(client: Client, namespace: str) -> None:
@@ -29,10 +31,12 @@ def house(client: Client, namespace: str) -> None:
 
 
 def found(client: Client, namespace: str, scope: Scope, user_id: str = "", session_id: str = "") -> set[str]:
-    request = pb.SearchRequest(
-        namespace=namespace, user_id=user_id, session_id=session_id, query="tea", mode=SUBSTRING, scope=scope
-    )
-    return {hit.session_id for hit in client.memory.Search(request).hits}
+    """The sessions of the hits, which are the same whatever the mode."""
+    where: dict[str, Any] = {"namespace": namespace, "user_id": user_id, "session_id": session_id, "scope": scope}
+    requests = [pb.SearchRequest(**where, query="tea", mode=mode) for mode in MODES]
+    answers = [{hit.session_id for hit in client.memory.Search(request).hits} for request in requests]
+    assert all(answer == answers[0] for answer in answers)
+    return answers[0]
 
 
 @pytest.mark.usefixtures("house")
@@ -97,6 +101,9 @@ NAMING: dict[str, tuple[str, Callable[..., Any], dict[str, Any]]] = {
     "DeleteSession": (S, session_pb2.DeleteSessionRequest, {}),
     "DeleteSession dry run": (S, session_pb2.DeleteSessionRequest, {"dry_run": True}),
     "Search session": (M, pb.SearchRequest, {"query": "secret", "mode": SUBSTRING, "scope": SCOPE_SESSION}),
+    "Search ranked": (M, pb.SearchRequest, {"query": "secret"}),
+    "Search ranked session": (M, pb.SearchRequest, {"query": "secret", "scope": SCOPE_SESSION}),
+    "Search ranked namespace": (M, pb.SearchRequest, {"query": "secret", "scope": SCOPE_NAMESPACE}),
     "Search namespace": (M, pb.SearchRequest, {"query": "secret", "mode": SUBSTRING, "scope": SCOPE_NAMESPACE}),
 }
 

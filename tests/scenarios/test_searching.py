@@ -5,7 +5,6 @@ from typing import Any
 import grpc
 import pytest
 
-from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_USER
 from tests.scenarios.talk import Talk, at, tagged
 from tests.support.process import refusal
@@ -114,13 +113,3 @@ def test_the_token_of_another_search_is_refused(talk: Talk, changed: dict[str, A
 
 def test_a_search_for_nothing_is_refused(talk: Talk) -> None:
     assert refusal(lambda: talk.search("")).field == "query"
-
-
-@pytest.mark.parametrize(
-    "mode",
-    [pb.SEARCH_MODE_UNSPECIFIED, pb.SEARCH_MODE_KEYWORD, pb.SEARCH_MODE_SEMANTIC, pb.SEARCH_MODE_HYBRID],
-    ids=pb.SearchMode.Name,
-)
-def test_a_mode_that_is_not_built_says_so(talk: Talk, mode: pb.SearchMode) -> None:
-    refused = refusal(lambda: talk.search("tea", mode=mode))
-    assert (refused.code, refused.reason) == (grpc.StatusCode.UNIMPLEMENTED, "NOT_BUILT")

@@ -37,6 +37,9 @@ class SidecarProcess:
         command = [*self._wrap, sys.executable, "-m", "memsidecar", "serve", "--data-dir", str(self.data_dir)]
         if "--listen" not in self._flags:
             command += ["--listen", "127.0.0.1:0"]
+        if "--index" not in self._flags:
+            # LanceDB takes seconds to load: whoever tests retrieval asks for it.
+            command += ["--index", "off"]
         if "--health-listen" not in self._flags:
             command += ["--health-listen", "127.0.0.1:0"]
         self._log = self.log_path.open("ab")

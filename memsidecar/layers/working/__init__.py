@@ -7,7 +7,7 @@ from memsidecar.layers.working.annotating import Annotating
 from memsidecar.layers.working.counting import CountingByModel
 from memsidecar.layers.working.drafting import Drafting
 from memsidecar.layers.working.gauge import Gauge
-from memsidecar.layers.working.pruning import Pruning
+from memsidecar.layers.working.pruning import Pruning, Relevance, irrelevant
 from memsidecar.layers.working.reading import Reading
 from memsidecar.layers.working.searching import Searching
 from memsidecar.layers.working.sessions import AutoPruning, Policies, Sessions
@@ -21,6 +21,7 @@ class WorkingLimits:
     """What the settings say about working memory; units are in the names."""
 
     max_message_bytes: int = 1 << 20
+    vector_dimensions: int = 256
     memory_bytes: int = 64 << 20
     tail_messages: int = 512
     prune_min_messages: int = 2
@@ -32,14 +33,16 @@ class WorkingLimits:
 class WorkingMemory:
     """One verb, one part; they share the journal and the hot views."""
 
-    def __init__(self, journal: Journal, counters: Counters, limits: WorkingLimits) -> None:
+    def __init__(
+        self, journal: Journal, counters: Counters, limits: WorkingLimits, relevance: Relevance = irrelevant
+    ) -> None:
         self.limits = limits
         self.views = Views(journal, limits.memory_bytes, limits.tail_messages)
-        self.add = Adding(journal, Drafting(counters.default, limits.max_message_bytes))
+        self.add = Adding(journal, Drafting(counters.default, limits.max_message_bytes, limits.vector_dimensions))
         self.annotate = Annotating(journal)
         self.read = Reading(journal, self.views)
         self.gauge = Gauge(journal, counters)
-        self.prune = Pruning(journal, self.read, self.gauge, limits.overflow_keep_tokens)
+        self.prune = Pruning(journal, self.read, self.gauge, limits.overflow_keep_tokens, relevance)
         self.count_by_model = CountingByModel(self.read, self.gauge)
         self.search = Searching(journal)
         self.sessions = Sessions(journal, self.read)

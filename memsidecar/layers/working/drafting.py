@@ -23,7 +23,6 @@ ROLE_NAMES: dict[int, str] = {
     Role.TOOL: "tool",
 }
 MAX_SCORE = 10.0
-MAX_VECTOR_DIMENSIONS = 8_192
 MAX_TOOL_CALLS = 1_024
 MICROSECONDS = 1_000_000
 
@@ -38,6 +37,7 @@ class Drafting:
 
     counter: Counter
     max_message_bytes: int
+    vector_dimensions: int = 256
 
     @property
     def ready(self) -> bool:
@@ -48,7 +48,7 @@ class Drafting:
         """Take the message over (it is changed), or raise InvalidField or TooLarge."""
         message.DiscardUnknownFields()
         self._check(message, field)
-        vector = _take_vector(message, field)
+        vector = _take_vector(message, field, self.vector_dimensions)
         message.id = message.id or new_id()
         time_us = _stamp(message)
         message.ClearField("sequence")
@@ -122,13 +122,13 @@ def check_score(field: str, score: float) -> None:
         raise InvalidField(field, "must be between 0 and 10")
 
 
-def _take_vector(message: Message, field: str) -> bytes | None:
+def _take_vector(message: Message, field: str, dimensions: int) -> bytes | None:
     """The caller's vector, kept beside the message and not in it, because no reader asks for it."""
     if not message.vector:
         return None
     vector = array("f", message.vector)
-    if len(vector) > MAX_VECTOR_DIMENSIONS:
-        raise InvalidField(f"{field}.vector", f"has more than {MAX_VECTOR_DIMENSIONS} dimensions")
+    if len(vector) != dimensions:
+        raise InvalidField(f"{field}.vector", f"has {len(vector)} dimensions; {dimensions} are configured")
     if not all(map(math.isfinite, vector)):
         raise InvalidField(f"{field}.vector", "contains a number that is not finite")
     message.ClearField("vector")

@@ -33,6 +33,29 @@ def position_of(token: str, request: bytes, length: int) -> tuple[int, ...] | No
     return position
 
 
+def id_token(last_id: str, request: bytes) -> str:
+    """A token for going on behind an id with the same request.
+
+    An id may have any length, so a token that was cut would look like another: the seal is over the id, too.
+    """
+    position = last_id.encode()
+    return base64.urlsafe_b64encode(_seal(request + position) + position).decode().rstrip("=")
+
+
+def last_id_of(token: str, request: bytes) -> str:
+    """Behind which id to go on; empty for an empty token. Raises InvalidField for one that this request did not get."""
+    if not token:
+        return ""
+    raw = _decoded(token)
+    seal, position = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
+    if not position or seal != _seal(request + position):
+        raise InvalidField("page_token", "is not a token of this request; only the size of the page may change")
+    try:
+        return position.decode()
+    except UnicodeDecodeError:
+        raise InvalidField("page_token", "is not a token of this server") from None
+
+
 def _decoded(token: str) -> bytes:
     try:
         return base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)

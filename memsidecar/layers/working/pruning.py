@@ -1,11 +1,11 @@
 """Bringing a session under a budget without breaking a tool exchange."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from memsidecar.domain.errors import Busy
 from memsidecar.domain.message import Flag, Role, Stored
-from memsidecar.domain.pruning import PrunePlan, WindowView, plan_removal, shorten
+from memsidecar.domain.pruning import NO_RELEVANCE, PrunePlan, WindowView, plan_removal, shorten
 from memsidecar.domain.session import Head, SessionKey, Strategy
 from memsidecar.layers.working.drafting import tokens_of
 from memsidecar.layers.working.gauge import Gauge
@@ -16,13 +16,22 @@ from memsidecar.v1.message_pb2 import Message
 
 IDS_TOLD = 1_000
 PLANS_BEFORE_WAITING = 3
+TURN_CHARACTERS = 2_000
+
+Relevance = Callable[[Head, str], Mapping[int, float]]
+"How much each message of a session has to do with a text: 0 to 1 by sequence, absent where it has nothing."
+
+
+def irrelevant(_head: Head, _text: str) -> Mapping[int, float]:
+    """For a memory that cannot tell."""
+    return NO_RELEVANCE
 
 
 @dataclass(frozen=True, slots=True)
 class PruneOrder:
     """What a caller asks for. `leave_share` is the share of max_tokens that pruning, once needed, leaves in use.
 
-    `when_over`: only when max_tokens are passed, whatever the strategy.
+    `when_over`: only when max_tokens are passed, whatever the strategy. `relevance` is filled in for IMPORTANCE.
     """
 
     max_tokens: int
@@ -34,6 +43,7 @@ class PruneOrder:
     model: str = ""
     leave_share: float = 1.0
     when_over: bool = False
+    relevance: Mapping[int, float] = field(default_factory=lambda: NO_RELEVANCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +87,12 @@ class Pruning:
     reading: Reading
     gauge: Gauge
     overflow_keep_tokens: int
+    relevance: Relevance = irrelevant
     overflow_leave_share: float = 0.8
 
     def __call__(self, key: SessionKey, user_id: str, order: PruneOrder) -> Pruned:
+        if order.strategy == Strategy.IMPORTANCE:
+            order = replace(order, relevance=self._relevance(key, user_id))
         for _ in range(PLANS_BEFORE_WAITING):
             try:
                 return self._planned_outside(key, user_id, order)
@@ -114,6 +127,14 @@ class Pruning:
 
         self._commit(TrimNow(key, decide))
         return self._told(key, order, made[0])
+
+    def _relevance(self, key: SessionKey, user_id: str) -> Mapping[int, float]:
+        """To the newest turn. Asked for once, before anything is planned: what it asks may be far away."""
+        view = self.reading.views.get(key)
+        if view is None:
+            return NO_RELEVANCE
+        check_owner(view.head, user_id)
+        return self.relevance(view.head, _newest_turn(view))
 
     # -- planning
 
@@ -198,7 +219,8 @@ class Pruning:
     def _remove(self, order: PruneOrder, plan: Plan, window: WindowView) -> None:
         share = min(order.leave_share, self.overflow_leave_share if order.overflow else 1.0)
         max_tokens = int(order.max_tokens * share) or order.max_tokens
-        removal = plan_removal(window, PrunePlan(order.strategy, max_tokens, order.window, order.min_messages))
+        wanted = PrunePlan(order.strategy, max_tokens, order.window, order.min_messages)
+        removal = plan_removal(window, wanted, relevance=order.relevance)
         gone = set(removal.sequences)
         plan.removed = removal.sequences
         plan.shortened = [one for one in plan.shortened if one.sequence not in gone]
@@ -246,3 +268,15 @@ def _ends(messages: Sequence[Stored]) -> Callable[[int], int]:
         if one.exchange:
             ends[one.exchange] = one.sequence
     return lambda exchange: ends.get(exchange, 0)
+
+
+def _newest_turn(view: View) -> str:
+    """What was said since the user last spoke, their message included."""
+    said: list[str] = []
+    for one in reversed(view.messages()):
+        if one.role == Role.SYSTEM:
+            continue
+        said.append(Message.FromString(one.body).content[:TURN_CHARACTERS])
+        if one.role == Role.USER:
+            break
+    return "\n".join(reversed(said))[-TURN_CHARACTERS:]

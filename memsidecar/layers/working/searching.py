@@ -36,6 +36,10 @@ class Wanted:
             return False
         return self.metadata is None or matches(message.metadata, self.metadata)
 
+    def has_its_tags(self, found: Found) -> bool:
+        """The metadata alone: for those who have seen to the rest."""
+        return self.metadata is None or matches(Message.FromString(found.message.body).metadata, self.metadata)
+
 
 @dataclass(frozen=True)
 class Searching:

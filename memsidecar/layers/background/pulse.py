@@ -1,0 +1,68 @@
+"""Who has news: told by the journal before a commit is answered, so that nobody who asks afterwards can miss it."""
+
+import threading
+import time
+from collections.abc import Sequence
+
+from memsidecar.stores.contract import Change, Journal
+
+LONGEST_COURTESY_SECONDS = 0.01
+
+
+class Pulse:
+    """Counts the commits of each namespace. Thread-safe; beating is cheap, because every Add waits for it."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._beats: dict[str, int] = {}
+        self._repeats: dict[str, int] = {}
+        self._total = 0
+        self._slice_start, self._slice_total = 0.0, 0
+        self._waiting = False
+        self._woken = threading.Semaphore(0)
+        journal.listen(self._committed)
+        self._known = frozenset(journal.tails())
+
+    def _committed(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            namespace = change.key.namespace
+            self._beats[namespace] = self._beats.get(namespace, 0) + 1
+        self._total += len(changes)
+        if self._waiting:
+            self._waiting = False
+            self._woken.release()
+
+    def of(self, namespace: str) -> int:
+        return self._beats.get(namespace, 0) + self._repeats.get(namespace, 0)
+
+    def repeat(self, namespace: str) -> None:
+        """A task has lost something: let it look at the log again. On the runner's thread, and no other."""
+        self._repeats[namespace] = self._repeats.get(namespace, 0) + 1
+
+    def knows(self, namespace: str) -> bool:
+        """Whether anything was ever written there."""
+        return namespace in self._beats or namespace in self._known
+
+    @property
+    def total(self) -> int:
+        return self._total
+
+    def beats(self) -> dict[str, int]:
+        return self._beats.copy()
+
+    def give_way(self) -> None:
+        """Called between slices of long work: if somebody added something meanwhile, let them go first for as long."""
+        now, total = time.monotonic(), self._total
+        if total != self._slice_total:
+            time.sleep(min(now - self._slice_start, LONGEST_COURTESY_SECONDS))
+        self._slice_start, self._slice_total = time.monotonic(), total
+
+    def wait_beyond(self, total: int, seconds: float) -> None:
+        """Sleep until there is a beat after this total, or the time is over."""
+        self._waiting = True
+        if self._total == total:
+            self._woken.acquire(timeout=seconds)
+        self._waiting = False
+
+    def wake(self) -> None:
+        """End somebody's wait for nothing, so that they see what else has changed."""
+        self._woken.release()

@@ -1,0 +1,222 @@
+"""One small runner for all background tasks: it follows the log, goes on where it was, and gives way to everybody."""
+
+import logging
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from memsidecar.domain.errors import ShuttingDown
+from memsidecar.layers.background.pulse import Pulse
+from memsidecar.layers.background.task import NotNow, Task
+from memsidecar.stores.contract import Chapter, Journal, News, Passed, SetAside, Ticket
+
+log = logging.getLogger(__name__)
+
+CHAPTER = 256
+"Entries at once: more would keep others waiting, fewer would make many small commits."
+ATTEMPTS = 3
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 15.0
+IDLE_SECONDS = 2.0
+
+
+class Lag(NamedTuple):
+    """How far a task is behind in one namespace, and what keeps it."""
+
+    task: str
+    namespace: str
+    entries: int
+    seconds: float
+    trouble: str
+
+
+@dataclass
+class Follower:
+    """One task in one namespace. `faults` are those of its failures in a row that may be an entry's."""
+
+    task: Task
+    namespace: str
+    beat: int = -1
+    behind_since: float | None = None
+    failures: int = 0
+    faults: int = 0
+    not_before: float = 0.0
+    trouble: str = ""
+
+    def caught_up(self, beat: int) -> None:
+        self.beat, self.behind_since = beat, None
+        self.succeeded()
+
+    def succeeded(self) -> None:
+        self.failures, self.faults, self.trouble = 0, 0, ""
+
+    @property
+    def is_behind(self) -> bool:
+        """As far as is known: one that was never looked at may be."""
+        return self.beat < 0 or self.behind_since is not None or bool(self.trouble)
+
+    def postpone(self, trouble: str) -> None:
+        """Try again later, each time a little later."""
+        self.failures += 1
+        pause = min(FIRST_PAUSE_SECONDS * 2 ** (self.failures - 1), LONGEST_PAUSE_SECONDS)
+        self.not_before, self.trouble = time.monotonic() + pause, trouble
+
+
+class Runner:
+    """Goes round the namespaces that have news, one chapter each, so that nobody waits for another's backlog.
+
+    Within a namespace, news is taken in the order in which it came. `linger_seconds` is how long news may gather, so
+    that a chapter is worth its commit.
+    """
+
+    def __init__(self, journal: Journal, pulse: Pulse, tasks: list[Task], linger_seconds: float) -> None:
+        self._journal = journal
+        self._pulse = pulse
+        self._tasks = tasks
+        self._linger_seconds = linger_seconds
+        self._followers: dict[tuple[str, str], Follower] = {}
+        self._aside = {(one.task, one.lsn) for task in tasks for one in journal.set_aside(task.name)}
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="background", daemon=True)
+        self._last_work = time.monotonic()
+
+    def start(self) -> None:
+        self._follow(self._journal.tails())
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish the chapter at hand; what is left is taken up at the next start."""
+        self._stopping.set()
+        self._pulse.wake()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def lags(self) -> list[Lag]:
+        """Where a task is behind; empty when all have caught up."""
+        tails = self._journal.tails()
+        behind = [one for one in list(self._followers.values()) if one.is_behind]
+        lags = [self._lag(one, tails.get(one.namespace, 0)) for one in behind]
+        return [lag for lag in lags if lag.entries or lag.trouble]
+
+    def _lag(self, follower: Follower, tail: int) -> Lag:
+        try:
+            entries = max(0, tail - follower.task.position(follower.namespace))
+        except NotNow:
+            entries = tail
+        seconds = time.monotonic() - follower.behind_since if follower.behind_since else 0.0
+        return Lag(follower.task.name, follower.namespace, entries, seconds, follower.trouble)
+
+    def set_aside_count(self) -> int:
+        return len(self._aside)
+
+    # -- on the runner's own thread
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                self._round()
+        except ShuttingDown:
+            pass
+
+    def _round(self) -> None:
+        started, total = time.monotonic(), self._pulse.total
+        self._follow(self._pulse.beats())
+        taken = [self._turn(follower) for follower in list(self._followers.values()) if self._is_due(follower)]
+        if any(taken):
+            self._last_work = time.monotonic()
+        if self._rest() or CHAPTER in taken:
+            # There is more to do; others come first, for as long as this took.
+            self._stopping.wait(time.monotonic() - started if self._pulse.total != total else 0)
+        elif self._pulse.total != total or any(taken):
+            self._stopping.wait(self._linger_seconds)
+        else:
+            self._pulse.wait_beyond(total, self._until_next())
+
+    def _follow(self, namespaces: Iterable[str]) -> None:
+        for namespace in namespaces:
+            for task in self._tasks:
+                self._followers.setdefault((task.name, namespace), Follower(task, namespace))
+
+    def _is_due(self, follower: Follower) -> bool:
+        news = follower.beat != self._pulse.of(follower.namespace)
+        return news and follower.not_before <= time.monotonic()
+
+    def _until_next(self) -> float:
+        """How long nothing will be due, unless somebody adds something."""
+        later = [one.not_before - time.monotonic() for one in self._followers.values() if one.trouble]
+        return max(0.01, min([IDLE_SECONDS, *later]))
+
+    def _turn(self, follower: Follower) -> int:
+        """Take one chapter, and say how many entries it had."""
+        beat = self._pulse.of(follower.namespace)
+        try:
+            chapter = self._journal.news(follower.namespace, follower.task.position(follower.namespace), CHAPTER)
+            if not chapter:
+                follower.caught_up(beat)
+                return 0
+            follower.behind_since = follower.behind_since or time.monotonic()
+            self._take(follower, chapter)
+        except NotNow as obstacle:
+            follower.postpone(str(obstacle))
+            log.warning("%s waits: %s", follower.task.name, obstacle)
+            return 0
+        except ShuttingDown:
+            raise
+        except Exception as error:  # the same edge: the journal cannot be read, say; no other namespace waits for it
+            log.exception("%s cannot go on in a namespace", follower.task.name)
+            follower.postpone(type(error).__name__)
+            return 0
+        return len(chapter)
+
+    def _take(self, follower: Follower, chapter: Chapter) -> None:
+        task, namespace = follower.task, follower.namespace
+        try:
+            task.take(namespace, [self._unless_aside(task, entry) for entry in chapter])
+            follower.succeeded()
+        except (NotNow, ShuttingDown):
+            raise
+        except Exception as error:  # the edge of the loop: one bad entry must not stop the rest
+            follower.faults += 1
+            log.exception("%s failed, attempt %d", task.name, follower.faults)
+            if follower.faults < ATTEMPTS:
+                follower.postpone(type(error).__name__)
+            else:
+                self._take_one_by_one(follower, chapter)
+
+    def _unless_aside(self, task: Task, entry: News) -> News:
+        return Passed(entry.lsn) if (task.name, entry.lsn) in self._aside else entry
+
+    def _take_one_by_one(self, follower: Follower, chapter: Chapter) -> None:
+        for entry in chapter:
+            try:
+                follower.task.take(follower.namespace, [self._unless_aside(follower.task, entry)])
+            except (NotNow, ShuttingDown):
+                raise
+            except Exception as error:  # the same edge: this is the entry that is to blame
+                log.exception("%s fails again and again", follower.task.name)
+                self._put_aside(follower, entry, error)
+        follower.succeeded()
+
+    def _put_aside(self, follower: Follower, entry: News, error: Exception) -> None:
+        """By name of the error only: its text may carry what was said."""
+        task, reason = follower.task, type(error).__name__
+        ticket = Ticket(SetAside(task.name, follower.namespace, entry.lsn, reason))
+        self._journal.submit(ticket)
+        ticket.wait()
+        self._aside.add((task.name, entry.lsn))
+        log.error("%s goes on without entry %d: %s", task.name, entry.lsn, reason)
+        task.take(follower.namespace, [Passed(entry.lsn)])
+
+    def _rest(self) -> bool:
+        idle = time.monotonic() - self._last_work > IDLE_SECONDS
+        return True in [self._chore(task, idle) for task in self._tasks]
+
+    def _chore(self, task: Task, idle: bool) -> bool:
+        try:
+            return task.rest(idle)
+        except ShuttingDown:
+            raise
+        except Exception:  # the same edge: chores are tried again
+            log.exception("a chore of %s failed", task.name)
+            return False

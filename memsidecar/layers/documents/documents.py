@@ -1,0 +1,89 @@
+"""Documents as things: whose they are, putting, listing, deleting them."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from memsidecar.domain.session import SessionKey
+from memsidecar.layers.documents.drafting import Drafting
+from memsidecar.layers.working.reading import ANSWER_BYTES, check_owner
+from memsidecar.stores.contract import (
+    DocumentDraft,
+    DocumentPage,
+    DropDocument,
+    Journal,
+    Owner,
+    PutDocument,
+    StoredDocument,
+    Ticket,
+)
+from memsidecar.v1.knowledge_pb2 import Document
+
+_FIGURES_BYTES = 256
+"""What an answer says of a document or a chunk besides its texts, at most."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Documents:
+    """`begin_` hands a command to the journal and returns at once; `settled` is called when it is durable."""
+
+    journal: Journal
+    draft: Drafting
+
+    def owner(self, namespace: str, user_id: str, session_id: str) -> Owner:
+        """Whose documents are meant. Raises NotYourSession where the session belongs to another user."""
+        if not session_id:
+            return Owner(namespace, user_id)
+        check_owner(self.journal.head(SessionKey(namespace, session_id)), user_id)
+        return Owner(namespace, session_id=session_id)
+
+    def visible(self, namespace: str, user_id: str, session_id: str) -> Sequence[Owner]:
+        """Whose documents may be found: everybody's, the user's and the session's.
+
+        A session's user counts as named where only the session is.
+        """
+        owners = [Owner(namespace)]
+        if session_id:
+            head = self.journal.head(SessionKey(namespace, session_id))
+            check_owner(head, user_id)
+            user_id = user_id or (head.user_id if head else "")
+            owners.append(Owner(namespace, session_id=session_id))
+        return [*owners, Owner(namespace, user_id)] if user_id else owners
+
+    def known(self, owner: Owner, document: Document) -> StoredDocument | None:
+        """The document as it is kept, if putting it again would change nothing."""
+        stored = self.journal.document(owner, document.id)
+        return stored if stored is not None and self.draft.is_same(stored, document) else None
+
+    def begin_putting(self, draft: DocumentDraft, settled: Callable[[Ticket], None] | None = None) -> Ticket:
+        return self._begin(Ticket(PutDocument(draft), settled))
+
+    def begin_deleting(self, owner: Owner, document_id: str, settled: Callable[[Ticket], None] | None = None) -> Ticket:
+        """Settled when the last byte is gone, which may take a while."""
+        return self._begin(Ticket(DropDocument(owner, document_id), settled))
+
+    def _begin(self, ticket: Ticket) -> Ticket:
+        self.journal.submit(ticket)
+        return ticket
+
+    def page(self, owner: Owner, after_id: str, size: int) -> tuple[Sequence[StoredDocument], bool]:
+        """Documents in the order of their ids, as many as one answer holds, and whether there are more."""
+        found = self.journal.documents(DocumentPage(owner, size + 1, after_id))
+        kept = as_many_as_fit(found[:size], _cover)
+        return kept, len(kept) < len(found)
+
+
+def as_many_as_fit(items: Sequence[T], texts_of: Callable[[T], Iterable[bytes | str]]) -> Sequence[T]:
+    """As many as one answer holds, and at least one: a single document or chunk is far smaller than an answer."""
+    size = 0
+    for at, item in enumerate(items):
+        size += _FIGURES_BYTES + sum(len(text.encode() if isinstance(text, str) else text) for text in texts_of(item))
+        if at and size > ANSWER_BYTES:
+            return items[:at]
+    return items
+
+
+def _cover(document: StoredDocument) -> Iterable[bytes | str]:
+    return document.id, document.title, document.source, document.metadata

@@ -1,0 +1,26 @@
+"""What finding chunks means; who does it is decided where the parts are put together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from memsidecar.domain.scores import Parts
+from memsidecar.stores.contract import Chunk, Owner, StoredDocument
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkHit:
+    document: StoredDocument
+    index: int
+    chunk: Chunk
+    score: float
+    parts: Parts
+
+
+class FindChunks(Protocol):
+    def __call__(self, owners: Sequence[Owner], query: str, limit: int, min_score: float) -> Sequence[ChunkHit]:
+        """At most `limit` chunks of these owners' documents, best first, none with a score under `min_score`.
+
+        Scores are from 0 to 1. A document that was put is found as soon as the put is answered; one that was deleted is
+        not found from then on. May read from the disk: never on the event loop.
+        """

@@ -1,0 +1,84 @@
+"""What is asked of episodic memory, and what it answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum, auto
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memsidecar.domain.scores import Parts
+from memsidecar.layers.episodic.ranking import Weights
+from memsidecar.stores.contract import Owner, Scope
+
+
+class Mode(Enum):
+    KEYWORD = auto()
+    SEMANTIC = auto()
+    HYBRID = auto()
+
+
+class Lack(IntEnum):
+    """What was missing when this was answered. The numbers are the contract's degradations."""
+
+    INDEX = 1
+    EMBEDDER = 2
+    STALE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Where to look: on these shelves, or with none in the whole namespace; in one session of them if it is named.
+
+    `scope` says the same of messages in names, `owners` of documents: by them the journal is asked, and every hit
+    compared. `as_of` leaves out what came after that entry of the log, so that pages fit together.
+    """
+
+    namespace: str
+    shelves: Sequence[int] = ()
+    session: int | None = None
+    roles: frozenset[int] = frozenset()
+    after_us: int | None = None
+    before_us: int | None = None
+    as_of: int | None = None
+    scope: Scope | None = None
+    owners: Sequence[Owner] = ()
+
+    @property
+    def chunks(self) -> bool:
+        return self.scope is None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`now_us` and `half_life_us` are for the weight of recency."""
+
+    text: str
+    mode: Mode = Mode.HYBRID
+    vector: NDArray[np.float32] | None = None
+    weights: Weights = field(default_factory=Weights)
+    now_us: int = 0
+    half_life_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """An episode that was found: where it stands in the log, and why. `cosine` is as it is, not relative to others."""
+
+    lsn: int
+    sequence: int
+    session: int
+    score: float
+    parts: Parts
+    cosine: float
+    evaluation: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Pointers, best first, and what was missing."""
+
+    pointers: Sequence[Pointer]
+    lacks: frozenset[Lack] = frozenset()
+    as_of: int = 0
+    "Up to which entry of the log everything was considered."

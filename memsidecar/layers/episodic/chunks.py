@@ -1,0 +1,27 @@
+"""Finding chunks of documents: by the same ranking as messages, over all the documents that may be seen, as one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memsidecar.layers.documents.finding import ChunkHit
+from memsidecar.layers.episodic.asking import Question, Range
+from memsidecar.layers.episodic.ranking import Weights
+from memsidecar.layers.episodic.recalling import Recalling, Turn
+from memsidecar.layers.episodic.shelves import documents_of
+from memsidecar.stores.contract import Owner
+
+
+@dataclass(frozen=True)
+class ChunkFinding:
+    """Keeps the promise of `layers.documents.finding.FindChunks`."""
+
+    recall: Recalling
+    weights: Weights
+
+    def __call__(self, owners: Sequence[Owner], query: str, limit: int, min_score: float) -> Sequence[ChunkHit]:
+        within = Range(owners[0].namespace, [documents_of(owner) for owner in owners], owners=owners)
+        found = self.recall.chunks(Question(query, weights=self.weights), within, Turn(limit, min_score))
+        return [
+            ChunkHit(document, pointer.sequence, chunk, pointer.score, pointer.parts)
+            for pointer, (document, chunk) in found.hits
+        ]

@@ -1,0 +1,86 @@
+"""Episodic memory as a whole: it opens when the index is there, answers before that as well as it can, and closes."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from memsidecar.domain.session import Head
+from memsidecar.embedding.contract import Embedders
+from memsidecar.layers.background import Lag, Pulse, Runner
+from memsidecar.layers.episodic.asking import Question, Range
+from memsidecar.layers.episodic.hot import HotShelves
+from memsidecar.layers.episodic.indexing import Indexing
+from memsidecar.layers.episodic.places import Places
+from memsidecar.layers.episodic.ranking import Weights
+from memsidecar.layers.episodic.recalling import Recalling
+from memsidecar.layers.episodic.retrieving import Retrieving
+from memsidecar.layers.episodic.shelves import messages_of
+from memsidecar.stores.contract import Index, Journal, Scope
+
+log = logging.getLogger(__name__)
+
+MOST_RELEVANT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodicLimits:
+    """What the settings say about episodic memory; units are in the names."""
+
+    memory_bytes: int = 128 << 20
+    linger_seconds: float = 0.25
+    weights: Weights = field(default_factory=Weights)
+
+
+class EpisodicMemory:
+    """`recall` can be asked at any time; before `open` it answers from the journal and says that the index is away."""
+
+    def __init__(self, journal: Journal, embedders: Embedders, limits: EpisodicLimits) -> None:
+        self.limits = limits
+        self.embedders = embedders
+        self._journal = journal
+        self._pulse = Pulse(journal)
+        self._hot = HotShelves(limits.memory_bytes)
+        self._retrieve = Retrieving(journal, embedders, self._hot, self._pulse)
+        self.recall = Recalling(journal, self._retrieve)
+        self._runner: Runner | None = None
+        self._index: Index | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+
+    @property
+    def ready(self) -> bool:
+        return self._retrieve.places is not None
+
+    def open(self, open_index: Callable[[], Index]) -> None:
+        """Takes a while; what was added meanwhile is indexed then."""
+        self.embedders.default.warm()
+        index = open_index()
+        with self._lock:
+            if self._closed:
+                index.close()
+                return
+            places = Places(self._journal, index, self.embedders)
+            indexing = Indexing(self._journal, places, self._hot, self._pulse)
+            self._index, self._retrieve.places = index, places
+            self._runner = Runner(self._journal, self._pulse, [indexing], self.limits.linger_seconds)
+        self._runner.start()
+        log.info("retrieval is ready")
+
+    def relevance(self, head: Head, text: str) -> Mapping[int, float]:
+        """How much the messages of a session have to do with a text: 0 to 1 by sequence."""
+        shelf, scope = messages_of(head.user_id, head.number), Scope(head.key.namespace, session_id=head.key.session_id)
+        within = Range(scope.namespace, [shelf], head.number, scope=scope)
+        found = self._retrieve(Question(text, weights=self.limits.weights), within, MOST_RELEVANT, 0.0)
+        return {pointer.sequence: pointer.score for pointer in found.pointers}
+
+    def lags(self) -> list[Lag]:
+        return self._runner.lags() if self._runner else []
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+        if self._runner is not None:
+            self._runner.stop()
+        if self._index is not None:
+            self._index.close()

@@ -1,0 +1,137 @@
+"""From pointers to what they point at: a hit is what the journal says now, and only what may be seen."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from memsidecar.layers.episodic.asking import Findings, Lack, Pointer, Question, Range
+from memsidecar.layers.episodic.retrieving import Retrieving
+from memsidecar.stores.contract import Chunk, Found, Journal, StoredDocument
+
+ANSWER_BYTES = 3 << 20
+_FETCHED_AT_ONCE = 100
+_MORE = 4
+_SEARCHED_AGAIN_AT_MOST = 100
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Which part of the hits: from `start` in the order of their scores, as it was at `as_of`."""
+
+    limit: int
+    min_score: float = 0.0
+    start: int = 0
+    as_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hits(Generic[T]):
+    """Hits, best first; `next` is the turn that goes on behind them, if there may be more."""
+
+    hits: Sequence[tuple[Pointer, T]]
+    lacks: frozenset[Lack]
+    next: Turn | None
+
+
+@dataclass(frozen=True)
+class Recalling:
+    journal: Journal
+    retrieve: Retrieving
+
+    def messages(
+        self,
+        question: Question,
+        within: Range,
+        turn: Turn,
+        admits: Callable[[Found], bool],
+        go_on: Callable[[], bool] = lambda: True,
+    ) -> Hits[Found]:
+        """`go_on` is asked between steps, so that a caller who is gone does not keep a thread busy."""
+
+        def fetch(pointers: Sequence[Pointer]) -> list[Found | None]:
+            found = self.journal.find([one.lsn for one in pointers])
+            return [_theirs(found.get(one.lsn), within) for one in pointers]
+
+        return self._fill(question, within, turn, _Fetching(fetch, admits, lambda one: len(one.message.body), go_on))
+
+    def chunks(self, question: Question, within: Range, turn: Turn) -> Hits[tuple[StoredDocument, Chunk]]:
+        """A document that is replaced meanwhile is looked for again, so that nobody sees a part of it.
+
+        Not for ever: an index that names what the journal does not know must not keep a thread busy.
+        """
+        patience = iter(range(_SEARCHED_AGAIN_AT_MOST))
+
+        def fetch(pointers: Sequence[Pointer]) -> list[tuple[StoredDocument, Chunk] | None]:
+            found = self.journal.find_chunks([(one.lsn, one.sequence) for one in pointers])
+            if len(found) < len(pointers) and next(patience, None) is not None:
+                raise _Replaced
+            there = (found.get((one.lsn, one.sequence)) for one in pointers)
+            return [one if one is not None and one[0].owner in within.owners else None for one in there]
+
+        while True:
+            try:
+                return self._fill(
+                    question, within, turn, _Fetching(fetch, lambda _: True, lambda one: len(one[1].text))
+                )
+            except _Replaced:
+                continue
+
+    def _fill(self, question: Question, within: Range, turn: Turn, fetching: "_Fetching[T]") -> Hits[T]:
+        within = replace(within, as_of=turn.as_of)
+        wanted = turn.start + turn.limit + 1
+        while True:
+            findings = self.retrieve(question, within, wanted, turn.min_score)
+            hits, consumed, full = fetching.take(findings.pointers[turn.start :], turn.limit)
+            exhausted = len(findings.pointers) < wanted
+            if full or exhausted or not fetching.go_on():
+                return Hits(hits, findings.lacks, _next(turn, findings, consumed, exhausted))
+            wanted *= _MORE
+
+
+class _Replaced(Exception):
+    """What a pointer points at is not there any more."""
+
+
+def _next(turn: Turn, findings: Findings, consumed: int, exhausted: bool) -> Turn | None:
+    start = turn.start + consumed
+    ended = exhausted and start >= len(findings.pointers)
+    return None if ended else replace(turn, start=start, as_of=findings.as_of)
+
+
+@dataclass(frozen=True)
+class _Fetching(Generic[T]):
+    """How pointers become hits: `size_of` one, and whether it is `admitted` at all."""
+
+    fetch: Callable[[Sequence[Pointer]], list[T | None]]
+    admits: Callable[[T], bool]
+    size_of: Callable[[T], int]
+    go_on: Callable[[], bool] = lambda: True
+
+    def take(self, pointers: Sequence[Pointer], limit: int) -> tuple[list[tuple[Pointer, T]], int, bool]:
+        """Hits, how many pointers were looked at for them, and whether the answer is full."""
+        hits: list[tuple[Pointer, T]] = []
+        size = 0
+        for start in range(0, len(pointers), _FETCHED_AT_ONCE):
+            some = pointers[start : start + _FETCHED_AT_ONCE]
+            for at, (pointer, one) in enumerate(zip(some, self.fetch(some), strict=True)):
+                if one is None or not self.admits(one):
+                    continue
+                size += self.size_of(one)
+                if len(hits) == limit or (hits and size > ANSWER_BYTES):
+                    return hits, start + at, True
+                hits.append((pointer, one))
+            if not self.go_on():
+                break
+        return hits, len(pointers), len(hits) == limit
+
+
+def _theirs(found: Found | None, within: Range) -> Found | None:
+    """The message, if it is still there and the one who asks may see it."""
+    scope = within.scope
+    if found is None or scope is None or found.key.namespace != scope.namespace:
+        return None
+    if scope.user_id and found.user_id != scope.user_id:
+        return None
+    return None if scope.session_id and found.key.session_id != scope.session_id else found

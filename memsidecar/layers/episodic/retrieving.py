@@ -1,0 +1,240 @@
+"""Answering a question: from RAM where the shelf is small enough, else from the index; always up to this moment."""
+
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memsidecar.embedding.contract import Embedder, EmbedderMismatch, Embedders, EmbedderUnavailable
+from memsidecar.layers.background import Pulse
+from memsidecar.layers.episodic.asking import Findings, Lack, Mode, Question, Range
+from memsidecar.layers.episodic.candidates import candidates
+from memsidecar.layers.episodic.finding import Ranking, scope_of
+from memsidecar.layers.episodic.harvesting import Gathering, Vectoring, blank, unit
+from memsidecar.layers.episodic.hot import HotShelves, ShelfKey
+from memsidecar.layers.episodic.makeshift import recent_news
+from memsidecar.layers.episodic.places import Place, Places, Standing
+from memsidecar.layers.episodic.query import Query, analysed, without
+from memsidecar.layers.episodic.shelf import Shelf
+from memsidecar.layers.episodic.tail import Piece, Tail
+from memsidecar.stores.contract import Harvest, IndexUnavailable, Journal, Within
+
+CHAPTER, CHAPTERS_AT_MOST = 1_000, 8
+"How much of what is not indexed yet a search reads itself; what is beyond is left to the next one, and it says so."
+BYTES_A_ROW = 600
+"What an episode takes in RAM, about."
+
+_NO_VECTORS = (EmbedderUnavailable, EmbedderMismatch)
+
+
+@dataclass
+class _Asking:
+    """One search on its way: what was missing so far, and up to which entry everything was considered."""
+
+    question: Question
+    within: Range
+    limit: int
+    lacks: set[Lack] = field(default_factory=set)
+    last_lsn: int = 0
+
+
+@dataclass
+class Retrieving:
+    """`places` is None until the index is open. Thread-safe."""
+
+    journal: Journal
+    embedders: Embedders
+    hot: HotShelves
+    pulse: Pulse
+    places: Places | None = None
+    _tails: dict[str, Tail] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, question: Question, within: Range, limit: int, min_score: float) -> Findings:
+        asking = _Asking(question, within, limit)
+        try:
+            shelves, query = self._from_index(asking)
+        except IndexUnavailable:
+            shelves, query = self._from_journal(asking)
+        as_of = asking.last_lsn if within.as_of is None else within.as_of
+        # Chunks have no pages, and a document that was replaced meanwhile is all that is left of it.
+        ranked = within if within.chunks else replace(within, as_of=as_of)
+        with ExitStack() as reading:
+            for shelf in shelves:
+                reading.enter_context(shelf.reading())
+            best = Ranking(shelves, query, question, ranked).best(limit, min_score)
+        return Findings(best, frozenset(asking.lacks - _harmless(question)), as_of)
+
+    def _from_index(self, asking: _Asking) -> tuple[Sequence[Shelf], Query]:
+        if self.places is None:
+            raise IndexUnavailable("retrieval is still warming up")
+        if not self.pulse.knows(asking.within.namespace):
+            # Nobody ever said anything there: no table is made for a question.
+            shelf = Shelf(self.embedders.default.dimensions)
+            return [shelf], self._query([shelf], self.embedders.default, asking)
+        # As it stands now: another table may take over at any moment, and two must not be mixed in one answer.
+        place = replace(self.places.get(asking.within.namespace))
+        if self._fits(place, asking.within):
+            shelves = [self._caught_up(place, number, asking) for number in asking.within.shelves]
+            return shelves, self._query(shelves, place.live.embedder, asking)
+        return self._among_candidates(place, asking)
+
+    def _fits(self, place: Place, within: Range) -> bool:
+        keys = [_key(place, number) for number in within.shelves]
+        rows = sum(
+            place.live.table.count(Within(shelf=key.shelf, chunks=within.chunks))
+            for key in keys
+            if self.hot.get(key) is None
+        )
+        return bool(keys) and rows * BYTES_A_ROW <= self.hot.max_bytes
+
+    # -- in RAM
+
+    def _caught_up(self, place: Place, number: int, asking: _Asking) -> Shelf:
+        shelf = self.hot.get_or_load(_key(place, number), lambda: self._load(place.live, number, asking.within.chunks))
+        if shelf.lacks_vectors and _answers(place.live.embedder):
+            self.hot.discard(_key(place, number))
+            return self._caught_up(place, number, asking)
+        self._catch_up(shelf, place, number, asking)
+        asking.last_lsn = max(asking.last_lsn, shelf.position)
+        return shelf
+
+    def _load(self, live: Standing, number: int, chunks: bool) -> Shelf:
+        """The position first: rows that come in between are told once more, and known by then."""
+        shelf = Shelf(live.table.generation.dimensions)
+        shelf.position = live.position
+        shelf.load(live.table.shelf(number, chunks))
+        return shelf
+
+    def _catch_up(self, shelf: Shelf, place: Place, number: int, asking: _Asking) -> None:
+        for _ in range(CHAPTERS_AT_MOST):
+            beat, after = self.pulse.of(place.namespace), shelf.position
+            if shelf.beat == beat:
+                return
+            piece = self._read(place, after, number, asking)
+            if piece is None:
+                shelf.beat = beat
+                return
+            shelf.advance(*piece)
+            shelf.lacks_vectors = shelf.lacks_vectors or Lack.EMBEDDER in asking.lacks
+        asking.lacks.add(Lack.STALE)
+
+    def _read(self, place: Place, after: int, number: int | None, asking: _Asking) -> Piece | None:
+        """What the log says behind an entry, of one shelf or of all; None at its end."""
+        chapter = self.journal.news(place.namespace, after, CHAPTER)
+        if not chapter:
+            return None
+        gathering = Gathering(self.journal, number)
+        for entry in chapter:
+            gathering.take(entry)
+        live = place.live
+        harvest = self._harvest(gathering, live.embedder, live.table.generation.dimensions, asking)
+        return Piece(after, chapter[-1].lsn, harvest)
+
+    def _harvest(self, gathering: Gathering, embedder: Embedder | None, dimensions: int, asking: _Asking) -> Harvest:
+        """With vectors, or without where there are none to be had."""
+        try:
+            if embedder is not None:
+                return gathering.harvest(Vectoring(embedder))
+        except _NO_VECTORS:
+            pass
+        asking.lacks.add(Lack.EMBEDDER)
+        return gathering.harvest(lambda sheaves: blank(sheaves, dimensions))
+
+    # -- from the tables
+
+    def _among_candidates(self, place: Place, asking: _Asking) -> tuple[Sequence[Shelf], Query]:
+        tail, asking.last_lsn = self._tail(place, asking)
+        first = self._query((), place.live.embedder, asking)
+        table = place.live.table
+        shelf = candidates(table, first, asking.question, asking.within, limit=asking.limit, tail=tail)
+        return [shelf], self._query([shelf], place.live.embedder, asking)
+
+    def _tail(self, place: Place, asking: _Asking) -> tuple[list[Harvest], int]:
+        with self._lock:
+            tail = self._tails.get(place.namespace)
+            if tail is None or tail.number != place.live.number:
+                tail = self._tails[place.namespace] = Tail(place.live.number)
+        pieces, end = tail.since(place.live, lambda after: self._pieces(place, after, asking))
+        return [_within(piece, asking.within) for piece in pieces], end
+
+    def _pieces(self, place: Place, after: int, asking: _Asking) -> list[Piece]:
+        pieces: list[Piece] = []
+        for _ in range(CHAPTERS_AT_MOST):
+            piece = self._read(place, after, None, asking)
+            if piece is None:
+                return pieces
+            pieces.append(piece)
+            after = piece.end
+        asking.lacks.add(Lack.STALE)
+        return pieces
+
+    # -- without the index
+
+    def _from_journal(self, asking: _Asking) -> tuple[Sequence[Shelf], Query]:
+        asking.lacks.add(Lack.INDEX)
+        gathering = Gathering(self.journal)
+        for entry in recent_news(self.journal, asking.within):
+            gathering.take(entry)
+            asking.last_lsn = max(asking.last_lsn, entry.lsn)
+        embedder = self.embedders.default
+        shelf = Shelf(embedder.dimensions)
+        shelf.apply(self._harvest(gathering, embedder, embedder.dimensions, asking))
+        return [shelf], self._query([shelf], embedder, asking)
+
+    # -- the question
+
+    def _query(self, shelves: Sequence[Shelf], embedder: Embedder | None, asking: _Asking) -> Query:
+        within = asking.within
+        asked = replace(within, as_of=asking.last_lsn if within.as_of is None else within.as_of)
+        named = asking.question.mode is not Mode.KEYWORD  # where nothing but words counts, a name is one of them
+        speakers = [words for shelf in shelves if named for words in _speakers(shelf, asked)]
+        query = analysed(asking.question.text, speakers, None)
+        return replace(query, vector=self._meaning(query, embedder, asking))
+
+    def _meaning(self, query: Query, embedder: Embedder | None, asking: _Asking) -> NDArray[np.float32] | None:
+        question = asking.question
+        if question.mode is Mode.KEYWORD:
+            return None
+        if question.vector is not None:
+            return unit(question.vector) if embedder and len(question.vector) == embedder.dimensions else None
+        try:
+            if embedder is not None:
+                (vector,) = embedder.embed([without(question.text, query.names)])
+                if vector.any() or not query.words:
+                    return vector if vector.any() else None
+        except _NO_VECTORS:
+            pass
+        asking.lacks.add(Lack.EMBEDDER)
+        return None
+
+
+def _speakers(shelf: Shelf, within: Range) -> list[frozenset[str]]:
+    """Those who speak in what is asked about: whoever came later must not change the meaning between two pages."""
+    with shelf.reading():
+        spoken = np.bincount(shelf.columns["speaker"][scope_of(shelf, within)])
+        return [shelf.speaker_words[number] for number in np.flatnonzero(spoken)]
+
+
+def _harmless(question: Question) -> set[Lack]:
+    """What is missing and not missed."""
+    return {Lack.EMBEDDER} if question.mode is Mode.KEYWORD else set()
+
+
+def _key(place: Place, number: int) -> ShelfKey:
+    return ShelfKey(place.namespace, place.live.number, number)
+
+
+def _answers(embedder: Embedder | None) -> bool:
+    try:
+        return embedder is not None and len(embedder.embed(["is anybody there"])) == 1
+    except _NO_VECTORS:
+        return False
+
+
+def _within(harvest: Harvest, within: Range) -> Harvest:
+    """What of it is on the shelves that are asked for, messages or chunks."""
+    return harvest.of_kind(within.chunks) if not within.shelves else harvest.on_shelves(within.shelves)

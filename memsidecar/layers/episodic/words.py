@@ -1,0 +1,78 @@
+"""Words as they are matched: the same for messages, documents and queries, in RAM and in the index on disk."""
+
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+import regex
+import Stemmer
+
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+_STEM_MARK = "~"  # no word has it, so what begins with it is a note of ours
+_ASKS = "~?"
+_STEMMER_CACHE = 0  # `stem` has a cache of its own, and the library's is not made for many threads
+_STEMS_KEPT = 65_536
+
+# Words that say nothing about what is asked for. They are indexed like all others, and matched when nothing else is
+# left of a query. The single letters are what an apostrophe leaves behind.
+_FUNCTION_WORDS = frozenset(
+    _WORD.findall("""
+    a about after again all also am an and any are as at be because been before being both but by can could d
+    did do does doing during each for from further had has have having he her here hers herself him himself his
+    how i if in into is it its itself just ll m me more most my myself no nor not now of off on once only or
+    other our ours out over own re s same she should so some such t than that the their theirs them themselves
+    then there these they this those through to too under until up us ve very was we were what when where which
+    while who whom whose why will with would you your yours yourself
+    """)
+)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in order, each as often as it occurs, in one spelling."""
+    if text.isascii():
+        return list(_WORD.findall(text.lower()))
+    # Folding takes some letters apart that the normal form joins, so the form is made on both sides of it.
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return list(_WORD.findall(unicodedata.normalize("NFKC", folded)))
+
+
+def content_words(words: Sequence[str]) -> list[str]:
+    """The words that say what is meant, each once; all of them where only function words are left."""
+    distinct = list(dict.fromkeys(words))
+    return [word for word in distinct if word not in _FUNCTION_WORDS] or distinct
+
+
+@lru_cache(_STEMS_KEPT)
+def stem(word: str) -> str:
+    """What the inflections of an English word have in common; words of other languages mostly stay what they are."""
+    return str(Stemmer.Stemmer("english", _STEMMER_CACHE).stemWord(word))
+
+
+def asks(text: str) -> bool:
+    """Whether somebody wants to know something; the answer then stands behind it."""
+    return "?" in text or "\uff1f" in text or "\u061f" in text
+
+
+def indexed(text: str) -> str:
+    """The words as the index on disk keeps them: each as it is, then notes: that it asks, and other stems."""
+    words = words_of(text)
+    kept = [*words, _ASKS] if asks(text) else list(words)
+    for word in words:
+        if (root := stem(word)) != word:
+            kept.append(_STEM_MARK + root)
+    return " ".join(kept)
+
+
+def as_written(kept: str) -> tuple[list[str], bool]:
+    """The words alone of what `indexed` made, and whether they asked something."""
+    words, _, notes = kept.partition(_STEM_MARK)
+    return words.split(), notes.startswith("?")
+
+
+def asked(words: Sequence[str]) -> list[str]:
+    """What to look for in the index on disk: every inflection of these words is found."""
+    wanted: dict[str, None] = {}
+    for word in words:
+        root = stem(word)
+        wanted.update({word: None, root: None, _STEM_MARK + root: None})
+    return list(wanted)

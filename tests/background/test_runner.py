@@ -1,0 +1,262 @@
+"""The runner: in order, fairly, once; whatever fails, the rest goes on."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memsidecar.domain.errors import DiskFull
+from memsidecar.layers.background import Pulse, Runner
+from memsidecar.layers.background.runner import ATTEMPTS, CHAPTER, FIRST_PAUSE_SECONDS
+from memsidecar.stores.contract import Chapter, Journal, SetAside, Ticket
+from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.volatile import VolatileJournal
+from tests.background.parts import Keeping, Noting, running, say, until
+
+
+@pytest.fixture
+def journal() -> Iterator[VolatileJournal]:
+    with closing(VolatileJournal()) as opened:
+        yield opened
+
+
+def test_everything_is_taken_once_and_in_order(journal: Journal) -> None:
+    before = say(journal, "a", *(f"early {at}" for at in range(600)))
+    task = Noting()
+    with running(journal, task):
+        after = say(journal, "a", *(f"late {at}" for at in range(300)))
+        until(lambda: len(task.kept.effects["a"]) == 900)
+    assert task.kept.effects["a"] == before + after
+
+
+def test_each_task_goes_its_own_way(journal: Journal) -> None:
+    lsns = say(journal, "a", "one", "two")
+    stuck, free = Noting(name="stuck", away=True), Noting(name="free")
+    with running(journal, stuck, free):
+        until(lambda: free.kept.effects["a"] == lsns)
+    assert stuck.kept.effects["a"] == []
+
+
+def test_a_backlog_keeps_nobody_else_waiting_for_more_than_a_chapter_or_two(journal: Journal) -> None:
+    for session in range(50):
+        say(journal, "long", *(f"m {at}" for at in range(100)), session=f"s{session}")
+    gate = threading.Event()
+    task = Noting(before=lambda namespace, _: None if namespace == "short" else _hold(gate))
+    with running(journal, task):
+        until(lambda: len(task.attempts) == 1)
+        say(journal, "short", "hello")
+        gate.set()
+        until(lambda: len(task.kept.effects["short"]) == 1 and len(task.kept.effects["long"]) == 5_000)
+    place = task.chapters.index(("short", 1))
+    assert place <= 2
+    assert all(length <= CHAPTER for _, length in task.chapters)
+
+
+def _hold(gate: threading.Event) -> None:
+    assert gate.wait(20)
+
+
+def test_a_poisonous_entry_is_set_aside_and_the_rest_goes_on(
+    journal: Journal, caplog: pytest.LogCaptureFixture
+) -> None:
+    lsns = say(journal, "a", *(f"m {at}" for at in range(10)))
+    elsewhere = say(journal, "b", "unharmed")
+    task = Noting(poisoned=frozenset({lsns[4], lsns[7]}))
+    with running(journal, task) as runner:
+        until(lambda: task.kept.positions["a"] == lsns[-1] and runner.lags() == [])
+        assert runner.set_aside_count() == 2
+    assert task.kept.effects["a"] == [lsn for lsn in lsns if lsn not in task.poisoned]
+    assert task.kept.effects["b"] == elsewhere
+    aside = journal.set_aside("noting")
+    assert [(one.task, one.namespace, one.lsn, one.reason) for one in aside] == [
+        ("noting", "a", lsn, "ValueError") for lsn in sorted(task.poisoned)
+    ]
+    assert "goes on without entry" in caplog.text
+
+
+def test_before_an_entry_is_set_aside_it_is_tried_again(journal: Journal) -> None:
+    (lsn,) = say(journal, "a", "once")
+    task = Noting(faults_left=ATTEMPTS - 1)
+    with running(journal, task):
+        until(lambda: task.kept.effects["a"] == [lsn])
+    assert journal.set_aside("noting") == []
+
+
+def test_what_was_set_aside_stays_so_after_a_restart(data_dir: Path) -> None:
+    kept = Keeping()
+    with closing(SqliteJournal(data_dir)) as journal:
+        lsns = say(journal, "a", "one", "two", "three")
+        task = Noting(kept, poisoned=frozenset({lsns[1]}))
+        with running(journal, task):
+            until(lambda: task.kept.positions["a"] == lsns[-1])
+    kept.positions["a"] = 0
+    kept.effects["a"].clear()
+    with closing(SqliteJournal(data_dir)) as journal:
+        again = Noting(kept, poisoned=frozenset({lsns[1]}))
+        with running(journal, again) as runner:
+            until(lambda: kept.positions["a"] == lsns[-1])
+            assert runner.set_aside_count() == 1
+        assert kept.effects["a"] == [lsns[0], lsns[2]]
+        assert len(again.attempts) == 1, "nothing failed this time"
+
+
+def test_something_that_is_away_is_waited_for_and_nobody_is_set_aside(journal: Journal) -> None:
+    lsns = say(journal, "a", "one")
+    task = Noting(away=True)
+    with running(journal, task) as runner:
+        until(lambda: len(task.attempts) >= ATTEMPTS + 1)
+        (lag,) = runner.lags()
+        assert (lag.task, lag.namespace, lag.entries, lag.trouble) == ("noting", "a", 1, "as the test wants it")
+        assert lag.seconds > 0
+        task.away = False
+        until(lambda: runner.lags() == [])
+    assert task.kept.effects["a"] == lsns
+    assert journal.set_aside("noting") == []
+    pauses = [later - earlier for earlier, later in zip(task.attempts, task.attempts[1:], strict=False)]
+    assert all(pause >= FIRST_PAUSE_SECONDS * 0.9 for pause in pauses[:3])
+    assert pauses[1] > pauses[0] * 1.5, "each time a little later"
+
+
+def test_waiting_for_something_is_not_held_against_the_entries(journal: Journal) -> None:
+    """An entry that fails right after something was away for long has all its attempts before it."""
+    (lsn,) = say(journal, "a", "once")
+    task = Noting(away=True)
+    with running(journal, task):
+        until(lambda: len(task.attempts) == ATTEMPTS - 1)
+        task.faults_left, task.away = ATTEMPTS - 1, False
+        until(lambda: task.kept.effects["a"] == [lsn])
+    assert journal.set_aside("noting") == []
+
+
+def test_a_trouble_that_is_over_is_not_reported_any_more(journal: Journal) -> None:
+    class Opening(Noting):
+        def position(self, namespace: str) -> int:
+            if self.away:
+                self.take(namespace, [])
+            return super().position(namespace)
+
+    say(journal, "a", "one")
+    task = Opening(away=True)
+    task.kept.positions["a"] = 1
+    with running(journal, task) as runner:
+        until(lambda: bool(runner.lags()))
+        task.away = False
+        until(lambda: runner.lags() == [])
+        rests = task.rests
+        time.sleep(0.3)  # to see that nothing happens
+        assert task.rests - rests < 5, "it sleeps"
+
+
+def test_a_journal_that_cannot_be_read_for_a_while_stops_nothing_for_good() -> None:
+    class Failing(VolatileJournal):
+        broken = True
+
+        def news(self, namespace: str, after_lsn: int, limit: int) -> Chapter:
+            if namespace == "a" and self.broken:
+                raise OSError("as the test wants it")
+            return super().news(namespace, after_lsn, limit)
+
+    with closing(Failing()) as journal:
+        lsns, elsewhere = say(journal, "a", "one"), say(journal, "b", "two")
+        task = Noting()
+        with running(journal, task) as runner:
+            until(lambda: task.kept.effects["b"] == elsewhere)
+            until(lambda: [lag.trouble for lag in runner.lags()] == ["OSError"])
+            journal.broken = False
+            until(lambda: task.kept.effects["a"] == lsns)
+
+
+def test_a_full_disk_that_keeps_an_entry_from_being_set_aside_stops_nothing_for_good() -> None:
+    class Full(VolatileJournal):
+        full = True
+
+        def submit(self, ticket: Ticket) -> None:
+            if self.full and isinstance(ticket.command, SetAside):
+                ticket.settle(error=DiskFull())
+            else:
+                super().submit(ticket)
+
+    with closing(Full()) as journal:
+        lsns = say(journal, "a", "one", "two")
+        task = Noting(poisoned=frozenset({lsns[0]}))
+        with running(journal, task):
+            until(lambda: len(task.attempts) > ATTEMPTS)
+            elsewhere = say(journal, "b", "three")
+            until(lambda: task.kept.effects["b"] == elsewhere)
+            journal.full = False
+            until(lambda: task.kept.effects["a"] == lsns[1:])
+        assert [one.lsn for one in journal.set_aside("noting")] == [lsns[0]]
+
+
+def test_a_chore_that_fails_stops_nothing(journal: Journal) -> None:
+    class Clumsy(Noting):
+        def rest(self, idle: bool) -> bool:
+            super().rest(idle)
+            raise RuntimeError("as the test wants it")
+
+    task = Clumsy()
+    with running(journal, task):
+        until(lambda: task.rests > 0)
+        lsns = say(journal, "a", "one")
+        until(lambda: task.kept.effects["a"] == lsns)
+
+
+def test_stopping_finishes_the_chapter_at_hand_and_begins_no_other(journal: Journal) -> None:
+    lsns = say(journal, "a", *(f"m {at}" for at in range(2 * CHAPTER)))
+    gate = threading.Event()
+    task = Noting(before=lambda _, __: _hold(gate))
+    runner = Runner(journal, Pulse(journal), [task], 0.0)
+    runner.start()
+    until(lambda: len(task.attempts) == 1)
+    stopping = threading.Thread(target=runner.stop)
+    stopping.start()
+    gate.set()
+    stopping.join(20)
+    assert not stopping.is_alive()
+    assert task.kept.effects["a"] == lsns[:CHAPTER]
+
+
+def test_an_idle_runner_stops_at_once(journal: Journal) -> None:
+    task = Noting()
+    with running(journal, task):
+        until(lambda: task.rests > 0)
+        begun = time.monotonic()
+    assert time.monotonic() - begun < 1
+
+
+def test_a_runner_that_was_never_started_can_be_stopped(journal: Journal) -> None:
+    Runner(journal, Pulse(journal), [Noting()], 0.0).stop()
+
+
+def test_lags_tell_before_anything_was_looked_at(journal: Journal) -> None:
+    say(journal, "a", "one", "two")
+    gate = threading.Event()
+    task = Noting(before=lambda _, __: _hold(gate))
+    with running(journal, task) as runner:
+        assert [(lag.namespace, lag.entries) for lag in runner.lags()] == [("a", 2)]
+        gate.set()
+        until(lambda: runner.lags() == [])
+
+
+def test_effects_are_neither_lost_nor_repeated_when_the_process_ends_between_two_chapters(data_dir: Path) -> None:
+    """Each time, the process goes on a little and is then abandoned without a word."""
+    kept = Keeping()
+    with closing(SqliteJournal(data_dir)) as journal:
+        lsns = [lsn for part in range(6) for lsn in say(journal, "a", *(f"{part} {at}" for at in range(CHAPTER)))]
+    for chapters in range(1, 7):
+        with closing(SqliteJournal(data_dir)) as journal:
+            gate = threading.Semaphore(1)
+            task = Noting(kept, before=lambda _, __, gate=gate: _once(gate))  # type: ignore[misc]
+            runner = Runner(journal, Pulse(journal), [task], 0.0)
+            runner.start()
+            until(lambda chapters=chapters: len(kept.effects["a"]) >= chapters * CHAPTER)  # type: ignore[misc]
+            runner.stop()
+    assert kept.effects["a"] == lsns
+
+
+def _once(gate: threading.Semaphore) -> None:
+    if not gate.acquire(blocking=False):
+        raise RuntimeError("the process is gone")

@@ -1,0 +1,52 @@
+"""The parts that keep documents in this process, put together as `memsidecar.assembly` does it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memsidecar.domain.scores import Parts
+from memsidecar.layers.documents.chunking import Chunking
+from memsidecar.layers.documents.documents import Documents
+from memsidecar.layers.documents.drafting import Drafting
+from memsidecar.layers.documents.finding import ChunkHit
+from memsidecar.stores.contract import Chunk, DocumentPage, DocumentPut, Journal, Owner, StoredDocument
+from memsidecar.tokens.contract import Counter
+from memsidecar.tokens.registry import Counters
+from memsidecar.v1.knowledge_pb2 import Document
+
+MAX_DOCUMENT_BYTES = 3 << 20
+COUNTER: Counter = Counters("o200k_base").default
+
+
+def documents_over(journal: Journal, size: int = 300, overlap: int = 50, counter: Counter = COUNTER) -> Documents:
+    return Documents(journal, Drafting(Chunking(counter, size, overlap), MAX_DOCUMENT_BYTES))
+
+
+def put(documents: Documents, owner: Owner, document_id: str, text: str, **fields: Any) -> DocumentPut:
+    document = Document(id=document_id, text=text, **fields)
+    documents.draft.check(document)
+    result: DocumentPut = documents.begin_putting(documents.draft(owner, document)).wait()
+    return result
+
+
+@dataclass(frozen=True)
+class FindingByWords:
+    """Finds chunks by the share of the query's words that they have: small, exact, and slow."""
+
+    journal: Journal
+
+    def __call__(self, owners: Sequence[Owner], query: str, limit: int, min_score: float) -> Sequence[ChunkHit]:
+        words = set(query.casefold().split())
+        hits = [hit for owner in owners for hit in self._of(owner, words) if hit.score and hit.score >= min_score]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.document.id, hit.index))[:limit]
+
+    def _of(self, owner: Owner, words: set[str]) -> list[ChunkHit]:
+        stored = self.journal.documents(DocumentPage(owner, 1_000))
+        places = [(one.version, index) for one in stored for index in range(one.chunk_count)]
+        found = self.journal.find_chunks(places)
+        return [self._hit(document, index, chunk, words) for (_, index), (document, chunk) in found.items()]
+
+    @staticmethod
+    def _hit(document: StoredDocument, index: int, chunk: Chunk, words: set[str]) -> ChunkHit:
+        share = len(words & set(chunk.text.casefold().split())) / max(len(words), 1)
+        return ChunkHit(document, index, chunk, share, Parts(keyword=share))

@@ -1,0 +1,249 @@
+"""Episodic memory in this process, put together as `memsidecar.assembly` does it; indexing goes step by step."""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memsidecar.api.bridge import Bridge
+from memsidecar.api.searching import SearchApi
+from memsidecar.domain.session import SessionKey
+from memsidecar.embedding.contract import Embedder, EmbedderMismatch, Embedders, EmbedderUnavailable
+from memsidecar.embedding.registry import ConfiguredEmbedders, EmbeddingChoice
+from memsidecar.layers.episodic import EpisodicLimits, EpisodicMemory
+from memsidecar.layers.episodic.chunks import ChunkFinding
+from memsidecar.layers.episodic.indexing import Indexing
+from memsidecar.layers.episodic.places import Places
+from memsidecar.layers.working import WorkingLimits, WorkingMemory
+from memsidecar.stores.contract import Erase, Generation, Harvest, Index, IndexUnavailable, Journal
+from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.index import VolatileIndex, VolatileTable
+from memsidecar.tokens.registry import Counters
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.message_pb2 import ROLE_USER, SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Message, Role, Scope
+
+DIMENSIONS = 8
+PATIENCE_SECONDS = 20.0
+SCOPES = (SCOPE_SESSION, SCOPE_USER, SCOPE_NAMESPACE)
+MODES = (pb.SEARCH_MODE_KEYWORD, pb.SEARCH_MODE_SEMANTIC, pb.SEARCH_MODE_HYBRID)
+HYBRID, KEYWORD, SEMANTIC = pb.SEARCH_MODE_HYBRID, pb.SEARCH_MODE_KEYWORD, pb.SEARCH_MODE_SEMANTIC
+NO_RAM = EpisodicLimits(memory_bytes=1)
+"""No shelf fits into RAM: the index names candidates."""
+STATIC = ConfiguredEmbedders(EmbeddingChoice())
+"""The bundled model, loaded once for all tests."""
+
+
+@dataclass
+class ToyEmbedder:
+    """Words to vectors by their digest; it can be taken away, and be wrong."""
+
+    identity: str = "toy/8"
+    dimensions: int = DIMENSIONS
+    fault: type[EmbedderUnavailable] | type[EmbedderMismatch] | None = None
+    delay_seconds: float = 0.0
+    texts: list[str] = field(default_factory=list)
+    ready: bool = True
+
+    def warm(self) -> None:
+        """Always is."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        time.sleep(self.delay_seconds)
+        if self.fault is not None:
+            raise self.fault("as the test wants it")
+        self.texts += texts
+        return np.stack([self.vector(text) for text in texts])
+
+    def vector(self, text: str) -> NDArray[np.float32]:
+        total = np.zeros(self.dimensions)
+        for word in text.casefold().split():
+            seed = hashlib.sha256(f"{self.identity} {word}".encode()).digest()
+            total += np.random.default_rng(list(seed)).standard_normal(self.dimensions)
+        length = float(np.linalg.norm(total))
+        return (total / length if length else total).astype(np.float32)
+
+
+@dataclass
+class ToyEmbedders:
+    default: Embedder
+    older: Mapping[str, Embedder] = field(default_factory=dict)
+
+    def of_identity(self, identity: str) -> Embedder | None:
+        return self.default if identity == self.default.identity else self.older.get(identity)
+
+
+class StuckTable(VolatileTable):
+    """Cannot be written to while its index is stuck."""
+
+    def __init__(self, generation: Generation, index: "StuckIndex") -> None:
+        super().__init__(generation)
+        self._index = index
+
+    def apply(self, harvest: Harvest) -> None:
+        if self._index.stuck:
+            raise IndexUnavailable("as the test wants it")
+        super().apply(harvest)
+
+
+class StuckIndex(VolatileIndex):
+    def __init__(self, stuck: bool = True) -> None:
+        super().__init__()
+        self.stuck = stuck
+
+    def create(self, namespace: str, generation: Generation) -> VolatileTable:
+        with self._lock:
+            table = self._tables[namespace, generation.number] = StuckTable(generation, self)
+        return table
+
+
+class SteppedMemory(EpisodicMemory):
+    """The real one, but that indexing goes on when the test says so, on the test's own thread."""
+
+    def open(self, open_index: Callable[[], Index]) -> None:
+        self._index = open_index()
+        self.places = Places(self._journal, self._index, self.embedders)
+        self.indexing = Indexing(self._journal, self.places, self._hot, self._pulse)
+        self._retrieve.places = self.places
+
+    def step(self, namespace: str, entries: int) -> int:
+        """Take a chapter of at most so many entries; how many there were."""
+        chapter = self._journal.news(namespace, self.indexing.position(namespace), entries)
+        if chapter:
+            self.indexing.take(namespace, chapter)
+        return len(chapter)
+
+    def catch_up(self, chapter: int = 256) -> None:
+        for namespace in self._journal.tails():
+            while self.step(namespace, chapter):
+                pass
+        while self.indexing.rest(idle=True):
+            pass
+
+
+class World:
+    """A memory that is talked to as the service does it. With `stepped`, indexing waits for `index()`."""
+
+    def __init__(
+        self,
+        journal: Journal | None = None,
+        *,
+        embedders: Embedders | None = None,
+        limits: EpisodicLimits | None = None,
+        index: Index | None = None,
+        opened: bool = True,
+        stepped: bool = True,
+    ) -> None:
+        self.journal = journal or VolatileJournal()
+        self.embedders = embedders or ToyEmbedders(ToyEmbedder())
+        dimensions = self.embedders.default.dimensions
+        self.working = WorkingMemory(self.journal, Counters("chars4"), WorkingLimits(vector_dimensions=dimensions))
+        kind = SteppedMemory if stepped else EpisodicMemory
+        self.episodic = kind(self.journal, self.embedders, limits or EpisodicLimits(linger_seconds=0.0))
+        self.tables: Index = index or VolatileIndex()
+        self._loop = asyncio.new_event_loop()
+        self._bridge = self._loop.run_until_complete(_bridge())
+        self._search = SearchApi(self.working, self.episodic, self._bridge)
+        if opened:
+            self.open()
+
+    def open(self) -> None:
+        self.episodic.open(lambda: self.tables)
+
+    @property
+    def stepped(self) -> SteppedMemory:
+        assert isinstance(self.episodic, SteppedMemory)
+        return self.episodic
+
+    # -- talking
+
+    def add(
+        self, content: str, session: str = "s", *, user: str = "", namespace: str = "default", **fields: Any
+    ) -> str:
+        """The id of the message."""
+        message = Message(role=fields.pop("role", ROLE_USER), content=content, **fields)
+        return self.add_all([message], session, user=user, namespace=namespace)[0]
+
+    def add_all(
+        self, messages: Sequence[Message], session: str = "s", *, user: str = "", namespace: str = "default"
+    ) -> list[str]:
+        copies = [Message.FromString(message.SerializeToString()) for message in messages]
+        return [one.id for one in self.working.add(SessionKey(namespace, session), user, copies).results]
+
+    def search(self, query: str, **fields: Any) -> pb.SearchResponse:
+        return self._loop.run_until_complete(self._search(pb.SearchRequest(query=query, **fields)))
+
+    def find(self, query: str, **fields: Any) -> list[str]:
+        """Contents of the hits, best first."""
+        return [hit.message.content for hit in self.search(query, **fields).hits]
+
+    def pages(self, query: str, size: int, between: Callable[[], object] = lambda: None, **fields: Any) -> list[str]:
+        """The ids of all hits, page by page; something happens between two pages."""
+        found: list[str] = []
+        token = ""
+        while True:
+            page = self.search(query, limit=size, page_token=token, **fields)
+            found += [hit.message.id for hit in page.hits]
+            token = page.next_page_token
+            if not token:
+                return found
+            between()
+
+    def erase(self, session: str = "s", *, user: str = "", namespace: str = "default", whole: bool = False) -> None:
+        self.working.sessions.begin_erasing(Erase(SessionKey(namespace, session), user, whole)).wait()
+
+    def annotate(self, message_id: str, score: float, session: str = "s", *, user: str = "") -> None:
+        self.working.annotate(SessionKey("default", session), user, message_id, score, None)
+
+    def chunks(self) -> ChunkFinding:
+        return ChunkFinding(self.episodic.recall, self.episodic.limits.weights)
+
+    # -- the index
+
+    def index(self, chapter: int = 256) -> None:
+        """Until it has caught up."""
+        self.stepped.catch_up(chapter)
+
+    def close(self) -> None:
+        self.abandon()
+        self.journal.close()
+
+    def abandon(self) -> None:
+        """Let go of everything but the journal."""
+        self._bridge.close()
+        self._loop.close()
+        self.episodic.close()
+
+
+async def _bridge() -> Bridge:
+    return Bridge(2)
+
+
+@contextmanager
+def world(journal: Journal | None = None, **options: Any) -> Iterator[World]:
+    opened = World(journal, **options)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def said(*contents: str, role: Role = ROLE_USER, **fields: Any) -> list[Message]:
+    return [Message(role=role, content=content, **fields) for content in contents]
+
+
+def names_of(scope: Scope, user: str = "u", session: str = "s") -> dict[str, Any]:
+    """The fields of a request for this scope."""
+    return {"scope": scope, "user_id": user, "session_id": "" if scope == SCOPE_USER and user else session}
+
+
+def until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it never came to hold"
+        time.sleep(0.005)

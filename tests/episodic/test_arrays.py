@@ -1,0 +1,86 @@
+"""The two large things of a shelf, against naive ones."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memsidecar.layers.episodic.harvesting import unit
+from memsidecar.layers.episodic.postings import MOST_COUNTED, Postings
+from memsidecar.layers.episodic.vectors import PackedVectors
+from memsidecar.layers.episodic.words import stem
+
+WORDS = st.sampled_from(["run", "running", "runs", "tea", "teas", "the", "天気", "a"])
+
+
+@given(st.lists(st.lists(st.lists(WORDS, max_size=8), max_size=10), max_size=4), WORDS)
+def test_postings_count_what_is_there(batches: Sequence[Sequence[Sequence[str]]], word: str) -> None:
+    """Also where a batch, or all of its texts, is empty."""
+    postings, texts = Postings(), list[Sequence[str]]()
+    for batch in batches:
+        postings.extend(len(texts), batch)
+        texts += batch
+    exact = [row for row, words in enumerate(texts) if word in words]
+    counts = {row: sum(stem(one) == stem(word) for one in words) for row, words in enumerate(texts)}
+    rows, found = postings.occurrences(word)
+    assert postings.rows_of(word).tolist() == exact
+    assert dict(zip(rows.tolist(), found.tolist(), strict=True)) == {row: one for row, one in counts.items() if one}
+    assert rows.tolist() == sorted(rows.tolist())
+
+
+def test_a_word_that_is_repeated_endlessly_is_counted_up_to_a_bound_and_spoils_no_row() -> None:
+    postings = Postings()
+    postings.extend(0, [["tea"] * 1_000, ["tea"]])
+    rows, counts = postings.occurrences("tea")
+    assert (rows.tolist(), counts.tolist()) == ([0, 1], [MOST_COUNTED, 1])
+
+
+def test_postings_can_grow_while_what_they_answered_is_still_held() -> None:
+    postings = Postings()
+    postings.extend(0, [["tea"]])
+    rows, (together, counts) = postings.rows_of("tea"), postings.occurrences("tea")
+    postings.extend(1, [["tea"]])
+    assert (rows.tolist(), together.tolist(), counts.tolist()) == ([0], [0], [1])
+
+
+@given(st.lists(st.integers(0, 40), max_size=4), st.sampled_from([1, 8, 256]), st.integers(0, 1 << 32))
+@settings(deadline=None)
+def test_packed_products_are_close_to_those_of_the_floats(sizes: list[int], dimensions: int, seed: int) -> None:
+    """Each step is at most half a 127th of the largest figure off; a product adds that up over the query."""
+    random = np.random.default_rng(seed)
+    packed, kept = PackedVectors(dimensions), [np.zeros((0, dimensions), np.float32)]
+    for size in sizes:
+        some = random.standard_normal((size, dimensions)) ** 3
+        some[random.random(size) < 0.2] = 0
+        vectors = np.stack([unit(row.astype(np.float32)) for row in some]) if size else kept[0]
+        packed.extend(vectors)
+        kept.append(vectors)
+    vectors, query = np.concatenate(kept), unit(random.standard_normal(dimensions).astype(np.float32))
+    bound = np.abs(vectors).max(axis=1, initial=0) / 254 * np.abs(query).sum() + 1e-5
+    assert (np.abs(packed.dots(query) - vectors @ query) <= bound).all()
+    assert np.allclose(packed.rows(np.arange(len(vectors))), vectors, atol=1 / 254 + 1e-6)
+
+
+def test_packed_products_of_embedded_size_are_close_enough_to_rank_by() -> None:
+    random = np.random.default_rng(1)
+    vectors = random.standard_normal((3_000, 256)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    packed = PackedVectors(256)
+    packed.extend(vectors)
+    assert np.abs(packed.dots(vectors[0]) - vectors @ vectors[0]).max() < 0.005
+
+
+def test_vectors_can_be_given_later() -> None:
+    packed = PackedVectors(4)
+    packed.extend(np.zeros((5, 4), np.float32))
+    packed.set(np.array([1, 3]), np.eye(4, dtype=np.float32)[:2])
+    assert packed.dots(np.ones(4, np.float32)).tolist() == [0, 1, 0, 1, 0]
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=16))
+def test_whatever_finite_numbers_a_caller_sends_become_a_vector_of_length_one(numbers: list[float]) -> None:
+    vector = unit(np.array(numbers, np.float32))
+    length = float(np.linalg.norm(vector.astype(np.float64)))
+    assert np.isclose(length, 1.0, atol=1e-5) if Counter(numbers).keys() - {0.0} else length == 0

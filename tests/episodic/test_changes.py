@@ -1,0 +1,159 @@
+"""What happens to messages later: scores, erasure, claims, pruning."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memsidecar.domain.session import SessionKey
+from memsidecar.layers.episodic import EpisodicLimits
+from memsidecar.layers.episodic.asking import Question, Range
+from memsidecar.layers.episodic.shelves import messages_of
+from memsidecar.stores.contract import Claimed, Scope, Selection, Table, Ticket, Trim
+from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.volatile.index import VolatileIndex, rows_of
+from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Message
+from tests.episodic.parts import HYBRID, NO_RAM, SCOPES, World, names_of, said, world
+
+PATHS = pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
+
+
+def table_of(memory: World, namespace: str = "default") -> Table:
+    return memory.stepped.places.get(namespace).live.table
+
+
+def kept_scores(memory: World) -> list[float]:
+    parts = list(table_of(memory).shelf(messages_of("u", 0), chunks=False))
+    return [row.score for part in parts for row in sorted(rows_of(part), key=lambda row: row.key)]
+
+
+def evaluations(memory: World) -> dict[int, float | None]:
+    within = Range("default", [messages_of("u", 0)], scope=Scope("default", "u"))
+    found = memory.episodic.recall.retrieve(Question("tea"), within, 100, 0.0)
+    return {pointer.sequence: pointer.evaluation for pointer in found.pointers}
+
+
+def test_a_score_that_is_given_later_reaches_the_index_and_the_hot_shelf_once() -> None:
+    with world() as memory:
+        ids = [memory.add(f"tea {at}", user="u") for at in range(3)]
+        memory.index()
+        assert evaluations(memory) == {1: None, 2: None, 3: None}
+        memory.annotate(ids[1], 7.5, user="u")
+        assert evaluations(memory) == {1: None, 2: 7.5, 3: None}, "before it is indexed"
+        memory.index()
+        assert evaluations(memory) == {1: None, 2: 7.5, 3: None}
+        first, second, third = kept_scores(memory)
+        assert (np.isnan(first), second, np.isnan(third)) == (True, 7.5, True)
+
+
+@PATHS
+@pytest.mark.parametrize("whole", [True, False], ids=["deleted", "cleared"])
+@pytest.mark.parametrize("indexed", [True, False], ids=["and indexed", "and not indexed yet"])
+def test_what_is_erased_is_not_found_again(limits: EpisodicLimits, whole: bool, indexed: bool) -> None:
+    with world(limits=limits) as memory:
+        memory.add("tea of yesterday", "s", user="u")
+        memory.add("tea of today", "t", user="u")
+        memory.index()
+        memory.find("tea", user_id="u")
+        memory.erase("s", user="u", whole=whole)
+        if indexed:
+            memory.index()
+            assert table_of(memory).figures().rows == 1
+        assert memory.find("tea", user_id="u") == ["tea of today"]
+        assert memory.find("tea", session_id="s", scope=SCOPE_SESSION) == []
+        assert memory.find("tea", session_id="s", user_id="u", scope=SCOPE_NAMESPACE) == ["tea of today"]
+        memory.add("tea of tomorrow", "s", user="u")
+        assert memory.find("tea", session_id="s", scope=SCOPE_SESSION) == ["tea of tomorrow"]
+
+
+@PATHS
+@pytest.mark.parametrize("indexed_before", [0, 2, 4])
+@pytest.mark.parametrize("indexed_after", [True, False])
+def test_a_session_that_is_claimed_is_the_users_with_all_it_had_and_nothing_twice(
+    limits: EpisodicLimits, indexed_before: int, indexed_after: bool
+) -> None:
+    with world(limits=limits) as memory:
+        for at in range(4):
+            memory.add(f"tea {at}", "s")
+            if at + 1 == indexed_before:
+                memory.index()
+                memory.find("tea", session_id="s")
+        assert memory.find("tea", user_id="u") == []
+        memory.add("tea 4", "s", user="u")
+        memory.add("tea 5", "s", user="u")
+        if indexed_after:
+            memory.index()
+        for scope in SCOPES:
+            found = memory.find("tea", **names_of(scope))
+            assert sorted(found) == [f"tea {at}" for at in range(6)]
+        if indexed_after:
+            assert table_of(memory).figures().rows == 6
+
+
+def test_nothing_is_left_out_when_the_process_ends_right_after_a_claim_was_indexed() -> None:
+    """The session goes on behind the claim, and others speak in between: the table must not say that it has them."""
+    index = VolatileIndex()
+    with world(index=index) as memory:
+        memory.add("tea 1", "s")
+        memory.add("tea 2", "s", user="u")
+        memory.add_all(said(*(f"tea of others {at}" for at in range(5))), "other", user="u")
+        memory.add("tea 3", "s", user="u")
+        news = memory.journal.news("default", 0, 100)
+        claim = next(at for at, entry in enumerate(news) if isinstance(entry, Claimed))
+        memory.stepped.step("default", claim + 1)
+        assert table_of(memory).watermark == news[claim].lsn
+        memory.abandon()
+        with world(memory.journal, index=index) as again:
+            again.index()
+            assert table_of(again).figures().rows == 8
+            assert len(again.find("tea", user_id="u", limit=100)) == 8
+
+
+def pruned_and_shortened(memory: World) -> None:
+    key = SessionKey("default", "s")
+    page = memory.journal.messages(key, Selection())
+    assert page.head is not None
+    short = Message(content="tea ...", sequence=2).SerializeToString()
+    shortened = [page.messages[1]._replace(body=short, tokens=1)]
+    ticket = Ticket(Trim(key, page.head.version, [1], shortened))
+    memory.journal.submit(ticket)
+    ticket.wait()
+
+
+@pytest.mark.parametrize("when", ["before", "after", "never"])
+def test_pruned_messages_are_found_and_shortened_ones_with_their_whole_text(when: str, data_dir: Path) -> None:
+    with world(SqliteJournal(data_dir)) as memory:
+        texts = ["tea that is pruned", "tea that is shortened by much", "tea"]
+        memory.add_all(said(*texts), user="u")
+        if when == "before":
+            memory.index()
+        pruned_and_shortened(memory)
+        if when == "after":
+            memory.index()
+        for scope in SCOPES:
+            assert set(memory.find("tea", mode=HYBRID, **names_of(scope))) == set(texts)
+        assert memory.find("shortened", user_id="u")[0] == texts[1]
+        assert memory.find("tea", user_id="u", scope=SCOPE_USER, min_score=0.5)
+
+
+def test_a_message_that_was_added_twice_is_found_once() -> None:
+    with world() as memory:
+        for _ in range(3):
+            memory.add("tea", user="u", id="same")
+            memory.index()
+        assert memory.find("tea", user_id="u") == ["tea"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 100])
+def test_indexing_the_same_log_in_chapters_of_any_length_ends_in_the_same_rows(limit: int) -> None:
+    with world() as memory:
+        ids = [memory.add(f"tea {at}", f"s{at % 3}", user="" if at % 3 else "u") for at in range(9)]
+        memory.annotate(ids[0], 3, "s0", user="u")
+        memory.erase("s2")
+        memory.add("tea 9", "s1", user="u")
+        memory.annotate(ids[4], 4, "s1", user="u")
+        memory.index(chapter=limit)
+        rows = [row for part in table_of(memory).shelf(messages_of("u", 0), chunks=False) for row in rows_of(part)]
+        assert sorted((row.words, row.score) for row in rows if row.score == row.score) == [("tea 0", 3), ("tea 4", 4)]
+        assert sorted(row.words for row in rows) == [f"tea {at}" for at in (0, 1, 3, 4, 6, 7, 9)]
+        assert table_of(memory).figures().rows == 7

@@ -1,0 +1,162 @@
+"""Chunks of documents: found by those who may see them, whole or not at all."""
+
+import threading
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+
+from memsidecar.layers.documents.finding import ChunkHit
+from memsidecar.layers.episodic import EpisodicLimits
+from memsidecar.layers.episodic.shelves import documents_of
+from memsidecar.stores.contract import DropDocument, Owner, Ticket
+from memsidecar.stores.volatile.index import VolatileIndex
+from tests.conformance.said import put
+from tests.episodic.parts import NO_RAM, StuckIndex, World, until, world
+
+PATHS = pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
+EVERYBODY, ANNA, BERT = Owner("default"), Owner("default", user_id="anna"), Owner("default", user_id="bert")
+TALK, ELSEWHERE = Owner("default", session_id="talk"), Owner("elsewhere")
+
+
+def find(memory: World, owners: Sequence[Owner], query: str, limit: int = 100) -> Sequence[ChunkHit]:
+    return memory.chunks()(owners, query, limit, 0.0)
+
+
+def ids(hits: Sequence[ChunkHit]) -> list[tuple[str, int]]:
+    return sorted((hit.document.id, hit.index) for hit in hits)
+
+
+def drop(memory: World, owner: Owner, name: str) -> None:
+    ticket = Ticket(DropDocument(owner, name))
+    memory.journal.submit(ticket)
+    ticket.wait()
+
+
+@PATHS
+@pytest.mark.parametrize("opened", [True, False], ids=["open", "warming up"])
+@pytest.mark.parametrize("indexed", [0, 2, 5])
+def test_only_documents_of_visible_owners_are_found(limits: EpisodicLimits, opened: bool, indexed: int) -> None:
+    with world(limits=limits, opened=opened) as memory:
+        owners = [EVERYBODY, ANNA, BERT, TALK, ELSEWHERE]
+        for at, owner in enumerate(owners):
+            put(memory.journal, f"tea of {at}", "and coffee", owner=owner, name=f"d{at}")
+            if opened and at + 1 == indexed:
+                memory.index()
+        memory.add("tea in a message", "talk", user="anna")
+        assert ids(find(memory, [EVERYBODY], "tea"))[:1] == [("d0", 0)]
+        assert {one for one, _ in ids(find(memory, [EVERYBODY, TALK, ANNA], "tea"))} == {"d0", "d1", "d3"}
+        assert {one for one, _ in ids(find(memory, [ELSEWHERE], "tea"))} == {"d4"}
+        assert memory.find("tea", user_id="anna") == ["tea in a message"]
+
+
+@PATHS
+def test_a_document_is_found_the_moment_it_is_put_and_not_once_it_is_deleted(limits: EpisodicLimits) -> None:
+    with world(limits=limits) as memory:
+        for indexing in (True, False):
+            put(memory.journal, "tea", "milk and tea")
+            if indexing:
+                memory.index()
+            assert ids(find(memory, [EVERYBODY], "tea")) == [("d1", 0), ("d1", 1)]
+            put(memory.journal, "coffee and tea")
+            assert [(hit.document.id, hit.chunk.text) for hit in find(memory, [EVERYBODY], "tea")] == [
+                ("d1", "coffee and tea")
+            ]
+            drop(memory, EVERYBODY, "d1")
+            assert find(memory, [EVERYBODY], "tea") == []
+
+
+def test_putting_the_same_again_writes_nothing_and_indexes_nothing() -> None:
+    with world() as memory:
+        put(memory.journal, "tea", title="a")
+        memory.index()
+        tail = memory.journal.tails()["default"]
+        assert put(memory.journal, "tea", title="a").unchanged
+        assert memory.journal.tails()["default"] == tail
+        assert memory.stepped.step("default", 100) == 0
+        put(memory.journal, "tea", title="b")
+        (hit,) = find(memory, [EVERYBODY], "tea")
+        assert hit.document.title == "b"
+
+
+def test_hits_are_the_chunks_that_they_point_at() -> None:
+    with world() as memory:
+        for name in ("b", "a", "c"):
+            put(memory.journal, *(f"tea {name}{at} " + "cup " * at for at in range(5)), name=name)
+        memory.index()
+        for hit in find(memory, [EVERYBODY], "tea cup"):
+            assert hit.chunk.text.startswith(f"tea {hit.document.id}{hit.index} ")
+
+
+@PATHS
+def test_a_document_that_is_replaced_all_the_time_is_never_half_visible(limits: EpisodicLimits) -> None:
+    """Each version has other chunks; whoever reads sees all of one and nothing of another."""
+    with world(limits=limits, stepped=False) as memory:
+        put(memory.journal, *_version(0), owner=ANNA)
+        seen: list[list[str]] = []
+        problems: list[BaseException] = []
+        ended = threading.Event()
+
+        def read() -> None:
+            finder = memory.chunks()
+            try:
+                while not ended.is_set():
+                    seen.append([hit.chunk.text for hit in finder([EVERYBODY, ANNA], "tea", 100, 0.0)])
+            except BaseException as problem:  # noqa: BLE001 - told to the test
+                problems.append(problem)
+
+        readers = [threading.Thread(target=read) for _ in range(3)]
+        for reader in readers:
+            reader.start()
+        for version in range(1, 40):
+            put(memory.journal, *_version(version), owner=ANNA)
+            until(lambda version=version: len(seen) >= version or bool(problems))  # type: ignore[misc]
+        ended.set()
+        for reader in readers:
+            reader.join(20)
+        assert problems == []
+        for texts in seen:
+            versions = {text.split()[1] for text in texts}
+            assert len(versions) == 1
+            assert sorted(texts) == sorted(_version(int(versions.pop().removeprefix("v"))))
+
+
+def _version(number: int) -> list[str]:
+    return [f"tea v{number} part{at}" for at in range(2 + number % 3)]
+
+
+def test_an_index_that_names_what_nobody_knows_is_survived() -> None:
+    """As after a restored backup: the index has a document that the journal never had."""
+    index = VolatileIndex()
+    with world(index=index) as before:
+        put(before.journal, "tea that is lost", name="lost")
+        before.index()
+    with world(index=index) as memory:
+        put(memory.journal, "unrelated", owner=BERT, name="kept")
+        assert find(memory, [EVERYBODY], "tea") == []
+
+
+def test_documents_are_found_while_the_index_is_stuck() -> None:
+    with world(index=StuckIndex(), stepped=False) as memory:
+        put(memory.journal, "tea", owner=ANNA)
+        assert ids(find(memory, [EVERYBODY, ANNA], "tea")) == [("d1", 0)]
+
+
+def test_no_two_kinds_of_owners_share_a_shelf() -> None:
+    owners = [Owner("n"), Owner("n", "x"), Owner("n", session_id="x"), Owner("n", "y"), Owner("n", session_id="y")]
+    shelves = sorted(documents_of(owner) for owner in owners)
+    assert all(one < other for one, other in pairwise(shelves))
+    assert all(0 <= shelf < 1 << 63 for shelf in shelves)
+
+
+def test_scores_of_chunks_are_made_of_their_parts() -> None:
+    with world() as memory:
+        put(memory.journal, *(f"tea {'milk ' * at}" for at in range(8)))
+        hits = find(memory, [EVERYBODY], "tea milk")
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        for hit in hits:
+            parts = hit.parts
+            total = parts.keyword + parts.semantic + parts.neighbours + parts.speaker + parts.session + parts.recency
+            assert total == pytest.approx(hit.score, abs=1e-5)
+        assert len(find(memory, [EVERYBODY], "tea milk", limit=3)) == 3
+        assert all(hit.score >= 0.6 for hit in memory.chunks()([EVERYBODY], "tea milk", 100, 0.6))

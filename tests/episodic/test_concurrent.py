@@ -1,0 +1,108 @@
+"""Many threads add, search and erase while the task indexes and tables are switched: nobody meets anything odd."""
+
+import threading
+from collections.abc import Callable
+from contextlib import closing
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memsidecar.domain.session import SessionKey
+from memsidecar.layers.episodic.asking import Question, Range
+from memsidecar.layers.episodic.recalling import Turn
+from memsidecar.layers.episodic.shelves import messages_of
+from memsidecar.stores.contract import Scope
+from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.index import VolatileIndex
+from memsidecar.v1.message_pb2 import Message
+from tests.episodic.parts import ToyEmbedder, ToyEmbedders, World, said, until, world
+
+
+def find(memory: World, query: str, user: str) -> list[str]:
+    """As the service does it, but on the thread that asks."""
+    within = Range("default", [messages_of(user, 0)], scope=Scope("default", user))
+    found = memory.episodic.recall.messages(Question(query), within, Turn(1_000), lambda _: True)
+    return [Message.FromString(hit.message.body).content for _, hit in found.hits]
+
+
+def together(*work: Callable[[], None]) -> None:
+    problems: list[BaseException] = []
+
+    def guarded(one: Callable[[], None]) -> None:
+        try:
+            one()
+        except BaseException as problem:  # noqa: BLE001 - told to the test
+            problems.append(problem)
+
+    threads = [threading.Thread(target=guarded, args=(one,)) for one in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    if problems:
+        raise problems[0]
+
+
+def test_everybody_finds_what_they_said_at_once_and_nothing_twice() -> None:
+    with world(stepped=False) as memory:
+
+        def talk(user: str) -> None:
+            for at in range(25):
+                memory.working.add(SessionKey("default", f"s-{user}"), user, said(f"tea {user} {at}"))
+                found = find(memory, "tea", user)
+                assert sorted(found) == sorted(f"tea {user} {before}" for before in range(at + 1))
+
+        together(*(lambda user=user: talk(user) for user in ("anna", "bert", "carl")))
+        until(lambda: memory.episodic.lags() == [])
+        for user in ("anna", "bert", "carl"):
+            assert len(find(memory, "tea", user)) == 25
+
+
+def test_two_who_share_a_shelf_see_every_acknowledged_message() -> None:
+    with world(stepped=False) as memory:
+        acknowledged: list[str] = []
+
+        def add(writer: int) -> None:
+            for at in range(30):
+                memory.working.add(SessionKey("default", f"s{writer}"), "u", said(f"tea {writer} {at}"))
+                acknowledged.append(f"tea {writer} {at}")
+
+        def search() -> None:
+            for _ in range(40):
+                before = list(acknowledged)
+                found = find(memory, "tea", "u")
+                assert set(before) <= set(found)
+                assert len(found) == len(set(found))
+
+        together(lambda: add(1), lambda: add(2), search, search)
+
+
+def test_a_switch_to_a_table_of_other_dimensions_disturbs_no_search() -> None:
+    """The embedder takes its time while the switch happens, so that a search spans it."""
+    journal, index = VolatileJournal(), VolatileIndex()
+    old, new = ToyEmbedder("toy/old"), ToyEmbedder("toy/new", dimensions=16)
+    before = World(journal, index=index, embedders=ToyEmbedders(old))
+    for at in range(10):
+        before.add(f"tea {at}", user="u")
+    before.index()
+    before.abandon()
+    with closing(World(journal, index=index, embedders=ToyEmbedders(new, {old.identity: old}))) as memory:
+        memory.add("tea 10", user="u")
+        switched = threading.Event()
+
+        class Slow(ToyEmbedder):
+            """The old one: while it embeds, everything is indexed by the new one and switched."""
+
+            def vector(self, text: str) -> NDArray[np.float32]:
+                if not switched.is_set():
+                    switched.set()
+                    memory.index()
+                return super().vector(text)
+
+        slow = Slow("toy/old")
+        memory.stepped.places.get("default").live.embedder = slow
+        assert len(find(memory, "tea", "u")) == 11
+        assert switched.is_set()
+        assert [one.embedder for one in index.generations("default")] == ["toy/new"]
+        assert len(find(memory, "tea", "u")) == 11

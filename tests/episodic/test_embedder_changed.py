@@ -1,0 +1,212 @@
+"""Another embedder: the old table answers until the new one is complete, whatever happens in between."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memsidecar.layers.episodic import EpisodicLimits
+from memsidecar.layers.episodic.reindexing import Reindexing
+from memsidecar.stores.contract import Advance, Journal, Ticket
+from memsidecar.stores.index.lance import LanceIndex
+from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.index import VolatileIndex
+from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_USER, Scope
+from tests.episodic.parts import (
+    HYBRID,
+    NO_RAM,
+    SEMANTIC,
+    ToyEmbedder,
+    ToyEmbedders,
+    World,
+    names_of,
+    until,
+    world,
+)
+
+OLD, NEW, OTHER = ToyEmbedder("toy/old"), ToyEmbedder("toy/new"), ToyEmbedder("toy/wide", dimensions=16)
+PATHS = pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
+CHANGES = pytest.mark.parametrize("new", [NEW, OTHER], ids=["of as many dimensions", "of more dimensions"])
+
+
+def before(journal: Journal, index: VolatileIndex | LanceIndex, count: int = 12) -> None:
+    """What an earlier process did, with the old embedder."""
+    memory = World(journal, index=index, embedders=ToyEmbedders(OLD))
+    for at in range(count):
+        memory.add(f"tea number{at}", f"s{at % 3}", user="u")
+    memory.index()
+    memory.abandon()
+
+
+def later(journal: Journal, index: Any, new: ToyEmbedder, *, known: bool = True, **options: Any) -> World:
+    older = {OLD.identity: OLD} if known else {}
+    return World(journal, index=index, embedders=ToyEmbedders(new, older), **options)
+
+
+def answers(memory: World, **fields: Any) -> dict[str, float]:
+    hits = memory.search("tea number3", limit=100, **fields).hits
+    return {hit.message.content: round(hit.score, 3) for hit in hits}
+
+
+def oracle(new: ToyEmbedder, count: int, **fields: Any) -> dict[str, float]:
+    """A memory that never knew another embedder."""
+    with world(embedders=ToyEmbedders(new)) as memory:
+        for at in range(count):
+            memory.add(f"tea number{at}", f"s{at % 3}", user="u")
+        memory.index()
+        return answers(memory, **fields)
+
+
+@CHANGES
+@PATHS
+def test_the_old_vectors_answer_until_the_new_table_is_complete(new: ToyEmbedder, limits: EpisodicLimits) -> None:
+    journal, index = VolatileJournal(), VolatileIndex()
+    before(journal, index)
+    memory = later(journal, index, new, limits=limits)
+    asked = {"mode": HYBRID, **names_of(SCOPE_USER)}
+    for taken in range(12):
+        memory.stepped.step("default", 1)
+        memory.stepped.indexing.rest(idle=False)
+        expected = oracle(OLD if taken < 11 else new, 12, **asked)
+        assert answers(memory, **asked) == pytest.approx(expected, abs=2e-3)
+    assert [one.embedder for one in index.generations("default")] == [new.identity]
+    memory.close()
+
+
+@CHANGES
+@pytest.mark.parametrize("scope", [SCOPE_USER, SCOPE_NAMESPACE])
+@pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
+def test_what_is_said_while_the_new_table_rises_is_found_and_kept(new: ToyEmbedder, scope: Scope, known: bool) -> None:
+    journal, index = VolatileJournal(), VolatileIndex()
+    before(journal, index)
+    memory = later(journal, index, new, known=known)
+    for at in range(12, 20):
+        memory.add(f"tea number{at}", f"s{at % 3}", user="u")
+        memory.stepped.step("default", 1)
+        for mode in (HYBRID, SEMANTIC) if known else (HYBRID,):
+            assert f"tea number{at}" in memory.find(f"number{at}", mode=mode, **names_of(scope))
+    memory.index()
+    assert answers(memory, **names_of(scope)) == pytest.approx(oracle(new, 20, **names_of(scope)), abs=2e-3)
+    memory.close()
+
+
+@CHANGES
+def test_a_process_that_ends_in_the_middle_goes_on_where_it_was(new: ToyEmbedder) -> None:
+    journal, index = VolatileJournal(), VolatileIndex()
+    before(journal, index)
+    for _ in range(3):
+        memory = later(journal, index, new)
+        memory.stepped.step("default", 3)
+        memory.abandon()
+    texts = len(new.texts)
+    with later_world(journal, index, new) as memory:
+        assert memory.stepped.indexing.position("default") == 9
+        memory.index()
+        assert len(new.texts) == texts + 3, "nothing is embedded again"
+        assert answers(memory, user_id="u") == pytest.approx(oracle(new, 12, user_id="u"), abs=2e-3)
+
+
+def later_world(journal: Journal, index: Any, new: ToyEmbedder) -> Any:
+    return closing(later(journal, index, new))
+
+
+@pytest.mark.parametrize("stepped", [True, False])
+def test_a_process_that_ends_right_before_the_switch_makes_it_at_the_next_start(stepped: bool) -> None:
+    """Nobody says anything any more: there is no news that would remind anybody."""
+    journal, index = VolatileJournal(), VolatileIndex()
+    before(journal, index)
+    memory = later(journal, index, NEW)
+    while memory.stepped.step("default", 100):
+        pass
+    memory.abandon()
+    assert len(index.generations("default")) == 2
+    with closing(later(journal, index, NEW, stepped=stepped)) as again:
+        if stepped:
+            again.index()
+        until(lambda: [one.embedder for one in index.generations("default")] == [NEW.identity])
+        assert answers(again, user_id="u") == pytest.approx(oracle(NEW, 12, user_id="u"), abs=2e-3)
+
+
+def test_a_process_that_ends_right_after_the_switch_drops_the_old_table_at_the_next_start() -> None:
+    journal, index = VolatileJournal(), VolatileIndex()
+    before(journal, index)
+    memory = later(journal, index, NEW)
+    while memory.stepped.step("default", 100):
+        pass
+    ticket = Ticket(Advance("episodic.generation", "default", 2))
+    journal.submit(ticket)
+    ticket.wait()
+    memory.abandon()
+    with later_world(journal, index, NEW) as again:
+        assert len(again.find("tea", user_id="u", limit=100)) == 12
+        assert [one.number for one in index.generations("default")] == [2]
+
+
+def test_an_embedder_that_changes_again_in_the_middle_begins_anew() -> None:
+    journal, index = VolatileJournal(), VolatileIndex()
+    before(journal, index)
+    memory = later(journal, index, NEW)
+    memory.stepped.step("default", 5)
+    memory.abandon()
+    with later_world(journal, index, OTHER) as again:
+        again.index()
+        assert answers(again, user_id="u") == pytest.approx(oracle(OTHER, 12, user_id="u"), abs=2e-3)
+        assert [one.embedder for one in index.generations("default")] == [OTHER.identity]
+
+
+def test_going_back_to_the_old_embedder_needs_nothing_new() -> None:
+    journal, index = VolatileJournal(), VolatileIndex()
+    before(journal, index)
+    memory = later(journal, index, NEW)
+    memory.stepped.step("default", 5)
+    memory.abandon()
+    with later_world(journal, index, OLD) as again:
+        again.add("tea number12", user="u")
+        again.index()
+        assert len(again.find("tea", user_id="u", limit=100)) == 13
+
+
+def test_what_is_erased_while_the_new_table_rises_is_in_neither() -> None:
+    journal, index = VolatileJournal(), VolatileIndex()
+    before(journal, index)
+    with later_world(journal, index, NEW) as memory:
+        memory.stepped.step("default", 5)
+        memory.erase("s0", user="u")
+        assert len(memory.find("tea", user_id="u", limit=100)) == 8
+        memory.index()
+        assert len(memory.find("tea", user_id="u", limit=100)) == 8
+        assert memory.stepped.places.get("default").live.table.figures().rows == 8
+
+
+@pytest.mark.parametrize("step", [5, 100])
+def test_on_disk_a_change_in_the_middle_of_which_the_process_ends_is_completed(data_dir: Path, step: int) -> None:
+    def opened() -> tuple[SqliteJournal, LanceIndex]:
+        return SqliteJournal(data_dir / "journal"), LanceIndex(data_dir / "index", memory_bytes=16 << 20)
+
+    journal, index = opened()
+    before(journal, index)
+    journal.close()
+    journal, index = opened()
+    memory = later(journal, index, OTHER)
+    memory.stepped.step("default", step)
+    memory.close()
+    journal, index = opened()
+    with later_world(journal, index, OTHER) as again:
+        again.index()
+        assert answers(again, user_id="u") == pytest.approx(oracle(OTHER, 12, user_id="u"), abs=2e-3)
+        assert [one.embedder for one in index.generations("default")] == [OTHER.identity]
+
+
+def test_everything_can_be_made_anew_from_the_journal() -> None:
+    journal, index = VolatileJournal(), VolatileIndex()
+    before(journal, index)
+    steps: list[int] = []
+    work = Reindexing(journal, index, ToyEmbedders(NEW, {OLD.identity: OLD}))
+    work(steps.append)
+    assert sum(steps) == work.total()
+    with later_world(journal, index, NEW) as memory:
+        assert memory.stepped.step("default", 100) == 0
+        assert answers(memory, user_id="u") == pytest.approx(oracle(NEW, 12, user_id="u"), abs=2e-3)
+        assert [one.number for one in index.generations("default")] == [2]

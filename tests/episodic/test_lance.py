@@ -1,0 +1,102 @@
+"""The same on the index that ships, against its twin in RAM."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memsidecar.layers.episodic import EpisodicLimits
+from memsidecar.stores.contract import Owner
+from memsidecar.stores.index.lance import LanceIndex
+from memsidecar.stores.journal import SqliteJournal
+from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Scope
+from tests.conformance.said import put
+from tests.episodic.parts import MODES, NO_RAM, SCOPES, STATIC, World, names_of, said, until, world
+
+WORDS = [
+    "tea",
+    "teas",
+    "coffee",
+    "run",
+    "running",
+    "who",
+    "the",
+    "what?",
+    "cup",
+    "Straße",
+    "天気",
+    "привет",
+    "sugar",
+    "bicycle",
+]
+
+
+def lance(folder: Path) -> LanceIndex:
+    return LanceIndex(folder / "index", memory_bytes=16 << 20)
+
+
+def tell(memory: World) -> None:
+    random = np.random.default_rng(3)
+    for at in range(60):
+        text = " ".join(random.choice(WORDS, random.integers(1, 6)))
+        memory.add(f"{text} #{at}", "s" if at % 3 else "t", user="u", id=f"m{at}")
+        if at in (20, 40):
+            memory.index()
+
+
+def scores(memory: World, query: str, mode: int, scope: Scope) -> dict[str, float]:
+    hits = memory.search(query, limit=100, mode=mode, **names_of(scope)).hits
+    return {hit.message.id: hit.score for hit in hits}
+
+
+@pytest.fixture(params=[EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
+def both(request: pytest.FixtureRequest, data_dir: Path) -> Iterator[tuple[World, World]]:
+    options = {"limits": request.param, "embedders": STATIC}
+    with (
+        world(SqliteJournal(data_dir / "journal"), index=lance(data_dir), **options) as real,
+        world(**options) as twin,
+    ):
+        yield real, twin
+
+
+def test_both_rank_alike_in_every_mode_and_scope(both: tuple[World, World]) -> None:
+    real, twin = both
+    for memory in both:
+        tell(memory)
+    for mode in MODES:
+        for scope in SCOPES:
+            for query in ("tea cup", "run", "the", "STRASSE", "天気 привет"):
+                found = scores(real, query, mode, scope)
+                assert found == pytest.approx(scores(twin, query, mode, scope), abs=1e-4)
+
+
+def test_a_restart_finds_everything_and_indexes_nothing_again(data_dir: Path) -> None:
+    with world(SqliteJournal(data_dir / "journal"), index=lance(data_dir), stepped=False) as memory:
+        memory.add_all(said(*(f"tea {at}" for at in range(20))), user="u")
+        put(memory.journal, "a document on tea", owner=Owner("default"))
+        until(lambda: memory.episodic.lags() == [])
+    with world(SqliteJournal(data_dir / "journal"), index=lance(data_dir)) as again:
+        assert again.stepped.step("default", 100) == 0
+        assert len(again.find("tea", user_id="u", limit=100)) == 20
+        assert [hit.document.id for hit in again.chunks()([Owner("default")], "tea", 10, 0.0)] == ["d1"]
+
+
+def test_words_of_any_script_are_found_among_candidates(data_dir: Path) -> None:
+    with world(SqliteJournal(data_dir / "journal"), index=lance(data_dir), limits=NO_RAM) as memory:
+        words = ["天気", "привет", "Straße", "the", "not", "naïve", "ﬁn", "ॐ", "ﷺ", "l'été", "x", "İ", "مرحبا"]
+        memory.add_all(said(*(f"{word} {at}" for at, word in enumerate(words))), user="u")
+        memory.index()
+        for at, word in enumerate(words):
+            for scope in (SCOPE_USER, SCOPE_NAMESPACE, SCOPE_SESSION):
+                assert memory.find(word, limit=1, **names_of(scope)) == [f"{word} {at}"]
+
+
+def test_the_exact_word_is_found_among_many_inflections_on_disk(data_dir: Path) -> None:
+    with world(SqliteJournal(data_dir / "journal"), index=lance(data_dir), limits=NO_RAM) as memory:
+        memory.add_all(said(*("running runs running" for _ in range(500))), user="u")
+        long = "run " + " ".join(f"w{at}" for at in range(40))
+        memory.add_all(said(*(f"{long} {at}" for at in range(220))), user="u")
+        memory.index()
+        found = memory.find("run", limit=220, user_id="u")
+        assert len(found) == 220 and all(text.startswith("run ") for text in found)

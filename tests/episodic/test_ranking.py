@@ -1,0 +1,144 @@
+"""Scores: from 0 to 1, made of their parts, one measure for all."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memsidecar.layers.episodic import EpisodicLimits
+from memsidecar.layers.episodic.ranking import Weights
+from memsidecar.layers.episodic.words import stem, words_of
+from memsidecar.v1 import memory_pb2 as pb
+from tests.episodic.parts import DIMENSIONS, HYBRID, KEYWORD, MODES, SEMANTIC, ToyEmbedder, World, world
+
+WORDS = ["tea", "teas", "coffee", "run", "running", "anna", "bert", "who", "the", "what?", "cup"]
+TEXTS = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join), st.sampled_from(["", "Anna", "Bert"])
+    ),
+    min_size=1,
+    max_size=20,
+)
+QUERIES = st.lists(st.sampled_from([*WORDS, "Anna", "nowhere"]), min_size=1, max_size=4).map(" ".join)
+WEIGHTS = st.builds(Weights, **{one.name: st.sampled_from([0.0, 0.5, 1.0, 3.0]) for one in fields(Weights)})
+PARTS = ("keyword", "semantic", "neighbours", "speaker", "session", "recency")
+
+
+def tell(memory: World, texts: list[tuple[str, str]]) -> None:
+    for at, (text, name) in enumerate(texts):
+        memory.add(text, f"s{at // 4}", user="u", name=name)
+        if at == len(texts) // 2:
+            memory.index()
+
+
+def assert_sound(answer: pb.SearchResponse) -> None:
+    scores = [hit.score for hit in answer.hits]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 < score <= 1 for score in scores)
+    for hit in answer.hits:
+        parts = [getattr(hit.scores, name) for name in PARTS]
+        assert sum(parts) == pytest.approx(hit.score, abs=1e-5)
+        assert min(parts) >= 0
+
+
+@given(texts=TEXTS, query=QUERIES, weights=WEIGHTS, mode=st.sampled_from(MODES))
+@settings(max_examples=120, deadline=None)
+def test_parts_add_up_to_scores_between_0_and_1_and_the_best_comes_first(
+    texts: list[tuple[str, str]], query: str, weights: Weights, mode: pb.SearchMode
+) -> None:
+    with world(limits=EpisodicLimits(weights=weights)) as memory:
+        tell(memory, texts)
+        assert_sound(memory.search(query, user_id="u", limit=1_000, mode=mode))
+
+
+SAID = [("where is the tea?", "Anna"), ("in the cup", "Bert"), ("run", ""), ("anna has tea", "Bert"), ("cup", "")]
+SIGNALS = {
+    "keyword": "keyword",
+    "keyword_around": "neighbours",
+    "semantic": "semantic",
+    "semantic_around": "neighbours",
+    "answers": "neighbours",
+    "speaker": "speaker",
+}
+
+
+def shares(weights: Weights) -> dict[str, float]:
+    """The largest share that each part has in any score; no row has all the words of the query."""
+    with world(limits=EpisodicLimits(weights=weights)) as memory:
+        tell(memory, SAID)
+        hits = memory.search("Anna tea where nowhere", user_id="u").hits
+        assert hits
+        return {part: max(getattr(hit.scores, part) for hit in hits) for part in PARTS}
+
+
+@pytest.mark.parametrize(("signal", "part"), SIGNALS.items())
+def test_a_signal_that_alone_has_a_weight_is_all_of_the_score(signal: str, part: str) -> None:
+    nothing = Weights(**{one.name: 0.0 for one in fields(Weights)})
+    assert shares(replace(nothing, **{signal: 2.0})) == pytest.approx({name: float(name == part) for name in PARTS})
+
+
+@pytest.mark.parametrize("part", ["keyword", "semantic", "speaker", "session"])
+def test_a_weight_of_0_leaves_its_signal_out(part: str) -> None:
+    assert shares(Weights())[part] > 0
+    assert shares(replace(Weights(), **{part: 0.0}))[part] == 0
+
+
+@given(texts=TEXTS, query=QUERIES)
+@settings(max_examples=60, deadline=None)
+def test_keywords_bring_up_all_rows_with_a_word_and_no_other(texts: list[tuple[str, str]], query: str) -> None:
+    nameless = [(text, "") for text, _ in texts]
+    with world() as memory:
+        tell(memory, nameless)
+        found = memory.find(query, user_id="u", limit=1_000, mode=KEYWORD)
+        asked = {stem(word) for word in words_of(query)}
+        content = {stem(word) for word in words_of(query) if word not in ("the", "who", "what")} or asked
+        wanted = [text for text, _ in texts if content & {stem(word) for word in words_of(text)}]
+        assert sorted(found) == sorted(wanted)
+
+
+@given(texts=TEXTS, query=QUERIES)
+@settings(max_examples=40, deadline=None)
+def test_a_semantic_score_is_the_cosine(texts: list[tuple[str, str]], query: str) -> None:
+    embedder = ToyEmbedder()
+    nameless = [(f"{text} {at}", "") for at, (text, _) in enumerate(texts)]
+    with world() as memory:
+        tell(memory, nameless)
+        hits = memory.search(query, user_id="u", limit=1_000, mode=SEMANTIC).hits
+        found = {hit.message.content: hit.score for hit in hits}
+        for text, _ in nameless:
+            cosine = float(embedder.vector(text) @ embedder.vector(query))
+            assert found.get(text, 0.0) == pytest.approx(max(cosine, 0.0), abs=0.012)
+
+
+def test_a_query_vector_takes_the_place_of_the_querys_meaning() -> None:
+    east, west = np.eye(DIMENSIONS)[0].tolist(), np.eye(DIMENSIONS)[1].tolist()
+    with world() as memory:
+        memory.add("tea", user="u", vector=east)
+        memory.add("coffee", user="u", vector=west)
+        assert memory.find("", mode=SEMANTIC, user_id="u", query_vector=east) == ["tea"]
+        assert memory.find("whatever", mode=HYBRID, user_id="u", query_vector=west)[0] == "coffee"
+
+
+def test_the_answer_behind_a_question_is_brought_up_by_it() -> None:
+    with world() as memory:
+        for text in ("hello there", "which colour is the bicycle?", "green, mostly", "and now something else", "bye"):
+            memory.add(text, user="u")
+        assert memory.find("colour bicycle", user_id="u")[:2] == ["which colour is the bicycle?", "green, mostly"]
+
+
+def test_whoever_is_named_in_the_query_is_looked_for_among_the_speakers() -> None:
+    with world() as memory:
+        for at, name in enumerate(["Anna", "Bert", "Anna", "Bert"]):
+            memory.add(f"I like tea {at}", f"s{at}", user="u", name=name)
+        hits = memory.search("what did Anna say about tea", user_id="u").hits
+        assert [hit.message.name for hit in hits] == ["Anna", "Anna", "Bert", "Bert"]
+
+
+def test_equal_scores_stand_newest_first() -> None:
+    with world() as memory:
+        for at in range(5):
+            memory.add("tea", f"s{at}", user="u", id=f"m{at}")
+        found = [hit.message.id for hit in memory.search("tea", user_id="u", mode=KEYWORD).hits]
+        assert found == ["m4", "m3", "m2", "m1", "m0"]

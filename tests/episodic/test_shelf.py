@@ -1,0 +1,160 @@
+"""A shelf in RAM: however its news come, it says the same as one that was told everything at once."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memsidecar.layers.episodic.asking import Question, Range
+from memsidecar.layers.episodic.columns import NOBODY
+from memsidecar.layers.episodic.finding import Ranking
+from memsidecar.layers.episodic.harvesting import Gathering, Vectoring
+from memsidecar.layers.episodic.hot import HotShelves, ShelfKey
+from memsidecar.layers.episodic.neighbourhood import FADING
+from memsidecar.layers.episodic.query import analysed
+from memsidecar.layers.episodic.shelf import Shelf
+from memsidecar.layers.episodic.shelves import messages_of
+from memsidecar.stores.contract import Generation, Harvest, Journal, Scope
+from memsidecar.stores.volatile.index import VolatileTable
+from tests.episodic.parts import DIMENSIONS, ToyEmbedder, World, world
+
+EMBEDDER = ToyEmbedder()
+USERS_SHELF = messages_of("u", 0)
+CONTENTS = st.lists(
+    st.sampled_from(["tea", "coffee", "run", "running", "who", "what?", "the", "milk"]), min_size=1, max_size=5
+).map(" ".join)
+ACTIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["add", "add", "add", "add", "score", "clear", "claim"]), st.sampled_from("abc"), CONTENTS
+    ),
+    min_size=1,
+    max_size=16,
+)
+TELLINGS = st.lists(st.tuples(st.integers(0, 24), st.integers(1, 24)), max_size=10)
+
+
+def live(memory: World, actions: Sequence[tuple[str, str, str]]) -> None:
+    """Sessions a and b are the user's; c has no user until it is claimed."""
+    claimed = False
+    ids: dict[str, list[str]] = {"a": [], "b": [], "c": []}
+    for number, (action, named, content) in enumerate(actions):
+        claimed = claimed or action == "claim"
+        session = "c" if action == "claim" else named
+        user = "u" if session != "c" or claimed else ""
+        if action in ("add", "claim"):
+            ids[session].append(memory.add(content, session, user=user, name=session, id=f"m{number}"))
+        elif action == "clear":
+            memory.erase(session, user=user)
+            ids[session] = []
+        elif ids[session]:
+            memory.annotate(ids[session][number % len(ids[session])], number % 10, session, user=user)
+
+
+def told(journal: Journal, after: int, end: int, shelf: int | None = None) -> Harvest:
+    gathering = Gathering(journal, shelf)
+    for entry in journal.news("default", after, 1_000):
+        if entry.lsn <= end:
+            gathering.take(entry)
+    return gathering.harvest(Vectoring(EMBEDDER))
+
+
+def at_once(journal: Journal, tail: int) -> Shelf:
+    """Built from a table that was told everything at once."""
+    table = VolatileTable(Generation(1, EMBEDDER.identity, DIMENSIONS))
+    table.apply(told(journal, 0, tail))
+    shelf = Shelf(DIMENSIONS)
+    shelf.load(table.shelf(USERS_SHELF, chunks=False))
+    return shelf
+
+
+def loaded(journal: Journal, position: int, ahead: int) -> Shelf:
+    """Filled from a table that has come further than the position that was read before."""
+    table = VolatileTable(Generation(1, EMBEDDER.identity, DIMENSIONS))
+    table.apply(told(journal, 0, position))
+    table.apply(told(journal, position, position + ahead))
+    shelf = Shelf(DIMENSIONS)
+    shelf.position = position
+    shelf.load(table.shelf(USERS_SHELF, chunks=False))
+    return shelf
+
+
+def ranking(shelf: Shelf, text: str) -> list[tuple[object, ...]]:
+    """Everything that is said of every message."""
+    query = analysed(text, shelf.speaker_words, EMBEDDER.vector(text))
+    within = Range("default", [USERS_SHELF], scope=Scope("default", "u"))
+    with shelf.reading():
+        best = Ranking([shelf], query, Question(text), within).best(1_000, 0.0)
+    return [
+        (one.lsn, one.sequence, one.session, one.evaluation, round(one.score, 4), round(one.cosine, 4)) for one in best
+    ]
+
+
+@given(actions=ACTIONS, tellings=TELLINGS, position=st.integers(0, 20), ahead=st.integers(0, 20))
+@settings(max_examples=100, deadline=None)
+def test_news_in_any_overlapping_stretches_end_in_the_same_shelf(
+    actions: Sequence[tuple[str, str, str]], tellings: Sequence[tuple[int, int]], position: int, ahead: int
+) -> None:
+    with world(opened=False) as memory:
+        live(memory, actions)
+        tail = memory.journal.tails().get("default", 0)
+        shelf = loaded(memory.journal, min(position, tail), ahead)
+        for after, length in tellings:
+            known = shelf.position
+            harvest = told(memory.journal, after, after + length).on_shelves([USERS_SHELF])
+            assert shelf.advance(after, min(after + length, tail), harvest) == (after <= max(known, shelf.position))
+        assert shelf.advance(shelf.position, tail, told(memory.journal, shelf.position, tail, USERS_SHELF))
+        expected = at_once(memory.journal, tail)
+        for text in ("tea", "running who", "what the", "nothing of it"):
+            assert sorted(ranking(shelf, text)) == sorted(ranking(expected, text))
+        assert_measured(shelf)
+        assert_measured(expected)
+
+
+def assert_measured(shelf: Shelf) -> None:
+    """Neighbours, lengths and norms are what they are when they are looked up again from scratch."""
+    columns = shelf.columns
+    alive = np.flatnonzero(columns["alive"])
+    rows = {(int(columns["session"][row]), int(columns["sequence"][row])): int(row) for row in alive}
+    assert len(rows) == len(alive), "each once"
+    vectors = shelf.vectors.rows(np.arange(columns.count))
+    for (session, sequence), row in rows.items():
+        length, total = float(columns["length"][row]), vectors[row].astype(np.float64)
+        for step, name in ((-1, "before"), (-2, "before_that"), (1, "after"), (2, "after_that")):
+            beside = rows.get((session, sequence + step), NOBODY)
+            assert columns[name][row] == beside
+            if beside != NOBODY:
+                length += FADING ** abs(step) * columns["length"][beside]
+                total += FADING ** abs(step) * vectors[beside]
+        assert np.isclose(columns["length_around"][row], length, rtol=1e-5)
+        assert np.isclose(columns["norm_around"][row], np.linalg.norm(total), atol=1e-4)
+
+
+def test_a_shelf_that_has_missed_something_is_not_told_what_follows() -> None:
+    shelf = Shelf(DIMENSIONS)
+    assert not shelf.advance(3, 5, Harvest())
+    assert shelf.position == 0
+
+
+def test_a_hot_shelf_that_has_missed_something_is_dropped() -> None:
+    hot = HotShelves(1 << 20)
+    key = ShelfKey("default", 1, USERS_SHELF)
+    shelf = hot.get_or_load(key, lambda: Shelf(DIMENSIONS))
+    hot.tell("default", 1, 0, 4, Harvest())
+    assert hot.get(key) is shelf and shelf.position == 4
+    hot.tell("default", 1, 6, 9, Harvest())
+    assert hot.get(key) is None
+
+
+def test_hot_shelves_stay_under_their_bound_and_the_oldest_goes_first() -> None:
+    with world(opened=False) as memory:
+        for _ in range(100):
+            memory.add("tea", "a", user="u")
+        full = at_once(memory.journal, 100)
+        hot = HotShelves(full.size_bytes * 2 + 100)
+        keys = [ShelfKey("default", 1, number) for number in range(3)]
+        for key in keys[:2]:
+            hot.get_or_load(key, lambda: at_once(memory.journal, 100))
+        hot.get(keys[0])
+        hot.get_or_load(keys[2], lambda: full)
+        assert [hot.get(key) is None for key in keys] == [False, True, False]

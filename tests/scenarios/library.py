@@ -1,0 +1,64 @@
+"""Documents as a user of the sidecar has them: put, listed, searched, deleted."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from google.protobuf.message import Message as Proto
+from google.protobuf.message_factory import GetMessageClass
+
+from memsidecar.v1 import knowledge_pb2 as pb
+from tests.support.process import CALL_SECONDS, Client
+
+_METHODS = pb.DESCRIPTOR.services_by_name["KnowledgeService"].methods_by_name
+
+
+@dataclass(frozen=True)
+class Library:
+    client: Client
+    namespace: str = ""
+    user_id: str = ""
+    session_id: str = ""
+
+    def of(self, user_id: str = "", session_id: str = "") -> "Library":
+        """The same for somebody else."""
+        return replace(self, user_id=user_id, session_id=session_id)
+
+    @property
+    def names(self) -> dict[str, Any]:
+        return {"namespace": self.namespace, "user_id": self.user_id, "session_id": self.session_id}
+
+    def put(self, document_id: str, text: str, **fields: Any) -> pb.PutDocumentResponse:
+        document = pb.Document(id=document_id, text=text, **fields)
+        answer: pb.PutDocumentResponse = self._call(
+            "PutDocument", pb.PutDocumentRequest(**self.names, document=document)
+        )
+        return answer
+
+    def page(self, **fields: Any) -> pb.ListDocumentsResponse:
+        answer: pb.ListDocumentsResponse = self._call("ListDocuments", pb.ListDocumentsRequest(**self.names, **fields))
+        return answer
+
+    def ids(self) -> list[str]:
+        return [document.id for document in self.page().documents]
+
+    def delete(self, document_id: str) -> int:
+        """How many chunks it had."""
+        answer = self._call("DeleteDocument", pb.DeleteDocumentRequest(**self.names, document_id=document_id))
+        return int(answer.removed_chunks)
+
+    def search(self, query: str, **fields: Any) -> list[pb.DocumentHit]:
+        request = pb.SearchDocumentsRequest(**self.names, query=query, **fields)
+        return list(self._call("SearchDocuments", request).hits)
+
+    def find(self, query: str, **fields: Any) -> list[str]:
+        """The ids of the documents that the hits belong to, best first."""
+        return [hit.chunk.document_id for hit in self.search(query, **fields)]
+
+    def _call(self, name: str, request: Proto) -> Any:
+        method = _METHODS[name]
+        call: Any = self.client.channel.unary_unary(
+            f"/{method.containing_service.full_name}/{name}",
+            request_serializer=type(request).SerializeToString,
+            response_deserializer=GetMessageClass(method.output_type).FromString,
+        )
+        return call(request, timeout=CALL_SECONDS)

@@ -1,0 +1,65 @@
+"""Who makes vectors: wrong settings are refused at start, and an embedder that is away takes only the meaning along."""
+
+from pathlib import Path
+
+import pytest
+
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.context_pb2 import DEGRADATION_EMBEDDER_UNAVAILABLE
+from tests.scenarios.retrieval import until_retrieval_is_there
+from tests.scenarios.talk import Talk
+from tests.scenarios.test_starting import refused
+from tests.support.process import SidecarProcess
+
+OPENAI = ("--embedder", "openai", "--embedder-model", "some-model", "--embedder-dimensions", "8")
+WRONG_SETTINGS, CANNOT_START = 2, 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "words"),
+    [
+        (("--embedder", "openai"), WRONG_SETTINGS, ("embedder_url", "embedder_model", "is empty")),
+        ((*OPENAI, "--embedder-url", "ftp://host/v1"), WRONG_SETTINGS, ("--embedder-url", "http://")),
+        (("--embedder", "word2vec"), WRONG_SETTINGS, ("--embedder", "static, openai, client")),
+        (("--embedder-dimensions", "0"), WRONG_SETTINGS, ("--embedder-dimensions", "from 1 up to 8192")),
+        (("--embedder-dimensions", "100"), CANNOT_START, ("64, 128, 256 dimensions", "100")),
+        (
+            (*OPENAI, "--embedder-url", "http://127.0.0.1:1/v1", "--embedder-key-file", "/no/such/key"),
+            CANNOT_START,
+            ("embedder_key_file", "/no/such/key", "cannot be read"),
+        ),
+    ],
+    ids=["no address", "no such scheme", "no such embedder", "no dimensions", "not the model's", "no key file"],
+)
+def test_a_wrong_embedder_is_refused_at_start_by_name(
+    data_dir: Path, flags: tuple[str, ...], code: int, words: tuple[str, ...]
+) -> None:
+    result = refused(data_dir, *flags)
+    assert (result.returncode, result.stdout) == (code, "")
+    assert [word for word in words if word not in result.stderr] == []
+    assert "Traceback" not in result.stderr
+
+
+def test_without_the_embedder_words_are_found_and_the_answer_says_so(data_dir: Path) -> None:
+    nowhere = (*OPENAI, "--embedder-url", "http://127.0.0.1:1/v1", "--index", "volatile")
+    with SidecarProcess(data_dir, *nowhere) as sidecar, sidecar.client() as client:
+        until_retrieval_is_there(sidecar)
+        talk = Talk(client, "s")
+        talk.say("Our cat is called Zebulon.")
+        assert talk.find("zebulon", mode=pb.SEARCH_MODE_KEYWORD) == ["Our cat is called Zebulon."]
+        answer = talk.search("zebulon", mode=pb.SEARCH_MODE_HYBRID)
+        assert [hit.message.content for hit in answer.hits] == ["Our cat is called Zebulon."]
+        assert list(answer.degraded) == [DEGRADATION_EMBEDDER_UNAVAILABLE]
+
+
+def test_clients_may_bring_all_vectors_themselves(data_dir: Path) -> None:
+    flags = ("--embedder", "client", "--embedder-dimensions", "2", "--index", "volatile")
+    with SidecarProcess(data_dir, *flags) as sidecar, sidecar.client() as client:
+        until_retrieval_is_there(sidecar)
+        talk = Talk(client, "s")
+        talk.say("north", vector=[1, 0])
+        talk.say("east", vector=[0, 1])
+        by_vector = talk.search("", mode=pb.SEARCH_MODE_SEMANTIC, query_vector=[0.1, 0.9])
+        assert [hit.message.content for hit in by_vector.hits] == ["east", "north"]
+        by_words = talk.search("north", mode=pb.SEARCH_MODE_HYBRID)
+        assert by_words.hits[0].message.content == "north"
