@@ -1,45 +1,94 @@
-"""Measure, print, and write the figures to a file: `python -m benchmarks [quick]`.
+"""Measure, print, and write the figures to a file: `python -m benchmarks [quick] [calls] [retrieval]`.
 
-Only the full run is kept in the repository's results; a quick one shows that everything still runs.
+Without a section both are measured. Only a full run is kept in the repository's results, each section for itself; a
+quick one shows that everything still runs.
 """
 
 import json
 import platform
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
-from benchmarks.measuring import FULL, QUICK, Bench, Result
+from benchmarks import measuring
+from benchmarks.measuring import Bench, Result
 from benchmarks.report import RESULTS, table, update_readme
+from benchmarks.retrieval import measuring as retrieval
 from benchmarks.servers import LOAD
+
+CALLS, RETRIEVAL = "calls", "retrieval"
 
 
 def main() -> int:
-    quick = sys.argv[1:] == ["quick"]
+    words = set(sys.argv[1:])
+    if unknown := words - {"quick", CALLS, RETRIEVAL}:
+        print(f"not known: {', '.join(sorted(unknown))}; see the head of benchmarks/__main__.py", file=sys.stderr)
+        return 2
     if not LOAD.exists():
         print(f"{LOAD} is missing; `make bench` builds it (needs Go)", file=sys.stderr)
         return 2
-    results: list[Result] = []
-    with Bench(QUICK if quick else FULL) as bench:
-        for result in bench.all():
-            results.append(result)
-            print(
-                f"{'holds ' if result.holds else 'MISSED'} {result.name}: {result.value:.2f} {result.unit}", flush=True
-            )
-    if not quick:
-        _write(RESULTS, results)
-        update_readme(table(json.loads(RESULTS.read_text())))
+    quick = "quick" in words
+    sections = words - {"quick"} or {CALLS, RETRIEVAL}
+    if CALLS in sections:
+        _keep(quick, _calls_report(_measured(_calls(quick))))
+    if RETRIEVAL in sections:
+        _keep(quick, {RETRIEVAL: _retrieval_report(_measured(_retrieval(quick)))})
     return 0
 
 
-def _write(path: Path, results: list[Result]) -> None:
-    report = {
+def _calls(quick: bool) -> Iterator[Result]:
+    with Bench(measuring.QUICK if quick else measuring.FULL) as bench:
+        yield from bench.all()
+
+
+def _retrieval(quick: bool) -> Iterator[Result]:
+    yield from retrieval.everything(retrieval.QUICK if quick else retrieval.FULL)
+
+
+def _measured(results: Iterator[Result]) -> list[Result]:
+    """Each is shown as soon as it is there."""
+    found = []
+    for result in results:
+        found.append(result)
+        print(f"{'holds ' if result.holds else 'MISSED'} {result.name}: {result.value:.2f} {result.unit}", flush=True)
+    return found
+
+
+def _calls_report(results: list[Result]) -> dict[str, Any]:
+    return {
         "machine": {"cpu": platform.machine(), "cores": _cores(), "python": platform.python_version()},
         "grpcio": version("grpcio"),
-        "results": [{**asdict(one), "holds": one.holds} for one in results],
+        "results": _plain(results),
     }
-    path.write_text(json.dumps(report, indent=2) + "\n")
+
+
+def _retrieval_report(results: list[Result]) -> dict[str, Any]:
+    return {"versions": {name: found for name in ("lancedb", "chromadb") if (found := _version(name))}} | {
+        "results": _plain(results)
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _plain(results: list[Result]) -> list[dict[str, Any]]:
+    return [{**asdict(one), "holds": one.holds} for one in results]
+
+
+def _keep(quick: bool, section: dict[str, Any]) -> None:
+    """The other section stays as it is."""
+    if quick:
+        return
+    report = json.loads(RESULTS.read_text()) | section
+    RESULTS.write_text(json.dumps(report, indent=2) + "\n")
+    update_readme(table(report))
 
 
 def _cores() -> int:

@@ -14,11 +14,16 @@ def table(report: dict[str, Any]) -> str:
     lines = [
         f"{machine['cores']} cores ({machine['cpu']}), Python {machine['python']}, grpcio {report['grpcio']}:",
         "",
-        "| what | measured | target |",
-        "| --- | --- | --- |",
+        *_rows(report["results"]),
     ]
-    lines += [_row(one) for one in report["results"]]
+    if retrieval := report.get("retrieval"):
+        beside = ", ".join(f"{name} {number}" for name, number in retrieval["versions"].items())
+        lines += ["", f"Retrieval, beside {beside}:", "", *_rows(retrieval["results"])]
     return "\n".join(lines)
+
+
+def _rows(results: list[dict[str, Any]]) -> list[str]:
+    return ["| what | measured | target |", "| --- | --- | --- |", *(_row(one) for one in results)]
 
 
 def _row(one: dict[str, Any]) -> str:

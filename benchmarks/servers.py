@@ -25,11 +25,15 @@ class Figures:
 
 @dataclass(frozen=True)
 class Shape:
-    """How many callers, each with one call in flight, on how many connections, for how long."""
+    """How many callers, each with one call in flight, on how many connections, for how long.
+
+    With a `rate`, calls are due so many times a second, and wait for a free caller if there is none.
+    """
 
     callers: int
     connections: int
     seconds: float
+    rate: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -40,15 +44,23 @@ class Running:
 
     @property
     def resident_mb(self) -> float:
+        return self._memory_mb("VmRSS:")
+
+    @property
+    def peak_mb(self) -> float:
+        """The most that was ever resident."""
+        return self._memory_mb("VmHWM:")
+
+    def _memory_mb(self, name: str) -> float:
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
+            if line.startswith(name):
                 return int(line.split()[1]) / 1024
         raise RuntimeError("the system does not tell resident memory")
 
     def load(self, method: str, requests: Path, shape: Shape, repeat: bool) -> Figures:
         command = [str(LOAD), "-address", self.address, "-method", SERVICE + method, "-requests", str(requests)]
         command += ["-callers", str(shape.callers), "-connections", str(shape.connections)]
-        command += ["-seconds", str(shape.seconds), f"-repeat={str(repeat).lower()}"]
+        command += ["-seconds", str(shape.seconds), "-rate", str(shape.rate), f"-repeat={str(repeat).lower()}"]
         answer = json.loads(subprocess.check_output(command, text=True))
         if answer["failures"] or not answer["calls"]:
             raise RuntimeError(

@@ -5,6 +5,11 @@
 // it measures. It knows nothing of the contract. Requests come encoded from a
 // file (each with its length before it, as an unsigned varint), so every call
 // may carry an id of its own and no time is spent on building it.
+//
+// Without -rate each caller sends its next call when the last is answered: a
+// slow server is then asked less. With it, calls are due at even distances,
+// and a call that had to wait for a free caller counts from when it was due,
+// so that a stall shows in every call that it delayed. Give it callers enough.
 package main
 
 import (
@@ -58,16 +63,36 @@ type work struct {
 	method   string
 	requests [][]byte
 	repeat   bool
+	rate     float64
 	next     atomic.Int64
+	begin    time.Time
 	stop     time.Time
 }
 
-func (w *work) take() []byte {
+// take waits until the next request is due and returns it with the time from
+// which it counts.
+func (w *work) take() ([]byte, time.Time) {
 	turn := int(w.next.Add(1)) - 1
-	if time.Now().After(w.stop) || (!w.repeat && turn >= len(w.requests)) {
-		return nil
+	start := w.due(turn)
+	if start.After(w.stop) || (!w.repeat && turn >= len(w.requests)) {
+		return nil, start
 	}
-	return w.requests[turn%len(w.requests)]
+	return w.requests[turn%len(w.requests)], start
+}
+
+// due is now, or with a rate the time of that turn: later than now and waited
+// for, which is not counted if it took a little too long, or earlier.
+func (w *work) due(turn int) time.Time {
+	now := time.Now()
+	if w.rate <= 0 {
+		return now
+	}
+	due := w.begin.Add(time.Duration(float64(turn) / w.rate * float64(time.Second)))
+	if due.Before(now) || due.After(w.stop) {
+		return due
+	}
+	time.Sleep(due.Sub(now))
+	return time.Now()
 }
 
 type outcome struct {
@@ -77,9 +102,8 @@ type outcome struct {
 }
 
 func (w *work) call(channel *grpc.ClientConn, result *outcome) {
-	for request := w.take(); request != nil; request = w.take() {
+	for request, start := w.take(); request != nil; request, start = w.take() {
 		var answerBytes int
-		start := time.Now()
 		err := channel.Invoke(context.Background(), w.method, request, &answerBytes, grpc.ForceCodecV2(plainBytes{}))
 		result.micros = append(result.micros, float64(time.Since(start).Nanoseconds())/1e3)
 		if err != nil {
@@ -130,7 +154,7 @@ func (w *work) run(channels []*grpc.ClientConn, callers int, seconds float64) Fi
 	outcomes := make([]outcome, callers)
 	var done sync.WaitGroup
 	start := time.Now()
-	w.stop = start.Add(time.Duration(seconds * float64(time.Second)))
+	w.begin, w.stop = start, start.Add(time.Duration(seconds*float64(time.Second)))
 	for i := range outcomes {
 		done.Add(1)
 		go func() {
@@ -169,6 +193,7 @@ func main() {
 	callers := flag.Int("callers", 16, "concurrent callers, each with one call in flight")
 	connections := flag.Int("connections", 1, "connections that the callers share")
 	seconds := flag.Float64("seconds", 5, "how long to go on")
+	rate := flag.Float64("rate", 0, "calls due per second, however long the answers take; 0: as fast as they come")
 	repeat := flag.Bool("repeat", false, "start again when the requests are used up")
 	flag.Parse()
 
@@ -185,6 +210,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(2)
 	}
-	todo := &work{method: *method, requests: requests, repeat: *repeat}
+	todo := &work{method: *method, requests: requests, repeat: *repeat, rate: *rate}
 	json.NewEncoder(os.Stdout).Encode(todo.run(channels, *callers, *seconds))
 }

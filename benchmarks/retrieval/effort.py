@@ -1,0 +1,17 @@
+"""How much is measured."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Sizes and seconds; rounds alternate between the two sides, so that a slow minute hits both."""
+
+    messages: int
+    seconds: float
+    rounds: int
+    cold_rounds: int
+    add_seconds: float
+    add_rounds: int
+    single_adds: int
+    idle_seconds: float

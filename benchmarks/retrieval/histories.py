@@ -1,0 +1,107 @@
+"""Histories with questions whose evidence is known: one is ours, of technical support; LoCoMo is brought by the user.
+
+LoCoMo (Maharana et al., 2024) is licensed CC BY-NC 4.0, so it is read from wherever it is and never becomes a part of
+this repository.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memsidecar.domain.message import Role
+from memsidecar.layers.episodic.harvesting import Sheaf, text_of
+from memsidecar.v1.message_pb2 import Message, ToolCall
+
+SUPPORT = Path(__file__).with_name("support.json")
+_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
+_UNANSWERABLE = 5
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, what kind it is of, and the ids of the messages that answer it."""
+
+    text: str
+    evidence: frozenset[str]
+    kind: str
+
+
+@dataclass(frozen=True)
+class History:
+    """All that one user said and was told, in order; `ids[n]` is the id of the message with the lsn n + 1."""
+
+    ids: Sequence[str]
+    sheaves: Sequence[Sheaf]
+    questions: Sequence[Asked]
+
+
+@dataclass(frozen=True)
+class _Said:
+    id: str
+    session: int
+    role: Role
+    time: datetime
+    name: str
+    text: str
+
+
+def support(path: Path = SUPPORT) -> list[History]:
+    data = json.loads(path.read_text())
+    said = [
+        _Said(one["id"], number, _ROLES[one["role"]], datetime.fromisoformat(one["time"]), "", _whole_text(one))
+        for number, session in enumerate(data["sessions"], 1)
+        for one in session["messages"]
+    ]
+    questions = [Asked(one["question"], frozenset(one["evidence"]), one["kind"]) for one in data["questions"]]
+    return [_history(said, questions)]
+
+
+def _whole_text(message: dict[str, Any]) -> str:
+    """As the sidecar makes it of a message: a call of a tool counts as well."""
+    call = message.get("tool_call")
+    calls = [ToolCall(name=call["name"], arguments_json=call["arguments_json"])] if call else []
+    return text_of(Message(content=message["content"], tool_calls=calls))
+
+
+def locomo(path: Path) -> list[History]:
+    """Asked like shared/eval/locomo.py does; questions without an answer are left out."""
+    return [_conversation(sample) for sample in json.loads(path.read_text())]
+
+
+def _conversation(sample: dict[str, Any]) -> History:
+    said = list(_turns(sample["conversation"]))
+    known = {one.id for one in said}
+    asked = [
+        Asked(one["question"], frozenset(one.get("evidence", [])) & known, str(one["category"]))
+        for one in sample["qa"]
+        if one["category"] != _UNANSWERABLE
+    ]
+    return _history(said, [one for one in asked if one.evidence])
+
+
+def _turns(conversation: dict[str, Any]) -> Iterator[_Said]:
+    number = 1
+    while (turns := conversation.get(f"session_{number}")) is not None:
+        spoken = datetime.strptime(conversation[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y")
+        for turn in turns:
+            role = Role.USER if turn["speaker"] == conversation["speaker_a"] else Role.ASSISTANT
+            caption = f" [shares {turn['blip_caption']}]" if turn.get("blip_caption") else ""
+            when, text = spoken.replace(tzinfo=UTC), turn["text"] + caption
+            yield _Said(turn["dia_id"], number, role, when, turn["speaker"], text)
+        number += 1
+
+
+def _history(said: Sequence[_Said], questions: Sequence[Asked]) -> History:
+    return History([one.id for one in said], list(_sheaves(said)), questions)
+
+
+def _sheaves(said: Sequence[_Said]) -> Iterator[Sheaf]:
+    """As the log would have them, one message an entry, on one shelf."""
+    sequences: dict[int, int] = {}
+    for lsn, one in enumerate(said, 1):
+        sequence = sequences[one.session] = sequences.get(one.session, 0) + 1
+        time_us = int(one.time.timestamp() * 1e6)
+        yield Sheaf(lsn, sequence, lsn, 0, one.session, int(one.role), time_us, None, one.name, one.text)

@@ -1,0 +1,129 @@
+"""Evidence recall of a ranking: the share of the messages that answer a question among the first k found.
+
+The ranking is that of the sidecar, asked in this process, so that it can be varied in a moment.
+"""
+
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+
+from benchmarks.retrieval.histories import Asked, History
+from memsidecar.embedding.contract import Embedder
+from memsidecar.layers.episodic.asking import Mode, Question, Range
+from memsidecar.layers.episodic.finding import Ranking
+from memsidecar.layers.episodic.harvesting import Vectoring, episodes_of
+from memsidecar.layers.episodic.query import Query, analysed, without
+from memsidecar.layers.episodic.ranking import Weights
+from memsidecar.layers.episodic.shelf import Shelf
+
+DEPTHS = (5, 10, 20)
+_EVERYTHING = Range("bench")
+_RRF_CONSTANT = 60
+_RRF_DEPTH = 200
+
+Recall = Mapping[int, Sequence[float]]
+"By depth: of each question, the share of its evidence that was found."
+
+
+@dataclass(frozen=True)
+class Library:
+    """A history on its shelf, its questions with their vectors."""
+
+    history: History
+    shelf: Shelf
+    queries: Sequence[Query]
+
+    @classmethod
+    def of(cls, history: History, embedder: Embedder) -> "Library":
+        shelf = Shelf(embedder.dimensions)
+        shelf.load([episodes_of(history.sheaves, Vectoring(embedder)(history.sheaves))])
+        return cls(history, shelf, [_query(shelf, asked.text, embedder) for asked in history.questions])
+
+    def asked(self) -> Iterator[tuple[Asked, Query]]:
+        return zip(self.history.questions, self.queries, strict=True)
+
+    def found(self, query: Query, question: Question, depth: int) -> list[str]:
+        """The ids of what is found, best first."""
+        best = Ranking([self.shelf], query, question, _EVERYTHING).best(depth, 0.0)
+        return [self.history.ids[pointer.lsn - 1] for pointer in best]
+
+
+def _query(shelf: Shelf, text: str, embedder: Embedder) -> Query:
+    """As `layers.episodic.retrieving` makes it."""
+    query = analysed(text, shelf.speaker_words, None)
+    (vector,) = embedder.embed([without(text, query.names)])
+    return replace(query, vector=vector if vector.any() else None)
+
+
+Ask = Callable[[Library, Query, Asked], list[str]]
+
+
+def weighted(weights: Weights | None = None, mode: Mode = Mode.HYBRID) -> Ask:
+    def ask(library: Library, query: Query, asked: Asked) -> list[str]:
+        return library.found(query, Question(asked.text, mode, weights=weights or Weights()), max(DEPTHS))
+
+    return ask
+
+
+def with_names(embedder: Embedder, mode: Mode) -> Ask:
+    """The question's vector has whoever is named in it, too, as it would without any thought of speakers."""
+
+    def ask(library: Library, query: Query, asked: Asked) -> list[str]:
+        (vector,) = embedder.embed([asked.text])
+        return library.found(replace(query, vector=vector), Question(asked.text, mode), max(DEPTHS))
+
+    return ask
+
+
+def reciprocal_ranks(library: Library, query: Query, asked: Asked) -> list[str]:
+    """What hybrid search mostly is elsewhere: the ranks of two lists, added up (RRF)."""
+    scores: dict[str, float] = {}
+    for mode in (Mode.KEYWORD, Mode.SEMANTIC):
+        for rank, name in enumerate(library.found(query, Question(asked.text, mode), _RRF_DEPTH), 1):
+            scores[name] = scores.get(name, 0.0) + 1 / (_RRF_CONSTANT + rank)
+    return sorted(scores, key=lambda name: -scores[name])[: max(DEPTHS)]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A ranking to compare: how to ask, by which embedder, and what is different in the code meanwhile."""
+
+    name: str
+    ask: Ask
+    embedder: Embedder | None = None
+    altered: Callable[[], AbstractContextManager[object]] = field(default=nullcontext)
+
+    @property
+    def needs_own_shelves(self) -> bool:
+        return self.embedder is not None or self.altered is not nullcontext
+
+
+def recall_of(libraries: Sequence[Library], ask: Ask, kind: str | None = None) -> Recall:
+    """Of all questions, or of those of a kind."""
+    rows = [
+        (asked.evidence, ask(library, query, asked))
+        for library in libraries
+        for asked, query in library.asked()
+        if kind in (None, asked.kind)
+    ]
+    return {depth: [len(wanted & set(found[:depth])) / len(wanted) for wanted, found in rows] for depth in DEPTHS}
+
+
+def difference(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, float]:
+    """The mean difference of the same questions, and its standard error: what is within two of them may be chance."""
+    each = [a - b for a, b in zip(ours, theirs, strict=True)]
+    error = statistics.stdev(each) / len(each) ** 0.5 if len(each) > 1 else 0.0
+    return statistics.fmean(each), error
+
+
+def measured(histories: Sequence[History], variants: Sequence[Variant], embedder: Embedder) -> list[Recall]:
+    """Of each variant. Shelves are shared by those that differ only in how they ask."""
+    shared = [Library.of(history, embedder) for history in histories]
+    return [_measured(histories, variant, shared, embedder) for variant in variants]
+
+
+def _measured(histories: Sequence[History], variant: Variant, shared: Sequence[Library], embedder: Embedder) -> Recall:
+    with variant.altered():
+        own = [Library.of(history, variant.embedder or embedder) for history in histories if variant.needs_own_shelves]
+        return recall_of(own or shared, variant.ask)

@@ -1,0 +1,131 @@
+"""What the index of a running sidecar looks like from outside: there is no call for it, but the files are LanceDB's.
+
+Only read, by a handle that is made anew for each look, as one that stays would not see what is added.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import grpc
+import lancedb
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from benchmarks.servers import Running
+
+EPISODIC = "memsidecar.episodic"
+QUIET_SECONDS = 4.0
+"Longer than the sidecar waits, when nothing happens, before it tidies up."
+QUIET_CPU_SHARE = 0.03
+PATIENCE_SECONDS = 900.0
+
+
+class OutOfPatience(RuntimeError):
+    """Something that was waited for did not come."""
+
+
+@dataclass(frozen=True)
+class IndexFiles:
+    """The tables of a sidecar's data directory."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, data_dir: Path) -> "IndexFiles":
+        return cls(data_dir / "index")
+
+    def rows(self) -> int:
+        return sum(int(table.count_rows()) for table in self._tables())
+
+    def newest_us(self, after_us: int) -> int:
+        """When the newest message that is indexed was said; `after_us` if none is newer."""
+        where = f"time_us > {int(after_us)}"
+        found = [table.search().where(where).select(["time_us"]).to_arrow() for table in self._tables()]
+        times = [int(time_us) for one in found for time_us in one["time_us"].to_pylist()]
+        return max([after_us, *times])
+
+    def fragments(self) -> int:
+        return sum(int(table.stats()["fragment_stats"]["num_fragments"]) for table in self._tables())
+
+    def versions(self) -> int:
+        return sum(len(table.list_versions()) for table in self._tables())
+
+    def disk_bytes(self) -> int:
+        return _size(self.folder)
+
+    def live_bytes(self) -> int:
+        """What the rows alone take in a copy that is compacted to the last, without indexes and old versions."""
+        with tempfile.TemporaryDirectory(prefix="memsidecar-live-") as copy:
+            shutil.copytree(self.folder, copy, dirs_exist_ok=True)
+            for table in IndexFiles(Path(copy))._tables():
+                table.optimize(cleanup_older_than=timedelta(milliseconds=1), delete_unverified=True)
+            return sum(_size(data) for data in Path(copy).glob("*.lance/data"))
+
+    def _tables(self) -> list[Any]:
+        if not self.folder.is_dir():
+            return []
+        database: Any = lancedb.connect(self.folder)
+        return [database.open_table(path.stem) for path in sorted(self.folder.glob("*.lance"))]
+
+
+def _size(folder: Path) -> int:
+    """Files may go while they are counted."""
+    sizes = []
+    for path in folder.rglob("*"):
+        try:
+            sizes.append(path.stat().st_size if path.is_file() else 0)
+        except FileNotFoundError:
+            continue
+    return sum(sizes)
+
+
+def patiently(holds: Callable[[], bool], what: str, every_seconds: float = 0.25) -> float:
+    """Wait for it; how long it took. A look that fails because the files move is taken again."""
+    start = time.monotonic()
+    while time.monotonic() - start < PATIENCE_SECONDS:
+        try:
+            if holds():
+                return time.monotonic() - start
+        except (OSError, RuntimeError, ValueError, grpc.RpcError):
+            pass
+        time.sleep(every_seconds)
+    raise OutOfPatience(f"waited {PATIENCE_SECONDS:.0f} s for {what}")
+
+
+def until_ready(server: Running) -> float:
+    """Until retrieval answers from its index, as its health says."""
+    with grpc.insecure_channel(server.address) as channel:
+        health: Any = health_pb2_grpc.HealthStub(channel)
+        request = health_pb2.HealthCheckRequest(service=EPISODIC)
+
+        def serves() -> bool:
+            return bool(health.Check(request, timeout=5).status == health_pb2.HealthCheckResponse.SERVING)
+
+        return patiently(serves, f"{EPISODIC} to serve", 0.05)
+
+
+def until_indexed(files: IndexFiles, rows: int) -> float:
+    """Until every message is in the table: exact, as it is known how many were added."""
+    return patiently(lambda: files.rows() >= rows, f"{rows} rows in the index")
+
+
+def until_quiet(server: Running) -> float:
+    """Until the sidecar does nothing any more: it has compacted, indexed and pruned what there was."""
+
+    def quiet() -> bool:
+        before = cpu_seconds(server.process.pid)
+        time.sleep(QUIET_SECONDS)
+        return cpu_seconds(server.process.pid) - before < QUIET_CPU_SHARE * QUIET_SECONDS
+
+    return patiently(quiet, "the sidecar to rest", 0)
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
