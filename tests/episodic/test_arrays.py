@@ -72,13 +72,6 @@ def test_packed_products_of_embedded_size_are_close_enough_to_rank_by() -> None:
     assert np.abs(packed.dots(vectors[0]) - vectors @ vectors[0]).max() < 0.005
 
 
-def test_vectors_can_be_given_later() -> None:
-    packed = PackedVectors(4)
-    packed.extend(np.zeros((5, 4), np.float32))
-    packed.set(np.array([1, 3]), np.eye(4, dtype=np.float32)[:2])
-    assert packed.dots(np.ones(4, np.float32)).tolist() == [0, 1, 0, 1, 0]
-
-
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=16))
 def test_whatever_finite_numbers_a_caller_sends_become_a_vector_of_length_one(numbers: list[float]) -> None:
     vector = unit(np.array(numbers, np.float32))

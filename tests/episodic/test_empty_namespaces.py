@@ -115,7 +115,6 @@ def test_an_empty_namespace_is_forgotten_after_a_restart_too() -> None:
             assert memory.tables.generations("default") == []
 
 
-@pytest.mark.xfail(reason="a question opens the table of its namespace, and so makes it where it was forgotten")
 def test_a_question_does_not_bring_back_the_table_of_an_empty_namespace() -> None:
     with world() as memory:
         memory.add("tea", "a", user="u")

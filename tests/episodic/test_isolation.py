@@ -80,7 +80,7 @@ def ask(memory: World, query: str, **fields: Any) -> Sequence[Any]:
 
 @pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
 @given(people=PEOPLE, query=QUERY, indexed=st.booleans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_no_hit_comes_from_another_namespace_user_or_session(
     limits: EpisodicLimits, people: Sequence[tuple[str, str, str]], query: str, indexed: bool
 ) -> None:

@@ -44,7 +44,7 @@ def assert_sound(answer: pb.SearchResponse) -> None:
 
 
 @given(texts=TEXTS, query=QUERIES, weights=WEIGHTS, mode=st.sampled_from(MODES))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_parts_add_up_to_scores_between_0_and_1_and_the_best_comes_first(
     texts: list[tuple[str, str]], query: str, weights: Weights, mode: pb.SearchMode
 ) -> None:

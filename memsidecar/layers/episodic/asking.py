@@ -82,3 +82,5 @@ class Findings:
     lacks: frozenset[Lack] = frozenset()
     as_of: int = 0
     "Up to which entry of the log everything was considered."
+    by_candidates: bool = False
+    "All that was ranked is here, and asking again may name others: pages go on in this."

@@ -61,6 +61,10 @@ class Places:
                 place = self._places[namespace] = self._open(namespace)
             return place
 
+    def find(self, namespace: str) -> Place | None:
+        """The same, but None where there is no table yet: a question makes none."""
+        return self.get(namespace) if namespace in self._places or self.index.generations(namespace) else None
+
     def all(self) -> list[Place]:
         return list(self._places.values())
 

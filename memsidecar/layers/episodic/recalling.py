@@ -1,10 +1,11 @@
 """From pointers to what they point at: a hit is what the journal says now, and only what may be seen."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from memsidecar.layers.episodic.asking import Findings, Lack, Pointer, Question, Range
+from memsidecar.layers.episodic.kept import KeptFindings
 from memsidecar.layers.episodic.retrieving import Retrieving
 from memsidecar.stores.contract import Chunk, Found, Journal, StoredDocument
 
@@ -39,6 +40,7 @@ class Hits(Generic[T]):
 class Recalling:
     journal: Journal
     retrieve: Retrieving
+    kept: KeptFindings = field(default_factory=KeptFindings)
 
     def messages(
         self,
@@ -82,12 +84,22 @@ class Recalling:
         within = replace(within, as_of=turn.as_of)
         wanted = turn.start + turn.limit + 1
         while True:
-            findings = self.retrieve(question, within, wanted, turn.min_score)
+            findings = self._findings(question, within, wanted, turn.min_score)
             hits, consumed, full = fetching.take(findings.pointers[turn.start :], turn.limit)
-            exhausted = len(findings.pointers) < wanted
+            exhausted = findings.by_candidates or len(findings.pointers) < wanted
             if full or exhausted or not fetching.go_on():
                 return Hits(hits, findings.lacks, _next(turn, findings, consumed, exhausted))
             wanted *= _MORE
+
+    def _findings(self, question: Question, within: Range, wanted: int, min_score: float) -> Findings:
+        """Of a ranking among candidates, later pages see what the first one saw."""
+        kept = self.kept.get(question, within, min_score) if within.as_of is not None else None
+        if kept is not None:
+            return kept
+        findings = self.retrieve(question, within, wanted, min_score)
+        if findings.by_candidates:
+            self.kept.put(question, replace(within, as_of=findings.as_of), min_score, findings)
+        return findings
 
 
 class _Replaced(Exception):

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,19 @@ class _Asking:
     limit: int
     lacks: set[Lack] = field(default_factory=set)
     last_lsn: int = 0
+    by_candidates: bool = False
+
+
+class _Source(NamedTuple):
+    """Whose log is read, and what makes its vectors."""
+
+    namespace: str
+    embedder: Embedder | None
+    dimensions: int
+
+    @classmethod
+    def of(cls, place: Place) -> "_Source":
+        return cls(place.namespace, place.live.embedder, place.live.table.generation.dimensions)
 
 
 @dataclass
@@ -65,18 +79,17 @@ class Retrieving:
         with ExitStack() as reading:
             for shelf in shelves:
                 reading.enter_context(shelf.reading())
-            best = Ranking(shelves, query, question, ranked).best(limit, min_score)
-        return Findings(best, frozenset(asking.lacks - _harmless(question)), as_of)
+            best = Ranking(shelves, query, question, ranked).best(asking.limit, min_score)
+        return Findings(best, frozenset(asking.lacks - _harmless(question)), as_of, asking.by_candidates)
 
     def _from_index(self, asking: _Asking) -> tuple[Sequence[Shelf], Query]:
         if self.places is None:
             raise IndexUnavailable("retrieval is still warming up")
-        if not self.pulse.knows(asking.within.namespace):
-            # Nobody ever said anything there: no table is made for a question.
-            shelf = Shelf(self.embedders.default.dimensions)
-            return [shelf], self._query([shelf], self.embedders.default, asking)
+        found = self.places.find(asking.within.namespace)
+        if found is None:
+            return self._from_log(asking)
         # As it stands now: another table may take over at any moment, and two must not be mixed in one answer.
-        place = replace(self.places.get(asking.within.namespace))
+        place = replace(found)
         if self._fits(place, asking.within):
             shelves = [self._caught_up(place, number, asking) for number in asking.within.shelves]
             return shelves, self._query(shelves, place.live.embedder, asking)
@@ -114,7 +127,7 @@ class Retrieving:
             beat, after = self.pulse.of(place.namespace), shelf.position
             if shelf.beat == beat:
                 return
-            piece = self._read(place, after, number, asking)
+            piece = self._read(_Source.of(place), after, number, asking)
             if piece is None:
                 shelf.beat = beat
                 return
@@ -122,16 +135,15 @@ class Retrieving:
             shelf.lacks_vectors = shelf.lacks_vectors or Lack.EMBEDDER in asking.lacks
         asking.lacks.add(Lack.STALE)
 
-    def _read(self, place: Place, after: int, number: int | None, asking: _Asking) -> Piece | None:
+    def _read(self, source: "_Source", after: int, number: int | None, asking: _Asking) -> Piece | None:
         """What the log says behind an entry, of one shelf or of all; None at its end."""
-        chapter = self.journal.news(place.namespace, after, CHAPTER)
+        chapter = self.journal.news(source.namespace, after, CHAPTER)
         if not chapter:
             return None
         gathering = Gathering(self.journal, number)
         for entry in chapter:
             gathering.take(entry)
-        live = place.live
-        harvest = self._harvest(gathering, live.embedder, live.table.generation.dimensions, asking)
+        harvest = self._harvest(gathering, source.embedder, source.dimensions, asking)
         return Piece(after, chapter[-1].lsn, harvest)
 
     def _harvest(self, gathering: Gathering, embedder: Embedder | None, dimensions: int, asking: _Asking) -> Harvest:
@@ -151,6 +163,7 @@ class Retrieving:
         first = self._query((), place.live.embedder, asking)
         table = place.live.table
         shelf = candidates(table, first, asking.question, asking.within, limit=asking.limit, tail=tail)
+        asking.by_candidates, asking.limit = True, shelf.columns.count
         return [shelf], self._query([shelf], place.live.embedder, asking)
 
     def _tail(self, place: Place, asking: _Asking) -> tuple[list[Harvest], int]:
@@ -158,13 +171,13 @@ class Retrieving:
             tail = self._tails.get(place.namespace)
             if tail is None or tail.number != place.live.number:
                 tail = self._tails[place.namespace] = Tail(place.live.number)
-        pieces, end = tail.since(place.live, lambda after: self._pieces(place, after, asking))
+        pieces, end = tail.since(place.live, lambda after: self._pieces(_Source.of(place), after, asking))
         return [_within(piece, asking.within) for piece in pieces], end
 
-    def _pieces(self, place: Place, after: int, asking: _Asking) -> list[Piece]:
+    def _pieces(self, source: "_Source", after: int, asking: _Asking) -> list[Piece]:
         pieces: list[Piece] = []
         for _ in range(CHAPTERS_AT_MOST):
-            piece = self._read(place, after, None, asking)
+            piece = self._read(source, after, None, asking)
             if piece is None:
                 return pieces
             pieces.append(piece)
@@ -173,6 +186,15 @@ class Retrieving:
         return pieces
 
     # -- without the index
+
+    def _from_log(self, asking: _Asking) -> tuple[Sequence[Shelf], Query]:
+        """Nothing of the namespace is indexed yet, if there is anything at all: no table is made for a question."""
+        embedder = self.embedders.default
+        shelf = Shelf(embedder.dimensions)
+        for piece in self._pieces(_Source(asking.within.namespace, embedder, embedder.dimensions), 0, asking):
+            shelf.apply(_within(piece.harvest, asking.within))
+            asking.last_lsn = piece.end
+        return [shelf], self._query([shelf], embedder, asking)
 
     def _from_journal(self, asking: _Asking) -> tuple[Sequence[Shelf], Query]:
         asking.lacks.add(Lack.INDEX)

@@ -49,12 +49,6 @@ class PackedVectors:
     def rows(self, rows: NDArray[np.int64]) -> Floats:
         return self._steps[rows].astype(np.float32) * self._scales[rows, None]
 
-    def set(self, rows: NDArray[np.int64], vectors: Floats) -> None:
-        """Give rows that had no vector theirs."""
-        packed = PackedVectors(vectors.shape[1])
-        packed.extend(vectors)
-        self._steps[rows], self._scales[rows] = packed._steps[: len(rows)], packed._scales[: len(rows)]
-
     def dots(self, vector: Floats) -> Floats:
         """The product of each row with the vector."""
         found = np.empty(self._count, np.float32)

@@ -64,5 +64,5 @@ def end_opening(directory: Path, namespace: str, number: int) -> None:
 
 
 def remove(directory: Path, namespace: str, number: int) -> None:
-    for suffix in (".json", ".json.new", ".opening"):
+    for suffix in (".json", ".json.new", ".opening", ".unpurged"):
         (directory / f"{name(namespace, number)}{suffix}").unlink(missing_ok=True)

@@ -81,14 +81,20 @@ class LanceIndex:
         """
         log.warning("%s %s: set aside", self._folder(key).name, why)
         manifests.set_aside(self._folder(key), manifests.next_aside(self._folder(key)))
-        cards.remove(self._directory, *key)
+        self._take_leave(key)
         self.repairs += 1
+
+    def _take_leave(self, key: Key) -> None:
+        """Of a table that was set aside: what was erased from it, and not purged yet, must not stay there."""
+        if manifests.owes_purge(self._folder(key)):
+            manifests.forget_asides(self._folder(key))
+        cards.remove(self._directory, *key)
 
     def _proven(self, key: Key, generation: Generation) -> LanceTable | None:
         healing = Healing(self._folder(key), lambda: self._handle(key, generation.dimensions))
         self.repairs += healing.repairs
         if healing.handle is None:
-            cards.remove(self._directory, *key)
+            self._take_leave(key)
             return None
         return self._keep(key, generation, healing.handle, healing.watermark)
 
@@ -103,6 +109,7 @@ class LanceIndex:
             rows=handle.count(),
             commits=max(0, handle.fragments() - 1),
             has_vector_index="vector" in handle.indexes(),
+            owes_purge=manifests.owes_purge(handle.folder),
         )
         table = self._tables[key] = LanceTable(generation, handle, upkeep, watermark)
         return table

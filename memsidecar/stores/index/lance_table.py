@@ -61,6 +61,8 @@ class LanceTable:
     def _take_away(self, harvest: Harvest) -> None:
         for where in filters.gone(harvest):
             if self._handle.count(where):  # a deletion of nothing would be a version as well
+                if harvest.gone_sessions:
+                    self._upkeep.will_owe_purge()
                 self._handle.delete(where)
                 self._upkeep.deleted()
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from memsidecar.stores.contract.index import IndexUnavailable
 from memsidecar.stores.index import manifests, memory
-from memsidecar.stores.index.lance_border import Unreadable
+from memsidecar.stores.index.lance_border import Unreadable, translated
 from memsidecar.stores.index.lance_handle import SCALARS, Handle
 
 log = logging.getLogger(__name__)
@@ -63,6 +63,8 @@ class Upkeep:
     compacted: bool = True
     "Whether old versions hold more than the newest one's own files."
     purged: bool = False
+    owes_purge: bool = False
+    "Whether an earlier process took something away, and ended before it could purge."
 
     def appended(self, rows: int) -> None:
         self.rows += rows
@@ -72,6 +74,13 @@ class Upkeep:
     def deleted(self) -> None:
         self.purged = False
         self._committed()
+
+    def will_owe_purge(self) -> None:
+        """Before something that was erased is taken away."""
+        try:
+            manifests.owe_purge(self.handle.folder)
+        except OSError as error:
+            raise translated(error) from error
 
     def _committed(self) -> None:
         self.commits += 1
@@ -98,7 +107,7 @@ class Upkeep:
             return True
 
     def _is_due(self, idle: bool) -> bool:
-        if self.doubted or self._wants_vector_index():
+        if self.owes_purge or self.doubted or self._wants_vector_index():
             return True
         if idle:
             return self.commits >= self._gathered(IDLE_COMMITS, IDLE_ROWS_PER_COMMIT) or self._has_old_versions()
@@ -126,6 +135,8 @@ class Upkeep:
 
     def _run(self) -> None:
         self._rebuild_doubted()
+        if self.owes_purge:
+            self.purge()
         self._settle()
         self._index_vectors()
         self._prune(timedelta(seconds=max(self.rules.kept_seconds, AT_ONCE.total_seconds())))
@@ -183,5 +194,6 @@ class Upkeep:
         manifests.forget_asides(self.handle.folder)
         if self.handle.versions() > 1:
             raise IndexUnavailable("old versions could not be taken away; has the clock been set back?")
-        self.purged = True
+        manifests.forget_purge(self.handle.folder)
+        self.purged, self.owes_purge = True, False
         memory.give_back()

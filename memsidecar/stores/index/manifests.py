@@ -1,5 +1,6 @@
 """The files of a table as files: what can be told, and moved out of the way, without asking LanceDB."""
 
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -65,6 +66,28 @@ def _all_asides(folder: Path) -> Iterator[Path]:
 def _number(path: Path) -> int:
     found = _ASIDE.search(path.name)
     return int(found[1]) if found else 0
+
+
+def owe_purge(folder: Path) -> None:
+    """Note, durably, that what was erased is still in the files: whoever opens the table next would not know."""
+    _debt(folder).touch()
+    parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(parent)
+    finally:
+        os.close(parent)
+
+
+def owes_purge(folder: Path) -> bool:
+    return _debt(folder).exists()
+
+
+def forget_purge(folder: Path) -> None:
+    _debt(folder).unlink(missing_ok=True)
+
+
+def _debt(folder: Path) -> Path:
+    return folder.with_suffix(".unpurged")
 
 
 def remove(path: Path) -> None:
