@@ -26,6 +26,7 @@ class Indexing:
     pulse: Pulse
     name: str = "episodic"
     _erased: set[str] = field(default_factory=set)
+    _examined: set[tuple[str, int]] = field(default_factory=set)
     _runs: dict[tuple[str, int], tuple[int, float]] = field(default_factory=dict)
     "By table: how often in a row there was upkeep to do, and when it may be looked at again."
 
@@ -74,6 +75,7 @@ class Indexing:
         for place in self.places.all():
             self._mend(place)
             self._complete(place)
+            self._look_for_remains(place)
         for namespace in list(self._erased):
             self._purge(namespace)
         done = [self._upkeep(place, one, idle) for place in self.places.all() for one in _tables(place)]
@@ -107,6 +109,15 @@ class Indexing:
         rising = place.rising
         if rising is not None and not self.journal.news(place.namespace, rising.position, 1):
             self.hot.drop(place.namespace, self.places.take_over(place))
+
+    def _look_for_remains(self, place: Place) -> None:
+        """Once for each table: an earlier process may have died between an erasure and its end."""
+        for standing in _tables(place):
+            name = (place.namespace, standing.number)
+            if name not in self._examined:
+                self._examined.add(name)
+                if standing.table.has_remains:
+                    self._erased.add(place.namespace)
 
     def _purge(self, namespace: str) -> None:
         """A failure is tried again at the next rest, because the namespace stays on the list until then."""
