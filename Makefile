@@ -23,7 +23,7 @@ GRPCURL := $(TOOLS)/bin/grpcurl
 GRPCURL_INSTALLED := $(TOOLS)/.grpcurl-$(GRPCURL_VERSION)
 LOAD := $(TOOLS)/bin/load
 
-.PHONY: help setup serve test test-kills test-grpcurl lint format proto proto-check proto-lint tools bench clean
+.PHONY: help setup serve test test-kills test-grpcurl lint format proto proto-check proto-lint tools bench quality soak clean
 
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,8 +84,14 @@ $(GRPCURL_INSTALLED):
 	GOBIN="$(CURDIR)/$(TOOLS)/bin" go install github.com/fullstorydev/grpcurl/cmd/grpcurl@$(GRPCURL_VERSION)
 	@touch $@
 
-bench: setup $(LOAD) ## Measure speed against the ceiling of an empty handler (needs Go; BENCH=quick for a smoke run)
+bench: setup $(LOAD) ## Measure speed beside an empty handler and bare LanceDB (needs Go; BENCH=quick for a smoke run, calls, retrieval)
 	$(BIN)/python -m benchmarks $(BENCH)
+
+quality: setup ## Measure what retrieval finds (ARGS='--ablations --locomo FILE' for each signal's share, and LoCoMo)
+	$(BIN)/python -m benchmarks.retrieval.quality $(ARGS)
+
+soak: setup $(LOAD) ## Ten minutes of mixed load: does resident memory grow? (needs Go)
+	$(BIN)/python -m benchmarks.retrieval.soak $(ARGS)
 
 $(LOAD): $(wildcard benchmarks/load/*.go) benchmarks/load/go.mod benchmarks/load/go.sum
 	@command -v go >/dev/null || { \
