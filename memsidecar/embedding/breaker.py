@@ -8,14 +8,20 @@ from memsidecar.embedding.contract import EmbedderMismatch, EmbedderUnavailable
 
 Clock = Callable[[], float]
 
+_LEFT_ALONE = "the embedding endpoint failed repeatedly; it is left alone for a moment"
+
 
 class Breaker:
     """After some consecutive failures it refuses at once, for a cool-down; then one request may try for all.
 
     Without it each search would wait for a dead server until its timeout. Thread-safe.
+
+    With `elder`, it refuses also while that one does. Not the other way round: the failures of somebody who has little
+    patience say nothing to somebody who has more, and would keep him from a slow server for ever.
     """
 
-    def __init__(self, failures: int, cool_down_seconds: float, clock: Clock) -> None:
+    def __init__(self, failures: int, cool_down_seconds: float, clock: Clock, elder: "Breaker | None" = None) -> None:
+        self._elder = elder
         self._allowed_failures = failures
         self._cool_down_seconds = cool_down_seconds
         self._clock = clock
@@ -23,6 +29,12 @@ class Breaker:
         self._failures = 0
         self._refusing_until = 0.0
         self._probing = False
+
+    @property
+    def resting(self) -> bool:
+        """Whether requests are refused now, whoever asks."""
+        with self._lock:
+            return self._failures >= self._allowed_failures and self._clock() < self._refusing_until
 
     @contextmanager
     def request(self) -> Iterator[None]:
@@ -43,11 +55,13 @@ class Breaker:
 
     def _enter(self) -> bool:
         """Whether this request is the one that tries for all."""
+        if self._elder is not None and self._elder.resting:
+            raise EmbedderUnavailable(_LEFT_ALONE)
         with self._lock:
             if self._failures < self._allowed_failures:
                 return False
             if self._probing or self._clock() < self._refusing_until:
-                raise EmbedderUnavailable("the embedding endpoint failed repeatedly; it is left alone for a moment")
+                raise EmbedderUnavailable(_LEFT_ALONE)
             self._probing = True
             return True
 

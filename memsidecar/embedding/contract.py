@@ -24,7 +24,8 @@ class Embedder(Protocol):
 
     Promises: safe to call from any thread. The same text always has the same vector, whatever else was embedded before
     or beside it. `embed` raises EmbedderUnavailable or EmbedderMismatch and nothing else; a text that is too long for
-    the model is embedded by its beginning, and one with nothing to embed (empty, unknown signs only) is all zeros.
+    the model is embedded by its beginning. One with nothing to embed (empty, unknown signs only) is all zeros, and so
+    is a text that the model refuses, though it takes others: it is found by its words then.
     """
 
     @property
@@ -53,3 +54,9 @@ class Embedders(Protocol):
 
     def of_identity(self, identity: str) -> Embedder | None:
         """The embedder that made vectors of this identity, while an older index still answers; None if unknown."""
+
+    def in_a_hurry(self, embedder: Embedder) -> Embedder:
+        """The same vectors, but one attempt and little patience: for somebody who waits for a search.
+
+        Raises EmbedderUnavailable soon instead.
+        """

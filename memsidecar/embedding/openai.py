@@ -1,9 +1,11 @@
 """Vectors from any server that speaks OpenAI's /v1/embeddings."""
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from threading import Lock
 from urllib.parse import quote
 
 import numpy as np
@@ -21,6 +23,14 @@ from memsidecar.embedding.vectors import unit_rows
 
 # A text of this length is within the limit of any model; if it is refused, its length is not why.
 SHORTEST_CUT_CHARACTERS = 128
+
+# What every model takes: if it is refused, too, then no text is at fault but the configuration.
+HARMLESS_TEXT = "hello"
+
+# For somebody who waits for a search, which is answered by words alone if this is not enough.
+HURRIED_SECONDS = 2.0
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -82,16 +92,29 @@ class OpenAIEmbedder:
 
     ready = True
 
-    def __init__(self, settings: OpenAISettings) -> None:
+    def __init__(self, settings: OpenAISettings, elder: Breaker | None = None) -> None:
+        """While the breaker `elder` refuses requests, so does this embedder."""
         address, authorization = settings.address, settings.authorization
         self.dimensions = settings.dimensions
         # A model's name may hold slashes; quoted, the parts of an identity can be told apart.
         self.identity = f"openai/{address.base}/{quote(settings.model, safe='')}/{settings.dimensions}"
         self._base = address.base
         self._settings = settings
-        self._breaker = Breaker(settings.failures_before_rest, settings.rest_seconds, settings.clock)
+        self._breaker = Breaker(settings.failures_before_rest, settings.rest_seconds, settings.clock, elder)
         headers = {"Authorization": authorization} if authorization else {}
         self._transport = Transport(address, headers, settings.timeout_seconds, settings.clock)
+        self.refused_count = 0
+        self._counting = Lock()
+
+    def in_a_hurry(self) -> "OpenAIEmbedder":
+        """The same model by one short attempt. What this one learns of a dead server spares the other its wait."""
+        settings = self._settings
+        hurried = replace(
+            settings,
+            timeout_seconds=min(HURRIED_SECONDS, settings.timeout_seconds),
+            patience=replace(settings.patience, attempts=1),
+        )
+        return OpenAIEmbedder(hurried, self._breaker)
 
     def warm(self) -> None:
         """There is nothing to load; the first text connects."""
@@ -122,8 +145,8 @@ class OpenAIEmbedder:
     def _rows(self, texts: list[str]) -> Vectors:
         """Ask for all; if the input is refused, for each half apart, down to the one text that is too long.
 
-        That one is cut in half until it is taken. It is cut only when refused alone, so that its vector does not depend
-        on its neighbours.
+        That one is cut in half until it is taken, and is zeros if it never is. It is cut only when refused alone, so
+        that its vector does not depend on its neighbours.
         """
         try:
             return self._answered(texts)
@@ -131,9 +154,22 @@ class OpenAIEmbedder:
             if len(texts) > 1:
                 middle = len(texts) // 2
                 return np.concatenate([self._rows(texts[:middle]), self._rows(texts[middle:])])
-            if len(texts[0]) <= SHORTEST_CUT_CHARACTERS:
-                raise
-        return self._rows([texts[0][: len(texts[0]) // 2]])
+        (text,) = texts
+        return self._rows([text[: len(text) // 2]]) if len(text) > SHORTEST_CUT_CHARACTERS else self._refused()
+
+    def _refused(self) -> Vectors:
+        """The row of a text that is refused at any length: one such text must not stop all that come after it.
+
+        Raises InputRefused if any text is: zeros for each of them would hide a wrong setting, and be stored for ever.
+        """
+        self._answered([HARMLESS_TEXT])
+        with self._counting:
+            self.refused_count += 1
+            first = self.refused_count == 1
+        if first:
+            # Once, and never the text: where there is one there are many, and what they say is nobody's business.
+            log.warning("%s refuses a text at any length; such texts are found by their words alone", self._base)
+        return np.zeros((1, self.dimensions), dtype=np.float32)
 
     def _answered(self, texts: list[str]) -> Vectors:
         body = self._body(texts)

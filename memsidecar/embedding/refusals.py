@@ -18,7 +18,10 @@ _MEANING: Mapping[int, str] = {
 
 
 class InputRefused(EmbedderMismatch):
-    """The server takes no such input; where that is for its length, a shorter one may do."""
+    """The server takes no such input; where that is for its length, a shorter one may do.
+
+    A mismatch for all only if the server takes no input whatever; else it is one text's own misfortune.
+    """
 
 
 def refusal(answer: Answer, base: str) -> InputRefused | EmbedderMismatch | Unanswered:

@@ -45,6 +45,7 @@ class ConfiguredEmbedders:
         self._lock = Lock()
         self.default: Embedder = self._configured()
         self._by_identity: dict[str, Embedder | None] = {self.default.identity: self.default}
+        self._hurried: dict[str, Embedder] = {}
 
     def of_identity(self, identity: str) -> Embedder | None:
         """The same instance for the same identity; None for one that no embedder of this version has."""
@@ -52,6 +53,15 @@ class ConfiguredEmbedders:
             if identity not in self._by_identity:
                 self._by_identity[identity] = self._reconstructed(identity)
             return self._by_identity[identity]
+
+    def in_a_hurry(self, embedder: Embedder) -> Embedder:
+        """The same instance for the same identity. Where no network is asked there is nothing to be impatient of."""
+        if not isinstance(embedder, OpenAIEmbedder):
+            return embedder
+        with self._lock:
+            if embedder.identity not in self._hurried:
+                self._hurried[embedder.identity] = embedder.in_a_hurry()
+            return self._hurried[embedder.identity]
 
     def _configured(self) -> Embedder:
         choice = self._choice

@@ -9,6 +9,7 @@ from memsidecar.stores.index.lance import LanceIndex
 from memsidecar.stores.journal import SqliteJournal
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE
 from tests.conformance.said import put
+from memsidecar.layers.episodic.places import GENERATION
 from tests.episodic.parts import World, until, world
 
 OWNERS = {
@@ -59,6 +60,12 @@ def test_the_running_task_forgets_an_empty_namespace_by_itself() -> None:
         until(lambda: len(memory.tables.generations("default")) == 1)
         memory.erase("a", whole=True)
         until(lambda: memory.tables.generations("default") == [])
+        # It then rests: another namespace is indexed meanwhile, and no table was made for this one again.
+        generation = memory.journal.watermark(GENERATION, "default")
+        memory.add("milk", "b", namespace="other")
+        until(lambda: len(memory.tables.generations("other")) == 1)
+        assert memory.journal.watermark(GENERATION, "default") == generation
+        assert memory.tables.generations("default") == []
 
 
 @pytest.mark.parametrize("owner", OWNERS.values(), ids=OWNERS)

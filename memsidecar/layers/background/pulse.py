@@ -20,6 +20,7 @@ class Pulse:
         self._waiting = False
         self._woken = threading.Semaphore(0)
         journal.listen(self._committed)
+        self._known = frozenset(journal.tails())
 
     def _committed(self, changes: Sequence[Change]) -> None:
         for change in changes:
@@ -36,6 +37,10 @@ class Pulse:
     def repeat(self, namespace: str) -> None:
         """A task has lost something: let it look at the log again. On the runner's thread, and no other."""
         self._repeats[namespace] = self._repeats.get(namespace, 0) + 1
+
+    def knows(self, namespace: str) -> bool:
+        """Whether anything was ever written there."""
+        return namespace in self._beats or namespace in self._known
 
     @property
     def total(self) -> int:

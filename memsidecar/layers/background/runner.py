@@ -139,7 +139,7 @@ class Runner:
                 self._followers.setdefault((task.name, namespace), Follower(task, namespace))
 
     def _is_due(self, follower: Follower) -> bool:
-        news = follower.beat != self._pulse.of(follower.namespace)
+        news = follower.beat != self._pulse.of(follower.namespace) and not self._stopping.is_set()
         return news and follower.not_before <= time.monotonic()
 
     def _until_next(self) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memsidecar.layers.documents.finding import ChunkHit
+from memsidecar.layers.documents.finding import ChunkHit, FoundChunks
 from memsidecar.layers.episodic.asking import Question, Range
 from memsidecar.layers.episodic.ranking import Weights
 from memsidecar.layers.episodic.recalling import Recalling, Turn
@@ -18,10 +18,11 @@ class ChunkFinding:
     recall: Recalling
     weights: Weights
 
-    def __call__(self, owners: Sequence[Owner], query: str, limit: int, min_score: float) -> Sequence[ChunkHit]:
+    def __call__(self, owners: Sequence[Owner], query: str, limit: int, min_score: float) -> FoundChunks:
         within = Range(owners[0].namespace, [documents_of(owner) for owner in owners], owners=owners)
         found = self.recall.chunks(Question(query, weights=self.weights), within, Turn(limit, min_score))
-        return [
+        hits = [
             ChunkHit(document, pointer.sequence, chunk, pointer.score, pointer.parts)
             for pointer, (document, chunk) in found.hits
         ]
+        return FoundChunks(hits, found.lacks)

@@ -92,6 +92,10 @@ class Gathering:
             place = (lsn, index, lsn, shelf, -document.number)
             self._keep(Sheaf(*place, 0, document.create_time_us, None, "", chunk.text))
 
+    def gone(self) -> Harvest:
+        """What of it takes away."""
+        return Harvest(gone_sessions=list(self._gone), gone_before=list(self._gone.values()))
+
     def harvest(self, vectors_of: Callable[[Sequence[Sheaf]], NDArray[np.float32]]) -> Harvest:
         sheaves = list(self._sheaves.values())
         return Harvest(

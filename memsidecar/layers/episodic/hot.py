@@ -6,7 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from memsidecar.layers.episodic.shelf import Shelf
+from memsidecar.layers.episodic.tail import Tail
 from memsidecar.stores.contract import Harvest
+
+TAILS_KEPT = 64
+TOO_LARGE_KEPT = 1_024
 
 
 class ShelfKey(NamedTuple):
@@ -17,14 +21,32 @@ class ShelfKey(NamedTuple):
     shelf: int
 
 
+class DoesNotFit(Exception):
+    """The shelf is larger than all shelves together may be."""
+
+
 class HotShelves:
-    """Thread-safe."""
+    """And, for scopes that are not in RAM, the tails of namespaces. Thread-safe."""
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
         self._lock = threading.Lock()
         self._shelves: OrderedDict[ShelfKey, Shelf] = OrderedDict()
         self._loading: dict[ShelfKey, threading.Lock] = {}
+        self._too_large: OrderedDict[ShelfKey, None] = OrderedDict()
+        self._tails: OrderedDict[tuple[str, int], Tail] = OrderedDict()
+
+    def is_too_large(self, key: ShelfKey) -> bool:
+        with self._lock:
+            return key in self._too_large
+
+    def tail(self, namespace: str, generation: int) -> Tail:
+        with self._lock:
+            tail = self._tails.setdefault((namespace, generation), Tail())
+            self._tails.move_to_end((namespace, generation))
+            while len(self._tails) > TAILS_KEPT:
+                self._tails.popitem(last=False)
+            return tail
 
     def get(self, key: ShelfKey) -> Shelf | None:
         with self._lock:
@@ -41,14 +63,34 @@ class HotShelves:
             loading = self._loading.setdefault(key, threading.Lock())
         with loading:
             if (shelf := self.get(key)) is None:
-                shelf = load()
-                self._keep(key, shelf)
+                shelf = self._loaded(key, load)
         return shelf
+
+    def _loaded(self, key: ShelfKey, load: Callable[[], Shelf]) -> Shelf:
+        try:
+            shelf = load()
+        except DoesNotFit:
+            self._note_too_large(key)
+            raise
+        self._keep(key, shelf)
+        return shelf
+
+    def _note_too_large(self, key: ShelfKey) -> None:
+        with self._lock:
+            self._loading.pop(key, None)
+            self._too_large[key] = None
+            while len(self._too_large) > TOO_LARGE_KEPT:
+                self._too_large.popitem(last=False)
 
     def _keep(self, key: ShelfKey, shelf: Shelf) -> None:
         with self._lock:
             self._shelves[key] = shelf
             self._loading.pop(key, None)
+            self._make_room()
+
+    def make_room(self) -> None:
+        """After a shelf has grown."""
+        with self._lock:
             self._make_room()
 
     def _make_room(self) -> None:
@@ -71,11 +113,18 @@ class HotShelves:
                 self._shelves.pop(key, None)
             self._make_room()
 
+    def drop_tails(self, namespace: str) -> None:
+        """What was erased is not to stay in RAM either."""
+        with self._lock:
+            for key in [key for key in self._tails if key[0] == namespace]:
+                del self._tails[key]
+
     def discard(self, key: ShelfKey) -> None:
         with self._lock:
             self._shelves.pop(key, None)
 
     def drop(self, namespace: str, generation: int) -> None:
         with self._lock:
+            self._tails.pop((namespace, generation), None)
             for key in [key for key in self._shelves if key[:2] == (namespace, generation)]:
                 del self._shelves[key]

@@ -4,16 +4,27 @@ import logging
 import time
 from dataclasses import dataclass, field
 
+from memsidecar.domain.errors import SidecarError
 from memsidecar.embedding.contract import Embedder, EmbedderMismatch, EmbedderUnavailable
 from memsidecar.layers.background import NotNow, Pulse
 from memsidecar.layers.episodic.harvesting import Gathering, Vectoring
 from memsidecar.layers.episodic.hot import HotShelves
 from memsidecar.layers.episodic.places import Place, Places, Standing
-from memsidecar.stores.contract import Chapter, Gone, Harvest, IndexUnavailable, Journal, SessionPage, Within
+from memsidecar.stores.contract import (
+    Chapter,
+    Gone,
+    Harvest,
+    IndexUnavailable,
+    Journal,
+    Passed,
+    SessionPage,
+    Within,
+)
 
 log = logging.getLogger(__name__)
 
 RUNS_IN_A_ROW, LONGEST_PAUSE_SECONDS = 3, 60.0
+NEARLY_THERE = 256
 
 
 @dataclass
@@ -26,31 +37,43 @@ class Indexing:
     pulse: Pulse
     name: str = "episodic"
     _erased: set[str] = field(default_factory=set)
-    _examined: set[tuple[str, int]] = field(default_factory=set)
     _runs: dict[tuple[str, int], tuple[int, float]] = field(default_factory=dict)
     "By table: how often in a row there was upkeep to do, and when it may be looked at again."
 
     def position(self, namespace: str) -> int:
         try:
-            return self.places.get(namespace).growing.position
+            place = self.places.find(namespace)
         except IndexUnavailable as obstacle:
             raise NotNow(str(obstacle)) from obstacle
+        return place.growing.position if place else self.places.empty_until(namespace)
 
     def take(self, namespace: str, chapter: Chapter) -> None:
-        place = self.places.get(namespace)
-        growing, end = place.growing, chapter[-1].lsn
-        harvest = self._harvest(growing, chapter)
-        self._apply(place, growing, harvest)
-        after, growing.position = growing.position, end
-        if growing is place.live:
-            self.hot.tell(namespace, growing.number, after, end, harvest)
-        if any(isinstance(entry, Gone) for entry in chapter):
-            self._erased.add(namespace)
+        """Without a table there is nothing to erase, and none is made for entries that bring nothing."""
+        if self.places.find(namespace) is None and all(isinstance(entry, Gone | Passed) for entry in chapter):
+            self.places.note_empty(namespace, chapter[-1].lsn)
+        else:
+            self._take(self.places.get(namespace), chapter)
 
-    def _harvest(self, growing: Standing, chapter: Chapter) -> Harvest:
+    def _take(self, place: Place, chapter: Chapter) -> None:
+        growing, end = place.growing, chapter[-1].lsn
         gathering = Gathering(self.journal)
         for entry in chapter:
             gathering.take(entry)
+        if any(isinstance(entry, Gone) for entry in chapter):
+            self._erase(place, gathering.gone())
+        harvest = self._harvest(growing, gathering)
+        self._apply(place, growing, harvest)
+        after, growing.position = growing.position, end
+        if growing is place.live:
+            self.hot.tell(place.namespace, growing.number, after, end, harvest)
+
+    def _erase(self, place: Place, gone: Harvest) -> None:
+        """From every table, and before anything that may have to wait: an embedder that is away keeps no text alive."""
+        for standing in _tables(place):
+            self._apply(place, standing, gone)
+        self._erased.add(place.namespace)
+
+    def _harvest(self, growing: Standing, gathering: Gathering) -> Harvest:
         try:
             return gathering.harvest(Vectoring(_there(growing), self.pulse.give_way))
         except (EmbedderUnavailable, EmbedderMismatch) as obstacle:
@@ -72,12 +95,10 @@ class Indexing:
 
     def rest(self, idle: bool) -> bool:
         """Chores of all tables; what was erased leaves the files first of all."""
-        for place in self.places.all():
-            self._mend(place)
-            self._complete(place)
-            self._look_for_remains(place)
         for namespace in list(self._erased):
             self._purge(namespace)
+        for place in self.places.all():
+            self._mend(place)
         done = [self._upkeep(place, one, idle) for place in self.places.all() for one in _tables(place)]
         return any(done)
 
@@ -96,41 +117,40 @@ class Indexing:
         return True
 
     def _mend(self, place: Place) -> None:
-        """What a search or a chore found damaged need not wait for the next message."""
+        """What a search or a chore found damaged need not wait for the next message. One table's trouble is its own."""
         try:
             for number in self.places.mend(place):
                 self.hot.drop(place.namespace, number)
                 self.pulse.repeat(place.namespace)
-        except IndexUnavailable as obstacle:
-            log.warning("a damaged part of the index cannot be opened again yet: %s", obstacle)
+            self._complete(place)
+        except (SidecarError, OSError) as obstacle:
+            log.warning("a part of the index cannot be brought up yet: %s", obstacle)
 
     def _complete(self, place: Place) -> None:
-        """Switch to the rising table when it has come to the end of the log, be it in an earlier process."""
-        rising = place.rising
-        if rising is not None and not self.journal.news(place.namespace, rising.position, 1):
-            self.hot.drop(place.namespace, self.places.take_over(place))
+        """Switch to the rising table when it has come to the end of the log, be it in an earlier process.
 
-    def _look_for_remains(self, place: Place) -> None:
-        """Once for each table: an earlier process may have died between an erasure and its end."""
-        for standing in _tables(place):
-            name = (place.namespace, standing.number)
-            if name not in self._examined:
-                self._examined.add(name)
-                if standing.table.has_remains:
-                    self._erased.add(place.namespace)
+        Nearly: where somebody adds without a pause there is always a little more, and searches read that themselves.
+        """
+        rising = place.rising
+        if rising is None or rising.position < place.live.position:
+            return
+        if len(self.journal.news(place.namespace, rising.position, NEARLY_THERE)) < NEARLY_THERE:
+            self.hot.drop(place.namespace, self.places.take_over(place))
 
     def _purge(self, namespace: str) -> None:
         """A failure is tried again at the next rest, because the namespace stays on the list until then."""
         try:
-            self._purge_now(self.places.get(namespace))
+            if (place := self.places.find(namespace)) is not None:
+                self._purge_now(place)
             self._erased.discard(namespace)
         except (IndexUnavailable, OSError) as obstacle:
             log.warning("what was erased is still in files of the index: %s", obstacle)
 
     def _purge_now(self, place: Place) -> None:
         namespace = place.namespace
+        self.hot.drop_tails(namespace)
         if self._is_empty(place):
-            self.places.forget(namespace)
+            self.places.forget(namespace, place.growing.position)
             self.hot.drop(namespace, place.live.number)
         else:
             for standing in _tables(place):

@@ -39,6 +39,7 @@ class EpisodicMemory:
         self.limits = limits
         self.embedders = embedders
         self._journal = journal
+        self._last_lsn = journal.figures().last_lsn
         self._pulse = Pulse(journal)
         self._hot = HotShelves(limits.memory_bytes)
         self._retrieve = Retrieving(journal, embedders, self._hot, self._pulse)
@@ -60,7 +61,7 @@ class EpisodicMemory:
             if self._closed:
                 index.close()
                 return
-            places = Places(self._journal, index, self.embedders)
+            places = Places(self._journal, index, self.embedders, self._last_lsn)
             indexing = Indexing(self._journal, places, self._hot, self._pulse)
             self._index, self._retrieve.places = index, places
             self._runner = Runner(self._journal, self._pulse, [indexing], self.limits.linger_seconds)

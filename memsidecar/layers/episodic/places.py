@@ -11,6 +11,8 @@ log = logging.getLogger(__name__)
 
 GENERATION = "episodic.generation"
 "The watermark that says which generation answers: it moves in the journal, so a switch is whole or has not happened."
+EMPTY = "episodic.empty"
+"The watermark up to which everything in a namespace was erased, and its tables with it."
 
 
 @dataclass
@@ -43,8 +45,10 @@ class Place:
 class Places:
     """Opens the tables of a namespace when they are first needed. Thread-safe."""
 
-    def __init__(self, journal: Journal, index: Index, embedders: Embedders) -> None:
+    def __init__(self, journal: Journal, index: Index, embedders: Embedders, last_lsn: int) -> None:
+        """`last_lsn` is the journal's when it was opened: a table that knows more belongs to another one."""
         self.index = index
+        self._last_lsn = last_lsn
         self._journal = journal
         self._embedders = embedders
         self._lock = threading.Lock()
@@ -71,13 +75,14 @@ class Places:
     def _open(self, namespace: str) -> Place:
         number = self._journal.watermark(GENERATION, namespace)
         table = self.index.open(namespace, number) if number else None
-        if table is not None and table.watermark > self._journal.figures().last_lsn:
+        if table is not None and table.watermark > self._last_lsn:
             log.warning("the index of a namespace knows more than the journal, which must be an older copy")
             table = None
-        rises = table is not None and not self._is_current(table)
-        self._drop_others(namespace, keep={number, number + 1} if rises else {number})
         if table is None:
+            self._drop_others(namespace, keep=set())
             return Place(namespace, self._begin_anew(namespace, number + 1))
+        rises = not self._is_current(table)
+        self._drop_others(namespace, keep={number, number + 1} if rises else {number})
         live = Standing(table, self._embedders.of_identity(table.generation.embedder), table.watermark)
         return Place(namespace, live, self._rise(namespace, number + 1) if rises else None)
 
@@ -107,10 +112,20 @@ class Places:
     def _create(self, namespace: str, number: int) -> Standing:
         embedder = self._embedders.default
         generation = Generation(number, embedder.identity, embedder.dimensions)
-        return Standing(self.index.create(namespace, generation), embedder, 0)
+        return Standing(self.index.create(namespace, generation), embedder, self.empty_until(namespace))
+
+    def empty_until(self, namespace: str) -> int:
+        """Up to which entry there is nothing to be indexed."""
+        return self._journal.watermark(EMPTY, namespace)
+
+    def note_empty(self, namespace: str, lsn: int) -> None:
+        self._advance(EMPTY, namespace, lsn)
 
     def _switch(self, namespace: str, number: int) -> None:
-        ticket = Ticket(Advance(GENERATION, namespace, number))
+        self._advance(GENERATION, namespace, number)
+
+    def _advance(self, watermark: str, namespace: str, number: int) -> None:
+        ticket = Ticket(Advance(watermark, namespace, number))
         self._journal.submit(ticket)
         ticket.wait()
 
@@ -164,8 +179,12 @@ class Places:
         else:
             place.live = standing
 
-    def forget(self, namespace: str) -> None:
-        """Leave nothing of the namespace in the index. Its generations go on counting, in case it comes back."""
+    def forget(self, namespace: str, lsn: int) -> None:
+        """Leave nothing of the namespace in the index, which was emptied up to this entry of the log.
+
+        Its generations go on counting, in case it comes back.
+        """
+        self.note_empty(namespace, lsn)
         with self._lock:
             place = self._places.pop(namespace, None)
             for generation in self.index.generations(namespace):

@@ -22,7 +22,7 @@ class Reindexing:
     embedders: Embedders
 
     def __post_init__(self) -> None:
-        self._places = Places(self.journal, self.index, self.embedders)
+        self._places = Places(self.journal, self.index, self.embedders, self.journal.figures().last_lsn)
         self._indexing = Indexing(self.journal, self._places, HotShelves(0), Pulse(self.journal))
 
     def total(self) -> int:
@@ -30,7 +30,7 @@ class Reindexing:
         return sum(self.journal.tails().values())
 
     def __call__(self, progress: Callable[[int], object]) -> None:
-        """Raises NotNow when the embedder or the index is away; what was built until then is used at the next start."""
+        """Raises NotNow when the embedder or the index is away; the old index stays then, what was built goes."""
         for namespace, tail in self.journal.tails().items():
             self._build(self._places.get(namespace), tail, progress)
 

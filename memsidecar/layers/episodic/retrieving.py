@@ -1,7 +1,6 @@
 """Answering a question: from RAM where the shelf is small enough, else from the index; always up to this moment."""
 
-import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -15,18 +14,18 @@ from memsidecar.layers.episodic.asking import Findings, Lack, Mode, Question, Ra
 from memsidecar.layers.episodic.candidates import candidates
 from memsidecar.layers.episodic.finding import Ranking, scope_of
 from memsidecar.layers.episodic.harvesting import Gathering, Vectoring, blank, unit
-from memsidecar.layers.episodic.hot import HotShelves, ShelfKey
+from memsidecar.layers.episodic.hot import DoesNotFit, HotShelves, ShelfKey
 from memsidecar.layers.episodic.makeshift import recent_news
 from memsidecar.layers.episodic.places import Place, Places, Standing
 from memsidecar.layers.episodic.query import Query, analysed, without
 from memsidecar.layers.episodic.shelf import Shelf
-from memsidecar.layers.episodic.tail import Piece, Tail
-from memsidecar.stores.contract import Harvest, IndexUnavailable, Journal, Within
+from memsidecar.layers.episodic.tail import PIECES_AT_MOST, Piece
+from memsidecar.stores.contract import Episodes, Harvest, IndexUnavailable, Journal, Within
 
 CHAPTER, CHAPTERS_AT_MOST = 1_000, 8
 "How much of what is not indexed yet a search reads itself; what is beyond is left to the next one, and it says so."
-BYTES_A_ROW = 600
-"What an episode takes in RAM, about."
+BYTES_BESIDE_VECTOR = 350
+"What an episode takes in RAM besides its vector, which takes a byte a dimension: about, to know before it is loaded."
 
 _NO_VECTORS = (EmbedderUnavailable, EmbedderMismatch)
 
@@ -64,8 +63,6 @@ class Retrieving:
     hot: HotShelves
     pulse: Pulse
     places: Places | None = None
-    _tails: dict[str, Tail] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, question: Question, within: Range, limit: int, min_score: float) -> Findings:
         asking = _Asking(question, within, limit)
@@ -90,25 +87,31 @@ class Retrieving:
             return self._from_log(asking)
         # As it stands now: another table may take over at any moment, and two must not be mixed in one answer.
         place = replace(found)
-        if self._fits(place, asking.within):
-            shelves = [self._caught_up(place, number, asking) for number in asking.within.shelves]
-            return shelves, self._query(shelves, place.live.embedder, asking)
+        try:
+            if self._fits(place, asking.within):
+                shelves = [self._caught_up(place, number, asking) for number in asking.within.shelves]
+                return shelves, self._query(shelves, place.live.embedder, asking)
+        except DoesNotFit:
+            pass
         return self._among_candidates(place, asking)
 
     def _fits(self, place: Place, within: Range) -> bool:
         keys = [_key(place, number) for number in within.shelves]
+        if any(self.hot.is_too_large(key) for key in keys):
+            return False
         rows = sum(
             place.live.table.count(Within(shelf=key.shelf, chunks=within.chunks))
             for key in keys
             if self.hot.get(key) is None
         )
-        return bool(keys) and rows * BYTES_A_ROW <= self.hot.max_bytes
+        row_bytes = BYTES_BESIDE_VECTOR + place.live.table.generation.dimensions
+        return bool(keys) and rows * row_bytes <= self.hot.max_bytes
 
     # -- in RAM
 
     def _caught_up(self, place: Place, number: int, asking: _Asking) -> Shelf:
         shelf = self.hot.get_or_load(_key(place, number), lambda: self._load(place.live, number, asking.within.chunks))
-        if shelf.lacks_vectors and _answers(place.live.embedder):
+        if shelf.lacks_vectors and self._answers(place.live.embedder):
             self.hot.discard(_key(place, number))
             return self._caught_up(place, number, asking)
         self._catch_up(shelf, place, number, asking)
@@ -119,23 +122,31 @@ class Retrieving:
         """The position first: rows that come in between are told once more, and known by then."""
         shelf = Shelf(live.table.generation.dimensions)
         shelf.position = live.position
-        shelf.load(live.table.shelf(number, chunks))
+        shelf.load(self._while_it_fits(shelf, live.table.shelf(number, chunks)))
         return shelf
+
+    def _while_it_fits(self, shelf: Shelf, parts: Iterator[Episodes]) -> Iterator[Episodes]:
+        for part in parts:
+            if shelf.size_bytes > self.hot.max_bytes:
+                raise DoesNotFit
+            yield part
 
     def _catch_up(self, shelf: Shelf, place: Place, number: int, asking: _Asking) -> None:
         for _ in range(CHAPTERS_AT_MOST):
             beat, after = self.pulse.of(place.namespace), shelf.position
             if shelf.beat == beat:
                 return
-            piece = self._read(_Source.of(place), after, number, asking)
+            piece = self._read(_Source.of(place), after, number)
             if piece is None:
                 shelf.beat = beat
                 return
-            shelf.advance(*piece)
-            shelf.lacks_vectors = shelf.lacks_vectors or Lack.EMBEDDER in asking.lacks
+            shelf.advance(piece.after, piece.end, piece.harvest)
+            self.hot.make_room()
+            asking.lacks |= piece.lacks
+            shelf.lacks_vectors = shelf.lacks_vectors or Lack.EMBEDDER in piece.lacks
         asking.lacks.add(Lack.STALE)
 
-    def _read(self, source: "_Source", after: int, number: int | None, asking: _Asking) -> Piece | None:
+    def _read(self, source: "_Source", after: int, number: int | None) -> Piece | None:
         """What the log says behind an entry, of one shelf or of all; None at its end."""
         chapter = self.journal.news(source.namespace, after, CHAPTER)
         if not chapter:
@@ -143,41 +154,43 @@ class Retrieving:
         gathering = Gathering(self.journal, number)
         for entry in chapter:
             gathering.take(entry)
-        harvest = self._harvest(gathering, source.embedder, source.dimensions, asking)
-        return Piece(after, chapter[-1].lsn, harvest)
+        return Piece(after, chapter[-1].lsn, *self._harvest(gathering, source.embedder, source.dimensions))
 
-    def _harvest(self, gathering: Gathering, embedder: Embedder | None, dimensions: int, asking: _Asking) -> Harvest:
+    def _harvest(
+        self, gathering: Gathering, embedder: Embedder | None, dimensions: int
+    ) -> tuple[Harvest, frozenset[Lack]]:
         """With vectors, or without where there are none to be had."""
         try:
             if embedder is not None:
-                return gathering.harvest(Vectoring(embedder))
+                return gathering.harvest(Vectoring(self.embedders.in_a_hurry(embedder))), frozenset()
         except _NO_VECTORS:
             pass
-        asking.lacks.add(Lack.EMBEDDER)
-        return gathering.harvest(lambda sheaves: blank(sheaves, dimensions))
+        return gathering.harvest(lambda sheaves: blank(sheaves, dimensions)), frozenset({Lack.EMBEDDER})
 
     # -- from the tables
 
     def _among_candidates(self, place: Place, asking: _Asking) -> tuple[Sequence[Shelf], Query]:
-        tail, asking.last_lsn = self._tail(place, asking)
+        tail = self._tail(place, asking)
         first = self._query((), place.live.embedder, asking)
         table = place.live.table
         shelf = candidates(table, first, asking.question, asking.within, limit=asking.limit, tail=tail)
         asking.by_candidates, asking.limit = True, shelf.columns.count
         return [shelf], self._query([shelf], place.live.embedder, asking)
 
-    def _tail(self, place: Place, asking: _Asking) -> tuple[list[Harvest], int]:
-        with self._lock:
-            tail = self._tails.get(place.namespace)
-            if tail is None or tail.number != place.live.number:
-                tail = self._tails[place.namespace] = Tail(place.live.number)
-        pieces, end = tail.since(place.live, lambda after: self._pieces(_Source.of(place), after, asking))
-        return [_within(piece, asking.within) for piece in pieces], end
+    def _tail(self, place: Place, asking: _Asking) -> list[Harvest]:
+        beat = self.pulse.of(place.namespace)
+        tail = self.hot.tail(place.namespace, place.live.number)
+        pieces = tail.since(place.live, beat, lambda after: self._pieces(_Source.of(place), after, asking))
+        if len(pieces) >= PIECES_AT_MOST:
+            asking.lacks.add(Lack.STALE)
+        asking.last_lsn = pieces[-1].end if pieces else place.live.position
+        asking.lacks.update(lack for piece in pieces for lack in piece.lacks)
+        return [_within(piece.harvest, asking.within) for piece in pieces]
 
     def _pieces(self, source: "_Source", after: int, asking: _Asking) -> list[Piece]:
         pieces: list[Piece] = []
         for _ in range(CHAPTERS_AT_MOST):
-            piece = self._read(source, after, None, asking)
+            piece = self._read(source, after, None)
             if piece is None:
                 return pieces
             pieces.append(piece)
@@ -189,11 +202,13 @@ class Retrieving:
 
     def _from_log(self, asking: _Asking) -> tuple[Sequence[Shelf], Query]:
         """Nothing of the namespace is indexed yet, if there is anything at all: no table is made for a question."""
-        embedder = self.embedders.default
+        embedder, namespace = self.embedders.default, asking.within.namespace
         shelf = Shelf(embedder.dimensions)
-        for piece in self._pieces(_Source(asking.within.namespace, embedder, embedder.dimensions), 0, asking):
+        source = _Source(namespace, embedder, embedder.dimensions)
+        for piece in self._pieces(source, 0, asking) if self.pulse.knows(namespace) else ():
             shelf.apply(_within(piece.harvest, asking.within))
             asking.last_lsn = piece.end
+            asking.lacks |= piece.lacks
         return [shelf], self._query([shelf], embedder, asking)
 
     def _from_journal(self, asking: _Asking) -> tuple[Sequence[Shelf], Query]:
@@ -204,7 +219,9 @@ class Retrieving:
             asking.last_lsn = max(asking.last_lsn, entry.lsn)
         embedder = self.embedders.default
         shelf = Shelf(embedder.dimensions)
-        shelf.apply(self._harvest(gathering, embedder, embedder.dimensions, asking))
+        harvest, lacks = self._harvest(gathering, embedder, embedder.dimensions)
+        shelf.apply(harvest)
+        asking.lacks |= lacks
         return [shelf], self._query([shelf], embedder, asking)
 
     # -- the question
@@ -217,15 +234,21 @@ class Retrieving:
         query = analysed(asking.question.text, speakers, None)
         return replace(query, vector=self._meaning(query, embedder, asking))
 
+    def _answers(self, embedder: Embedder | None) -> bool:
+        try:
+            return embedder is not None and len(self.embedders.in_a_hurry(embedder).embed(["is anybody there"])) == 1
+        except _NO_VECTORS:
+            return False
+
     def _meaning(self, query: Query, embedder: Embedder | None, asking: _Asking) -> NDArray[np.float32] | None:
         question = asking.question
         if question.mode is Mode.KEYWORD:
             return None
-        if question.vector is not None:
-            return unit(question.vector) if embedder and len(question.vector) == embedder.dimensions else None
+        if question.vector is not None and embedder and len(question.vector) == embedder.dimensions:
+            return unit(question.vector)
         try:
-            if embedder is not None:
-                (vector,) = embedder.embed([without(question.text, query.names)])
+            if embedder is not None and question.vector is None:
+                (vector,) = self.embedders.in_a_hurry(embedder).embed([without(question.text, query.names)])
                 if vector.any() or not query.words:
                     return vector if vector.any() else None
         except _NO_VECTORS:
@@ -248,13 +271,6 @@ def _harmless(question: Question) -> set[Lack]:
 
 def _key(place: Place, number: int) -> ShelfKey:
     return ShelfKey(place.namespace, place.live.number, number)
-
-
-def _answers(embedder: Embedder | None) -> bool:
-    try:
-        return embedder is not None and len(embedder.embed(["is anybody there"])) == 1
-    except _NO_VECTORS:
-        return False
 
 
 def _within(harvest: Harvest, within: Range) -> Harvest:

@@ -12,6 +12,7 @@ _STEM_MARK = "~"  # no word has it, so what begins with it is a note of ours
 _ASKS = "~?"
 _STEMMER_CACHE = 0  # `stem` has a cache of its own, and the library's is not made for many threads
 _STEMS_KEPT = 65_536
+_LONGEST_STEMMED_CHARACTERS = 64  # longer ones are no words of a language but keys and the like
 
 # Words that say nothing about what is asked for. They are indexed like all others, and matched when nothing else is
 # left of a query. The single letters are what an apostrophe leaves behind.
@@ -42,9 +43,17 @@ def content_words(words: Sequence[str]) -> list[str]:
     return [word for word in distinct if word not in _FUNCTION_WORDS] or distinct
 
 
-@lru_cache(_STEMS_KEPT)
 def stem(word: str) -> str:
-    """What the inflections of an English word have in common; words of other languages mostly stay what they are."""
+    """What the inflections of an English word have in common; words of other languages mostly stay what they are.
+
+    A very long one is its own stem and is not remembered: the cache has to be bounded in bytes, too, and must not keep
+    a long secret after its session was erased.
+    """
+    return word if len(word) > _LONGEST_STEMMED_CHARACTERS else _stemmed(word)
+
+
+@lru_cache(_STEMS_KEPT)
+def _stemmed(word: str) -> str:
     return str(Stemmer.Stemmer("english", _STEMMER_CACHE).stemWord(word))
 
 

@@ -167,10 +167,6 @@ class Table(Protocol):
         True if something was done. A failure is counted and shown in the figures, and tried again at the next call.
         """
 
-    @property
-    def has_remains(self) -> bool:
-        """Whether rows that were taken away are still in a file of the newest version, as after a crash."""
-
     def purge(self) -> None:
         """Leave no byte of what was taken away in any file, old versions included."""
 

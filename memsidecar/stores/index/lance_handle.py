@@ -1,6 +1,6 @@
 """One open table of LanceDB. A second handle would never see what this one adds, so there is one for each table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from threading import RLock
@@ -51,12 +51,13 @@ class Handle:
         self._table = table
         self._run = run
 
-    def read(self, query: AsyncQueryBase) -> Any:
+    def read(self, query: Callable[[], AsyncQueryBase]) -> Any:
+        """The query is made here as well: LanceDB panics, past every `except`, when a closed table is asked for one."""
         with self.readers.reading():
-            return self._run(query.to_arrow())
+            return self._run(query().to_arrow())
 
     def rows(self, where: str, columns: Sequence[str] = lance_rows.COLUMNS) -> Any:
-        return self.read(self._table.query().where(where).select(list(columns)))
+        return self.read(lambda: self._table.query().where(where).select(list(columns)))
 
     def parts(self, where: str) -> Iterator[Any]:
         """The same, some rows at a time."""
@@ -71,14 +72,22 @@ class Handle:
             return self._run(self._table.count_rows(where))
 
     def matching(self, words: Sequence[str], where: str, limit: int) -> Any:
-        query = self._table.query().nearest_to_text(_any_of(words))
-        return self.read(query.where(where).limit(limit).select([*lance_rows.COLUMNS, "_score"]))
+        def query() -> AsyncQueryBase:
+            asked = self._table.query().nearest_to_text(_any_of(words))
+            return asked.where(where).limit(limit).select([*lance_rows.COLUMNS, "_score"])
+
+        return self.read(query)
 
     def nearest(self, vector: Floats, where: str, limit: int, probes: int | None) -> Any:
         """Without `probes` each row is looked at."""
-        query = self._table.query().nearest_to(np.asarray(vector, np.float32)).column("vector").distance_type("cosine")
-        query = query.nprobes(probes) if probes else query.bypass_vector_index()
-        return self.read(query.where(where).limit(limit).select([*lance_rows.COLUMNS, "_distance"]))
+
+        def query() -> AsyncQueryBase:
+            asked = self._table.query().nearest_to(np.asarray(vector, np.float32)).column("vector")
+            asked = asked.distance_type("cosine")
+            asked = asked.nprobes(probes) if probes else asked.bypass_vector_index()
+            return asked.where(where).limit(limit).select([*lance_rows.COLUMNS, "_distance"])
+
+        return self.read(query)
 
     def scan(self) -> tuple[int, int]:
         """Read all of every row: how many there are, and the largest `written`. Finds what only reading can find."""

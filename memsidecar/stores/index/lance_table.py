@@ -151,10 +151,6 @@ class LanceTable:
     def upkeep(self, idle: bool) -> bool:
         return self._upkeep(idle)
 
-    @property
-    def has_remains(self) -> bool:
-        return self._handle.deleted_rows() > 0
-
     def purge(self) -> None:
         with self._handle.writing, self._noticing_damage():
             self._upkeep.purge()

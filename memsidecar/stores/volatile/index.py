@@ -155,10 +155,6 @@ class VolatileTable:
     def upkeep(self, idle: bool) -> bool:  # noqa: ARG002 - there is nothing to keep up
         return False
 
-    @property
-    def has_remains(self) -> bool:
-        return False
-
     def purge(self) -> None:
         """What was taken away is nowhere."""
 

@@ -1,0 +1,98 @@
+"""An embedder for somebody who waits: the same vectors, or none soon."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from threading import Event
+
+import numpy as np
+import pytest
+
+from memsidecar.embedding.contract import Embedder, Embedders, EmbedderUnavailable
+from memsidecar.embedding.openai import HURRIED_SECONDS, OpenAIEmbedder, OpenAISettings
+from memsidecar.embedding.registry import ConfiguredEmbedders, EmbeddingChoice
+from tests.embedding import endpoint as behave
+from tests.embedding.endpoint import DIMENSIONS, Endpoint
+from tests.embedding.stand_ins import Clock, Waits
+
+
+@pytest.fixture
+def embedders(endpoint: Endpoint) -> Embedders:
+    return ConfiguredEmbedders(EmbeddingChoice("openai", DIMENSIONS, url=endpoint.url, model="m"))
+
+
+@pytest.fixture
+def silence(endpoint: Endpoint) -> Iterator[None]:
+    release = Event()
+    endpoint.always = behave.silent_until(release)
+    yield
+    release.set()
+
+
+def fails(embedder: Embedder) -> None:
+    with pytest.raises(EmbedderUnavailable):
+        embedder.embed(["one"])
+
+
+def test_it_makes_the_same_vectors_under_the_same_identity(embedders: Embedders) -> None:
+    patient = embedders.default
+    hurried = embedders.in_a_hurry(patient)
+    assert hurried is not patient
+    assert (hurried.identity, hurried.dimensions) == (patient.identity, patient.dimensions)
+    assert np.array_equal(hurried.embed(["one", ""]), patient.embed(["one", ""]))
+
+
+def test_there_is_one_for_each_identity(endpoint: Endpoint, embedders: Embedders) -> None:
+    older = embedders.of_identity(f"openai/{endpoint.url}/older/{DIMENSIONS}")
+    assert older
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(map(id, pool.map(embedders.in_a_hurry, [embedders.default] * 8)))) == 1
+    hurried = embedders.in_a_hurry(embedders.default)
+    assert embedders.in_a_hurry(hurried) is hurried
+    assert embedders.in_a_hurry(older).identity == older.identity != hurried.identity
+
+
+@pytest.mark.parametrize("choice", [EmbeddingChoice(), EmbeddingChoice("client", 3)], ids=lambda choice: choice.kind)
+def test_one_without_a_network_is_in_a_hurry_always(choice: EmbeddingChoice) -> None:
+    embedders = ConfiguredEmbedders(choice)
+    assert embedders.in_a_hurry(embedders.default) is embedders.default
+
+
+def test_it_asks_once_and_does_not_wait_as_told(endpoint: Endpoint, embedder: OpenAIEmbedder, waits: Waits) -> None:
+    endpoint.always = behave.status(503, Retry_After="5")
+    fails(embedder.in_a_hurry())
+    assert len(endpoint.requests) == 1 and not waits.seconds
+
+
+@pytest.mark.usefixtures("silence")
+@pytest.mark.parametrize(("configured_seconds", "at_most"), [(60.0, HURRIED_SECONDS), (0.1, 0.1)])
+def test_silence_is_borne_shortly(configured: OpenAISettings, configured_seconds: float, at_most: float) -> None:
+    hurried = OpenAIEmbedder(replace(configured, timeout_seconds=configured_seconds)).in_a_hurry()
+    began = time.monotonic()
+    fails(hurried)
+    assert time.monotonic() - began < at_most + 1.5
+
+
+def test_it_leaves_alone_what_the_patient_one_leaves_alone(endpoint: Endpoint, configured: OpenAISettings) -> None:
+    clock = Clock()
+    patient = OpenAIEmbedder(replace(configured, failures_before_rest=3, rest_seconds=30, clock=clock))
+    hurried = patient.in_a_hurry()
+    endpoint.script = [behave.status(503)] * 3
+    fails(patient)
+    fails(hurried)
+    assert len(endpoint.requests) == 3
+    clock.now += 31
+    assert hurried.embed(["one"]).any()
+
+
+def test_its_haste_does_not_keep_the_patient_one_from_a_slow_server(
+    endpoint: Endpoint, configured: OpenAISettings
+) -> None:
+    patient = OpenAIEmbedder(replace(configured, failures_before_rest=2, rest_seconds=3_600))
+    hurried = patient.in_a_hurry()
+    endpoint.script = [behave.status(503)] * 2
+    for _ in range(3):
+        fails(hurried)
+    assert len(endpoint.requests) == 2
+    assert patient.embed(["one"]).any()
