@@ -17,8 +17,16 @@ class ChunkHit:
     parts: Parts
 
 
+@dataclass(frozen=True, slots=True)
+class FoundChunks:
+    """Chunks, best first, and what was missing when they were looked for: the contract's degradations."""
+
+    hits: Sequence[ChunkHit]
+    lacks: frozenset[int] = frozenset()
+
+
 class FindChunks(Protocol):
-    def __call__(self, owners: Sequence[Owner], query: str, limit: int, min_score: float) -> Sequence[ChunkHit]:
+    def __call__(self, owners: Sequence[Owner], query: str, limit: int, min_score: float) -> FoundChunks:
         """At most `limit` chunks of these owners' documents, best first, none with a score under `min_score`.
 
         Scores are from 0 to 1. A document that was put is found as soon as the put is answered; one that was deleted is

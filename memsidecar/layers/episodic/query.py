@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from memsidecar.layers.episodic.words import content_words, words_of
 
-# Each word is looked up and weighed on its own: 10,000 of them took 0.75 s on 5,000 messages. Who asks in one's own words
-# needs fewer than these; of a whole document that is pasted as a query the beginning says what it is about.
+# Each word is looked up and weighed on its own: 10,000 of them took 0.75 s on 5,000 messages. A question has
+# fewer than these; of a whole document that is pasted as a query, the beginning says what it is about.
 WORDS_COUNTED = 64
 
 

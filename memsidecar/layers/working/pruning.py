@@ -31,7 +31,8 @@ def irrelevant(_head: Head, _text: str) -> Mapping[int, float]:
 class PruneOrder:
     """What a caller asks for. `leave_share` is the share of max_tokens that pruning, once needed, leaves in use.
 
-    `when_over`: only when max_tokens are passed, whatever the strategy. `relevance` is filled in for IMPORTANCE.
+    `when_over`: only when max_tokens are passed, whatever the strategy, and without asking what is relevant, because an
+    Add waits for it. `relevance` is filled in for IMPORTANCE otherwise.
     """
 
     max_tokens: int
@@ -91,8 +92,8 @@ class Pruning:
     overflow_leave_share: float = 0.8
 
     def __call__(self, key: SessionKey, user_id: str, order: PruneOrder) -> Pruned:
-        if order.strategy == Strategy.IMPORTANCE:
-            order = replace(order, relevance=self._relevance(key, user_id))
+        if order.strategy == Strategy.IMPORTANCE and not order.when_over:
+            order = replace(order, relevance=self._relevance(key, user_id, order))
         for _ in range(PLANS_BEFORE_WAITING):
             try:
                 return self._planned_outside(key, user_id, order)
@@ -128,13 +129,28 @@ class Pruning:
         self._commit(TrimNow(key, decide))
         return self._told(key, order, made[0])
 
-    def _relevance(self, key: SessionKey, user_id: str) -> Mapping[int, float]:
-        """To the newest turn. Asked for once, before anything is planned: what it asks may be far away."""
+    def _relevance(self, key: SessionKey, user_id: str, order: PruneOrder) -> Mapping[int, float]:
+        """To the newest turn. Asked for once, before anything is planned: what it asks may be far away.
+
+        Not asked for where nothing is to be removed; whatever passes the budget after that is weighed without it.
+        """
         view = self.reading.views.get(key)
         if view is None:
             return NO_RELEVANCE
         check_owner(view.head, user_id)
-        return self.relevance(view.head, _newest_turn(view))
+        return self.relevance(view.head, _newest_turn(view)) if self._over(key, view, order) else NO_RELEVANCE
+
+    def _over(self, key: SessionKey, view: View, order: PruneOrder) -> bool:
+        """Whether the budget is passed; yes, if the session moved while it was counted by another model."""
+        try:
+            return self._total(key, view, order) > order.max_tokens
+        except Stale:
+            return True
+
+    def _total(self, key: SessionKey, view: View, order: PruneOrder) -> int:
+        if order.model and self.gauge.differs(key.namespace, order.model):
+            return self._recounted(key, view, order)[1]
+        return view.head.total_tokens
 
     # -- planning
 

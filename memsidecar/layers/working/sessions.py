@@ -54,6 +54,7 @@ class AutoPruning:
     """Prunes a session that has passed its policy's budget, down to a share of it.
 
     The share keeps the window's beginning, and so the provider's prompt cache, the same for many turns and not one.
+    An Add waits for it, so it asks neither an embedder nor the index: see PruneOrder's `when_over`.
     """
 
     policies: Policies
