@@ -1,0 +1,147 @@
+"""The index as a stranger sees it: the files of a data directory, read with LanceDB alone, healed by nobody."""
+
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import lancedb
+
+from memsidecar.stores.index import cards
+
+PATIENCE_SECONDS = 60.0
+
+Place = tuple[str, int]
+"A session's id and a sequence in it."
+
+
+class Row(NamedTuple):
+    """What the index keeps of one message; a chunk of a document has no session."""
+
+    lsn: int
+    sequence: int
+    session: int
+    words: str
+
+
+def until(holds: Callable[[], object], what: str, seconds: float = PATIENCE_SECONDS) -> float:
+    """Wait for what comes by itself; how long it took. What `holds` raised last is told if it never comes."""
+    begin = time.monotonic()
+    while True:
+        trouble: Exception | None = None
+        try:
+            if holds():
+                return time.monotonic() - begin
+        except Exception as error:  # noqa: BLE001 - a table that is being rewritten may be unreadable for a moment
+            trouble = error
+        if time.monotonic() - begin > seconds:
+            raise AssertionError(f"{what}: not in {seconds} seconds") from trouble
+        time.sleep(0.05)
+
+
+class IndexFiles:
+    """One namespace's part of the index of a data directory."""
+
+    def __init__(self, data_dir: Path, namespace: str = "default") -> None:
+        self.data_dir = data_dir
+        self.namespace = namespace
+        self.directory = data_dir / "index"
+
+    # -- what there is
+
+    @property
+    def generation(self) -> int:
+        """The number of the table that answers, as the journal says; 0 for none."""
+        found = self._ask("SELECT lsn FROM watermarks WHERE task = 'episodic.generation' AND namespace = ?")
+        return int(found[0][0]) if found else 0
+
+    @property
+    def folder(self) -> Path:
+        return self.directory / f"{cards.name(self.namespace, self.generation)}.lance"
+
+    @property
+    def card(self) -> Path:
+        return self.directory / f"{cards.name(self.namespace, self.generation)}.json"
+
+    @property
+    def manifests(self) -> list[Path]:
+        """Newest first."""
+        return sorted((self.folder / "_versions").glob("*.manifest"))
+
+    @property
+    def data_files(self) -> list[Path]:
+        """Largest first."""
+        return sorted((self.folder / "data").glob("*.lance"), key=lambda path: -path.stat().st_size)
+
+    def entries(self) -> set[str]:
+        """Names in the index folder that belong to the namespace."""
+        return {path.name for path in self.directory.glob(f"{cards.stem(self.namespace)}*")}
+
+    def rows(self) -> list[Row]:
+        table = lancedb.connect(self.directory).open_table(self.folder.stem)
+        columns: Any = table.to_arrow().select(list(Row._fields)).to_pydict()
+        return [Row(*row) for row in zip(*columns.values(), strict=True)]
+
+    def places(self) -> Counter[Place]:
+        """Of all messages; of those of a session that is no more, under its number."""
+        names = dict(self._ask("SELECT number, session_id FROM sessions WHERE namespace = ?"))
+        rows = [row for row in self.rows() if row.session >= 0]
+        return Counter((str(names.get(row.session, f"number {row.session}")), row.sequence) for row in rows)
+
+    # -- what should be
+
+    def is_complete(self, expected: Iterable[Place]) -> bool:
+        return self.places() == Counter(set(expected))
+
+    def wait_until_complete(self, expected: Iterable[Place], seconds: float = PATIENCE_SECONDS) -> float:
+        wanted = set(expected)
+        try:
+            return until(lambda: self.is_complete(wanted), "the index is complete", seconds)
+        except AssertionError as late:
+            raise AssertionError(f"{self.namespace}: {self._difference(wanted)}") from late
+
+    def check_settled(self, expected: Iterable[Place]) -> None:
+        """For a directory that nobody uses any more: nothing missing, doubled, or left over from another table."""
+        wanted = set(expected)
+        assert self.is_complete(wanted), self._difference(wanted)
+        keys = Counter((row.lsn, row.sequence) for row in self.rows())
+        assert max(keys.values(), default=1) == 1, keys.most_common(3)
+        assert self._set_aside() == []
+        tables = {name for name in self.entries() if name.endswith(".lance")}
+        assert tables == {self.folder.name}, tables
+
+    def _difference(self, wanted: set[Place]) -> str:
+        try:
+            found = self.places()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+            return f"the table cannot be read: {error!r}"
+        missing = sorted(wanted - set(found))
+        more = sorted(set(found) - wanted)
+        doubled = sorted(place for place, count in found.items() if count > 1)
+        return f"missing {len(missing)} {missing[:5]}, too many {more[:5]}, doubled {doubled[:5]}"
+
+    def _set_aside(self) -> list[Any]:
+        return self._ask("SELECT lsn, reason FROM set_asides WHERE namespace = ?")
+
+    def _ask(self, query: str) -> list[Any]:
+        connection = sqlite3.connect(f"file:{self.data_dir}/journal.db?mode=ro", uri=True, timeout=5)
+        try:
+            return connection.execute(query, (self.namespace,)).fetchall()
+        finally:
+            connection.close()
+
+
+def files_with(directory: Path, *texts: str) -> list[str]:
+    """The files, anywhere below, in whose bytes or whose name one of the texts is."""
+    wanted = [text.encode() for text in texts]
+    found = []
+    for path in directory.rglob("*"):
+        try:
+            content = path.name.encode() + (path.read_bytes() if path.is_file() else b"")
+        except FileNotFoundError:
+            continue
+        if any(text in content for text in wanted):
+            found.append(str(path.relative_to(directory)))
+    return found

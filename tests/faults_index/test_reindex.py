@@ -1,0 +1,43 @@
+"""`memsidecar reindex` is killed in the middle: the next sidecar is complete all the same."""
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.faults_index.index import IndexFiles, files_with, until
+from tests.faults_index.kept import FLAGS, Kept
+from tests.support.process import SidecarProcess
+
+MESSAGES = 1_500
+
+
+@pytest.mark.parametrize("dimensions", ["256", "128"], ids=["the same embedder", "another embedder"])
+def test_after_a_killed_reindex_a_sidecar_completes_the_index(data_dir: Path, dimensions: str) -> None:
+    kept, files = Kept(), IndexFiles(data_dir)
+    with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
+        for at in range(3):
+            kept.say_many(client, f"s{at}", MESSAGES // 3)
+        files.wait_until_complete(kept.said)
+        assert sidecar.stop() == 0
+    kill_reindexing(files, dimensions)
+    with SidecarProcess(data_dir, *FLAGS, "--embedder-dimensions", dimensions) as sidecar, sidecar.client() as client:
+        kept.check_readable(client)
+        kept.check_found(client)
+        words = kept.clear(client, "s0")
+        until(lambda: kept.lacks_nothing(client), "a search lacks nothing")
+        until(lambda: not files_with(files.directory, *words[:20]), "what was erased is in no table", 15)
+        files.wait_until_complete(kept.said)
+        assert sidecar.stop() == 0
+    files.check_settled(kept.said)
+
+
+def kill_reindexing(files: IndexFiles, dimensions: str) -> None:
+    command = [sys.executable, "-m", "memsidecar", "reindex", "--data-dir", str(files.data_dir)]
+    with subprocess.Popen([*command, "--embedder-dimensions", dimensions], stderr=subprocess.DEVNULL) as working:
+        until(lambda: len([name for name in files.entries() if name.endswith(".lance")]) > 1, "a second table is built")
+        time.sleep(random.uniform(0, 0.2))  # the moment; what is checked does not depend on it
+        working.kill()
