@@ -5,6 +5,7 @@ import gc
 import json
 import logging
 import os
+import shutil
 import signal
 from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
@@ -38,7 +39,7 @@ from memsidecar.layers.episodic.ranking import Weights
 from memsidecar.layers.episodic.reindexing import Reindexing
 from memsidecar.layers.working import WorkingLimits, WorkingMemory
 from memsidecar.settings import Settings, prepare_libraries
-from memsidecar.stores.contract import Index, IndexUnavailable, Journal
+from memsidecar.stores.contract import Index, Journal
 from memsidecar.stores.index.environment import ENVIRONMENT
 from memsidecar.stores.index.memory import keep_little
 from memsidecar.stores.journal import SqliteJournal
@@ -70,6 +71,7 @@ def serve(settings: Settings) -> int:
         counters, embedders = _counters(settings), _embedders(settings)
         journal = open_journal(settings)
         opened.callback(journal.close)
+        _drop_unused_index(settings)
         episodic = EpisodicMemory(journal, embedders, _episodic_limits(settings))
         opened.callback(episodic.close)
         layers = Layers(
@@ -121,6 +123,18 @@ def open_index(settings: Settings) -> Index:
     lance = import_module("memsidecar.stores.index.lance")
     folder = settings.data_dir / INDEX_FOLDER
     return cast(Index, lance.LanceIndex(folder, memory_bytes=settings.index_cache_bytes))
+
+
+def _drop_unused_index(settings: Settings) -> None:
+    """Nobody would erase in it what is erased from now on. For whoever holds the directory, as the journal does."""
+    folder = settings.data_dir / INDEX_FOLDER
+    if settings.journal == "volatile" or settings.index == "lancedb" or not folder.exists():
+        return
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise StartRefused(f"{folder} would keep what is erased, and cannot be removed: {error}") from error
+    log.warning("removed %s: index is %s, so nobody would erase in it; lancedb makes it anew", folder, settings.index)
 
 
 def check(settings: Settings) -> int:
@@ -268,19 +282,19 @@ def _warming(work: Coroutine[None, None, None]) -> Iterator[None]:
 async def _warm(settings: Settings, layers: Layers, counters: Counters, server: Server) -> None:
     """The vocabulary first, because every Add needs it; a call that is quicker waits for it. Then retrieval."""
     await asyncio.to_thread(counters.default.warm)
-    while settings.index != "off" and not layers.episodic.ready:
-        await _open_retrieval(settings, layers.episodic, server)
+    while settings.index != "off" and not await _open_retrieval(settings, layers.episodic, server):
+        await asyncio.sleep(RETRY_SECONDS)
     # What lives as long as the process need not be walked by every full collection.
     gc.collect()
     gc.freeze()
 
 
-async def _open_retrieval(settings: Settings, episodic: EpisodicMemory, server: Server) -> None:
-    """Search answers from recent messages alone until this succeeds."""
+async def _open_retrieval(settings: Settings, episodic: EpisodicMemory, server: Server) -> bool:
+    """Whether it is open now; search answers from recent messages alone until then."""
     try:
         await asyncio.to_thread(episodic.open, lambda: open_index(settings))
-    except (IndexUnavailable, OSError) as obstacle:
-        log.error("retrieval cannot be opened, and is tried again in %s seconds: %s", RETRY_SECONDS, obstacle)
-        await asyncio.sleep(RETRY_SECONDS)
-    else:
-        await server.set_serving(EPISODIC)
+    except Exception:  # the edge of a background loop: nobody else would learn of it
+        log.exception("retrieval cannot be opened, and is tried again in %s seconds", RETRY_SECONDS)
+        return False
+    await server.set_serving(EPISODIC)
+    return True

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from memsidecar.stores.contract import Ticket
 
-COUNTING_THREADS = 1  # more of them only fight over the GIL: two were a tenth slower
+COUNTING_THREADS = CHUNKING_THREADS = 1  # more of them only fight over the GIL: two were a tenth slower
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -21,8 +21,10 @@ class Bridge:
     def __init__(self, threads: int) -> None:
         self._loop = asyncio.get_running_loop()
         self._readers = ThreadPoolExecutor(threads, thread_name_prefix="reader")
+        self._searchers = ThreadPoolExecutor(threads, thread_name_prefix="searcher")
         self._writers = ThreadPoolExecutor(threads, thread_name_prefix="writer")
         self._counters = ThreadPoolExecutor(COUNTING_THREADS, thread_name_prefix="counter")
+        self._chunkers = ThreadPoolExecutor(CHUNKING_THREADS, thread_name_prefix="chunker")
         self._settled: deque[Ticket] = deque()
         self._waiting: dict[Ticket, asyncio.Future[None]] = {}
         self._woken = False
@@ -31,6 +33,10 @@ class Bridge:
         """Work that may read from the disk, and never waits for a commit."""
         return await self._loop.run_in_executor(self._readers, lambda: work(*args, **kwargs))
 
+    async def searching(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Work that may wait for an embedder far away. It has threads of its own: no other read waits with it."""
+        return await self._loop.run_in_executor(self._searchers, lambda: work(*args, **kwargs))
+
     async def writing(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Work that waits for commits. It has threads of its own: a reader must not queue behind an fsync."""
         return await self._loop.run_in_executor(self._writers, lambda: work(*args, **kwargs))
@@ -38,6 +44,10 @@ class Bridge:
     async def counting(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Work that is long without any disk: checking and counting large requests."""
         return await self._loop.run_in_executor(self._counters, lambda: work(*args, **kwargs))
+
+    async def chunking(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same for documents. A megabyte takes a second, so it has a thread of its own: no Add queues behind it."""
+        return await self._loop.run_in_executor(self._chunkers, lambda: work(*args, **kwargs))
 
     async def outcome(self, ticket: Ticket) -> Any:
         """Wait until the journal has settled a ticket that was begun with `settled` of this bridge."""
@@ -66,6 +76,5 @@ class Bridge:
                 future.set_result(None)
 
     def close(self) -> None:
-        self._readers.shutdown(wait=True)
-        self._writers.shutdown(wait=True)
-        self._counters.shutdown(wait=True)
+        for pool in (self._readers, self._searchers, self._writers, self._counters, self._chunkers):
+            pool.shutdown(wait=True)

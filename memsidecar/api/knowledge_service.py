@@ -2,22 +2,22 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.struct_pb2 import Struct
 
 from memsidecar.api.bridge import Bridge
+from memsidecar.api.searching import degradations_of, scores_of
 from memsidecar.api.wire import Scoped, limit_of, namespace_of, page_size_of, timestamp_of
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.layers.documents.documents import Documents, as_many_as_fit
-from memsidecar.layers.documents.finding import ChunkHit, FindChunks
+from memsidecar.layers.documents.finding import ChunkHit, FindChunks, FoundChunks
 from memsidecar.layers.working.pages import id_token, last_id_of
 from memsidecar.stores.contract import DocumentDropped, DocumentPut, Owner, StoredDocument
 from memsidecar.v1 import knowledge_pb2 as pb
-from memsidecar.v1.message_pb2 import ScoreParts
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class KnowledgeService:
         known = await self.bridge.reading(self.documents.known, owner, request.document)
         if known is not None:
             return pb.PutDocumentResponse(document=_document(known), unchanged=True)
-        draft = await self.bridge.counting(self.documents.draft, owner, request.document)
+        draft = await self.bridge.chunking(self.documents.draft, owner, request.document)
         put: DocumentPut = await self.bridge.outcome(self.documents.begin_putting(draft, self.bridge.settled))
         return pb.PutDocumentResponse(document=_document(put.document), unchanged=put.unchanged)
 
@@ -64,12 +64,12 @@ class KnowledgeService:
     async def search_documents(self, request: pb.SearchDocumentsRequest) -> pb.SearchDocumentsResponse:
         scope, query = _scope_of(request), _query_of(request)
         limit = limit_of("limit", request.limit, self.documents_top_k, self.documents_top_k_max)
-        hits = await self.bridge.reading(self._find, scope, query, limit, request.min_score)
-        return pb.SearchDocumentsResponse(hits=[_hit(hit) for hit in hits])
+        found = await self.bridge.searching(self._find, scope, query, limit, request.min_score)
+        return pb.SearchDocumentsResponse(hits=[_hit(hit) for hit in found.hits], degraded=degradations_of(found.lacks))
 
-    def _find(self, scope: tuple[str, str, str], query: str, limit: int, min_score: float) -> Sequence[ChunkHit]:
-        hits = self.find_chunks(self.documents.visible(*scope), query, limit, min_score)
-        return as_many_as_fit(hits, lambda hit: (hit.document.id, hit.chunk.text))
+    def _find(self, scope: tuple[str, str, str], query: str, limit: int, min_score: float) -> FoundChunks:
+        found = self.find_chunks(self.documents.visible(*scope), query, limit, min_score)
+        return replace(found, hits=as_many_as_fit(found.hits, lambda hit: (hit.document.id, hit.chunk.text)))
 
 
 def _scope_of(request: Scoped) -> tuple[str, str, str]:
@@ -107,18 +107,10 @@ def _document(stored: StoredDocument) -> pb.Document:
 
 
 def _hit(hit: ChunkHit) -> pb.DocumentHit:
-    parts = hit.parts
     return pb.DocumentHit(
         chunk=pb.DocumentChunk(
             document_id=hit.document.id, chunk_index=hit.index, text=hit.chunk.text, tokens=hit.chunk.tokens
         ),
         score=hit.score,
-        scores=ScoreParts(
-            keyword=parts.keyword,
-            semantic=parts.semantic,
-            neighbours=parts.neighbours,
-            speaker=parts.speaker,
-            session=parts.session,
-            recency=parts.recency,
-        ),
+        scores=scores_of(hit.parts),
     )

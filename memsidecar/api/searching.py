@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from threading import Event
 from typing import TypeVar
@@ -89,7 +89,7 @@ class SearchApi:
         """Search and encode, both in a thread: an answer may have megabytes. It ends when the caller is gone."""
         gone = Event()
         try:
-            return await self.bridge.reading(work, lambda: not gone.is_set())
+            return await self.bridge.searching(work, lambda: not gone.is_set())
         except asyncio.CancelledError:
             gone.set()
             raise
@@ -172,7 +172,7 @@ def _substring_hits(hits: Sequence[Found], next_lsn: int | None, same: bytes) ->
 
 
 def _ranked_hits(found: Hits[Found], same: bytes) -> pb.SearchResponse:
-    response = pb.SearchResponse(degraded=[Degradation.Name(lack) for lack in sorted(found.lacks)])
+    response = pb.SearchResponse(degraded=degradations_of(found.lacks))
     if found.next is not None:
         response.next_page_token = page_token([found.next.as_of or 0, found.next.start], same)
     for pointer, hit in found.hits:
@@ -181,6 +181,10 @@ def _ranked_hits(found: Hits[Found], same: bytes) -> pb.SearchResponse:
             message=message, session_id=hit.key.session_id, score=pointer.score, scores=scores_of(pointer.parts)
         )
     return response
+
+
+def degradations_of(lacks: Iterable[int]) -> list[str]:
+    return [Degradation.Name(lack) for lack in sorted(lacks)]
 
 
 def scores_of(parts: Parts) -> ScoreParts:

@@ -2,6 +2,7 @@ import datetime
 
 from google.protobuf import struct_pb2 as _struct_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from memsidecar.v1 import context_pb2 as _context_pb2
 from memsidecar.v1 import message_pb2 as _message_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -322,10 +323,12 @@ class DocumentHit(_message.Message):
     def __init__(self, chunk: _Optional[_Union[DocumentChunk, _Mapping]] = ..., score: _Optional[float] = ..., scores: _Optional[_Union[_message_pb2.ScoreParts, _Mapping]] = ...) -> None: ...
 
 class SearchDocumentsResponse(_message.Message):
-    __slots__ = ("hits",)
+    __slots__ = ("hits", "degraded")
     HITS_FIELD_NUMBER: _ClassVar[int]
+    DEGRADED_FIELD_NUMBER: _ClassVar[int]
     hits: _containers.RepeatedCompositeFieldContainer[DocumentHit]
-    def __init__(self, hits: _Optional[_Iterable[_Union[DocumentHit, _Mapping]]] = ...) -> None: ...
+    degraded: _containers.RepeatedScalarFieldContainer[_context_pb2.Degradation]
+    def __init__(self, hits: _Optional[_Iterable[_Union[DocumentHit, _Mapping]]] = ..., degraded: _Optional[_Iterable[_Union[_context_pb2.Degradation, str]]] = ...) -> None: ...
 
 class Summary(_message.Message):
     __slots__ = ("id", "text", "tokens", "first_sequence", "last_sequence", "create_time", "origin")

@@ -50,7 +50,8 @@ class MemoryServiceStub:
     Words: a turn is a user message and everything up to the next user message; system messages belong to no
     turn. The window is the messages that are not pruned. Pruned is not erased: it is out of the window and
     still found. Erased (Clear, DeleteSession, ForgetMessage, ForgetUser) is gone from every layer and every
-    file.
+    file: at the answer no search finds it and the journal's files are clean; the index's files follow within
+    seconds, or as soon as they can be written again.
     """
 
     def __init__(self, channel):
@@ -155,7 +156,8 @@ class MemoryServiceServicer:
     Words: a turn is a user message and everything up to the next user message; system messages belong to no
     turn. The window is the messages that are not pruned. Pruned is not erased: it is out of the window and
     still found. Erased (Clear, DeleteSession, ForgetMessage, ForgetUser) is gone from every layer and every
-    file.
+    file: at the answer no search finds it and the journal's files are clean; the index's files follow within
+    seconds, or as soon as they can be written again.
     """
 
     def Add(self, request, context):
@@ -384,7 +386,8 @@ class MemoryService:
     Words: a turn is a user message and everything up to the next user message; system messages belong to no
     turn. The window is the messages that are not pruned. Pruned is not erased: it is out of the window and
     still found. Erased (Clear, DeleteSession, ForgetMessage, ForgetUser) is gone from every layer and every
-    file.
+    file: at the answer no search finds it and the journal's files are clean; the index's files follow within
+    seconds, or as soon as they can be written again.
     """
 
     @staticmethod

@@ -8,7 +8,7 @@ from memsidecar.domain.scores import Parts
 from memsidecar.layers.documents.chunking import Chunking
 from memsidecar.layers.documents.documents import Documents
 from memsidecar.layers.documents.drafting import Drafting
-from memsidecar.layers.documents.finding import ChunkHit
+from memsidecar.layers.documents.finding import ChunkHit, FoundChunks
 from memsidecar.stores.contract import Chunk, DocumentPage, DocumentPut, Journal, Owner, StoredDocument
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.registry import Counters
@@ -35,10 +35,10 @@ class FindingByWords:
 
     journal: Journal
 
-    def __call__(self, owners: Sequence[Owner], query: str, limit: int, min_score: float) -> Sequence[ChunkHit]:
+    def __call__(self, owners: Sequence[Owner], query: str, limit: int, min_score: float) -> FoundChunks:
         words = set(query.casefold().split())
         hits = [hit for owner in owners for hit in self._of(owner, words) if hit.score and hit.score >= min_score]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.document.id, hit.index))[:limit]
+        return FoundChunks(sorted(hits, key=lambda hit: (-hit.score, hit.document.id, hit.index))[:limit])
 
     def _of(self, owner: Owner, words: set[str]) -> list[ChunkHit]:
         stored = self.journal.documents(DocumentPage(owner, 1_000))

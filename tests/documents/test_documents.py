@@ -144,7 +144,7 @@ def test_what_is_visible_is_everybodys_the_users_and_the_sessions(journal: Journ
 
 def test_chunks_are_found_by_their_words(journal: Journal) -> None:
     put(documents_over(journal), OWNER, "d1", TEXT + "\n\nA heron stands in the reeds.")
-    (hit,) = FindingByWords(journal)([OWNER], "heron reeds.", 3, 0.5)
+    (hit,) = FindingByWords(journal)([OWNER], "heron reeds.", 3, 0.5).hits
     assert "heron" in hit.chunk.text and (hit.document.id, hit.score) == ("d1", 1.0)
 
 

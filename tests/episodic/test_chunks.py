@@ -19,7 +19,7 @@ TALK, ELSEWHERE = Owner("default", session_id="talk"), Owner("elsewhere")
 
 
 def find(memory: World, owners: Sequence[Owner], query: str, limit: int = 100) -> Sequence[ChunkHit]:
-    return memory.chunks()(owners, query, limit, 0.0)
+    return memory.chunks()(owners, query, limit, 0.0).hits
 
 
 def ids(hits: Sequence[ChunkHit]) -> list[tuple[str, int]]:
@@ -100,7 +100,7 @@ def test_a_document_that_is_replaced_all_the_time_is_never_half_visible(limits: 
             finder = memory.chunks()
             try:
                 while not ended.is_set():
-                    seen.append([hit.chunk.text for hit in finder([EVERYBODY, ANNA], "tea", 100, 0.0)])
+                    seen.append([hit.chunk.text for hit in finder([EVERYBODY, ANNA], "tea", 100, 0.0).hits])
             except BaseException as problem:  # noqa: BLE001 - told to the test
                 problems.append(problem)
 
@@ -158,4 +158,4 @@ def test_scores_of_chunks_are_made_of_their_parts() -> None:
             total = parts.keyword + parts.semantic + parts.neighbours + parts.speaker + parts.session + parts.recency
             assert total == pytest.approx(hit.score, abs=1e-5)
         assert len(find(memory, [EVERYBODY], "tea milk", limit=3)) == 3
-        assert all(hit.score >= 0.6 for hit in memory.chunks()([EVERYBODY], "tea milk", 100, 0.6))
+        assert all(hit.score >= 0.6 for hit in memory.chunks()([EVERYBODY], "tea milk", 100, 0.6).hits)

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from memsidecar.layers.episodic.places import GENERATION
 from memsidecar.stores.contract import DropDocument, Owner, Ticket
 from memsidecar.stores.index.lance import LanceIndex
 from memsidecar.stores.journal import SqliteJournal
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE
 from tests.conformance.said import put
-from memsidecar.layers.episodic.places import GENERATION
 from tests.episodic.parts import World, until, world
 
 OWNERS = {
@@ -79,7 +79,7 @@ def test_a_document_that_is_left_stays_in_the_index_whosever_it_is(owner: Owner)
         (generation,) = memory.tables.generations("default")
         table = memory.tables.open("default", generation.number)
         assert table is not None and table.figures().rows == 1
-        assert [hit.document.id for hit in memory.chunks()([owner], "tea", 10, 0.0)] == ["d1"]
+        assert [hit.document.id for hit in memory.chunks()([owner], "tea", 10, 0.0).hits] == ["d1"]
         drop(memory, owner)
         memory.index()
         assert memory.tables.generations("default") == []

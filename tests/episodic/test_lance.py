@@ -79,7 +79,7 @@ def test_a_restart_finds_everything_and_indexes_nothing_again(data_dir: Path) ->
     with world(SqliteJournal(data_dir / "journal"), index=lance(data_dir)) as again:
         assert again.stepped.step("default", 100) == 0
         assert len(again.find("tea", user_id="u", limit=100)) == 20
-        assert [hit.document.id for hit in again.chunks()([Owner("default")], "tea", 10, 0.0)] == ["d1"]
+        assert [hit.document.id for hit in again.chunks()([Owner("default")], "tea", 10, 0.0).hits] == ["d1"]
 
 
 def test_words_of_any_script_are_found_among_candidates(data_dir: Path) -> None:

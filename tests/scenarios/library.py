@@ -46,9 +46,13 @@ class Library:
         answer = self._call("DeleteDocument", pb.DeleteDocumentRequest(**self.names, document_id=document_id))
         return int(answer.removed_chunks)
 
-    def search(self, query: str, **fields: Any) -> list[pb.DocumentHit]:
+    def answer(self, query: str, **fields: Any) -> pb.SearchDocumentsResponse:
         request = pb.SearchDocumentsRequest(**self.names, query=query, **fields)
-        return list(self._call("SearchDocuments", request).hits)
+        answer: pb.SearchDocumentsResponse = self._call("SearchDocuments", request)
+        return answer
+
+    def search(self, query: str, **fields: Any) -> list[pb.DocumentHit]:
+        return list(self.answer(query, **fields).hits)
 
     def find(self, query: str, **fields: Any) -> list[str]:
         """The ids of the documents that the hits belong to, best first."""

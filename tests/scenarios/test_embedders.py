@@ -6,6 +6,7 @@ import pytest
 
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.context_pb2 import DEGRADATION_EMBEDDER_UNAVAILABLE
+from tests.scenarios.library import Library
 from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.scenarios.talk import Talk
 from tests.scenarios.test_starting import refused
@@ -50,6 +51,11 @@ def test_without_the_embedder_words_are_found_and_the_answer_says_so(data_dir: P
         answer = talk.search("zebulon", mode=pb.SEARCH_MODE_HYBRID)
         assert [hit.message.content for hit in answer.hits] == ["Our cat is called Zebulon."]
         assert list(answer.degraded) == [DEGRADATION_EMBEDDER_UNAVAILABLE]
+        library = Library(client)
+        library.put("cats", "All about Zebulon.")
+        documents = library.answer("zebulon")
+        assert [hit.chunk.document_id for hit in documents.hits] == ["cats"]
+        assert list(documents.degraded) == [DEGRADATION_EMBEDDER_UNAVAILABLE]
 
 
 def test_clients_may_bring_all_vectors_themselves(data_dir: Path) -> None:

@@ -5,9 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from memsidecar.v1 import memory_pb2 as pb
 from tests.scenarios.library import Library
-from tests.scenarios.retrieval import until_retrieval_is_there
+from tests.scenarios.retrieval import until, until_retrieval_is_there
 from tests.scenarios.talk import Talk
 from tests.support.process import START_SECONDS, Client, SidecarProcess
 
@@ -57,6 +59,22 @@ def test_an_index_that_was_lost_is_made_anew(data_dir: Path) -> None:
         until_retrieval_is_there(sidecar)
         with sidecar.client() as client:
             assert_found(client)
+
+
+@pytest.mark.parametrize("instead", ["off", "volatile"])
+def test_an_index_that_is_not_used_any_more_goes_and_comes_back_when_it_is(data_dir: Path, instead: str) -> None:
+    with SidecarProcess(data_dir, "--index", "lancedb") as sidecar, sidecar.client() as client:
+        until_retrieval_is_there(sidecar)
+        furnish(client)
+        until(lambda: any((data_dir / "index").iterdir()))
+        assert sidecar.stop() == 0
+    with SidecarProcess(data_dir, "--index", instead) as sidecar:
+        assert not (data_dir / "index").exists()
+        assert f"removed {data_dir / 'index'}: index is {instead}" in sidecar.log()
+        assert sidecar.stop() == 0
+    with SidecarProcess(data_dir, "--index", "lancedb") as sidecar, sidecar.client() as client:
+        until_retrieval_is_there(sidecar)
+        assert_found(client)
 
 
 def test_an_index_is_made_anew_for_another_embedder(data_dir: Path) -> None:

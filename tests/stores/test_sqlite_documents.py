@@ -24,6 +24,19 @@ def put_secret(journal: Journal, name: str = "d1", owner: Owner = EVERYBODY) -> 
     put(journal, *chunks, name=name, owner=owner, **SECRETS | {"title": "S3CRET again"})
 
 
+@pytest.mark.parametrize("count", [1, 31, 32, 33, 500])
+def test_chunks_are_written_many_at_a_time_and_read_one_by_one(folder: Path, count: int) -> None:
+    texts = [f"chunk {number}" for number in range(count)]
+    with opened(folder) as journal:
+        said: list[str] = []
+        journal._writer._connection.set_trace_callback(said.append)
+        version = put(journal, *texts).document.version
+        assert sum("INTO texts" in one for one in said) == (count + 1 + 31) // 32
+        found = journal.find_chunks([(version, place) for place in range(count)])
+        assert [chunk.text for _, chunk in found.values()] == texts
+    assert examine(folder) == []
+
+
 def test_a_dropped_document_is_in_no_file(folder: Path) -> None:
     with opened(folder) as journal:
         put(journal, "kept", name="other")

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from memsidecar.domain.errors import DamagedFile, StartRefused
+from memsidecar.stores.journal import schema
+from memsidecar.stores.journal.doctor import examine
 from tests.conformance.said import (
     append,
     contents,
@@ -90,6 +92,30 @@ def test_a_file_of_a_newer_version_is_refused(folder: Path) -> None:
         newer.execute("PRAGMA user_version = 99")
     with pytest.raises(StartRefused, match="newer memsidecar"), opened(folder):
         pass
+
+
+def test_a_file_of_a_development_version_is_refused_and_left_as_it_was(folder: Path) -> None:
+    fill(folder)
+    with closing(sqlite3.connect(folder / "journal.db")) as older:
+        older.execute("PRAGMA user_version = 1")
+    before = (folder / "journal.db").read_bytes()
+    with pytest.raises(StartRefused, match=r"journal\.db was written by a development version"), opened(folder):
+        pass
+    assert (folder / "journal.db").read_bytes() == before
+    (finding,) = examine(folder)
+    assert "development version" in finding
+
+
+def test_a_file_of_an_earlier_version_is_brought_up_step_by_step(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(folder)
+    later = {3: "CREATE TABLE third(x);", 4: "CREATE TABLE fourth(x);"}
+    monkeypatch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS | later)
+    monkeypatch.setattr(schema, "NEWEST", 4)
+    with opened(folder) as journal:
+        assert len(contents(journal)) == 200
+    with closing(sqlite3.connect(folder / "journal.db")) as current:
+        assert current.execute("PRAGMA user_version").fetchone() == (4,)
+        assert current.execute("SELECT count(*) FROM third, fourth").fetchone() == (0,)
 
 
 def test_a_start_that_was_killed_before_its_tables_were_made_is_begun_again(folder: Path) -> None:

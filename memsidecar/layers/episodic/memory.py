@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from memsidecar.domain.session import Head
@@ -56,16 +57,18 @@ class EpisodicMemory:
     def open(self, open_index: Callable[[], Index]) -> None:
         """Takes a while; what was added meanwhile is indexed then."""
         self.embedders.default.warm()
-        index = open_index()
-        with self._lock:
-            if self._closed:
-                index.close()
-                return
+        with ExitStack() as opened:
+            index = open_index()
+            opened.callback(index.close)
             places = Places(self._journal, index, self.embedders, self._last_lsn)
             indexing = Indexing(self._journal, places, self._hot, self._pulse)
-            self._index, self._retrieve.places = index, places
-            self._runner = Runner(self._journal, self._pulse, [indexing], self.limits.linger_seconds)
-        self._runner.start()
+            runner = Runner(self._journal, self._pulse, [indexing], self.limits.linger_seconds)
+            with self._lock:
+                if self._closed:
+                    return
+                runner.start()
+                self._index, self._runner, self._retrieve.places = index, runner, places
+            opened.pop_all()
         log.info("retrieval is ready")
 
     def relevance(self, head: Head, text: str) -> Mapping[int, float]:

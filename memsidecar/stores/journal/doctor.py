@@ -8,6 +8,7 @@ from pathlib import Path
 from memsidecar.domain.errors import SidecarError, StartRefused
 from memsidecar.stores.journal.connection import connect_to_look, translate
 from memsidecar.stores.journal.files import DirectoryLock, HighWaterMark
+from memsidecar.stores.journal.schema import version_of
 
 _SUMS = """SELECT s.namespace, s.session_id FROM sessions s LEFT JOIN (
     SELECT session, sum(flags & 1) AS pruned, sum(1 - (flags & 1)) AS shown, max(sequence) AS last,
@@ -46,6 +47,7 @@ def examine(directory: Path, file_name: str = "journal.db") -> list[str]:
 def _findings(path: Path) -> Iterator[str]:
     connection = connect_to_look(path)
     try:
+        version_of(connection, str(path))
         _check_mark(connection, path)
         for (verdict,) in connection.execute("PRAGMA integrity_check(20)"):
             if verdict != "ok":

@@ -37,7 +37,7 @@ def _put_cover(stage: Stage, kept: Kept, draft: DocumentDraft) -> DocumentPut | 
     document = replace(kept.document, title=draft.title, source=draft.source, metadata=draft.metadata)
     if document == kept.document:
         return DocumentPut(document, unchanged=True)
-    cover = stage.add_text(cover_of(draft))
+    cover = stage.add_texts([(cover_of(draft), 0)])
     stage.do("UPDATE documents SET cover = ? WHERE number = ?", cover, document.number)
     leftovers = leave(stage, [Leftover(kept.place.cover, kept.place.cover)])
     return Erasing(leftovers, DocumentPut(document, unchanged=False))
@@ -54,9 +54,7 @@ def _shelve(stage: Stage, number: int, draft: DocumentDraft) -> tuple[int, tuple
     """Write the entry and the texts; answers the version, and where cover and chunks begin."""
     chunks = [(chunk.text.encode(), chunk.tokens) for chunk in draft.chunks]
     version = stage.write(-number, Entry(Kind.DOCUMENT, id=draft.owner.namespace))
-    cover = stage.add_text(cover_of(draft))
-    for text, tokens in chunks:
-        stage.add_text(text, tokens)
+    cover = stage.add_texts([(cover_of(draft), 0), *chunks])
     stage.changes.append(Change(SessionKey(draft.owner.namespace, ""), None))
     return version, (cover, cover + 1)
 

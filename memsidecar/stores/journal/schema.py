@@ -39,7 +39,7 @@ NAMED_FROM = int(Kind.CLEAR)
 # A document's entries of the log stand under its negative number. `texts` holds its chunks one behind the other and, as
 # one more, its cover: title, source and metadata. It is written as the log is: rows come at the end, and are emptied
 # and never deleted or moved. `leftovers` remembers which of them are to be emptied.
-VERSION_1 = """
+VERSION_2 = """
 CREATE TABLE log(
   lsn INTEGER PRIMARY KEY, session INTEGER NOT NULL, kind INTEGER NOT NULL, sequence INTEGER, time_us INTEGER NOT NULL,
   id TEXT, body BLOB, vector BLOB, crc INTEGER, prev INTEGER
@@ -110,28 +110,33 @@ CREATE TRIGGER incoming_message INSTEAD OF INSERT ON incoming BEGIN
 END;
 """
 
-# One script for each version; a file of version n is brought up by scripts n+1, n+2, ...
-MIGRATIONS = (VERSION_1,)
+# What makes each version out of the one before it, in order; the first makes it out of an empty file. Version 1 was
+# changed in place while it was developed: its number does not tell which tables a file has, so none is read.
+MIGRATIONS = {2: VERSION_2}
+OLDEST, NEWEST = min(MIGRATIONS), max(MIGRATIONS)
 
 
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file to the current version, each step in a transaction of its own."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
+    for number in range(max(version + 1, OLDEST), NEWEST + 1):
         connection.executescript(
-            f"BEGIN IMMEDIATE;{script}PRAGMA application_id={APPLICATION_ID};PRAGMA user_version={number};COMMIT;"
+            f"BEGIN IMMEDIATE;{MIGRATIONS[number]}"
+            f"PRAGMA application_id={APPLICATION_ID};PRAGMA user_version={number};COMMIT;"
         )
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
-    """Which schema the file has, 0 for none yet; StartRefused for another program's file or a newer memsidecar's."""
+    """Which schema the file has, 0 for none yet; StartRefused for a file that is not ours, too new or too old."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if owner != APPLICATION_ID and (owner or version or tables):
         raise StartRefused(f"{path} is a SQLite file, but not a memsidecar journal")
-    if version > len(MIGRATIONS):
+    if version > NEWEST:
+        raise StartRefused(f"{path} was written by a newer memsidecar (schema {version}); this one knows {NEWEST}")
+    if 0 < version < OLDEST:
         raise StartRefused(
-            f"{path} was written by a newer memsidecar (schema {version}); this one knows {len(MIGRATIONS)}"
+            f"{path} was written by a development version before the first release; this one cannot read it"
         )
     return int(version)

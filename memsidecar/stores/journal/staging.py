@@ -36,10 +36,8 @@ _INSERT_LOG = """INSERT INTO log(lsn, session, kind, sequence, time_us, id, body
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT vector FROM log WHERE lsn = ?))"""
 _EMPTY_LOG = "UPDATE log SET body = NULL, crc = NULL, vector = NULL WHERE lsn = ?"
 _MOVE_TAIL = "INSERT INTO tails VALUES (?, ?) ON CONFLICT(namespace) DO UPDATE SET lsn = excluded.lsn"
-_INSERT_TEXT = "INSERT INTO texts VALUES (?, ?, ?, ?)"
 # Each size of group is a statement of its own, which stays prepared: larger ones would add up to tens of megabytes.
 ROWS_PER_STATEMENT = 32
-_ROW = f"({', '.join('?' * 16)})"
 BODY_COLUMN = 12  # of a row of `incoming`
 
 Statement = tuple[str, Sequence[Any]]
@@ -168,11 +166,17 @@ class Stage:
         if is_claim(before, head):
             self.log(head, Entry(Kind.CLAIM))
 
-    def add_text(self, text: bytes, tokens: int = 0) -> int:
-        number, self.next_text = self.next_text, self.next_text + 1
-        self.do(_INSERT_TEXT, number, text, tokens, zlib.crc32(text))
-        self._text_bytes += len(text)
-        return number
+    def add_texts(self, texts: Sequence[tuple[bytes, int]]) -> int:
+        """Write texts, with their tokens, one behind the other; the number of the first.
+
+        Many with one statement, as it is done with messages: everybody's writes wait for this transaction.
+        """
+        first, self.next_text = self.next_text, self.next_text + len(texts)
+        text_rows = [(at, text, tokens, zlib.crc32(text)) for at, (text, tokens) in enumerate(texts, first)]
+        for start in range(0, len(texts), ROWS_PER_STATEMENT):
+            self.statements.append(_insertion("texts", text_rows[start : start + ROWS_PER_STATEMENT]))
+        self._text_bytes += sum([len(text) for text, _ in texts])
+        return first
 
     def keep(self, head: Head) -> None:
         """Write the session's row as a whole."""
@@ -199,10 +203,15 @@ def is_claim(before: Head, after: Head) -> bool:
 
 
 def insertion(message_rows: Sequence[Sequence[Any]]) -> Statement:
+    return _insertion("incoming", message_rows)
+
+
+def _insertion(table: str, new_rows: Sequence[Sequence[Any]]) -> Statement:
     parameters: list[Any] = []
-    for row in message_rows:
+    for row in new_rows:
         parameters += row
-    return f"INSERT INTO incoming VALUES {', '.join([_ROW] * len(message_rows))}", parameters
+    places = f"({', '.join('?' * len(new_rows[0]))})"
+    return f"INSERT INTO {table} VALUES {', '.join([places] * len(new_rows))}", parameters
 
 
 def _touched(command: Command) -> Hashable:

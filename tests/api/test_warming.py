@@ -1,0 +1,54 @@
+"""Retrieval is opened in the background: whatever keeps it is told, and it is tried again."""
+
+import asyncio
+import logging
+from contextlib import closing
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from memsidecar import assembly
+from memsidecar.api.server import EPISODIC, Server
+from memsidecar.domain.errors import DamagedFile
+from memsidecar.layers.episodic import EpisodicLimits, EpisodicMemory
+from memsidecar.settings import Settings
+from memsidecar.stores.contract import Index, IndexUnavailable
+from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.index import VolatileIndex
+
+
+class Health:
+    """What the server is told."""
+
+    def __init__(self) -> None:
+        self.serving: list[str] = []
+
+    async def set_serving(self, service: str) -> None:
+        self.serving.append(service)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [ImportError("no lancedb"), DamagedFile("rotten", file="journal.db"), IndexUnavailable("away"), OSError("full")],
+    ids=lambda problem: type(problem).__name__,
+)
+def test_whatever_keeps_retrieval_is_logged_and_tried_again(
+    data_dir: Path, problem: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    problems, health = [problem], Health()
+
+    def open_index(_: Settings) -> Index:
+        if problems:
+            raise problems.pop()
+        return VolatileIndex()
+
+    monkeypatch.setattr(assembly, "open_index", open_index)
+    settings = Settings(data_dir=data_dir)
+    with closing(VolatileJournal()) as journal:
+        episodic = EpisodicMemory(journal, assembly._embedders(settings), EpisodicLimits())
+        with closing(episodic), caplog.at_level(logging.INFO):
+            opened = [asyncio.run(assembly._open_retrieval(settings, episodic, cast(Server, health))) for _ in range(2)]
+            assert (opened, episodic.ready, health.serving) == ([False, True], True, [EPISODIC])
+    (line,) = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert line.exc_info is not None and line.exc_info[1] is problem
