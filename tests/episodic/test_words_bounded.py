@@ -17,7 +17,7 @@ LONG = st.builds(
     st.characters(categories=["L"]),
     st.integers(55, 75),
     st.sampled_from(["", "s", "ed", "ing", "ingly"]),
-)
+).filter(lambda text: len(words_of(text)) == 1)  # some letters are spelt out with a sign in between
 
 
 def test_only_the_first_distinct_words_of_a_query_count() -> None:
