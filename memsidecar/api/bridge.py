@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from memsidecar.stores.contract import Ticket
 
+SEARCHING_THREADS = 2  # a search is mostly arithmetic: more at once take memory, and turns at the GIL
 COUNTING_THREADS = CHUNKING_THREADS = 1  # more of them only fight over the GIL: two were a tenth slower
 
 P = ParamSpec("P")
@@ -21,7 +22,7 @@ class Bridge:
     def __init__(self, threads: int) -> None:
         self._loop = asyncio.get_running_loop()
         self._readers = ThreadPoolExecutor(threads, thread_name_prefix="reader")
-        self._searchers = ThreadPoolExecutor(threads, thread_name_prefix="searcher")
+        self._searchers = ThreadPoolExecutor(SEARCHING_THREADS, thread_name_prefix="searcher")
         self._writers = ThreadPoolExecutor(threads, thread_name_prefix="writer")
         self._counters = ThreadPoolExecutor(COUNTING_THREADS, thread_name_prefix="counter")
         self._chunkers = ThreadPoolExecutor(CHUNKING_THREADS, thread_name_prefix="chunker")

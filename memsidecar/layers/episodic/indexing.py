@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 RUNS_IN_A_ROW, LONGEST_PAUSE_SECONDS = 3, 60.0
 NEARLY_THERE = 256
+GIVE_BACK_SECONDS = 20.0
 
 
 @dataclass
@@ -37,6 +38,7 @@ class Indexing:
     pulse: Pulse
     name: str = "episodic"
     _erased: set[str] = field(default_factory=set)
+    _give_back_at: float = 0.0
     _runs: dict[tuple[str, int], tuple[int, float]] = field(default_factory=dict)
     "By table: how often in a row there was upkeep to do, and when it may be looked at again."
 
@@ -100,6 +102,9 @@ class Indexing:
         for place in self.places.all():
             self._mend(place)
         done = [self._upkeep(place, one, idle) for place in self.places.all() for one in _tables(place)]
+        if idle and time.monotonic() > self._give_back_at:
+            self.places.index.give_back()
+            self._give_back_at = time.monotonic() + GIVE_BACK_SECONDS
         return any(done)
 
     def _upkeep(self, place: Place, standing: Standing, idle: bool) -> bool:

@@ -57,20 +57,26 @@ class Ranked:
 
 def rank(signals: Signals, weights: Weights, admitted: Mask, talks: NDArray[np.int64], recency: Floats) -> Ranked:
     """Only admitted rows are counted against; what the others get means nothing. `talks` numbers the sessions."""
+    counted = None if admitted.all() else admitted
     figures = {name: getattr(signals, name) for name in Signals.__slots__ if name != "exact"} | {"recency": recency}
-    factors = {name: _factor(each, admitted, getattr(weights, name)) for name, each in figures.items()}
+    factors = {name: _factor(each, counted, getattr(weights, name)) for name, each in figures.items()}
     factors["recency"] = np.float32(weights.recency)
     figures = {name: each for name, each in figures.items() if factors[name]}
     total = _sum(figures, factors, len(admitted))
-    figures["session"] = _best_of_session(total * admitted, talks)
-    factors["session"] = _factor(figures["session"], admitted, weights.session)
+    figures["session"] = _best_of_session(_of(total, counted), talks)
+    factors["session"] = _factor(figures["session"], counted, weights.session)
     total += figures["session"] * factors["session"]
     return _shared(total, figures, factors, signals.exact & admitted, weights)
 
 
-def _factor(figures: Floats, admitted: Mask, weight: float) -> np.float32:
+def _of(figures: Floats, counted: Mask | None) -> Floats:
+    """Those of the rows that count, 0 for the others; None: all count."""
+    return figures if counted is None else figures * counted
+
+
+def _factor(figures: Floats, counted: Mask | None, weight: float) -> np.float32:
     """What brings the largest of them to the weight; 0 where there is nothing to bring there."""
-    largest = (figures * admitted).max(initial=0) if weight else 0
+    largest = _of(figures, counted).max(initial=0) if weight else 0
     return np.float32(weight / largest) if largest > 0 else np.float32(0)
 
 

@@ -1,5 +1,7 @@
 """Vectors in RAM, a byte for each dimension: a quarter of the memory, and quicker, because memory is the cost."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,6 +10,8 @@ Floats = NDArray[np.float32]
 _STEPS = 127
 _BLOCK_ROWS = 1_024  # a block of floats fits into the processor's cache
 _FIRST_ROWS = 64
+_MANY_ROWS = 16_384  # from which on a second thread pays
+_other_half = ThreadPoolExecutor(1, thread_name_prefix="vectors")
 
 
 def room_for(rows: int, capacity: int) -> int:
@@ -50,13 +54,20 @@ class PackedVectors:
         return self._steps[rows].astype(np.float32) * self._scales[rows, None]
 
     def dots(self, vector: Floats) -> Floats:
-        """The product of each row with the vector."""
+        """The product of each row with the vector; of many rows, half of them on another processor."""
         found = np.empty(self._count, np.float32)
-        block = np.empty((_BLOCK_ROWS, self._steps.shape[1]), np.float32)
-        for start in range(0, self._count, _BLOCK_ROWS):
-            end = min(start + _BLOCK_ROWS, self._count)
-            some = block[: end - start]
-            some[:] = self._steps[start:end]
-            np.matmul(some, vector, out=found[start:end])
+        middle = self._count // 2 if self._count >= _MANY_ROWS else self._count
+        other = _other_half.submit(self._multiply, vector, middle, self._count, found) if middle < self._count else None
+        self._multiply(vector, 0, middle, found)
+        if other is not None:
+            other.result()
         found *= self._scales[: self._count]
         return found
+
+    def _multiply(self, vector: Floats, first: int, last: int, into: Floats) -> None:
+        block = np.empty((_BLOCK_ROWS, self._steps.shape[1]), np.float32)
+        for start in range(first, last, _BLOCK_ROWS):
+            end = min(start + _BLOCK_ROWS, last)
+            some = block[: end - start]
+            some[:] = self._steps[start:end]
+            np.matmul(some, vector, out=into[start:end])

@@ -190,4 +190,7 @@ class Index(Protocol):
 
     def disk_bytes(self) -> int: ...
 
+    def give_back(self) -> None:
+        """Nothing much is asked for just now: hand back memory that is not in use."""
+
     def close(self) -> None: ...

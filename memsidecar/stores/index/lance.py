@@ -9,7 +9,7 @@ from threading import Lock
 import lancedb
 
 from memsidecar.stores.contract.index import Generation, IndexUnavailable
-from memsidecar.stores.index import cards, lance_rows, manifests
+from memsidecar.stores.index import cards, lance_rows, manifests, memory
 from memsidecar.stores.index.lance_border import Border, translated
 from memsidecar.stores.index.lance_handle import SCALARS, Handle
 from memsidecar.stores.index.lance_healing import Healing
@@ -160,6 +160,9 @@ class LanceIndex:
     def _check_open(self) -> None:
         if self._closed:
             raise IndexUnavailable("the index is closed")
+
+    def give_back(self) -> None:
+        memory.give_back()
 
     def disk_bytes(self) -> int:
         return manifests.size_bytes(self._directory)
