@@ -10,6 +10,8 @@ from memsidecar.stores.index.lance import LanceIndex
 from memsidecar.stores.volatile.index import VolatileIndex
 from tests.index.said import FIRST
 
+HERE = Path(__file__).parent
+FAULTS = {"test_full_disk", "test_healing", "test_kills", "test_threads", "test_upkeep"}
 CACHE_BYTES = 16 << 20
 
 Reopen = Callable[[], LanceIndex]
@@ -48,3 +50,11 @@ def reopen(folder: Path) -> Iterator[Reopen]:
 
     yield again
     close()
+
+
+@pytest.hookimpl(tryfirst=True)  # before the choice by marker
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those that damage, fill, crowd and outgrow real tables take a minute: they run with the faults of the index."""
+    for item in items:
+        if item.path.parent == HERE and item.path.stem in FAULTS:
+            item.add_marker(pytest.mark.index_faults)
