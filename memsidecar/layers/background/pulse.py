@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 from memsidecar.stores.contract import Change, Journal
 
-COURTESY = 3.0
-"How long others go first, for each second of work: a quarter of the time keeps up with 400 messages a second."
-LONGEST_COURTESY_SECONDS = 0.03
+LONGEST_COURTESY_SECONDS = 0.01
 
 
 class Pulse:
@@ -52,10 +50,10 @@ class Pulse:
         return self._beats.copy()
 
     def give_way(self) -> None:
-        """Called between slices of long work: if somebody added something meanwhile, let them go first."""
+        """Called between slices of long work: if somebody added something meanwhile, let them go first for as long."""
         now, total = time.monotonic(), self._total
         if total != self._slice_total:
-            time.sleep(min(COURTESY * (now - self._slice_start), LONGEST_COURTESY_SECONDS))
+            time.sleep(min(now - self._slice_start, LONGEST_COURTESY_SECONDS))
         self._slice_start, self._slice_total = time.monotonic(), total
 
     def wait_beyond(self, total: int, seconds: float) -> None:

@@ -61,12 +61,10 @@ class Indexing:
         gathering = Gathering(self.journal)
         for entry in chapter:
             gathering.take(entry)
-        self.pulse.give_way()
         if any(isinstance(entry, Gone) for entry in chapter):
             self._erase(place, gathering.gone())
         harvest = self._harvest(growing, gathering)
         self._apply(place, growing, harvest)
-        self.pulse.give_way()
         after, growing.position = growing.position, end
         if growing is place.live:
             self.hot.tell(place.namespace, growing.number, after, end, harvest)
