@@ -37,6 +37,12 @@ class DocumentDraft:
     "How it was chunked: the same text chunked otherwise is a change."
     chunks: Sequence[Chunk]
 
+    def stored(self, number: int, version: int) -> "StoredDocument":
+        """As it is kept, without its chunks."""
+        names = (self.owner, self.id, self.title, self.source, self.metadata)
+        figures = (self.create_time_us, self.sha256, self.tokens, len(self.chunks), self.chunking)
+        return StoredDocument(number, version, *names, *figures)
+
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:

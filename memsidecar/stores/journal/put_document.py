@@ -29,7 +29,7 @@ def _add(stage: Stage, draft: DocumentDraft) -> StoredDocument:
     version, texts = _shelve(stage, number, draft)
     stage.next_document += 1
     stage.do(_INSERT, number, *owner, draft.id, version, *_figures(draft), *texts)
-    return _stored(number, version, draft)
+    return draft.stored(number, version)
 
 
 def _put_cover(stage: Stage, kept: Kept, draft: DocumentDraft) -> DocumentPut | Erasing:
@@ -47,7 +47,7 @@ def _put_text(stage: Stage, kept: Kept, draft: DocumentDraft) -> Erasing:
     number = kept.document.number
     version, texts = _shelve(stage, number, draft)
     stage.do(_REPLACE, version, *_figures(draft), *texts, number)
-    return Erasing(leave(stage, kept.place.leftovers), DocumentPut(_stored(number, version, draft), unchanged=False))
+    return Erasing(leave(stage, kept.place.leftovers), DocumentPut(draft.stored(number, version), unchanged=False))
 
 
 def _shelve(stage: Stage, number: int, draft: DocumentDraft) -> tuple[int, tuple[int, int]]:
@@ -61,20 +61,3 @@ def _shelve(stage: Stage, number: int, draft: DocumentDraft) -> tuple[int, tuple
 
 def _figures(draft: DocumentDraft) -> tuple[object, ...]:
     return draft.create_time_us, draft.sha256, draft.tokens, len(draft.chunks), draft.chunking
-
-
-def _stored(number: int, version: int, draft: DocumentDraft) -> StoredDocument:
-    return StoredDocument(
-        number,
-        version,
-        draft.owner,
-        draft.id,
-        draft.title,
-        draft.source,
-        draft.metadata,
-        draft.create_time_us,
-        draft.sha256,
-        draft.tokens,
-        len(draft.chunks),
-        draft.chunking,
-    )

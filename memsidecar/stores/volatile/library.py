@@ -42,7 +42,7 @@ class Library:
             self._number += 1
         number = self._number if kept is None else kept.number
         version = self._write(About.DOCUMENT, draft.owner.namespace, -number)
-        document = _stored(number, version, draft)
+        document = replace(draft.stored(number, version), chunks=tuple(draft.chunks))
         self._kept[draft.owner, draft.id] = document
         return document
 
@@ -94,21 +94,3 @@ def bare(document: StoredDocument) -> StoredDocument:
 
 def _session(owner: Owner) -> SessionKey:
     return SessionKey(owner.namespace, owner.session_id)
-
-
-def _stored(number: int, version: int, draft: DocumentDraft) -> StoredDocument:
-    return StoredDocument(
-        number,
-        version,
-        draft.owner,
-        draft.id,
-        draft.title,
-        draft.source,
-        draft.metadata,
-        draft.create_time_us,
-        draft.sha256,
-        draft.tokens,
-        len(draft.chunks),
-        draft.chunking,
-        tuple(draft.chunks),
-    )
