@@ -79,6 +79,9 @@ class IndexFiles:
         """Names in the index folder that belong to the namespace."""
         return {path.name for path in self.directory.glob(f"{cards.stem(self.namespace)}*")}
 
+    def tables(self) -> set[str]:
+        return {name for name in self.entries() if name.endswith(".lance")}
+
     def rows(self) -> list[Row]:
         table = lancedb.connect(self.directory).open_table(self.folder.stem)
         columns: Any = table.to_arrow().select(list(Row._fields)).to_pydict()
@@ -102,6 +105,10 @@ class IndexFiles:
         except AssertionError as late:
             raise AssertionError(f"{self.namespace}: {self._difference(wanted)}") from late
 
+    def wait_until_alone(self) -> None:
+        """Until what was begun anew has taken the place of the table before it."""
+        until(lambda: self.tables() == {self.folder.name}, f"{self.namespace}: one table")
+
     def check_settled(self, expected: Iterable[Place]) -> None:
         """For a directory that nobody uses any more: nothing missing, doubled, or left over from another table."""
         wanted = set(expected)
@@ -109,8 +116,7 @@ class IndexFiles:
         keys = Counter((row.lsn, row.sequence) for row in self.rows())
         assert max(keys.values(), default=1) == 1, keys.most_common(3)
         assert self._set_aside() == []
-        tables = {name for name in self.entries() if name.endswith(".lance")}
-        assert tables == {self.folder.name}, tables
+        assert self.tables() == {self.folder.name}, self.tables()
 
     def _difference(self, wanted: set[Place]) -> str:
         try:

@@ -19,7 +19,7 @@ def slowly(handler: Handler, request: Request) -> None:
 
 
 def is_alone(files: IndexFiles) -> bool:
-    return len([name for name in files.entries() if name.endswith(".lance")]) == 1
+    return len(files.tables()) == 1
 
 
 def check_meanwhile(kept: Kept, client: Client) -> None:
