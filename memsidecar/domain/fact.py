@@ -1,0 +1,19 @@
+"""What can be known about a user."""
+
+from enum import IntEnum
+
+
+class FactType(IntEnum):
+    """What a fact is about. The numbers are the contract's."""
+
+    USER_PROFILE = 1
+    INTEREST = 2
+    PREFERENCE = 3
+    ACTION_ITEM = 4
+    SENTIMENT = 5
+    QUESTION = 6
+    DOMAIN = 7
+
+
+LISTS = frozenset({FactType.INTEREST, FactType.ACTION_ITEM, FactType.QUESTION})
+"""Of these a user has many under one key at once; of the others, one value a key."""
