@@ -18,8 +18,14 @@ from memsidecar.stores.contract import (
     Erased,
     Journal,
     News,
+    Note,
+    NoteKind,
+    NotePage,
+    NotesRevised,
     Owner,
     PutDocument,
+    Revised,
+    ReviseNotes,
     Revision,
     Rewrite,
     Rewritten,
@@ -32,6 +38,7 @@ from memsidecar.v1 import message_pb2
 
 KEY = SessionKey("default", "s1")
 EVERYBODY = Owner("default")
+ANN = Owner("default", "ann")
 
 
 def draft(content: str, *, message_id: str = "", role: Role = Role.USER, tokens: int = 10, **rest: Any) -> Draft:
@@ -120,6 +127,26 @@ def document(*chunks: str, name: str = "d1", owner: Owner = EVERYBODY, **rest: A
 def put(journal: Journal, *chunks: str, **rest: Any) -> DocumentPut:
     result: DocumentPut = carry_out(journal, PutDocument(document(*chunks, **rest)))
     return result
+
+
+def note(body: str = "body", *, name: str = "n1", slot: int = 1, source: str = "", **times: int) -> Note:
+    return Note(name, slot, source, body=body.encode(), **{"time_us": 1_000, **times})
+
+
+def revising(*kept: Note, owner: Owner = ANN, kind: NoteKind = NoteKind.FACT, **rest: Any) -> ReviseNotes:
+    """A command that keeps these notes, whatever is there, and drops the `dropped` ones."""
+    revised = Revised(kept, rest.pop("dropped", ()))
+    return ReviseNotes(owner, kind, rest.pop("slots", ()), lambda _: revised, **rest)
+
+
+def keep(journal: Journal, *kept: Note, **rest: Any) -> NotesRevised:
+    result: NotesRevised = carry_out(journal, revising(*kept, **rest))
+    return result
+
+
+def notes(journal: Journal, owner: Owner = ANN, kind: NoteKind = NoteKind.FACT, **page: Any) -> list[str]:
+    """The ids of an owner's notes, newest first."""
+    return [one.id for one in journal.notes(NotePage(owner, kind, **page))]
 
 
 def follow(journal: Journal, namespace: str = "default", after_lsn: int = 0, limit: int = 100) -> list[News]:

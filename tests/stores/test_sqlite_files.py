@@ -8,13 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.domain.errors import DamagedFile, StartRefused
+from memsidecar.domain.errors import DamagedFile, FatalStoreError, StartRefused
+from memsidecar.stores.contract import Advance, NoteKind, NotePage
 from memsidecar.stores.journal import schema
 from memsidecar.stores.journal.doctor import examine
 from tests.conformance.said import (
+    ANN,
     append,
+    carry_out,
     contents,
     draft,
+    keep,
+    note,
+    put,
     read,
 )
 from tests.stores.directories import another_process, opened
@@ -108,14 +114,38 @@ def test_a_file_of_a_development_version_is_refused_and_left_as_it_was(folder: P
 
 def test_a_file_of_an_earlier_version_is_brought_up_step_by_step(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(folder)
-    later = {3: "CREATE TABLE third(x);", 4: "CREATE TABLE fourth(x);"}
+    last = schema.NEWEST + 2
+    later = {last - 1: "CREATE TABLE earlier(x);", last: "CREATE TABLE later(x);"}
     monkeypatch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS | later)
-    monkeypatch.setattr(schema, "NEWEST", 4)
+    monkeypatch.setattr(schema, "NEWEST", last)
     with opened(folder) as journal:
         assert len(contents(journal)) == 200
     with closing(sqlite3.connect(folder / "journal.db")) as current:
-        assert current.execute("PRAGMA user_version").fetchone() == (4,)
-        assert current.execute("SELECT count(*) FROM third, fourth").fetchone() == (0,)
+        assert current.execute("PRAGMA user_version").fetchone() == (last,)
+        assert current.execute("SELECT count(*) FROM earlier, later").fetchone() == (0,)
+
+
+def test_a_file_without_notes_is_brought_up_with_all_it_holds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Made by the statements of the version before notes."""
+    with monkeypatch.context() as before:
+        before.setattr(schema, "NEWEST", 2)
+        with opened(folder) as journal:
+            append(journal, draft("said"))
+            put(journal, "text", title="T")
+            carry_out(journal, Advance("index", "default", 2))
+            with pytest.raises(FatalStoreError, match="no such table: notes"):
+                journal.notes(NotePage(ANN, NoteKind.FACT))
+    assert examine(folder) == []
+    with opened(folder) as journal:
+        assert contents(journal) == ["said"]
+        assert put(journal, "text", title="T").unchanged
+        assert journal.watermark("index", "default") == 2
+        keep(journal, note("kept"))
+        assert append(journal, draft("goes on")).results[0].sequence == 2
+    assert examine(folder) == []
+    with opened(folder) as journal, closing(sqlite3.connect(folder / "journal.db")) as current:
+        assert journal.note(ANN, NoteKind.FACT, "n1") == note("kept")
+        assert current.execute("PRAGMA user_version").fetchone() == (3,)
 
 
 def test_a_start_that_was_killed_before_its_tables_were_made_is_begun_again(folder: Path) -> None:

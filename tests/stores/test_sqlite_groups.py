@@ -18,8 +18,10 @@ from memsidecar.stores.contract import (
     Calibrate,
     Calibration,
     Command,
+    DropNote,
     Erase,
     Journal,
+    NoteKind,
     Rewrite,
     Selection,
     Ticket,
@@ -28,14 +30,18 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.journal import SqliteJournal
 from tests.conformance.said import (
+    ANN,
     KEY,
     answer,
     append,
     call,
+    carry_out,
     contents,
     draft,
     erase,
+    keep,
     known_head,
+    note,
     read,
     scored,
     trim,
@@ -175,8 +181,11 @@ def test_a_full_disk_refuses_writes_serves_reads_and_still_erases(small_disk: Pa
     folder = small_disk / "data"
     with opened(folder) as journal:
         append(journal, draft("S3CRET"), key=OTHER)
+        keep(journal, note("S3CRET fact"))
         stored = append_until_full(journal)
         assert [one.sequence for one in read(journal)] == list(range(1, stored + 1))
+        assert carry_out(journal, DropNote(ANN, NoteKind.FACT, "n1")) == note("S3CRET fact")
+        assert b"S3CRET fact" not in bytes_of(folder)
         erase(journal, key=OTHER)
         assert b"S3CRET" not in bytes_of(folder)
         erase(journal)

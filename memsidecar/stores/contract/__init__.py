@@ -50,6 +50,16 @@ from memsidecar.stores.contract.index import (
 )
 from memsidecar.stores.contract.journal import Journal
 from memsidecar.stores.contract.news import Chapter, Claimed, Gone, News, Passed, Said, SetAsideEntry, Shelved
+from memsidecar.stores.contract.notes import (
+    DropNote,
+    Note,
+    NoteKind,
+    NotePage,
+    NotesRevised,
+    Progress,
+    Revised,
+    ReviseNotes,
+)
 from memsidecar.stores.contract.reads import Found, JournalFigures, Page, Scope, Selection, SessionPage
 from memsidecar.stores.contract.ticket import Ticket
 
@@ -70,6 +80,7 @@ __all__ = [
     "DocumentPage",
     "DocumentPut",
     "DropDocument",
+    "DropNote",
     "Episodes",
     "Erase",
     "Erased",
@@ -83,11 +94,18 @@ __all__ = [
     "Journal",
     "JournalFigures",
     "News",
+    "Note",
+    "NoteKind",
+    "NotePage",
+    "NotesRevised",
     "Owner",
     "Page",
     "Passed",
     "PolicySet",
+    "Progress",
     "PutDocument",
+    "ReviseNotes",
+    "Revised",
     "Revision",
     "Rewrite",
     "Rewritten",

@@ -8,6 +8,7 @@ from memsidecar.domain.errors import SidecarError, Unavailable
 from memsidecar.domain.message import Draft, Stored
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract.documents import DropDocument, PutDocument
+from memsidecar.stores.contract.notes import DropNote, ReviseNotes
 
 
 class Forerunner(Protocol):
@@ -105,7 +106,10 @@ class Trimmed:
 
 @dataclass(frozen=True, slots=True)
 class Erase:
-    """Erase a session's messages from every file; with `whole`, the session and its policy, too.
+    """Erase a session's messages from every file; with `whole`, the session, its policy, documents and notes, too.
+
+    In both cases with all notes that were made of it, whoever owns them: those with it as their source, and its user's
+    patterns, which are made of all that user said.
 
     Without `whole` the sequences go on where they were. Settled only when nothing of it can be read from disk.
     """
@@ -170,7 +174,19 @@ class SetAside:
 
 
 Command = (
-    Append | Rewrite | Trim | TrimNow | Erase | SetPolicy | Calibrate | Advance | SetAside | PutDocument | DropDocument
+    Append
+    | Rewrite
+    | Trim
+    | TrimNow
+    | Erase
+    | SetPolicy
+    | Calibrate
+    | Advance
+    | SetAside
+    | PutDocument
+    | DropDocument
+    | ReviseNotes
+    | DropNote
 )
 
 

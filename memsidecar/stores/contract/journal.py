@@ -7,6 +7,7 @@ from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract.commands import Calibration, Change
 from memsidecar.stores.contract.documents import Chunk, DocumentPage, Owner, StoredDocument
 from memsidecar.stores.contract.news import Chapter, Said, SetAsideEntry
+from memsidecar.stores.contract.notes import Note, NoteKind, NotePage
 from memsidecar.stores.contract.reads import Found, JournalFigures, Page, Scope, Selection, SessionPage
 from memsidecar.stores.contract.ticket import Ticket
 
@@ -80,6 +81,12 @@ class Journal(Protocol):
 
     def find_chunks(self, places: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], tuple[StoredDocument, Chunk]]:
         """Chunks by (version of the document, index); what was replaced or erased is not there."""
+
+    def note(self, owner: Owner, kind: NoteKind, note_id: str) -> Note | None:
+        """The note, a superseded one included."""
+
+    def notes(self, page: NotePage) -> Sequence[Note]:
+        """An owner's notes of one kind, newest first."""
 
     def set_aside(self, task: str) -> Sequence[SetAsideEntry]:
         """What a task goes on without, in the order of the log."""

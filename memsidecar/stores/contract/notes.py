@@ -44,7 +44,10 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Revised:
-    """Notes to keep, new ones or others in place of those with the same id, and ids of notes to erase."""
+    """Notes to keep, new ones or others in place of those with the same id, and ids of notes to erase.
+
+    Whatever slot they are in. An id that is not there need not be erased, and one in both is kept.
+    """
 
     kept: Sequence[Note] = ()
     dropped: Sequence[str] = ()
@@ -83,7 +86,10 @@ class NotesRevised:
 
 @dataclass(frozen=True, slots=True)
 class DropNote:
-    """Erase a note from every file; NoSuchThing if there is none."""
+    """Erase a note from every file; NoSuchThing if there is none.
+
+    Answers the Note as it was; if its body is damaged, without it.
+    """
 
     owner: Owner
     kind: NoteKind

@@ -18,6 +18,9 @@ from memsidecar.stores.contract import (
     DocumentPage,
     Found,
     JournalFigures,
+    Note,
+    NoteKind,
+    NotePage,
     Owner,
     Page,
     Said,
@@ -28,7 +31,7 @@ from memsidecar.stores.contract import (
     StoredDocument,
     Ticket,
 )
-from memsidecar.stores.journal import documents, following
+from memsidecar.stores.journal import documents, following, notes
 from memsidecar.stores.journal.committer import Committer
 from memsidecar.stores.journal.connection import (
     WRITER_CACHE_KIB,
@@ -177,6 +180,13 @@ class SqliteJournal:
 
     def find_chunks(self, places: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], tuple[StoredDocument, Chunk]]:
         return self._at_once(lambda moment: documents.find_chunks(moment, places, self._path))
+
+    def note(self, owner: Owner, kind: NoteKind, note_id: str) -> Note | None:
+        kept = self._at_once(lambda moment: notes.find_note(moment, owner, kind, note_id))
+        return kept.note(self._path) if kept else None
+
+    def notes(self, page: NotePage) -> Sequence[Note]:
+        return self._at_once(lambda moment: notes.list_notes(moment, page, self._path))
 
     def set_aside(self, task: str) -> Sequence[SetAsideEntry]:
         return self._at_once(lambda moment: find_set_aside(moment, task))

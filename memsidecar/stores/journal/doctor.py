@@ -8,7 +8,7 @@ from pathlib import Path
 from memsidecar.domain.errors import SidecarError, StartRefused
 from memsidecar.stores.journal.connection import connect_to_look, translate
 from memsidecar.stores.journal.files import DirectoryLock, HighWaterMark
-from memsidecar.stores.journal.schema import version_of
+from memsidecar.stores.journal.schema import VERSION_OF_NOTES, version_of
 
 _SUMS = """SELECT s.namespace, s.session_id FROM sessions s LEFT JOIN (
     SELECT session, sum(flags & 1) AS pruned, sum(1 - (flags & 1)) AS shown, max(sequence) AS last,
@@ -22,6 +22,7 @@ _UNREACHABLE = """SELECT count(*) FROM messages m LEFT JOIN log l ON l.lsn = m.l
   LEFT JOIN log shown ON shown.lsn = m.shown_lsn WHERE l.body IS NULL OR shown.body IS NULL"""
 _TORN = """SELECT namespace, id FROM documents d WHERE chunk_count + 1 <> (SELECT count(t.text) FROM texts t
   WHERE t.number = d.cover OR t.number >= d.first_chunk AND t.number < d.first_chunk + d.chunk_count)"""
+_BLANK = "SELECT n.namespace, n.id FROM notes n LEFT JOIN texts t ON t.number = n.body WHERE t.text IS NULL"
 _CHECKSUMS = {
     "entry": "SELECT lsn, body, crc FROM log WHERE body IS NOT NULL",
     "text": "SELECT number, text, crc FROM texts WHERE text IS NOT NULL",
@@ -47,7 +48,7 @@ def examine(directory: Path, file_name: str = "journal.db") -> list[str]:
 def _findings(path: Path) -> Iterator[str]:
     connection = connect_to_look(path)
     try:
-        version_of(connection, str(path))
+        version = version_of(connection, str(path))
         _check_mark(connection, path)
         for (verdict,) in connection.execute("PRAGMA integrity_check(20)"):
             if verdict != "ok":
@@ -60,6 +61,9 @@ def _findings(path: Path) -> Iterator[str]:
             yield f"the sums of session {session_id!r} in namespace {namespace!r} do not match its messages"
         for namespace, document_id in connection.execute(_TORN):
             yield f"document {document_id!r} in namespace {namespace!r} has lost text"
+        # An older file is examined as it is: only a start brings it up.
+        for namespace, note_id in connection.execute(_BLANK) if version >= VERSION_OF_NOTES else ():
+            yield f"note {note_id!r} in namespace {namespace!r} has lost its text"
     finally:
         connection.close()
 

@@ -4,6 +4,7 @@ from memsidecar.domain.errors import NoSuchThing
 from memsidecar.domain.session import Head
 from memsidecar.stores.contract import Change, Erase, Erased
 from memsidecar.stores.journal.drop_document import drop_all_of
+from memsidecar.stores.journal.drop_note import drop_notes_of
 from memsidecar.stores.journal.leftovers import Erasing
 from memsidecar.stores.journal.schema import Kind
 from memsidecar.stores.journal.staging import Entry, Stage, owned
@@ -26,18 +27,20 @@ def erase(stage: Stage, command: Erase) -> Erasing | Erased:
     else:
         stage.keep(left)
     stage.changes.append(Change(command.key, left, reload=True))
-    leftovers = drop_all_of(stage, command.key) if command.whole else []
-    return Erasing([head.number, *leftovers], Erased(left, head.message_count + head.pruned_count))
+    documents = drop_all_of(stage, command.key) if command.whole else []
+    notes = drop_notes_of(stage, command.key, head.user_id, command.whole)
+    return Erasing([head.number, *documents, *notes], Erased(left, head.message_count + head.pruned_count))
 
 
 def _erase_unknown(stage: Stage, command: Erase) -> Erasing | Erased:
-    """Documents may come before their session: they are all there is of it then."""
-    if not command.whole:
-        return Erased(None, 0)
-    leftovers = drop_all_of(stage, command.key)
-    if not leftovers:
+    """Documents and notes may come before their session: they are all there is of it then."""
+    documents = drop_all_of(stage, command.key) if command.whole else []
+    leftovers = [*documents, *drop_notes_of(stage, command.key, "", command.whole)]
+    if leftovers:
+        return Erasing(leftovers, Erased(None, 0))
+    if command.whole:
         raise NoSuchThing(f"there is no session {command.key.session_id!r}")
-    return Erasing(leftovers, Erased(None, 0))
+    return Erased(None, 0)
 
 
 def _emptied(stage: Stage, head: Head) -> Head:

@@ -36,9 +36,9 @@ _EMPTY_TEXTS = "UPDATE texts SET text = NULL, tokens = NULL, crc = NULL WHERE nu
 class Erasures:
     """A session that was erased is out of reach at once, because its number is in no session's row any more.
 
-    So are texts that no document's row points to. Then come steps of a bounded size, so that nobody waits long for a
-    large session's end, and last the write-ahead log is emptied. A crash in between leaves the number in `erasures` and
-    the texts' places in `leftovers`, and the next start goes on.
+    So are texts that no row of a document or a note points to. Then come steps of a bounded size, so that nobody waits
+    long for a large session's end, and last the write-ahead log is emptied. A crash in between leaves the number in
+    `erasures` and the texts' places in `leftovers`, and the next start goes on.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, ballast: Ballast, checkpoints: Checkpoints) -> None:

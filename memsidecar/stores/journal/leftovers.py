@@ -7,7 +7,7 @@ from memsidecar.stores.journal.staging import Stage
 
 
 class Leftover(NamedTuple):
-    """A stretch of `texts` that belongs to no document any more."""
+    """A stretch of `texts` that belongs to no document and no note any more."""
 
     first: int
     last: int

@@ -12,6 +12,7 @@ from memsidecar.domain.message import Stored
 from memsidecar.domain.session import Head, Policy, SessionKey, Strategy
 from memsidecar.stores.contract import Calibration, Found, Page, Scope, Selection, SessionPage
 from memsidecar.stores.journal import rows
+from memsidecar.stores.journal.advance import find_watermark
 from memsidecar.stores.journal.calibrate import find_calibration
 from memsidecar.stores.journal.connection import READER_CACHE_KIB, connect, rolled_back, translated
 from memsidecar.stores.journal.schema import Kind
@@ -185,10 +186,7 @@ class Reader:
 
     def watermark(self, task: str, namespace: str) -> int:
         with self.moment() as connection:
-            row = connection.execute(
-                "SELECT lsn FROM watermarks WHERE task = ? AND namespace = ?", (task, namespace)
-            ).fetchone()
-        return int(row[0]) if row else 0
+            return find_watermark(connection, task, namespace)
 
 
 def _narrowed(scope: Scope) -> tuple[str, list[str]]:

@@ -110,9 +110,24 @@ CREATE TRIGGER incoming_message INSTEAD OF INSERT ON incoming BEGIN
 END;
 """
 
+# A note's row holds no text: it is changed and deleted in place. Its body is one of `texts`. The indexes serve, in this
+# order, what competes with a note, a listing from the newest on, and what goes with a session that it was made of.
+VERSION_3 = """
+CREATE TABLE notes(
+  number INTEGER PRIMARY KEY, namespace TEXT NOT NULL, user_id TEXT NOT NULL, session_id TEXT NOT NULL,
+  kind INTEGER NOT NULL, id TEXT NOT NULL, slot INTEGER NOT NULL, source TEXT NOT NULL,
+  time_us INTEGER NOT NULL, until_us INTEGER NOT NULL, body INTEGER NOT NULL,
+  UNIQUE(namespace, session_id, user_id, kind, id)
+);
+CREATE INDEX note_slots ON notes(namespace, session_id, user_id, kind, slot);
+CREATE INDEX note_times ON notes(namespace, session_id, user_id, kind, time_us, id, until_us);
+CREATE INDEX note_sources ON notes(namespace, source) WHERE source <> '';
+"""
+VERSION_OF_NOTES = 3
+
 # What makes each version out of the one before it, in order; the first makes it out of an empty file. Version 1 was
 # changed in place while it was developed: its number does not tell which tables a file has, so none is read.
-MIGRATIONS = {2: VERSION_2}
+MIGRATIONS = {2: VERSION_2, VERSION_OF_NOTES: VERSION_3}
 OLDEST, NEWEST = min(MIGRATIONS), max(MIGRATIONS)
 
 

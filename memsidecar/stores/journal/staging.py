@@ -8,7 +8,7 @@ before the transaction that follows. A command reads and refuses first and stage
 import sqlite3
 import time
 import zlib
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,8 +21,11 @@ from memsidecar.stores.contract import (
     Change,
     Command,
     DropDocument,
+    DropNote,
+    Erase,
     Owner,
     PutDocument,
+    ReviseNotes,
     SetAside,
     Ticket,
     TrimNow,
@@ -86,9 +89,11 @@ class Stage:
         self.statements: list[Statement] = []
         self.changes: list[Change] = []
         self.outcomes: list[tuple[Ticket, Any]] = []
+        self.dropped_notes: set[int] = set()
         self._published = published
         self._appended_to: set[Hashable] = set()
         self._closed: set[Hashable] = set()
+        self._erases: bool | None = None
         self._rows_in_statements = 0
         self._text_bytes = 0
 
@@ -109,7 +114,20 @@ class Stage:
             self._appended_to.add(touched)
             return True
         self._closed.add(touched)
-        return touched not in self._appended_to
+        return touched not in self._appended_to and self._keeps_apart(command)
+
+    def _keeps_apart(self, command: Command) -> bool:
+        """Whether this transaction has notes or erasures, and not both.
+
+        Of which session a note is made is known when it is staged, and not before. An erasure would miss a note that
+        was staged before it, and a note could be made of what an erasure before it takes.
+        """
+        if not isinstance(command, Erase | ReviseNotes | DropNote):
+            return True
+        erases = isinstance(command, Erase)
+        if self._erases is None:
+            self._erases = erases
+        return self._erases == erases
 
     @property
     def _is_empty(self) -> bool:
@@ -214,20 +232,23 @@ def _insertion(table: str, new_rows: Sequence[Sequence[Any]]) -> Statement:
     return f"INSERT INTO {table} VALUES {', '.join([places] * len(new_rows))}", parameters
 
 
-def _touched(command: Command) -> Hashable:
-    if isinstance(command, Calibrate):
-        return (command.namespace, command.model, "calibration")
-    if isinstance(command, Advance):
-        return (command.task, command.namespace, "watermark")
-    if isinstance(command, SetAside):
-        return (command.task, command.namespace, command.lsn)
-    if isinstance(command, PutDocument):
-        return _document(command.document.owner, command.document.id)
-    if isinstance(command, DropDocument):
-        return _document(command.owner, command.document_id)
-    return command.key
+def _owned_place(owner: Owner, name: Hashable) -> Hashable:
+    """A session's documents and notes go with the session, so they take its place."""
+    return SessionKey(owner.namespace, owner.session_id) if owner.session_id else (*owner, name)
 
 
-def _document(owner: Owner, document_id: str) -> Hashable:
-    """A session's documents go with the session, so they take its place."""
-    return SessionKey(owner.namespace, owner.session_id) if owner.session_id else (*owner, document_id)
+_TOUCHED: dict[type, Callable[[Any], Hashable]] = {
+    Calibrate: lambda command: (command.namespace, command.model, "calibration"),
+    Advance: lambda command: (command.task, command.namespace, "watermark"),
+    SetAside: lambda command: (command.task, command.namespace, command.lsn),
+    PutDocument: lambda command: _owned_place(command.document.owner, command.document.id),
+    DropDocument: lambda command: _owned_place(command.owner, command.document_id),
+    ReviseNotes: lambda command: _owned_place(command.owner, command.kind),
+    DropNote: lambda command: _owned_place(command.owner, command.kind),
+}
+
+
+def _touched(command: Any) -> Hashable:
+    """What no two commands of one transaction may both change, unless they append to it."""
+    touched = _TOUCHED.get(type(command))
+    return command.key if touched is None else touched(command)

@@ -8,8 +8,10 @@ from memsidecar.stores.contract import (
     Append,
     Calibrate,
     DropDocument,
+    DropNote,
     Erase,
     PutDocument,
+    ReviseNotes,
     Rewrite,
     SetAside,
     SetPolicy,
@@ -20,8 +22,10 @@ from memsidecar.stores.journal.advance import advance
 from memsidecar.stores.journal.append import append
 from memsidecar.stores.journal.calibrate import calibrate
 from memsidecar.stores.journal.drop_document import drop_document
+from memsidecar.stores.journal.drop_note import drop_note
 from memsidecar.stores.journal.erase import erase
 from memsidecar.stores.journal.put_document import put_document
+from memsidecar.stores.journal.revise_notes import revise_notes
 from memsidecar.stores.journal.rewrite import rewrite
 from memsidecar.stores.journal.set_aside import set_aside
 from memsidecar.stores.journal.set_policy import set_policy
@@ -40,4 +44,6 @@ VERBS: dict[type, Callable[[Stage, Any], Any]] = {
     SetAside: set_aside,
     PutDocument: put_document,
     DropDocument: drop_document,
+    ReviseNotes: revise_notes,
+    DropNote: drop_note,
 }

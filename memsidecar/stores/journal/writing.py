@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memsidecar.domain.errors import DiskFull, FatalStoreError, SidecarError
 from memsidecar.domain.session import Head, SessionKey
-from memsidecar.stores.contract import Append, Change, DropDocument, Erase, Ticket
+from memsidecar.stores.contract import Append, Change, DropDocument, DropNote, Erase, Ticket
 from memsidecar.stores.journal.checkpoints import Checkpoints
 from memsidecar.stores.journal.connection import rolled_back, translate
 from memsidecar.stores.journal.erasing import Erasures
@@ -114,7 +114,7 @@ class Writer:
         except sqlite3.Error as error:
             if not isinstance(translate(error, self._path), DiskFull):
                 raise
-            if any(isinstance(ticket.command, Erase | DropDocument) for ticket, _ in stage.outcomes):
+            if any(isinstance(ticket.command, Erase | DropDocument | DropNote) for ticket, _ in stage.outcomes):
                 self._ballast.drop()
             self._checkpoints.make_room()
             self._execute(stage)

@@ -18,6 +18,9 @@ from memsidecar.stores.contract import (
     DocumentPage,
     Found,
     JournalFigures,
+    Note,
+    NoteKind,
+    NotePage,
     Owner,
     Page,
     Said,
@@ -150,6 +153,16 @@ class VolatileJournal:
         with self._lock:
             self._refuse_when_closed()
             return self._ledger.library.find_chunks(places)
+
+    def note(self, owner: Owner, kind: NoteKind, note_id: str) -> Note | None:
+        with self._lock:
+            self._refuse_when_closed()
+            return self._ledger.notebook.find(owner, kind, note_id)
+
+    def notes(self, page: NotePage) -> Sequence[Note]:
+        with self._lock:
+            self._refuse_when_closed()
+            return self._ledger.notebook.page(page)
 
     def set_aside(self, task: str) -> Sequence[SetAsideEntry]:
         with self._lock:

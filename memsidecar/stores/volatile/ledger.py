@@ -19,10 +19,14 @@ from memsidecar.stores.contract import (
     DocumentDropped,
     DocumentPut,
     DropDocument,
+    DropNote,
     Erase,
     Erased,
+    Note,
+    NotesRevised,
     PolicySet,
     PutDocument,
+    ReviseNotes,
     Rewrite,
     Rewritten,
     SetAside,
@@ -36,6 +40,7 @@ from memsidecar.stores.contract import (
 from memsidecar.stores.sequencing import with_sequence
 from memsidecar.stores.volatile.entry import About, Entry
 from memsidecar.stores.volatile.library import Library
+from memsidecar.stores.volatile.notebook import Notebook
 from memsidecar.stores.volatile.session import Message, Session
 
 
@@ -46,6 +51,7 @@ class Ledger:
         self.log: list[Entry] = []
         self.tails: dict[str, int] = {}
         self.library = Library(self._write_of_document)
+        self.notebook = Notebook()
         self.sessions: dict[SessionKey, Session] = {}
         self.policies: dict[SessionKey, Policy] = {}
         self.calibrations: dict[tuple[str, str], Calibration] = {}
@@ -172,6 +178,7 @@ class Ledger:
             return self._erase_unknown(command)
         self._write_of(session, About.ERASURE)
         del self.sessions[session.key]
+        self.notebook.drop_all_of(session.key, session.user_id or command.user_id, command.whole)
         if command.whole:
             self._forget(session)
             return Erased(None, len(session.messages))
@@ -179,7 +186,8 @@ class Ledger:
         return Erased(self._tell(left, reload=True), len(session.messages))
 
     def _erase_unknown(self, command: Erase) -> Erased:
-        if command.whole and not self.library.drop_all_of(command.key):
+        notes = self.notebook.drop_all_of(command.key, "", command.whole)
+        if command.whole and not self.library.drop_all_of(command.key) + notes:
             raise NoSuchThing(f"there is no session {command.key.session_id!r}")
         return Erased(None, 0)
 
@@ -223,6 +231,17 @@ class Ledger:
     def _drop_document(self, command: DropDocument) -> DocumentDropped:
         return self.library.drop(command)
 
+    def _revise_notes(self, command: ReviseNotes) -> NotesRevised:
+        if command.derived_from is not None and command.derived_from not in self.by_number():
+            raise NoSuchThing("what this was made of is erased")
+        revised, progress = self.notebook.revise(command), command.progress
+        if progress is not None:
+            self._advance(Advance(progress.task, command.owner.namespace, progress.lsn))
+        return revised
+
+    def _drop_note(self, command: DropNote) -> Note:
+        return self.notebook.drop(command)
+
     _verbs: ClassVar[dict[type, Callable[["Ledger", Any], Any]]] = {
         Append: _append,
         Rewrite: _rewrite,
@@ -235,4 +254,6 @@ class Ledger:
         SetAside: _set_aside,
         PutDocument: _put_document,
         DropDocument: _drop_document,
+        ReviseNotes: _revise_notes,
+        DropNote: _drop_note,
     }

@@ -1,0 +1,66 @@
+"""Notes in RAM."""
+
+from collections.abc import Iterator, Sequence
+
+from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.session import SessionKey
+from memsidecar.stores.contract import DropNote, Note, NoteKind, NotePage, NotesRevised, Owner, ReviseNotes
+
+_Place = tuple[Owner, NoteKind, str]
+
+
+class Notebook:
+    """All notes."""
+
+    def __init__(self) -> None:
+        self._kept: dict[_Place, Note] = {}
+
+    def revise(self, command: ReviseNotes) -> NotesRevised:
+        slots, mine = set(command.slots), self._of(command.owner, command.kind)
+        revised = command.revise(sorted([note for note in mine if note.slot in slots], key=_age))
+        kept = {note.id: note for note in revised.kept}
+        for name in revised.dropped:
+            self._kept.pop((command.owner, command.kind, name), None)
+        for name, note in kept.items():
+            self._kept[command.owner, command.kind, name] = note
+        return NotesRevised(tuple(kept.values()))
+
+    def drop(self, command: DropNote) -> Note:
+        place = (command.owner, command.kind, command.note_id)
+        if place not in self._kept:
+            raise NoSuchThing(f"there is no {command.kind.name.lower()} {command.note_id!r}")
+        return self._kept.pop(place)
+
+    def drop_all_of(self, key: SessionKey, user_id: str, whole: bool) -> int:
+        """Drop what goes with a session; how many these were."""
+        places = [place for place in self._kept if self._goes_with(place, key, user_id, whole)]
+        for place in places:
+            del self._kept[place]
+        return len(places)
+
+    def _goes_with(self, place: _Place, key: SessionKey, user_id: str, whole: bool) -> bool:
+        owner, kind, _ = place
+        if owner.namespace != key.namespace:
+            return False
+        is_made_of_it = self._kept[place].source == key.session_id != ""
+        is_its_own = whole and owner.session_id == key.session_id != ""
+        is_pattern = kind == NoteKind.PATTERNS and user_id != "" and owner == Owner(key.namespace, user_id)
+        return is_made_of_it or is_its_own or is_pattern
+
+    def find(self, owner: Owner, kind: NoteKind, note_id: str) -> Note | None:
+        return self._kept.get((owner, kind, note_id))
+
+    def page(self, page: NotePage) -> Sequence[Note]:
+        listed = [note for note in self._of(page.owner, page.kind) if _is_listed(note, page)]
+        return sorted(listed, key=_age, reverse=True)[: page.limit]
+
+    def _of(self, owner: Owner, kind: NoteKind) -> Iterator[Note]:
+        return (note for place, note in self._kept.items() if place[:2] == (owner, kind))
+
+
+def _age(note: Note) -> tuple[int, str]:
+    return note.time_us, note.id
+
+
+def _is_listed(note: Note, page: NotePage) -> bool:
+    return (note.current or page.history) and (page.after is None or _age(note) < page.after)

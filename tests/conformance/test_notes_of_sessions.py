@@ -1,0 +1,138 @@
+"""Which notes go with a session, and which stay."""
+
+import pytest
+
+from memsidecar.domain.errors import NoSuchThing, NotYourSession
+from memsidecar.domain.session import SessionKey
+from memsidecar.stores.contract import Command, Erase, Erased, Journal, NoteKind, Owner, Ticket
+from tests.conformance.said import (
+    ANN,
+    EVERYBODY,
+    KEY,
+    append,
+    draft,
+    erase,
+    keep,
+    known_head,
+    note,
+    notes,
+    put,
+    revising,
+)
+
+BOB = Owner("default", "bob")
+SESSION, OTHER, ELSEWHERE = Owner("default", "", "s1"), Owner("default", "", "s2"), Owner("elsewhere", "ann")
+OWNERS = [EVERYBODY, ANN, BOB, SESSION, OTHER, ELSEWHERE]
+PATTERNS = NoteKind.PATTERNS
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_was_made_of_a_session_goes_with_it_whoever_owns_it(journal: Journal, whole: bool) -> None:
+    append(journal, draft("m"))
+    for owner in OWNERS:
+        for kind in (NoteKind.FACT, NoteKind.ARTIFACT, NoteKind.SUMMARY):
+            made = [note(name=name, source=source) for name, source in (("of s1", "s1"), ("of s2", "s2"), ("own", ""))]
+            keep(journal, *made, owner=owner, kind=kind)
+    assert erase(journal, whole=whole).removed_count == 1
+    for kind in (NoteKind.FACT, NoteKind.ARTIFACT, NoteKind.SUMMARY):
+        left = [notes(journal, owner, kind) for owner in OWNERS]
+        assert left[:3] == left[4:5] * 3 == [["own", "of s2"]] * 3
+        assert left[3] == ([] if whole else ["own", "of s2"])
+        assert left[5] == ["own", "of s2", "of s1"]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_patterns_of_a_sessions_user_go_with_it(journal: Journal, whole: bool) -> None:
+    append(journal, draft("m"), user_id="ann")
+    for owner in OWNERS:
+        keep(journal, note(), owner=owner, kind=PATTERNS)
+    keep(journal, note(), owner=ANN)
+    erase(journal, whole=whole)
+    kept = [owner for owner in OWNERS if notes(journal, owner, PATTERNS)]
+    assert kept == [owner for owner in OWNERS if owner != ANN and not (whole and owner == SESSION)]
+    assert notes(journal, ANN) == ["n1"]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_session_of_nobody_takes_patterns_of_who_erases_it(journal: Journal, whole: bool) -> None:
+    append(journal, draft("m"))
+    for owner in (EVERYBODY, ANN, BOB):
+        keep(journal, note(), owner=owner, kind=PATTERNS)
+    erase(journal, whole=whole, user_id="ann")
+    assert [notes(journal, owner, PATTERNS) for owner in (EVERYBODY, ANN, BOB)] == [["n1"], [], ["n1"]]
+
+
+def test_a_stranger_erases_no_notes(journal: Journal) -> None:
+    append(journal, draft("m"), user_id="ann")
+    keep(journal, note(source="s1"))
+    keep(journal, note(), owner=BOB, kind=PATTERNS)
+    with pytest.raises(NotYourSession):
+        erase(journal, whole=True, user_id="bob")
+    assert (notes(journal), notes(journal, BOB, PATTERNS)) == (["n1"], ["n1"])
+
+
+@pytest.mark.parametrize(("owner", "source"), [(SESSION, ""), (ANN, "s1")])
+def test_notes_may_come_before_their_session_and_go_without_it(journal: Journal, owner: Owner, source: str) -> None:
+    keep(journal, note(source=source), owner=owner)
+    keep(journal, note(), kind=PATTERNS)
+    assert journal.head(KEY) is None
+    assert erase(journal, whole=True, user_id="ann") == Erased(None, 0)
+    assert notes(journal, owner) == []
+    assert notes(journal, ANN, PATTERNS) == ["n1"]
+    with pytest.raises(NoSuchThing):
+        erase(journal, whole=True)
+
+
+def test_clearing_an_unknown_session_takes_what_was_made_of_it(journal: Journal) -> None:
+    keep(journal, note(source="s1"), note(name="n2"))
+    keep(journal, note(name="own"), owner=SESSION)
+    assert erase(journal) == Erased(None, 0)
+    assert (notes(journal), notes(journal, SESSION)) == (["n2"], ["own"])
+    assert erase(journal) == Erased(None, 0)
+
+
+def test_a_session_goes_with_its_documents_and_its_notes(journal: Journal) -> None:
+    append(journal, draft("m"))
+    put(journal, "text", owner=SESSION)
+    keep(journal, note(), owner=SESSION)
+    keep(journal, note(source="s1"), owner=SESSION, kind=NoteKind.SUMMARY)
+    assert erase(journal, whole=True) == Erased(None, 1)
+    assert (journal.document(SESSION, "d1"), notes(journal, SESSION)) == (None, [])
+    assert notes(journal, SESSION, NoteKind.SUMMARY) == []
+
+
+def test_notes_and_erasures_take_effect_in_the_order_of_submission(journal: Journal) -> None:
+    """A note that is kept before the erasure goes with it; one that is made of the erased afterwards is refused."""
+    number = append(journal, draft("m")).head.number
+    commands: list[Command] = [
+        revising(note(name="before", source="s1"), derived_from=number),
+        Erase(KEY, ""),
+        revising(note(name="refused", source="s1"), derived_from=number),
+        revising(note(name="after", source="s1")),
+    ]
+    tickets = [Ticket(command) for command in commands]
+    for ticket in tickets:
+        journal.submit(ticket)
+    tickets[0].wait()
+    assert tickets[1].wait().removed_count == 1
+    with pytest.raises(NoSuchThing):
+        tickets[2].wait()
+    tickets[3].wait()
+    assert notes(journal) == ["after"]
+    keep(journal, note(name="anew", source="s1"), derived_from=known_head(journal).number)
+    assert notes(journal) == ["anew", "after"]
+
+
+def test_erasures_that_share_a_note_both_succeed(journal: Journal) -> None:
+    """A pattern of their common user, and a note that one owns and the other is the source of."""
+    keys = [SessionKey("default", f"s{number}") for number in range(1, 9)]
+    for number, key in enumerate(keys, 1):
+        append(journal, draft("m"), key=key, user_id="ann")
+        keep(journal, note(source=f"s{number % 8 + 1}"), owner=Owner("default", "", key.session_id))
+    keep(journal, note(), kind=PATTERNS)
+    tickets = [Ticket(Erase(key, "", whole=True)) for key in keys]
+    for ticket in tickets:
+        journal.submit(ticket)
+    assert [ticket.wait() for ticket in tickets] == [Erased(None, 1)] * 8
+    assert notes(journal, ANN, PATTERNS) == []
+    assert all(notes(journal, Owner("default", "", key.session_id)) == [] for key in keys)

@@ -1,0 +1,108 @@
+"""The twins of `test_differential` with notes among all their commands."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, rule
+
+from memsidecar.domain.session import SessionKey
+from memsidecar.stores.contract import (
+    Command,
+    DropNote,
+    Erase,
+    Note,
+    NoteKind,
+    NotePage,
+    Owner,
+    Progress,
+    Revised,
+    ReviseNotes,
+)
+from tests.stores.test_differential import KEYS, OWNERS, Twins, keys, users
+
+KINDS = [NoteKind.FACT, NoteKind.PATTERNS]
+TASK = "notes"
+
+owners = st.sampled_from(OWNERS)
+kinds = st.sampled_from(KINDS)
+ids = st.sampled_from("wxyz")
+slots = st.integers(-1, 2)
+times = st.integers(1, 5)
+bodies = st.sampled_from([b"", b"one", b"two"])
+noted = st.builds(
+    Note, ids, slots, st.sampled_from(["", "a", "b", "c"]), times, bodies, until_us=st.sampled_from([0, 0, 3])
+)
+
+
+class Merge(NamedTuple):
+    """A revision that writes down what it was given: twins that are given different things differ from then on."""
+
+    kept: Sequence[Note]
+    dropped: Sequence[str]
+
+    def __call__(self, found: Sequence[Note]) -> Revised:
+        seen = [replace(one, until_us=9, time_us=one.time_us + 1) for one in found if one.current]
+        marked = [replace(one, body=one.body + b"".join(old.id.encode() for old in found)) for one in self.kept]
+        return Revised([*seen, *marked], self.dropped)
+
+
+revisions = st.builds(
+    ReviseNotes,
+    owner=owners,
+    kind=kinds,
+    slots=st.lists(slots, max_size=3),
+    revise=st.builds(Merge, st.lists(noted, max_size=3), st.lists(ids, max_size=2)),
+    progress=st.none() | st.builds(Progress, st.just(TASK), st.integers(0, 9)),
+)
+drops = st.builds(DropNote, owners, kinds, ids)
+erasures = st.builds(Erase, st.sampled_from([*KEYS, SessionKey("n", "c")]), users, st.booleans())
+pages = st.builds(
+    NotePage, owners, kinds, st.integers(1, 4), st.none() | st.tuples(st.integers(0, 7), ids), st.booleans()
+)
+
+
+class NoteTwins(Twins):
+    @rule(command=revisions)
+    def revise(self, command: ReviseNotes) -> None:
+        self.both(lambda _: command)
+
+    @rule(command=revisions, key=keys, behind=st.integers(0, 1))
+    def derive(self, command: ReviseNotes, key: SessionKey, behind: int) -> None:
+        head = self.ram.head(key)
+        number = head.number - behind if head else 99
+        self.both(lambda _: replace(command, derived_from=number))
+
+    @rule(command=drops)
+    def drop_note(self, command: DropNote) -> None:
+        self.both(lambda _: command)
+
+    @rule(commands=st.lists(revisions | drops | erasures, max_size=6), key=keys)
+    def revise_and_erase_at_once(self, commands: list[Command], key: SessionKey) -> None:
+        head = self.ram.head(key)
+        number = head.number if head else None
+        group = [replace(one, derived_from=number) if isinstance(one, ReviseNotes) else one for one in commands]
+        assert self.outcomes(self.disk, group) == self.outcomes(self.ram, group)
+
+    @rule(page=pages)
+    def list_notes(self, page: NotePage) -> None:
+        assert list(self.disk.notes(page)) == list(self.ram.notes(page))
+
+    @invariant()
+    def notes_agree(self) -> None:
+        for owner in OWNERS:
+            for kind in KINDS:
+                self.notes_of_agree(owner, kind)
+        assert [self.disk.watermark(TASK, one) for one in "no"] == [self.ram.watermark(TASK, one) for one in "no"]
+
+    def notes_of_agree(self, owner: Owner, kind: NoteKind) -> None:
+        disk, ram = (list(journal.notes(NotePage(owner, kind, history=True))) for journal in (self.disk, self.ram))
+        assert disk == ram == [self.disk.note(owner, kind, one.id) for one in ram]
+
+
+TestNoteTwins = NoteTwins.TestCase
+TestNoteTwins.settings = settings(
+    max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)

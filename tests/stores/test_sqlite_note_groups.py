@@ -1,0 +1,177 @@
+"""Notes and erasures that are submitted together: each sees all before it, whatever fits into one transaction."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.session import SessionKey
+from memsidecar.stores.contract import (
+    Advance,
+    Append,
+    Command,
+    DropNote,
+    Erase,
+    Erased,
+    Note,
+    NoteKind,
+    Owner,
+    Progress,
+    Revised,
+    ReviseNotes,
+    Ticket,
+)
+from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.journal.doctor import examine
+from tests.conformance.said import ANN, KEY, append, draft, keep, note, notes, revising
+from tests.stores.directories import OTHER, bytes_of, opened
+from tests.stores.test_sqlite_groups import held
+
+FACT, PATTERNS = NoteKind.FACT, NoteKind.PATTERNS
+SESSION, BESIDE = Owner("default", "", "s1"), Owner("default", "", "s2")
+
+
+@pytest.fixture
+def journal(folder: Path) -> Iterator[SqliteJournal]:
+    with opened(folder) as opened_journal:
+        append(opened_journal, draft("m"), user_id="ann")
+        append(opened_journal, draft("m"), key=OTHER, user_id="ann")
+        yield opened_journal
+    assert examine(folder) == []
+
+
+def together(journal: SqliteJournal, *commands: Command) -> list[Ticket]:
+    """Submit all as one group; settled when this returns."""
+    tickets = [Ticket(command) for command in commands]
+    with held(journal):
+        for ticket in tickets:
+            journal.submit(ticket)
+    return tickets
+
+
+@contextmanager
+def transactions(journal: SqliteJournal) -> Iterator[list[list[str]]]:
+    """What is written meanwhile, but for reads."""
+    said: list[list[str]] = []
+
+    def hear(statement: str) -> None:
+        if statement == "BEGIN IMMEDIATE":
+            said.append([])
+        elif said and not statement.startswith("SELECT"):
+            said[-1].append(statement)
+
+    journal._writer._connection.set_trace_callback(hear)
+    yield said
+    journal._writer._connection.set_trace_callback(None)
+
+
+def writing(said: list[list[str]], beginning: str) -> list[int]:
+    """How many statements of each transaction that has one begin like this."""
+    counts = [sum(one.startswith(beginning) for one in statements) for statements in said]
+    return [count for count in counts if count]
+
+
+def number_of(journal: SqliteJournal, key: SessionKey) -> int:
+    head = journal.head(key)
+    assert head is not None
+    return head.number
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("owner", [ANN, SESSION, Owner("elsewhere", "bob")])
+def test_nothing_is_made_of_what_the_group_erased_before(journal: SqliteJournal, whole: bool, owner: Owner) -> None:
+    number = number_of(journal, KEY)
+    late = revising(note("late", source="s1"), owner=owner, derived_from=number, progress=Progress("facts", 9))
+    erased, refused = together(journal, Erase(KEY, "", whole), late)
+    assert erased.wait().removed_count == 1
+    with pytest.raises(NoSuchThing):
+        refused.wait()
+    assert notes(journal, owner) == []
+    assert journal.watermark("facts", owner.namespace) == 0
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_erasure_takes_what_the_group_made_before_it(journal: SqliteJournal, folder: Path, whole: bool) -> None:
+    number = number_of(journal, KEY)
+    tickets = together(
+        journal,
+        revising(note("S3CRET", source="s1"), derived_from=number),
+        revising(note("S3CRET", source="s1"), owner=BESIDE, kind=NoteKind.SUMMARY, derived_from=number),
+        revising(note("S3CRET"), kind=PATTERNS),
+        Erase(KEY, "", whole),
+    )
+    for ticket in tickets:
+        ticket.wait()
+    assert notes(journal) == notes(journal, BESIDE, NoteKind.SUMMARY) == notes(journal, ANN, PATTERNS) == []
+    assert b"S3CRET" not in bytes_of(folder)
+
+
+def test_no_revision_is_given_what_the_group_erased_before(journal: SqliteJournal, folder: Path) -> None:
+    keep(journal, note("S3CRET", source="s1"))
+
+    def repeat(found: Sequence[Note]) -> Revised:
+        return Revised([note("of " + b" ".join(one.body for one in found).decode(), name="n2")])
+
+    for ticket in together(journal, Erase(KEY, ""), ReviseNotes(ANN, FACT, [1], repeat)):
+        ticket.wait()
+    assert journal.note(ANN, FACT, "n2") == note("of ", name="n2")
+    assert b"S3CRET" not in bytes_of(folder)
+
+
+def test_what_the_group_erased_before_cannot_be_dropped(journal: SqliteJournal) -> None:
+    keep(journal, note(source="s1"))
+    erased, dropped = together(journal, Erase(KEY, ""), DropNote(ANN, FACT, "n1"))
+    erased.wait()
+    with pytest.raises(NoSuchThing):
+        dropped.wait()
+
+
+def test_what_the_group_dropped_before_is_not_there_for_an_erasure(journal: SqliteJournal, folder: Path) -> None:
+    keep(journal, note("S3CRET", source="unknown"))
+    dropped, erased = together(journal, DropNote(ANN, FACT, "n1"), Erase(SessionKey("default", "unknown"), "", True))
+    assert dropped.wait().body == b"S3CRET"
+    with pytest.raises(NoSuchThing):
+        erased.wait()
+    assert b"S3CRET" not in bytes_of(folder)
+
+
+def test_erasures_of_one_transaction_drop_what_they_share_once(journal: SqliteJournal, folder: Path) -> None:
+    keep(journal, note("S3CRET"), kind=PATTERNS)
+    keep(journal, note("S3CRET", source="s2"), owner=SESSION)
+    with transactions(journal) as said:
+        tickets = together(journal, Erase(KEY, "", whole=True), Erase(OTHER, "", whole=True))
+        assert [ticket.wait() for ticket in tickets] == [Erased(None, 1)] * 2
+    assert writing(said, "DELETE FROM sessions") == [2]
+    assert writing(said, "INSERT INTO leftovers") == [2]
+    assert notes(journal, ANN, PATTERNS) == notes(journal, SESSION) == []
+    assert b"S3CRET" not in bytes_of(folder)
+
+
+def test_the_second_of_two_erasures_finds_no_session_of_which_the_first_took_all(journal: SqliteJournal) -> None:
+    keep(journal, note(source="unknown"), owner=SESSION)
+    first, second = together(
+        journal, Erase(KEY, "", whole=True), Erase(SessionKey("default", "unknown"), "", whole=True)
+    )
+    assert first.wait() == Erased(None, 1)
+    with pytest.raises(NoSuchThing):
+        second.wait()
+
+
+def test_notes_of_many_owners_share_a_transaction_with_messages(journal: SqliteJournal) -> None:
+    owners = [Owner("default", f"user {number}") for number in range(20)]
+    with transactions(journal) as said:
+        tickets = together(
+            journal,
+            *(revising(note(f"{owner}"), owner=owner, progress=Progress("facts", 3)) for owner in owners),
+            *(revising(note(f"{owner}"), owner=owner, kind=NoteKind.SUMMARY) for owner in owners),
+            Append(KEY, "", [draft("m2")]),
+            Advance("facts", "default", 2),
+        )
+        for ticket in tickets:
+            ticket.wait()
+    assert writing(said, "INSERT INTO notes") == [40]
+    assert said[-1][-2].startswith("INSERT INTO incoming")
+    assert all(notes(journal, owner) == notes(journal, owner, NoteKind.SUMMARY) == ["n1"] for owner in owners)
+    assert journal.watermark("facts", "default") == 3
