@@ -133,7 +133,7 @@ def note(body: str = "body", *, name: str = "n1", slot: int = 1, source: str = "
     return Note(name, slot, source, body=body.encode(), **{"time_us": 1_000, **times})
 
 
-def revising(*kept: Note, owner: Owner = ANN, kind: NoteKind = NoteKind.FACT, **rest: Any) -> ReviseNotes:
+def revising(*kept: Note, owner: Owner = ANN, kind: NoteKind = NoteKind.ARTIFACT, **rest: Any) -> ReviseNotes:
     """A command that keeps these notes, whatever is there, and drops the `dropped` ones."""
     revised = Revised(kept, rest.pop("dropped", ()))
     return ReviseNotes(owner, kind, rest.pop("slots", ()), lambda _: revised, **rest)
@@ -144,7 +144,7 @@ def keep(journal: Journal, *kept: Note, **rest: Any) -> NotesRevised:
     return result
 
 
-def notes(journal: Journal, owner: Owner = ANN, kind: NoteKind = NoteKind.FACT, **page: Any) -> list[str]:
+def notes(journal: Journal, owner: Owner = ANN, kind: NoteKind = NoteKind.ARTIFACT, **page: Any) -> list[str]:
     """The ids of an owner's notes, newest first."""
     return [one.id for one in journal.notes(NotePage(owner, kind, **page))]
 

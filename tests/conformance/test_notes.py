@@ -39,7 +39,7 @@ from tests.conformance.said import (
 )
 
 SESSION = Owner("default", "", "s1")
-FACT = NoteKind.FACT
+ARTIFACT = NoteKind.ARTIFACT
 
 
 def seen_by_a_revision(journal: Journal, *slots: int, owner: Owner = ANN) -> list[Note]:
@@ -49,7 +49,7 @@ def seen_by_a_revision(journal: Journal, *slots: int, owner: Owner = ANN) -> lis
         seen.extend(found)
         return Revised()
 
-    carry_out(journal, ReviseNotes(owner, FACT, slots, look))
+    carry_out(journal, ReviseNotes(owner, ARTIFACT, slots, look))
     return seen
 
 
@@ -57,10 +57,10 @@ def seen_by_a_revision(journal: Journal, *slots: int, owner: Owner = ANN) -> lis
 def test_a_note_is_read_as_it_was_kept(journal: Journal, body: bytes) -> None:
     given = Note("n\0 é", -(1 << 63), "s1", 77, body, 99)
     assert keep(journal, given) == NotesRevised((given,))
-    assert journal.note(ANN, FACT, given.id) == given
-    assert list(journal.notes(NotePage(ANN, FACT, history=True))) == [given]
+    assert journal.note(ANN, ARTIFACT, given.id) == given
+    assert list(journal.notes(NotePage(ANN, ARTIFACT, history=True))) == [given]
     assert seen_by_a_revision(journal, -(1 << 63)) == [given]
-    assert keep(journal, replace(given, time_us=78)).kept[0] == journal.note(ANN, FACT, given.id)
+    assert keep(journal, replace(given, time_us=78)).kept[0] == journal.note(ANN, ARTIFACT, given.id)
 
 
 def test_owners_and_kinds_do_not_see_each_others_notes(journal: Journal) -> None:
@@ -73,10 +73,10 @@ def test_owners_and_kinds_do_not_see_each_others_notes(journal: Journal) -> None
             assert notes(journal, owner, kind) == ["n1"]
             found = journal.note(owner, kind, "n1")
             assert found is not None and found.body == f"{owner} {kind}".encode()
-    carry_out(journal, DropNote(ANN, FACT, "n1"))
-    assert [journal.note(owner, FACT, "n1") is None for owner in owners] == [False, True, False, False]
+    carry_out(journal, DropNote(ANN, ARTIFACT, "n1"))
+    assert [journal.note(owner, ARTIFACT, "n1") is None for owner in owners] == [False, True, False, False]
     assert journal.note(ANN, NoteKind.SUMMARY, "n1") is not None
-    assert journal.note(ANN, FACT, "unknown") is None
+    assert journal.note(ANN, ARTIFACT, "unknown") is None
 
 
 def test_a_revision_is_given_what_is_in_its_slots_oldest_first(journal: Journal) -> None:
@@ -102,7 +102,7 @@ def test_a_revision_changes_what_it_was_given_and_what_it_names(journal: Journal
         new = [replace(one, until_us=7) for one in found]
         return Revised([*new, note("new", name="d", slot=1, time_us=7), note("moved", name="c", slot=4)], ["b"])
 
-    kept = carry_out(journal, ReviseNotes(ANN, FACT, [1], supersede)).kept
+    kept = carry_out(journal, ReviseNotes(ANN, ARTIFACT, [1], supersede)).kept
     assert [one.id for one in kept] == ["a", "d", "c"]
     assert notes(journal, history=True) == ["c", "a", "d"]
     assert notes(journal) == ["c", "d"]
@@ -113,12 +113,12 @@ def test_a_revision_changes_what_it_was_given_and_what_it_names(journal: Journal
 def test_dropping_what_is_not_there_does_nothing_and_what_is_kept_is_not_dropped(journal: Journal) -> None:
     keep(journal, note("one"))
     keep(journal, note("two"), dropped=["n1", "unknown", "unknown"])
-    assert journal.note(ANN, FACT, "n1") == note("two")
+    assert journal.note(ANN, ARTIFACT, "n1") == note("two")
 
 
 def test_the_last_of_two_notes_with_one_id_is_kept(journal: Journal) -> None:
     assert keep(journal, note("one"), note("two")) == NotesRevised((note("two"),))
-    assert journal.note(ANN, FACT, "n1") == note("two")
+    assert journal.note(ANN, ARTIFACT, "n1") == note("two")
 
 
 def test_what_a_revision_raises_refuses_it_and_nothing_else(journal: Journal) -> None:
@@ -126,7 +126,7 @@ def test_what_a_revision_raises_refuses_it_and_nothing_else(journal: Journal) ->
         raise ArithmeticError(f"for the test, {len(found)}")
 
     keep(journal, note("kept"))
-    commands = [ReviseNotes(ANN, FACT, [1], fails, progress=Progress("facts", 9)), revising(note(name="n2"))]
+    commands = [ReviseNotes(ANN, ARTIFACT, [1], fails, progress=Progress("facts", 9)), revising(note(name="n2"))]
     tickets = [Ticket(command) for command in commands]
     for ticket in tickets:
         journal.submit(ticket)
@@ -144,7 +144,7 @@ def test_notes_are_listed_newest_first_page_by_page(journal: Journal) -> None:
     for history, expected in ((False, ["new", "é", "b", "a", "old"]), (True, ["new", "past", "é", "b", "a", "old"])):
         listed: list[Note] = []
         while page := journal.notes(
-            NotePage(ANN, FACT, 2, (listed[-1].time_us, listed[-1].id) if listed else None, history)
+            NotePage(ANN, ARTIFACT, 2, (listed[-1].time_us, listed[-1].id) if listed else None, history)
         ):
             assert len(page) <= 2
             listed += page
@@ -160,14 +160,14 @@ def test_a_note_seen_again_moves_to_the_front(journal: Journal) -> None:
 
 def test_a_dropped_note_is_gone_and_answered(journal: Journal) -> None:
     keep(journal, note("one", source="s9"), note(name="n2"))
-    assert carry_out(journal, DropNote(ANN, FACT, "n1")) == note("one", source="s9")
+    assert carry_out(journal, DropNote(ANN, ARTIFACT, "n1")) == note("one", source="s9")
     assert notes(journal) == ["n2"]
     assert seen_by_a_revision(journal, 1) == [note(name="n2")]
-    for owner, kind in ((ANN, FACT), (EVERYBODY, FACT), (ANN, NoteKind.ARTIFACT)):
+    for owner, kind in ((ANN, ARTIFACT), (EVERYBODY, ARTIFACT), (ANN, NoteKind.FACT)):
         with pytest.raises(NoSuchThing):
             carry_out(journal, DropNote(owner, kind, "n1"))
     keep(journal, note("again"))
-    assert journal.note(ANN, FACT, "n1") == note("again")
+    assert journal.note(ANN, ARTIFACT, "n1") == note("again")
 
 
 def test_notes_write_no_entries_and_tell_no_changes(journal: Journal) -> None:
@@ -176,7 +176,7 @@ def test_notes_write_no_entries_and_tell_no_changes(journal: Journal) -> None:
     keep(journal, note("one"), progress=Progress("facts", 1))
     keep(journal, note("two"))
     keep(journal, owner=SESSION)
-    carry_out(journal, DropNote(ANN, FACT, "n1"))
+    carry_out(journal, DropNote(ANN, ARTIFACT, "n1"))
     assert (journal.figures().last_lsn, follow(journal), replica.changes) == (before, told, [])
     assert journal.tails() == {"default": before}
 
@@ -192,7 +192,7 @@ def test_progress_is_kept_together_with_the_notes_and_never_moves_back(journal: 
     with pytest.raises(NoSuchThing):
         keep(journal, note("three"), derived_from=999, progress=Progress("facts", 20))
     assert (journal.watermark("facts", "default"), journal.watermark("facts", "elsewhere")) == (12, 0)
-    assert journal.note(ANN, FACT, "n1") == note("two")
+    assert journal.note(ANN, ARTIFACT, "n1") == note("two")
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -215,7 +215,7 @@ def test_commands_on_notes_take_effect_in_the_order_of_submission(journal: Journ
         return Revised([note(f"{so_far + 1}")])
 
     for owner in (ANN, SESSION):
-        tickets = [Ticket(ReviseNotes(owner, FACT, [1], count)) for _ in range(60)]
+        tickets = [Ticket(ReviseNotes(owner, ARTIFACT, [1], count)) for _ in range(60)]
         for ticket in tickets:
             journal.submit(ticket)
         assert [int(ticket.wait().kept[0].body) for ticket in tickets] == list(range(1, 61))
@@ -232,7 +232,7 @@ def test_a_revision_is_never_half_visible(journal: Journal) -> None:
     def look() -> int:
         looks = 0
         while not over.is_set():
-            first, second = journal.notes(NotePage(ANN, FACT, history=True))
+            first, second = journal.notes(NotePage(ANN, ARTIFACT, history=True))
             assert first.body == second.body == b"%d" % first.time_us
             assert (first.current, second.current) == (True, False)
             looks += 1

@@ -184,7 +184,7 @@ def test_a_full_disk_refuses_writes_serves_reads_and_still_erases(small_disk: Pa
         keep(journal, note("S3CRET fact"))
         stored = append_until_full(journal)
         assert [one.sequence for one in read(journal)] == list(range(1, stored + 1))
-        assert carry_out(journal, DropNote(ANN, NoteKind.FACT, "n1")) == note("S3CRET fact")
+        assert carry_out(journal, DropNote(ANN, NoteKind.ARTIFACT, "n1")) == note("S3CRET fact")
         assert b"S3CRET fact" not in bytes_of(folder)
         erase(journal, key=OTHER)
         assert b"S3CRET" not in bytes_of(folder)

@@ -29,7 +29,7 @@ from tests.conformance.said import ANN, KEY, append, draft, keep, note, notes, r
 from tests.stores.directories import OTHER, bytes_of, opened
 from tests.stores.test_sqlite_groups import held
 
-FACT, PATTERNS = NoteKind.FACT, NoteKind.PATTERNS
+ARTIFACT, PATTERNS = NoteKind.ARTIFACT, NoteKind.PATTERNS
 SESSION, BESIDE = Owner("default", "", "s1"), Owner("default", "", "s2")
 
 
@@ -114,15 +114,15 @@ def test_no_revision_is_given_what_the_group_erased_before(journal: SqliteJourna
     def repeat(found: Sequence[Note]) -> Revised:
         return Revised([note("of " + b" ".join(one.body for one in found).decode(), name="n2")])
 
-    for ticket in together(journal, Erase(KEY, ""), ReviseNotes(ANN, FACT, [1], repeat)):
+    for ticket in together(journal, Erase(KEY, ""), ReviseNotes(ANN, ARTIFACT, [1], repeat)):
         ticket.wait()
-    assert journal.note(ANN, FACT, "n2") == note("of ", name="n2")
+    assert journal.note(ANN, ARTIFACT, "n2") == note("of ", name="n2")
     assert b"S3CRET" not in bytes_of(folder)
 
 
 def test_what_the_group_erased_before_cannot_be_dropped(journal: SqliteJournal) -> None:
     keep(journal, note(source="s1"))
-    erased, dropped = together(journal, Erase(KEY, ""), DropNote(ANN, FACT, "n1"))
+    erased, dropped = together(journal, Erase(KEY, ""), DropNote(ANN, ARTIFACT, "n1"))
     erased.wait()
     with pytest.raises(NoSuchThing):
         dropped.wait()
@@ -130,7 +130,9 @@ def test_what_the_group_erased_before_cannot_be_dropped(journal: SqliteJournal) 
 
 def test_what_the_group_dropped_before_is_not_there_for_an_erasure(journal: SqliteJournal, folder: Path) -> None:
     keep(journal, note("S3CRET", source="unknown"))
-    dropped, erased = together(journal, DropNote(ANN, FACT, "n1"), Erase(SessionKey("default", "unknown"), "", True))
+    dropped, erased = together(
+        journal, DropNote(ANN, ARTIFACT, "n1"), Erase(SessionKey("default", "unknown"), "", True)
+    )
     assert dropped.wait().body == b"S3CRET"
     with pytest.raises(NoSuchThing):
         erased.wait()

@@ -16,11 +16,11 @@ from memsidecar.stores.journal.doctor import examine
 from tests.conformance.said import ANN, append, carry_out, draft, erase, keep, note, notes, put
 from tests.stores.directories import another_process, bytes_of, opened
 
-FACT = NoteKind.FACT
+ARTIFACT = NoteKind.ARTIFACT
 SESSION = Owner("default", "", "s1")
 
 
-def keep_secrets(journal: Journal, owner: Owner = ANN, source: str = "", kind: NoteKind = FACT) -> None:
+def keep_secrets(journal: Journal, owner: Owner = ANN, source: str = "", kind: NoteKind = ARTIFACT) -> None:
     """Bodies of all sizes, each written anew once."""
     for mark in ("old", "new"):
         bodies = [f"S3CRET {mark} {number} {'x' * (number * 977 % 9_000)}" for number in range(300)]
@@ -32,7 +32,7 @@ def test_a_dropped_note_is_in_no_file(folder: Path) -> None:
     with opened(folder) as journal:
         keep(journal, note("S3CRET"), note("kept", name="n2"))
         assert b"S3CRET" in bytes_of(folder)
-        assert carry_out(journal, DropNote(ANN, FACT, "n1")).body == b"S3CRET"
+        assert carry_out(journal, DropNote(ANN, ARTIFACT, "n1")).body == b"S3CRET"
         assert b"S3CRET" not in bytes_of(folder)
         assert b"kept" in bytes_of(folder)
     assert examine(folder) == []
@@ -77,7 +77,7 @@ def test_a_body_beside_what_was_dropped_before_is_in_no_file_after_its_own_end(f
                 keep(journal, note(body, name=name, slot=chance.randint(0, 9), time_us=chance.randint(0, 99)))
             name = chance.choice(sorted(there))
             there.remove(name)
-            carry_out(journal, DropNote(ANN, FACT, name))
+            carry_out(journal, DropNote(ANN, ARTIFACT, name))
             assert f"{name} S3CRET".encode() not in bytes_of(folder)
     assert examine(folder) == []
 
@@ -98,7 +98,7 @@ def test_nothing_is_written_when_nothing_is_new(folder: Path) -> None:
         keep(journal, *given, progress=Progress("facts", 5))
         assert traced(journal, lambda: keep(journal, *given, dropped=["x"], progress=Progress("facts", 5))) == []
         assert traced(journal, lambda: keep(journal, progress=Progress("facts", 4))) == []
-        assert traced(journal, lambda: carry_out(journal, ReviseNotes(ANN, FACT, [1], Revised))) == []
+        assert traced(journal, lambda: carry_out(journal, ReviseNotes(ANN, ARTIFACT, [1], Revised))) == []
 
 
 def test_new_times_write_no_text(folder: Path) -> None:
@@ -107,17 +107,17 @@ def test_new_times_write_no_text(folder: Path) -> None:
         for moved in (note("body", time_us=7), note("body", until_us=8), note("body", slot=9, source="s")):
             said = traced(journal, lambda moved=moved: keep(journal, moved))  # type: ignore[misc]
             assert [one.split(" SET ")[0] for one in said] == ["BEGIN IMMEDIATE", "UPDATE notes", "COMMIT"]
-            assert journal.note(ANN, FACT, "n1") == moved
+            assert journal.note(ANN, ARTIFACT, "n1") == moved
 
 
 def test_notes_are_found_by_indexes_alone_and_listed_without_a_sort(folder: Path) -> None:
     with opened(folder) as journal, closing(sqlite3.connect(folder / "journal.db")) as connection:
         said: list[str] = []
         connection.set_trace_callback(said.append)
-        note_rows.find_in_slots(connection, ANN, FACT, [1])
-        note_rows.find_note(connection, ANN, FACT, "n1")
-        note_rows.list_notes(connection, NotePage(ANN, FACT), folder)
-        note_rows.list_notes(connection, NotePage(ANN, FACT, after=(1, "a"), history=True), folder)
+        note_rows.find_in_slots(connection, ANN, ARTIFACT, [1])
+        note_rows.find_note(connection, ANN, ARTIFACT, "n1")
+        note_rows.list_notes(connection, NotePage(ANN, ARTIFACT), folder)
+        note_rows.list_notes(connection, NotePage(ANN, ARTIFACT, after=(1, "a"), history=True), folder)
         note_rows.find_places_of(connection, append(journal, draft("m")).head.key, "ann", whole=True)
         connection.set_trace_callback(None)
         plans = [[row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}")] for query in said]
@@ -148,7 +148,7 @@ print("ready", flush=True)
 sys.stdin.readline()
 with held(journal):
     # Both are committed with one transaction, and the change is told before the first step.
-    journal.submit(Ticket(DropNote(ANN, NoteKind.FACT, "n1"), lambda _: None))
+    journal.submit(Ticket(DropNote(ANN, NoteKind.ARTIFACT, "n1"), lambda _: None))
     journal.submit(Ticket(Append(KEY, "", [draft("m")]), lambda _: None))
     journal.listen(die)
 sys.stdin.read()
@@ -163,13 +163,13 @@ def test_notes_survive_a_kill_and_what_was_dropped_is_erased_at_the_next_start(f
         assert process.wait() == -signal.SIGKILL
     assert b"S3CRET" in bytes_of(folder)
     with opened(folder) as journal:
-        assert list(journal.notes(NotePage(ANN, FACT))) == [note("kept", name="n2")]
+        assert list(journal.notes(NotePage(ANN, ARTIFACT))) == [note("kept", name="n2")]
         assert journal.watermark("facts", "default") == 5
         keep(journal, note("new"))
     # Closing finishes what was begun.
     assert b"S3CRET" not in bytes_of(folder)
     with opened(folder) as journal:
-        assert list(journal.notes(NotePage(ANN, FACT))) == [note("kept", name="n2"), note("new")]
+        assert list(journal.notes(NotePage(ANN, ARTIFACT))) == [note("kept", name="n2"), note("new")]
     assert examine(folder) == []
 
 
@@ -202,13 +202,13 @@ def test_a_damaged_body_is_noticed_by_everybody_and_can_be_dropped(folder: Path,
     assert examine(folder) == [f"{folder / 'journal.db'}: {DAMAGES[statement]}"]
     with opened(folder) as journal:
         for read in (
-            lambda: journal.note(ANN, FACT, "n1"),
-            lambda: journal.notes(NotePage(ANN, FACT)),
-            lambda: carry_out(journal, ReviseNotes(ANN, FACT, [1], Revised)),
+            lambda: journal.note(ANN, ARTIFACT, "n1"),
+            lambda: journal.notes(NotePage(ANN, ARTIFACT)),
+            lambda: carry_out(journal, ReviseNotes(ANN, ARTIFACT, [1], Revised)),
         ):
             with pytest.raises(DamagedFile):
                 read()
-        assert carry_out(journal, DropNote(ANN, FACT, "n1")) == note("", source="s1")
+        assert carry_out(journal, DropNote(ANN, ARTIFACT, "n1")) == note("", source="s1")
     assert examine(folder) == []
 
 
@@ -219,7 +219,7 @@ def test_a_damaged_body_can_be_replaced_and_erased_with_its_session(folder: Path
     damage(folder, f"{statement} WHERE number < 3")
     with opened(folder) as journal:
         keep(journal, note("body"))
-        assert journal.note(ANN, FACT, "n1") == note("body")
+        assert journal.note(ANN, ARTIFACT, "n1") == note("body")
         erase(journal, whole=True)
         assert notes(journal) == ["n3", "n1"]
     assert examine(folder) == []

@@ -24,7 +24,8 @@ class NoteKind(IntEnum):
 class Note:
     """`id` is unique for its owner and kind. `slot` (64 bits, signed) is a hash of what the note is about.
 
-    `source` is the session whose messages it was made of: it is erased with them. Empty: with its owner only.
+    `source` is the session whose messages it was made of: it is erased with them, but for a fact, which stays when a
+    session is cleared and goes when it is deleted. Empty: with its owner only.
     `time_us` orders a listing: when it was last seen. `until_us` is 0 for a current note, and says for one that was
     superseded since when: of the notes in a slot one or none is current, the others are its history. Both may change
     without the body.

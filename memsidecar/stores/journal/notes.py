@@ -22,6 +22,7 @@ _AFTER = "(n.time_us, n.id) < (?, ?)"
 _NEWEST_FIRST = "ORDER BY n.time_us DESC, n.id DESC LIMIT ?"
 # One row for a note that is found in two ways.
 _MADE_OF_A_SESSION = f"""SELECT number, body FROM notes WHERE namespace = ? AND source = ? AND source <> ''
+    AND (? OR kind <> {int(NoteKind.FACT)})
   UNION SELECT number, body FROM notes WHERE namespace = ? AND session_id = ? AND session_id <> ''
   UNION SELECT number, body FROM notes WHERE namespace = ? AND session_id = '' AND user_id = ? AND user_id <> ''
     AND kind = {int(NoteKind.PATTERNS)}"""
@@ -102,8 +103,11 @@ def list_notes(connection: sqlite3.Connection, page: NotePage, path: Path) -> Se
 
 
 def find_places_of(connection: sqlite3.Connection, key: SessionKey, user_id: str, whole: bool) -> Sequence[Place]:
-    """Of all notes that go with the session: those made of it, and its user's patterns; if `whole`, also its own."""
-    named = (*key, key.namespace, key.session_id if whole else "", key.namespace, user_id)
+    """Of all notes that go with the session: those made of it, and its user's patterns.
+
+    What it owns itself and facts that it told go only if it goes as a `whole`.
+    """
+    named = (*key, whole, key.namespace, key.session_id if whole else "", key.namespace, user_id)
     return [Place(*row) for row in connection.execute(_MADE_OF_A_SESSION, named).fetchall()]
 
 

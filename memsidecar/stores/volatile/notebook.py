@@ -42,7 +42,7 @@ class Notebook:
         owner, kind, _ = place
         if owner.namespace != key.namespace:
             return False
-        is_made_of_it = self._kept[place].source == key.session_id != ""
+        is_made_of_it = self._kept[place].source == key.session_id != "" and (whole or kind != NoteKind.FACT)
         is_its_own = whole and owner.session_id == key.session_id != ""
         is_pattern = kind == NoteKind.PATTERNS and user_id != "" and owner == Owner(key.namespace, user_id)
         return is_made_of_it or is_its_own or is_pattern
