@@ -1,6 +1,6 @@
-"""Measure, print, and write the figures to a file: `python -m benchmarks [quick] [calls] [retrieval]`.
+"""Measure, print, and write the figures to a file: `python -m benchmarks [quick] [calls] [retrieval] [context]`.
 
-Without a section both are measured. Only a full run is kept in the repository's results, each section for itself; a
+Without a section all are measured. Only a full run is kept in the repository's results, each section for itself; a
 quick one shows that everything still runs.
 """
 
@@ -14,29 +14,36 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import measuring
+from benchmarks.context import building as context
 from benchmarks.measuring import Bench, Result
 from benchmarks.report import RESULTS, table, update_readme
 from benchmarks.retrieval import measuring as retrieval
 from benchmarks.servers import LOAD
 
-CALLS, RETRIEVAL = "calls", "retrieval"
+CALLS, RETRIEVAL, CONTEXT = "calls", "retrieval", "context"
 
 
 def main() -> int:
     words = set(sys.argv[1:])
-    if unknown := words - {"quick", CALLS, RETRIEVAL}:
+    if unknown := words - {"quick", CALLS, RETRIEVAL, CONTEXT}:
         print(f"not known: {', '.join(sorted(unknown))}; see the head of benchmarks/__main__.py", file=sys.stderr)
         return 2
     if not LOAD.exists():
         print(f"{LOAD} is missing; `make bench` builds it (needs Go)", file=sys.stderr)
         return 2
     quick = "quick" in words
-    sections = words - {"quick"} or {CALLS, RETRIEVAL}
+    sections = words - {"quick"} or {CALLS, RETRIEVAL, CONTEXT}
     if CALLS in sections:
         _keep(quick, _calls_report(_measured(_calls(quick))))
     if RETRIEVAL in sections:
         _keep(quick, {RETRIEVAL: _retrieval_report(_measured(_retrieval(quick)))})
+    if CONTEXT in sections:
+        _keep(quick, {CONTEXT: {"results": _plain(_measured(_contexts(quick)))}})
     return 0
+
+
+def _contexts(quick: bool) -> Iterator[Result]:
+    yield from context.everything(retrieval.QUICK if quick else retrieval.FULL)
 
 
 def _calls(quick: bool) -> Iterator[Result]:
@@ -83,7 +90,7 @@ def _plain(results: list[Result]) -> list[dict[str, Any]]:
 
 
 def _keep(quick: bool, section: dict[str, Any]) -> None:
-    """The other section stays as it is."""
+    """The other sections stay as they are."""
     if quick:
         return
     report = json.loads(RESULTS.read_text()) | section

@@ -19,6 +19,8 @@ def table(report: dict[str, Any]) -> str:
     if retrieval := report.get("retrieval"):
         beside = ", ".join(f"{name} {number}" for name, number in retrieval["versions"].items())
         lines += ["", f"Retrieval, beside {beside}:", "", *_rows(retrieval["results"])]
+    if context := report.get("context"):
+        lines += ["", "Contexts:", "", *_rows(context["results"])]
     return "\n".join(lines)
 
 

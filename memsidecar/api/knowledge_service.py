@@ -1,116 +1,19 @@
 """memsidecar.v1.KnowledgeService: decode, call, encode."""
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from google.protobuf.descriptor import ServiceDescriptor
-from google.protobuf.struct_pb2 import Struct
 
-from memsidecar.api.bridge import Bridge
-from memsidecar.api.searching import degradations_of, scores_of
-from memsidecar.api.wire import Scoped, limit_of, namespace_of, page_size_of, timestamp_of
-from memsidecar.domain.errors import InvalidField
-from memsidecar.domain.ids import check_id, optional_id
-from memsidecar.layers.documents.documents import Documents, as_many_as_fit
-from memsidecar.layers.documents.finding import ChunkHit, FindChunks, FoundChunks
-from memsidecar.layers.working.pages import id_token, last_id_of
-from memsidecar.stores.contract import DocumentDropped, DocumentPut, Owner, StoredDocument
+from memsidecar.api.artifacts import ArtifactCalls
+from memsidecar.api.documents import DocumentCalls
+from memsidecar.api.facts import FactCalls
+from memsidecar.api.learned import LearnedCalls
 from memsidecar.v1 import knowledge_pb2 as pb
 
 
-@dataclass(frozen=True)
-class KnowledgeService:
+@dataclass(frozen=True, kw_only=True)
+class KnowledgeService(FactCalls, ArtifactCalls, DocumentCalls, LearnedCalls):
+    """One part for each kind of thing that is known."""
+
     descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["KnowledgeService"]
-
-    documents: Documents
-    find_chunks: FindChunks
-    bridge: Bridge
-    documents_top_k: int
-    documents_top_k_max: int
-
-    async def put_document(self, request: pb.PutDocumentRequest) -> pb.PutDocumentResponse:
-        scope = _scope_of(request)
-        if not request.HasField("document"):
-            raise InvalidField("document", "is required")
-        self.documents.draft.check(request.document)
-        owner = await self.bridge.reading(self.documents.owner, *scope)
-        known = await self.bridge.reading(self.documents.known, owner, request.document)
-        if known is not None:
-            return pb.PutDocumentResponse(document=_document(known), unchanged=True)
-        draft = await self.bridge.chunking(self.documents.draft, owner, request.document)
-        put: DocumentPut = await self.bridge.outcome(self.documents.begin_putting(draft, self.bridge.settled))
-        return pb.PutDocumentResponse(document=_document(put.document), unchanged=put.unchanged)
-
-    async def list_documents(self, request: pb.ListDocumentsRequest) -> pb.ListDocumentsResponse:
-        scope, size = _scope_of(request), page_size_of(request.page_size)
-        same = _same(scope)
-        after_id = last_id_of(request.page_token, same)
-        found, more = await self.bridge.reading(self._page, scope, after_id, size)
-        token = id_token(found[-1].id, same) if more else ""
-        return pb.ListDocumentsResponse(documents=[_document(one) for one in found], next_page_token=token)
-
-    def _page(self, scope: tuple[str, str, str], after_id: str, size: int) -> tuple[Sequence[StoredDocument], bool]:
-        return self.documents.page(self.documents.owner(*scope), after_id, size)
-
-    async def delete_document(self, request: pb.DeleteDocumentRequest) -> pb.DeleteDocumentResponse:
-        scope, document_id = _scope_of(request), check_id("document_id", request.document_id)
-        owner: Owner = await self.bridge.reading(self.documents.owner, *scope)
-        ticket = self.documents.begin_deleting(owner, document_id, self.bridge.settled)
-        dropped: DocumentDropped = await self.bridge.outcome(ticket)
-        return pb.DeleteDocumentResponse(removed_chunks=dropped.removed_chunks)
-
-    async def search_documents(self, request: pb.SearchDocumentsRequest) -> pb.SearchDocumentsResponse:
-        scope, query = _scope_of(request), _query_of(request)
-        limit = limit_of("limit", request.limit, self.documents_top_k, self.documents_top_k_max)
-        found = await self.bridge.searching(self._find, scope, query, limit, request.min_score)
-        return pb.SearchDocumentsResponse(hits=[_hit(hit) for hit in found.hits], degraded=degradations_of(found.lacks))
-
-    def _find(self, scope: tuple[str, str, str], query: str, limit: int, min_score: float) -> FoundChunks:
-        found = self.find_chunks(self.documents.visible(*scope), query, limit, min_score)
-        return replace(found, hits=as_many_as_fit(found.hits, lambda hit: (hit.document.id, hit.chunk.text)))
-
-
-def _scope_of(request: Scoped) -> tuple[str, str, str]:
-    user_id, session_id = optional_id("user_id", request.user_id), optional_id("session_id", request.session_id)
-    return namespace_of(request), user_id, session_id
-
-
-def _query_of(request: pb.SearchDocumentsRequest) -> str:
-    if not request.query:
-        raise InvalidField("query", "is required")
-    if not math.isfinite(request.min_score) or request.min_score < 0:
-        raise InvalidField("min_score", "must be a number from 0 on")
-    return request.query
-
-
-def _same(scope: tuple[str, str, str]) -> bytes:
-    """The request as far as its pages belong together."""
-    namespace, user_id, session_id = scope
-    same = pb.ListDocumentsRequest(namespace=namespace, user_id=user_id, session_id=session_id)
-    # Behind a NUL, which no id has, so that no other request together with an id is spelled the same.
-    return b"ListDocuments\0" + same.SerializeToString(deterministic=True) + b"\0"
-
-
-def _document(stored: StoredDocument) -> pb.Document:
-    return pb.Document(
-        id=stored.id,
-        title=stored.title,
-        source=stored.source,
-        metadata=Struct.FromString(stored.metadata) if stored.metadata else None,
-        create_time=timestamp_of(stored.create_time_us),
-        chunk_count=stored.chunk_count,
-        tokens=stored.tokens,
-        sha256=stored.sha256,
-    )
-
-
-def _hit(hit: ChunkHit) -> pb.DocumentHit:
-    return pb.DocumentHit(
-        chunk=pb.DocumentChunk(
-            document_id=hit.document.id, chunk_index=hit.index, text=hit.chunk.text, tokens=hit.chunk.tokens
-        ),
-        score=hit.score,
-        scores=scores_of(hit.parts),
-    )

@@ -6,17 +6,19 @@ from typing import ClassVar
 from google.protobuf.descriptor import ServiceDescriptor
 
 from memsidecar.api.adding import Adding
+from memsidecar.api.building import BuildContextApi
 from memsidecar.api.searching import SearchApi
 from memsidecar.api.wire import at_least, key_of, namespace_of, page_size_of, strategy_of
-from memsidecar.domain.errors import InvalidField, NotBuilt
+from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.message import Role
 from memsidecar.domain.session import Strategy
 from memsidecar.layers.working.pages import page_token, position_of
-from memsidecar.layers.working.pruning import PruneOrder
+from memsidecar.layers.working.prune_order import PruneOrder
 from memsidecar.layers.working.reading import PageTurn, Slice
 from memsidecar.stores.contract import Erase, Erased
 from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse
 from memsidecar.v1.message_pb2 import Message
 
 MAX_RECENT = 10_000
@@ -28,6 +30,7 @@ class MemoryService(Adding):
     descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["MemoryService"]
 
     search_api: SearchApi
+    build_context_api: BuildContextApi
 
     # -- what is learned later
 
@@ -80,6 +83,9 @@ class MemoryService(Adding):
     async def search(self, request: pb.SearchRequest) -> pb.SearchResponse:
         return await self.search_api(request)
 
+    async def build_context(self, request: BuildContextRequest) -> BuildContextResponse:
+        return await self.build_context_api(request)
+
     async def count(self, request: pb.CountRequest) -> pb.CountResponse:
         key = key_of(request)
         read = self.memory.read
@@ -105,11 +111,10 @@ class MemoryService(Adding):
             remaining_count=pruned.remaining_count,
             over_budget=pruned.over_budget,
             shortened_ids=pruned.shortened_ids,
+            summary_id=pruned.summary_id,
         )
 
     def _order(self, request: pb.PruneRequest) -> PruneOrder:
-        if request.summarize:
-            raise NotBuilt("summarize")
         strategy = strategy_of("strategy", request.strategy)
         limits = self.memory.limits
         return PruneOrder(
@@ -119,6 +124,7 @@ class MemoryService(Adding):
             min_messages=at_least("min_messages", request.min_messages, 0) or limits.prune_min_messages,
             dry_run=request.dry_run,
             overflow=request.overflow,
+            summarize=request.summarize,
             model=optional_id("model", request.model),
         )
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from memsidecar.api.bridge import Bridge
 from memsidecar.api.wire import limit_of, namespace_of
+from memsidecar.context.receipt import scores_of
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.message import Role
-from memsidecar.domain.scores import Parts
 from memsidecar.domain.session import Head, SessionKey
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.asking import Mode, Question, Range
@@ -29,7 +29,7 @@ from memsidecar.stores.contract import Found, Scope
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import message_pb2
 from memsidecar.v1.context_pb2 import Degradation
-from memsidecar.v1.message_pb2 import Message, ScoreParts
+from memsidecar.v1.message_pb2 import Message
 
 DEFAULT_LIMIT, MAX_LIMIT = 10, 1_000
 SUBSTRING_SCORE = 1.0
@@ -185,17 +185,6 @@ def _ranked_hits(found: Hits[Found], same: bytes) -> pb.SearchResponse:
 
 def degradations_of(lacks: Iterable[int]) -> list[str]:
     return [Degradation.Name(lack) for lack in sorted(lacks)]
-
-
-def scores_of(parts: Parts) -> ScoreParts:
-    return ScoreParts(
-        keyword=parts.keyword,
-        semantic=parts.semantic,
-        neighbours=parts.neighbours,
-        speaker=parts.speaker,
-        session=parts.session,
-        recency=parts.recency,
-    )
 
 
 def _same(request: pb.SearchRequest) -> bytes:

@@ -7,7 +7,7 @@ from google.protobuf.descriptor import ServiceDescriptor
 
 from memsidecar.api.bridge import Bridge
 from memsidecar.api.wire import at_least, key_of, namespace_of, page_size_of, policy_of, session_of, strategy_of
-from memsidecar.domain.errors import NoSuchThing, NotBuilt
+from memsidecar.domain.errors import NoSuchThing
 from memsidecar.domain.ids import optional_id
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.layers.working import WorkingMemory
@@ -64,10 +64,9 @@ class SessionService:
 
 
 def _asked_policy(policy: pb.SessionPolicy) -> Policy:
-    if policy.summarize:
-        raise NotBuilt("policy.summarize")
     return Policy(
         at_least("policy.auto_prune_tokens", policy.auto_prune_tokens, 0),
         strategy_of("policy.strategy", policy.strategy),
         optional_id("policy.model", policy.model),
+        policy.summarize,
     )

@@ -26,6 +26,7 @@ TABLE: dict[type[errors.SidecarError], Row] = {
     errors.IdConflict: Row(grpc.StatusCode.ALREADY_EXISTS, ErrorReason.ERROR_REASON_ID_CONFLICT),
     errors.SequenceMismatch: Row(grpc.StatusCode.ABORTED, ErrorReason.ERROR_REASON_SEQUENCE_MISMATCH),
     errors.NotYourSession: Row(grpc.StatusCode.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_NOT_YOUR_SESSION),
+    errors.BudgetTooSmall: Row(grpc.StatusCode.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_BUDGET_TOO_SMALL),
     errors.TooLarge: Row(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_TOO_LARGE),
     errors.DiskFull: Row(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_DISK_FULL, retry=True),
     errors.Busy: Row(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_BUSY, retry=True),
@@ -78,6 +79,8 @@ def _message(error: errors.SidecarError, row: Row) -> str:
 def _metadata(error: errors.SidecarError) -> dict[str, str]:
     if isinstance(error, errors.SequenceMismatch):
         return {"last_sequence": str(error.last_sequence)}
+    if isinstance(error, errors.BudgetTooSmall):
+        return {"required_tokens": str(error.required_tokens)}
     if isinstance(error, errors.DamagedFile):
         return {"file": error.file}
     return {}

@@ -16,6 +16,8 @@ MAX_PAGE_SIZE = 1_000
 DEFAULT_PAGE_SIZE = 100
 
 M = TypeVar("M", bound=Message)
+Names = tuple[str, str, str]
+"Namespace, user and session of a request that need not name all of them."
 
 
 class Namespaced(Protocol):
@@ -45,6 +47,11 @@ def namespace_of(request: Namespaced) -> str:
 def key_of(request: Scoped) -> SessionKey:
     optional_id("user_id", request.user_id)
     return SessionKey(namespace_of(request), check_id("session_id", request.session_id))
+
+
+def scope_of(request: Scoped) -> Names:
+    user_id, session_id = optional_id("user_id", request.user_id), optional_id("session_id", request.session_id)
+    return namespace_of(request), user_id, session_id
 
 
 def at_least(field: str, value: int, least: int) -> int:
@@ -103,6 +110,7 @@ def policy_of(policy: Policy | None) -> session_pb2.SessionPolicy | None:
         auto_prune_tokens=policy.auto_prune_tokens,
         strategy=cast("PruneStrategy", policy.strategy.value),
         model=policy.model,
+        summarize=policy.summarize,
     )
 
 

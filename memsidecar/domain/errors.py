@@ -6,6 +6,7 @@ SidecarError
   IdConflict              the id is known with another body
   SequenceMismatch        compare-and-set failed
   NotYourSession          the session belongs to another user
+  BudgetTooSmall          what must stay in a context does not fit
   TooLarge                over a limit that no waiting changes
   DiskFull                no room to write; reads go on
   Unavailable             try again
@@ -50,6 +51,14 @@ class SequenceMismatch(SidecarError):
 class NotYourSession(SidecarError):
     def __init__(self) -> None:
         super().__init__("the session belongs to another user")
+
+
+class BudgetTooSmall(SidecarError):
+    def __init__(self, max_tokens: int, required_tokens: int) -> None:
+        super().__init__(
+            f"what must stay in the context needs {required_tokens} tokens, and max_tokens is {max_tokens}"
+        )
+        self.required_tokens = required_tokens
 
 
 class TooLarge(SidecarError):

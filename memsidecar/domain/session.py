@@ -24,11 +24,12 @@ class Strategy(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How a session prunes itself; zero tokens: never."""
+    """How a session prunes itself; zero tokens: never. `summarize`: what is pruned is summarised first."""
 
     auto_prune_tokens: int = 0
     strategy: Strategy = Strategy.RECENCY
     model: str = ""
+    summarize: bool = False
 
 
 @dataclass(slots=True)

@@ -1,14 +1,14 @@
 """Reading what an embeddings API answered, strictly: a wrong vector that is stored is wrong for ever."""
 
-import json
 from array import array
 from base64 import b64decode
-from typing import NoReturn, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 
-from memsidecar.embedding.contract import EmbedderMismatch, Vectors
-from memsidecar.embedding.transport import Unanswered
+from memsidecar.embedding.contract import Vectors
+from memsidecar.endpoint.errors import EndpointMismatch, Unanswered
+from memsidecar.endpoint.reading import json_object
 
 # Digits, sign, exponent, comma and the white space of a pretty printer.
 _LARGEST_NUMBER_BYTES = 64
@@ -23,13 +23,13 @@ def largest_answer_bytes(rows: int, dimensions: int) -> int:
 def read_vectors(body: bytes, rows: int, dimensions: int) -> Vectors:
     """One row for each text sent, in their order, not yet normalised.
 
-    Raises EmbedderMismatch for other dimensions, and Unanswered for anything else that is not as it should be.
+    Raises EndpointMismatch for other dimensions, and Unanswered for anything else that is not as it should be.
     """
     embeddings = _in_order(_items(body), rows)
     vectors = [_numbers(embedding) for embedding in embeddings]
     found = {len(vector) for vector in vectors} - {dimensions}
     if found:
-        raise EmbedderMismatch(f"the embedding model has {found.pop()} dimensions, but {dimensions} are configured")
+        raise EndpointMismatch(f"the embedding model has {found.pop()} dimensions, but {dimensions} are configured")
     stacked = np.stack(vectors)
     if not np.isfinite(stacked).all():
         raise Unanswered("the answer has numbers that are not finite")
@@ -37,19 +37,10 @@ def read_vectors(body: bytes, rows: int, dimensions: int) -> Vectors:
 
 
 def _items(body: bytes) -> list[object]:
-    try:
-        # A body that is nothing but brackets exhausts the parser's stack.
-        answer = json.loads(body, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as garbled:
-        raise Unanswered("the answer is not JSON") from garbled
-    items = answer.get("data") if isinstance(answer, dict) else None
+    items = json_object(body).get("data")
     if not isinstance(items, list):
         raise Unanswered("the answer has no list of data")
     return items
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _in_order(items: list[object], rows: int) -> list[object]:

@@ -10,16 +10,19 @@ from urllib.parse import quote
 
 import numpy as np
 
-from memsidecar.embedding.address import ApiAddress, parse_address
 from memsidecar.embedding.answer import largest_answer_bytes, read_vectors
-from memsidecar.embedding.breaker import Breaker
-from memsidecar.embedding.contract import EmbedderUnavailable, Vectors
+from memsidecar.embedding.contract import EmbedderMismatch, EmbedderUnavailable, Vectors
 from memsidecar.embedding.invalid import InvalidEmbedder
-from memsidecar.embedding.patience import Patience
 from memsidecar.embedding.readable import readable
-from memsidecar.embedding.refusals import InputRefused, refusal
-from memsidecar.embedding.transport import Transport, Unanswered
 from memsidecar.embedding.vectors import unit_rows
+from memsidecar.endpoint.address import Api
+from memsidecar.endpoint.asking import Endpoint
+from memsidecar.endpoint.breaker import Breaker
+from memsidecar.endpoint.errors import EndpointAway, EndpointMismatch, InputRefused, InvalidEndpoint
+from memsidecar.endpoint.patience import Patience
+from memsidecar.endpoint.settings import EndpointSettings
+
+EMBEDDINGS = Api("the embedding endpoint", "/embeddings")
 
 # A text of this length is within the limit of any model; if it is refused, its length is not why.
 SHORTEST_CUT_CHARACTERS = 128
@@ -68,23 +71,28 @@ class OpenAISettings:
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
-        if self.address.authorization and self.key:
-            raise InvalidEmbedder("the embedding endpoint has a key and credentials in its URL: keep one")
+        self.endpoint()
         if not self.model:
             raise InvalidEmbedder("an embedding endpoint needs the name of a model")
-        if self.key is not None and not (self.key.isascii() and self.key.isprintable() and self.key.strip()):
-            raise InvalidEmbedder("the key of the embedding endpoint must be printable ASCII")
-        for name in ("dimensions", "texts_per_request", "bytes_per_request", "longest_text_bytes", "timeout_seconds"):
+        for name in ("dimensions", "texts_per_request", "bytes_per_request", "longest_text_bytes"):
             if getattr(self, name) <= 0:
                 raise InvalidEmbedder(f"{name} must be more than 0, not {getattr(self, name)}")
 
-    @property
-    def address(self) -> ApiAddress:
-        return parse_address(self.url)
-
-    @property
-    def authorization(self) -> str | None:
-        return f"Bearer {self.key}" if self.key else self.address.authorization
+    def endpoint(self) -> EndpointSettings:
+        """What of it concerns the way there. Raises InvalidEmbedder."""
+        try:
+            return EndpointSettings(
+                EMBEDDINGS,
+                self.url,
+                self.key,
+                timeout_seconds=self.timeout_seconds,
+                patience=self.patience,
+                failures_before_rest=self.failures_before_rest,
+                rest_seconds=self.rest_seconds,
+                clock=self.clock,
+            )
+        except InvalidEndpoint as wrong:
+            raise InvalidEmbedder(str(wrong)) from None
 
 
 class OpenAIEmbedder:
@@ -94,15 +102,11 @@ class OpenAIEmbedder:
 
     def __init__(self, settings: OpenAISettings, elder: Breaker | None = None) -> None:
         """While the breaker `elder` refuses requests, so does this embedder."""
-        address, authorization = settings.address, settings.authorization
+        self._endpoint = Endpoint(settings.endpoint(), elder)
         self.dimensions = settings.dimensions
         # A model's name may hold slashes; quoted, the parts of an identity can be told apart.
-        self.identity = f"openai/{address.base}/{quote(settings.model, safe='')}/{settings.dimensions}"
-        self._base = address.base
+        self.identity = f"openai/{self._endpoint.base}/{quote(settings.model, safe='')}/{settings.dimensions}"
         self._settings = settings
-        self._breaker = Breaker(settings.failures_before_rest, settings.rest_seconds, settings.clock, elder)
-        headers = {"Authorization": authorization} if authorization else {}
-        self._transport = Transport(address, headers, settings.timeout_seconds, settings.clock)
         self.refused_count = 0
         self._counting = Lock()
 
@@ -114,12 +118,20 @@ class OpenAIEmbedder:
             timeout_seconds=min(HURRIED_SECONDS, settings.timeout_seconds),
             patience=replace(settings.patience, attempts=1),
         )
-        return OpenAIEmbedder(hurried, self._breaker)
+        return OpenAIEmbedder(hurried, self._endpoint.breaker)
 
     def warm(self) -> None:
         """There is nothing to load; the first text connects."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
+        try:
+            return self._embedded(texts)
+        except EndpointAway as away:
+            raise EmbedderUnavailable(f"no vectors: {away}") from away
+        except EndpointMismatch as mismatch:
+            raise EmbedderMismatch(str(mismatch)) from mismatch
+
+    def _embedded(self, texts: Sequence[str]) -> Vectors:
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         sent = {place: text for place, raw in enumerate(texts) if (text := self._readable(raw))}
         for places in self._batches(sent):
@@ -168,31 +180,20 @@ class OpenAIEmbedder:
             first = self.refused_count == 1
         if first:
             # Once, and never the text: where there is one there are many, and what they say is nobody's business.
-            log.warning("%s refuses a text at any length; such texts are found by their words alone", self._base)
+            log.warning(
+                "%s refuses a text at any length; such texts are found by their words alone", self._endpoint.base
+            )
         return np.zeros((1, self.dimensions), dtype=np.float32)
 
     def _answered(self, texts: list[str]) -> Vectors:
-        body = self._body(texts)
-        patience = self._settings.patience
-        failures = 0
-        while True:
-            try:
-                with self._breaker.request():
-                    return self._asked_once(body, len(texts))
-            except Unanswered as failed:
-                failures += 1
-                if failures >= patience.attempts:
-                    raise EmbedderUnavailable(f"no vectors from {self._base}: {failed}") from failed
-                patience.wait(failures, failed.asked_seconds)
+        rows = len(texts)
+        largest_bytes = largest_answer_bytes(rows, self.dimensions)
+        return self._endpoint.ask(
+            self._body(texts), largest_bytes, lambda body: read_vectors(body, rows, self.dimensions)
+        )
 
     def _body(self, texts: list[str]) -> bytes:
         request: dict[str, object] = {"model": self._settings.model, "input": texts, "encoding_format": "float"}
         if self._settings.send_dimensions:
             request["dimensions"] = self.dimensions
         return json.dumps(request, ensure_ascii=False).encode()
-
-    def _asked_once(self, body: bytes, rows: int) -> Vectors:
-        answer = self._transport.post(body, largest_answer_bytes(rows, self.dimensions))
-        if answer.status // 100 != 2:
-            raise refusal(answer, self._base)
-        return read_vectors(answer.body, rows, self.dimensions)

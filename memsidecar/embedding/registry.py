@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from urllib.parse import unquote
 
-from memsidecar.embedding.address import parse_address
 from memsidecar.embedding.bundled import DIMENSIONS, BundledModel
 from memsidecar.embedding.client import ClientEmbedder
 from memsidecar.embedding.contract import Embedder
 from memsidecar.embedding.invalid import InvalidEmbedder
-from memsidecar.embedding.openai import OpenAIEmbedder, OpenAISettings
-from memsidecar.embedding.patience import Patience
+from memsidecar.embedding.openai import EMBEDDINGS, OpenAIEmbedder, OpenAISettings
 from memsidecar.embedding.static import StaticEmbedder
+from memsidecar.endpoint.address import parse_address
+from memsidecar.endpoint.patience import Patience
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,12 @@ class ConfiguredEmbedders:
 
     def _opened(self, url: str) -> tuple[str, str | None]:
         """The URL with what opens it: nothing, unless it is of the configured host. A key is for who issued it."""
-        if self._choice.kind != "openai" or parse_address(url).origin != parse_address(self._choice.url).origin:
+        if self._choice.kind != "openai":
             return url, None
-        same_path = parse_address(url) == replace(parse_address(self._choice.url), authorization=None)
+        asked, configured = parse_address(url, EMBEDDINGS), parse_address(self._choice.url, EMBEDDINGS)
+        if asked.origin != configured.origin:
+            return url, None
+        same_path = asked == replace(configured, authorization=None)
         return self._choice.url if same_path else url, self._choice.key
 
     def _static(self, dimensions: int) -> Embedder:

@@ -82,5 +82,6 @@ class LanguageModel(Protocol):
     def complete(self, instructions: str, text: str, *, max_tokens: int, schema: object | None = None) -> str:
         """What the model answers; with `schema`, JSON that the endpoint was told to hold to it (check it all the same).
 
-        Raises ModelAway. Whatever the model says is an answer, an empty one too.
+        Raises ModelAway, and MalformedAnswer for a text that is refused though others are taken, and for JSON that was
+        cut off. Whatever else the model says is an answer, an empty one too.
         """

@@ -12,6 +12,8 @@ from typing import Literal
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from memsidecar.domain.address import Address
+from memsidecar.settings.context import ContextSettings
+from memsidecar.settings.language import LanguageSettings
 from memsidecar.settings.retrieval import RetrievalSettings
 from memsidecar.settings.values import (
     GIB,
@@ -33,7 +35,7 @@ from memsidecar.settings.values import (
 )
 
 
-class Settings(RetrievalSettings):
+class Settings(ContextSettings, LanguageSettings, RetrievalSettings):
     """What one sidecar runs with. Frozen: nothing changes under a running server."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

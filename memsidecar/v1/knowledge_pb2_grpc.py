@@ -113,43 +113,60 @@ class KnowledgeServiceServicer:
     """
 
     def PutFacts(self, request, context):
-        """Stores facts. One with the key of a current fact and another value supersedes it; the old one stays in
-        the history. One with the same value is seen again: its last_updated moves, nothing else.
+        """Stores facts, all or nothing; when this answers, they are on disk. One with the key of a current fact and
+        another value supersedes it; the old one stays in the history. One with the same value is seen again: its
+        last_updated moves, nothing else. One with times of its own that holds since earlier than the current one,
+        or was last seen earlier, goes into the history at once; one without is the newest. Facts that were learned
+        from messages never supersede a pinned one.
+
+        Spelling does not make another value or key: case, white space and a full stop at the end do not count.
+
+        Errors: INVALID_ARGUMENT for a wrong field, with its path ("facts[1].key"); FAILED_PRECONDITION
+        (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListFacts(self, request, context):
-        """Reads the current facts of a user (or of a session without a user), most confident first.
+        """Reads the current facts of a user (or of a session without a user), most confident first, then those seen
+        last, then by id. Of more than 10,000, those seen last are looked at.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteFact(self, request, context):
-        """Erases one fact, current or superseded. NOT_FOUND when there is none with this id.
+        """Erases one fact, current or superseded, from every file. NOT_FOUND when the user has none with this id. A
+        superseded one does not come back when the one that superseded it is erased.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PutArtifact(self, request, context):
-        """Stores a compact result of a tool.
+        """Stores a compact result of a tool; when this answers, it is on disk. Or moves a large one out of the window
+        (`offload_message_id`): first the artifact is stored, then the message is shown as a preview. To repeat the
+        call is harmless.
+
+        Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NO_SUCH_THING for a message that is not there);
+        FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB,
+        setting max_message_bytes; DISK_FULL).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListArtifacts(self, request, context):
-        """Reads the artifacts of a session, newest first; expired ones are left out.
+        """Reads the artifacts of a session, newest first by create_time, then by id; expired ones are left out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteArtifact(self, request, context):
-        """Erases one artifact. NOT_FOUND when there is none with this id.
+        """Erases one artifact, from every file. NOT_FOUND when the session has none with this id. The message that it
+        held stays stored, and its preview in the window stays a preview.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -196,22 +213,28 @@ class KnowledgeServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetSummary(self, request, context):
-        """Reads the rolling summary of a session.
+        """Reads the rolling summary of a session, as it is: made in the background every few messages (settings
+        summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION (NOT_YOUR_SESSION).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Summarize(self, request, context):
-        """Brings the rolling summary up to now, and answers it. An empty or failed result never replaces a good
-        summary: the answer is then the one that was there.
+        """Brings the rolling summary up to now, and answers it; it is then on disk. An empty or failed result never
+        replaces a good summary: the answer is then the one that was there. Pruned messages are spoken for, too, erased
+        ones are not.
+
+        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (DISK_FULL).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetPatterns(self, request, context):
-        """Reads what recurs in a user's conversations.
+        """Reads what recurs in a user's conversations. Only what is seen often enough to be no accident is a pattern, and
+        each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); with
+        `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -267,8 +267,13 @@ class MemoryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def BuildContext(self, request, context):
-        """Builds what the model should see, within a budget. Changes nothing. FAILED_PRECONDITION
-        (BUDGET_TOO_SMALL, with required_tokens in the metadata) when what must stay does not fit.
+        """Builds what the model should see, within a budget, and accounts for it. Changes nothing that a caller stored; a
+        short conversation whose summary is due gets it now and not some moments later. What cannot be retrieved in time,
+        or because the index or the embedder is away, is left out, and `degraded` says so.
+
+        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens in the
+        metadata, when what must stay does not fit; NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a context of more
+        than 4 MiB).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

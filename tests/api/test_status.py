@@ -17,16 +17,19 @@ import memsidecar
 from memsidecar.api.status import BUG, DOMAIN, TABLE, reason_name, rich_status, row_of
 from memsidecar.domain import errors
 from memsidecar.v1 import memory_pb2 as memory
+from memsidecar.v1.context_pb2 import BuildContextRequest
 from memsidecar.v1.errors_pb2 import ErrorReason
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from memsidecar.v1.session_pb2 import ForgetMessageRequest
 from tests.api.raising import RaisingServer
 from tests.support.process import Client, refusal
 
 DETAILS_KEY = "grpc-status-details-bin"
 ERRORS_PROTO = Path(__file__).parents[2] / "protos/memsidecar/v1/errors.proto"
 NEVER_ON_THE_WIRE = {"StartRefused", "Stale"}
-# Where one of these comes up, the layers go on without: a search is degraded, a background task tries again.
-NEVER_ON_THE_WIRE |= {"EmbedderUnavailable", "EmbedderMismatch", "InputRefused"}
+# Where one of these comes up, the layers go on without: a search is degraded, a summary stays as it was, a background
+# task tries again.
+NEVER_ON_THE_WIRE |= {"EmbedderUnavailable", "EmbedderMismatch", "ModelAway", "MalformedAnswer", "TextRefused"}
 NEVER_ON_THE_WIRE |= {"IndexUnavailable", "Unreadable", "NotNow"}
 EXAMPLES: dict[type[errors.SidecarError], errors.SidecarError] = {
     errors.InvalidField: errors.InvalidField("message.role", "is wrong"),
@@ -34,6 +37,7 @@ EXAMPLES: dict[type[errors.SidecarError], errors.SidecarError] = {
     errors.IdConflict: errors.IdConflict("m"),
     errors.SequenceMismatch: errors.SequenceMismatch(3, 7),
     errors.NotYourSession: errors.NotYourSession(),
+    errors.BudgetTooSmall: errors.BudgetTooSmall(100, 250),
     errors.TooLarge: errors.TooLarge("too large"),
     errors.DiskFull: errors.DiskFull(),
     errors.Unavailable: errors.Unavailable("not yet"),
@@ -47,9 +51,9 @@ EXAMPLES: dict[type[errors.SidecarError], errors.SidecarError] = {
 }
 # What the sidecar says as a matter of course; what takes a fault to hear; and what no part of this version says.
 BY_CALLS = {"INVALID_FIELD", "NO_SUCH_THING", "ID_CONFLICT", "SEQUENCE_MISMATCH", "NOT_YOUR_SESSION", "TOO_LARGE"}
-BY_CALLS |= {"NOT_BUILT", "BUSY"}
+BY_CALLS |= {"BUDGET_TOO_SMALL", "NOT_BUILT", "BUSY"}
 BY_FAULTS = {"DISK_FULL", "STARTING", "SHUTTING_DOWN", "DAMAGED_FILE", "BUG"}
-LATER = {"BUDGET_TOO_SMALL", "RATE_LIMITED", "QUOTA_EXCEEDED", "BAD_CREDENTIALS", "NOT_ALLOWED", "INDEX_UNAVAILABLE"}
+LATER = {"RATE_LIMITED", "QUOTA_EXCEEDED", "BAD_CREDENTIALS", "NOT_ALLOWED", "INDEX_UNAVAILABLE"}
 
 
 def tree(root: type[errors.SidecarError]) -> Iterator[type[errors.SidecarError]]:
@@ -122,6 +126,11 @@ def test_a_sequence_mismatch_tells_where_the_session_stands() -> None:
     assert dict(info.metadata) == {"last_sequence": "7"}
 
 
+def test_a_budget_that_is_too_small_is_answered_with_one_that_is_not() -> None:
+    (info,) = details(rich_status(EXAMPLES[errors.BudgetTooSmall]), error_details_pb2.ErrorInfo)
+    assert dict(info.metadata) == {"required_tokens": "250"}
+
+
 def test_a_damaged_file_is_named() -> None:
     (info,) = details(rich_status(EXAMPLES[errors.DamagedFile]), error_details_pb2.ErrorInfo)
     assert dict(info.metadata) == {"file": "/data/journal.db"}
@@ -175,7 +184,8 @@ def provocations(client: Client) -> dict[str, tuple[Any, Proto]]:
             call.Add,
             memory.AddRequest(session_id="s", message=Message(role=ROLE_USER, content="x" * (1 << 20))),
         ),
-        "NOT_BUILT": (call.Prune, memory.PruneRequest(session_id="s", max_tokens=1, summarize=True)),
+        "BUDGET_TOO_SMALL": (call.BuildContext, BuildContextRequest(session_id="s", max_tokens=1)),
+        "NOT_BUILT": (client.sessions.ForgetMessage, ForgetMessageRequest(session_id="s", message_id="m")),
     }
 
 
@@ -187,3 +197,11 @@ def test_every_reason_of_this_version_is_heard(client: Client) -> None:
         refused = refusal(partial(call, request))
         assert refused.reason == reason
         assert refused.code.name == documented_codes()[reason]
+
+
+def test_a_call_with_as_many_tokens_as_were_required_succeeds(client: Client) -> None:
+    client.add("tight", "hello " * 50)
+    request = BuildContextRequest(session_id="tight", max_tokens=1, system_prompt="Be brief.")
+    required = int(refusal(partial(client.memory.BuildContext, request)).metadata["required_tokens"])
+    request.max_tokens = required
+    assert client.memory.BuildContext(request).total_tokens <= required

@@ -30,12 +30,13 @@ def connected(sidecar: SidecarProcess) -> Iterator[Client]:
         client.add(WATCHED, "", role=ROLE_ASSISTANT, tool_calls=calls(1))
         client.add(WATCHED, "done", role=ROLE_TOOL, tool_call_id="call-0")
         client.add(WATCHED, "hello again")
-        send(client, "PutDocument", good("PutDocument"))
+        for name in ("PutDocument", "PutFacts", "PutArtifact"):
+            send(client, name, good(name))
         yield client
 
 
 class Watch:
-    """The watched session to the last byte with its documents, everybody's documents, and which sessions there are.
+    """The watched session to the last byte with all that is known in it, everybody's documents, all sessions.
 
     That it answers shows that it lives.
     """
@@ -69,6 +70,10 @@ class Watch:
             self._client.sessions.ListSessions(session.ListSessionsRequest(page_size=1000)),
             send(self._client, "ListDocuments", knowledge.ListDocumentsRequest(session_id=WATCHED)),
             send(self._client, "ListDocuments", knowledge.ListDocumentsRequest()),
+            send(self._client, "ListFacts", knowledge.ListFactsRequest(session_id=WATCHED, include_history=True)),
+            send(self._client, "ListArtifacts", knowledge.ListArtifactsRequest(session_id=WATCHED)),
+            send(self._client, "GetSummary", knowledge.GetSummaryRequest(session_id=WATCHED)),
+            send(self._client, "GetPatterns", knowledge.GetPatternsRequest(session_id=WATCHED)),
         )
         return tuple(answer.SerializeToString(deterministic=True) for answer in answers)
 

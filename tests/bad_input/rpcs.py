@@ -9,6 +9,7 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message as Proto
 from google.protobuf.message_factory import GetMessageClass
 
+from memsidecar.v1 import context_pb2 as context
 from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as session
@@ -21,21 +22,18 @@ SERVICES = (
     knowledge.DESCRIPTOR.services_by_name["KnowledgeService"],
 )
 METHODS: dict[str, MethodDescriptor] = {method.name: method for service in SERVICES for method in service.methods}
-NOT_BUILT = frozenset(
-    {"BuildContext", "ForgetMessage", "ForgetUser", "Export", "Import", "Watch"}
-    | {"PutFacts", "ListFacts", "DeleteFact", "PutArtifact", "ListArtifacts", "DeleteArtifact"}
-    | {"GetSummary", "Summarize", "GetPatterns"}
-)
+NOT_BUILT = frozenset({"ForgetMessage", "ForgetUser", "Export", "Import", "Watch"})
 BUILT = sorted(METHODS.keys() - NOT_BUILT)
 
 WATCHED = "watched"
 KNOWN_MESSAGE = "known"
 KNOWN_DOCUMENT = "known"
+KNOWN_ARTIFACT = "known"
 
 
 def good(name: str, session_id: str = WATCHED) -> Proto:
     """A request that would be answered, and for a write would change the session."""
-    return {**_memory(session_id), **_sessions(session_id), **_documents(session_id)}[name]
+    return {**_memory(session_id), **_sessions(session_id), **_documents(session_id), **_learned(session_id)}[name]
 
 
 def _memory(session_id: str) -> dict[str, Proto]:
@@ -58,6 +56,15 @@ def _memory(session_id: str) -> dict[str, Proto]:
         "ReportUsage": memory.ReportUsageRequest(
             session_id=session_id, model="some-model", estimated_tokens=100, actual_tokens=120
         ),
+        "BuildContext": context.BuildContextRequest(
+            session_id=session_id,
+            query="hello",
+            max_tokens=1_000,
+            sections=[
+                context.SectionBudget(section=context.SECTION_FACTS),
+                context.SectionBudget(section=context.SECTION_EPISODIC),
+            ],
+        ),
     }
 
 
@@ -79,6 +86,22 @@ def _documents(session_id: str) -> dict[str, Proto]:
         "ListDocuments": knowledge.ListDocumentsRequest(session_id=session_id),
         "DeleteDocument": knowledge.DeleteDocumentRequest(session_id=session_id, document_id=KNOWN_DOCUMENT),
         "SearchDocuments": knowledge.SearchDocumentsRequest(session_id=session_id, query="hello"),
+    }
+
+
+def _learned(session_id: str) -> dict[str, Proto]:
+    facts = [knowledge.Fact(type=knowledge.FACT_TYPE_USER_PROFILE, key=f"key {at}", value="x") for at in range(2)]
+    artifact = knowledge.Artifact(id=KNOWN_ARTIFACT, content="Hello.")
+    return {
+        "PutFacts": knowledge.PutFactsRequest(session_id=session_id, facts=facts),
+        "ListFacts": knowledge.ListFactsRequest(session_id=session_id),
+        "DeleteFact": knowledge.DeleteFactRequest(session_id=session_id, fact_id="made by the server"),
+        "PutArtifact": knowledge.PutArtifactRequest(session_id=session_id, artifact=artifact),
+        "ListArtifacts": knowledge.ListArtifactsRequest(session_id=session_id),
+        "DeleteArtifact": knowledge.DeleteArtifactRequest(session_id=session_id, artifact_id=KNOWN_ARTIFACT),
+        "GetSummary": knowledge.GetSummaryRequest(session_id=session_id),
+        "Summarize": knowledge.SummarizeRequest(session_id=session_id),
+        "GetPatterns": knowledge.GetPatternsRequest(session_id=session_id),
     }
 
 

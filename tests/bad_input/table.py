@@ -15,6 +15,8 @@ from memsidecar.v1.message_pb2 import (
     Message,
 )
 from memsidecar.v1.session_pb2 import SessionPolicy
+from tests.bad_input.contexts import CONTEXTS
+from tests.bad_input.learned import LEARNED
 from tests.bad_input.rpcs import calls
 from tests.bad_input.values import (
     ANY_BOOL,
@@ -39,7 +41,6 @@ from tests.bad_input.values import (
     Field,
     Right,
     Wrong,
-    not_built,
     rights,
     too_large,
     wrongs,
@@ -218,7 +219,7 @@ _POLICY = {
     "policy": rights(None, SessionPolicy()),
     "policy.auto_prune_tokens": wrongs(-1, MIN_INT32) + rights(0, 1, MAX_INT32),
     "policy.strategy": _STRATEGY,
-    "policy.summarize": Field((not_built("asked for", True),)) + rights(False),
+    "policy.summarize": ANY_BOOL,
     "policy.model": OPTIONAL_ID,
 }
 
@@ -230,7 +231,7 @@ _CHANGING: dict[str, dict[str, Field]] = {
         "window": wrongs(-1, MIN_INT32) + rights(0, 1, MAX_INT32, given={"strategy": memory.PRUNE_STRATEGY_WINDOW}),
         "min_messages": wrongs(-1, MIN_INT32) + rights(0, 1, MAX_INT32),
         "dry_run": ANY_BOOL,
-        "summarize": Field((not_built("asked for", True),)) + rights(False),
+        "summarize": ANY_BOOL,
         "overflow": ANY_BOOL,
         "model": OPTIONAL_ID,
     },
@@ -278,4 +279,4 @@ DOCUMENTS: dict[str, dict[str, Field]] = {
     "SearchDocuments": _ANY_SCOPE | {"query": wrongs("") + _ANY_QUERY, "limit": LIMIT, "min_score": _MIN_SCORE},
 }
 
-TABLE: dict[str, dict[str, Field]] = _ADDING | _READING | _CHANGING | DOCUMENTS
+TABLE: dict[str, dict[str, Field]] = _ADDING | _READING | _CHANGING | DOCUMENTS | LEARNED | CONTEXTS

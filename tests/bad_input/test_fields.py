@@ -10,7 +10,15 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message as Proto
 from google.protobuf.message_factory import GetMessageClass
 
-from memsidecar.v1.knowledge_pb2 import Document, PutDocumentRequest
+from memsidecar.v1.knowledge_pb2 import (
+    FACT_TYPE_DOMAIN,
+    Artifact,
+    Document,
+    Fact,
+    PutArtifactRequest,
+    PutDocumentRequest,
+    PutFactsRequest,
+)
 from memsidecar.v1.message_pb2 import ROLE_USER
 from tests.bad_input.conftest import Watch
 from tests.bad_input.rpcs import BUILT, METHODS, NOT_BUILT, good, put, send
@@ -18,7 +26,8 @@ from tests.bad_input.table import TABLE
 from tests.bad_input.values import Field, Right, Wrong
 from tests.support.process import Client, refusal
 
-OF_EACH_MESSAGE_LIST = {"messages": "messages[1]", "tool_calls": "tool_calls[0]"}
+OF_EACH_MESSAGE_LIST = {"messages": "messages[1]", "tool_calls": "tool_calls[0]", "facts": "facts[1]"}
+OF_EACH_MESSAGE_LIST |= {"sections": "sections[1]"}
 _numbers = itertools.count()
 
 
@@ -95,3 +104,11 @@ def prepare(client: Client, name: str, request: Any) -> None:
     if name == "DeleteDocument":
         document = Document(id=request.document_id, text="Hello.")
         send(client, "PutDocument", PutDocumentRequest(**scope, session_id=request.session_id, document=document))
+    if name == "DeleteFact":
+        told = PutFactsRequest(
+            **scope, session_id=request.session_id, facts=[Fact(type=FACT_TYPE_DOMAIN, key="k", value="v")]
+        )
+        request.fact_id = send(client, "PutFacts", told).facts[0].id
+    if name == "DeleteArtifact":
+        artifact = Artifact(id=request.artifact_id, content="Hello.")
+        send(client, "PutArtifact", PutArtifactRequest(**scope, session_id=request.session_id, artifact=artifact))

@@ -31,7 +31,7 @@ ROUNDS = 150
 SEED = 20_260_131
 NAMES = sorted(METHODS)
 FUZZED = "fuzzed"
-KEPT = ("session_id", "message_id", "document_id", "document.id")
+KEPT = ("session_id", "message_id", "document_id", "document.id", "artifact_id", "artifact.id", "fact_id")
 
 
 def rich(name: str) -> Proto:

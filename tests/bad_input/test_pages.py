@@ -25,6 +25,8 @@ KINDS: dict[str, Any] = {
     "Search by substring": memory.SearchRequest,
     "ListSessions": session.ListSessionsRequest,
     "ListDocuments": knowledge.ListDocumentsRequest,
+    "ListFacts": knowledge.ListFactsRequest,
+    "ListArtifacts": knowledge.ListArtifactsRequest,
 }
 FIRST: dict[str, dict[str, Any]] = {
     "GetAll": GET_ALL,
@@ -32,6 +34,8 @@ FIRST: dict[str, dict[str, Any]] = {
     "Search by substring": SEARCH | {"mode": memory.SEARCH_MODE_SUBSTRING},
     "ListSessions": {"page_size": 2},
     "ListDocuments": {"session_id": "paged", "page_size": 2},
+    "ListFacts": {"session_id": "paged", "page_size": 2},
+    "ListArtifacts": {"session_id": "paged", "page_size": 2},
 }
 
 
@@ -45,6 +49,11 @@ def paged(sidecar: SidecarProcess) -> Iterator[Client]:
             request = good("PutDocument", "paged")
             put(request, "document.id", f"document {number}")
             send(client, "PutDocument", request)
+            request = good("PutArtifact", "paged")
+            put(request, "artifact.id", f"artifact {number}")
+            send(client, "PutArtifact", request)
+        facts = [knowledge.Fact(type=knowledge.FACT_TYPE_DOMAIN, key=f"key {number}", value="x") for number in range(5)]
+        send(client, "PutFacts", knowledge.PutFactsRequest(session_id="paged", facts=facts))
         yield client
 
 
@@ -121,8 +130,14 @@ def test_a_token_of_another_search_is_refused(paged: Client, name: str, changed:
 
 
 @pytest.mark.parametrize("changed", [{"session_id": "other"}, {"namespace": "other"}, {"user_id": "owner"}], ids=str)
-def test_a_token_of_another_list_of_documents_is_refused(paged: Client, changed: dict[str, Any]) -> None:
-    assert_refused(paged, "ListDocuments", token_of(paged, "ListDocuments"), **changed)
+@pytest.mark.parametrize("name", ["ListDocuments", "ListFacts", "ListArtifacts"])
+def test_a_token_of_another_list_of_a_session_is_refused(paged: Client, name: str, changed: dict[str, Any]) -> None:
+    assert_refused(paged, name, token_of(paged, name), **changed)
+
+
+@pytest.mark.parametrize("changed", [{"types": [1]}, {"include_history": True}], ids=str)
+def test_a_token_of_another_list_of_facts_is_refused(paged: Client, changed: dict[str, Any]) -> None:
+    assert_refused(paged, "ListFacts", token_of(paged, "ListFacts"), **changed)
 
 
 @pytest.mark.parametrize("changed", [{"namespace": "other"}, {"user_id": "owner"}], ids=str)

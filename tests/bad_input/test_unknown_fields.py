@@ -73,3 +73,17 @@ def test_unknown_fields_of_a_document_are_not_stored(sidecar: SidecarProcess, cl
     (answer,) = send_bytes(client, "ListDocuments", [b""])
     assert b"key" in answer and CANARY not in answer
     assert_in_no_file(sidecar)
+
+
+@pytest.mark.parametrize("name", ["Facts", "Artifact"])
+def test_unknown_fields_of_what_was_learned_are_not_stored(sidecar: SidecarProcess, client: Client, name: str) -> None:
+    thing = {
+        "Facts": knowledge.Fact(type=knowledge.FACT_TYPE_DOMAIN, key="key", value="hello").SerializeToString()
+        + delimited(6, b"\x08\x01" + UNKNOWN),
+        "Artifact": knowledge.Artifact(id="key", content="hello").SerializeToString() + delimited(6, TAGS),
+    }[name]
+    session_id = delimited(3, b"learned")
+    send_bytes(client, f"Put{name}", [session_id + delimited(4, thing + UNKNOWN) + UNKNOWN])
+    (answer,) = send_bytes(client, f"List{name.removesuffix('s')}s", [session_id])
+    assert b"key" in answer and CANARY not in answer
+    assert_in_no_file(sidecar)

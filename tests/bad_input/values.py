@@ -52,10 +52,6 @@ def too_large(label: str, value: Any, **given: Any) -> Wrong:
     return Wrong(label, value, "", "", grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_LARGE", given)
 
 
-def not_built(label: str, value: Any) -> Wrong:
-    return Wrong(label, value, "", "", grpc.StatusCode.UNIMPLEMENTED, "NOT_BUILT")
-
-
 def rights(*values: Any, given: dict[str, Any] | None = None) -> Field:
     return Field(right=tuple(Right(repr(value)[:24], value, given or {}) for value in values))
 

@@ -1,7 +1,9 @@
 """Changes are told in the order in which they happened; who hears them all knows the windows."""
 
+import pytest
+
 from memsidecar.domain.session import Policy, SessionKey
-from memsidecar.stores.contract import Append, Journal, SetPolicy, Ticket
+from memsidecar.stores.contract import Append, Change, Journal, Owner, SetPolicy, Ticket
 from tests.conformance.said import (
     KEY,
     Replica,
@@ -11,7 +13,9 @@ from tests.conformance.said import (
     carry_out,
     draft,
     erase,
+    keep,
     known_head,
+    note,
     read,
     rewrite,
     scored,
@@ -136,3 +140,16 @@ def test_a_listener_that_fails_keeps_nobody_from_the_change(journal: Journal) ->
     assert append(journal, draft("a")).results[0].sequence == 1
     assert append(journal, draft("b")).results[0].sequence == 2
     assert_same(replica, journal)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_that_notes_went_is_told_even_if_they_were_all_there_was_of_the_session(journal: Journal, whole: bool) -> None:
+    replica = Replica(journal)
+    owner = Owner("default", session_id="s1")
+    keep(journal, note(source="s1"), owner=owner)
+    assert replica.changes == []
+    erase(journal, whole=whole)
+    assert replica.changes == [Change(KEY, None, reload=True)]
+    if not whole:
+        erase(journal)
+        assert len(replica.changes) == 1

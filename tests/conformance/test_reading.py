@@ -5,7 +5,21 @@ import pytest
 from memsidecar.domain.message import Role
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import Journal, Scope, Selection, SessionPage
-from tests.conformance.said import KEY, append, call, content, contents, draft, erase, known_head, read, trim
+from tests.conformance.said import (
+    KEY,
+    append,
+    call,
+    content,
+    contents,
+    draft,
+    erase,
+    known_head,
+    read,
+    rewrite,
+    scored,
+    shortened,
+    trim,
+)
 
 
 @pytest.fixture
@@ -156,3 +170,29 @@ def test_a_deleted_session_is_not_listed(journal: Journal) -> None:
     append(journal, draft("m"))
     erase(journal, whole=True)
     assert journal.sessions(SessionPage("default")) == []
+
+
+def test_a_message_is_found_by_its_id_as_written_and_as_shown(journal: Journal) -> None:
+    append(journal, draft("short"), draft("long", tokens=90), user_id="ann")
+    plain = journal.message(KEY, "short")
+    assert plain is not None and plain.written == plain.shown == read(journal)[0]
+    trim(journal, shortened=[shortened(read(journal)[1], "l", 2)])
+    rewrite(journal, "long", scored(4))
+    found = journal.message(KEY, "long")
+    assert found is not None and found.head == known_head(journal)
+    assert (content(found.written), found.written.tokens, found.written.score) == ("long", 90, 4)
+    assert found.shown == read(journal)[1]
+
+
+def test_a_pruned_message_is_found_by_its_id(pruned: Journal) -> None:
+    found = pruned.message(KEY, "u2")
+    assert found is not None and found.written.pruned and found.shown.pruned
+
+
+def test_a_message_of_another_session_or_an_erased_one_is_not_found(journal: Journal) -> None:
+    append(journal, draft("m"))
+    assert journal.message(KEY, "n") is None
+    assert journal.message(SessionKey("default", "s2"), "m") is None
+    assert journal.message(SessionKey("other", "s1"), "m") is None
+    erase(journal)
+    assert journal.message(KEY, "m") is None

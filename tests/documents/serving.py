@@ -18,12 +18,18 @@ from memsidecar.api.methods import Methods
 from memsidecar.api.server import Server
 from memsidecar.domain.address import Address
 from memsidecar.domain.session import SessionKey
+from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
+from memsidecar.layers.procedural.memory import ProceduralMemory
+from memsidecar.layers.semantic.facts import Facts
+from memsidecar.layers.summaries.rolling import Summaries
+from memsidecar.layers.summaries.summarizing import Summarizing
 from memsidecar.layers.working import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1 import knowledge_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from tests.artifacts.parts import artifacts_over
 from tests.documents.parts import COUNTER, FindingByWords, documents_over
 from tests.support.process import CALL_SECONDS, Client
 
@@ -86,10 +92,16 @@ async def _start(journal: Journal, counter: Counter) -> tuple[Server, Bridge, Ad
         Limits(MAX_REQUEST_BYTES, InFlight(256, "calls"), InFlight(32, "streams")),
         Deadlines(30),
     )
+    extractive = ExtractiveSummarizer(counter.count)
     service = KnowledgeService(
-        documents_over(journal, counter=counter),
-        FindingByWords(journal),
-        bridge,
+        bridge=bridge,
+        facts=Facts(journal, 10),
+        artifacts=artifacts_over(journal, counter),
+        documents=documents_over(journal, counter=counter),
+        read=WorkingMemory(journal, Counters("chars4"), WorkingLimits()).read,
+        summarizing=Summarizing(journal, Summaries(journal), extractive, extractive, counter.count, 400),
+        procedural=ProceduralMemory(journal, 100, lambda: None),
+        find_chunks=FindingByWords(journal),
         documents_top_k=3,
         documents_top_k_max=5,
     )

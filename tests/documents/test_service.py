@@ -15,10 +15,10 @@ from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.v1 import knowledge_pb2 as pb
 from tests.bad_input.values import METADATA_BYTES, metadata_of_bytes, tags
 from tests.documents.parts import COUNTER
-from tests.documents.serving import METHODS, Served, serving
+from tests.documents.serving import Served, serving
 from tests.support.process import refusal
 
-BUILT = {"PutDocument", "ListDocuments", "DeleteDocument", "SearchDocuments"}
+CALLS = {"PutDocument", "ListDocuments", "DeleteDocument", "SearchDocuments"}
 TEXT = "The quick brown fox jumps over the lazy dog. It does so every day.\n\n" * 60
 
 
@@ -160,7 +160,7 @@ def test_search_sees_everybodys_the_users_and_the_sessions_documents(served: Ser
     assert search(served, "heron", namespace=f"not {scope}"[:200]) == []
 
 
-@pytest.mark.parametrize("name", sorted(BUILT))
+@pytest.mark.parametrize("name", sorted(CALLS))
 def test_another_users_session_is_refused_by_every_rpc(served: Served, name: str) -> None:
     served.say("refused", "ann", "s1")
     scope: dict[str, Any] = {"namespace": "refused", "user_id": "bob", "session_id": "s1"}
@@ -202,12 +202,6 @@ def test_other_calls_are_answered_while_a_document_is_chunked() -> None:
         assert not call.done()
         gated.go.set()
         assert call.result().document.id == "d1"
-
-
-@pytest.mark.parametrize("name", sorted(METHODS.keys() - BUILT))
-def test_the_other_rpcs_say_that_they_are_not_built(served: Served, name: str) -> None:
-    refused = refusal(lambda: served.call(name, pb.ListFactsRequest()))
-    assert (refused.code.name, refused.reason) == ("UNIMPLEMENTED", "NOT_BUILT")
 
 
 def test_documents_outlive_the_server(tmp_path: Path) -> None:

@@ -6,10 +6,11 @@ import pytest
 
 from memsidecar.embedding.bundled import BundledModel
 from memsidecar.embedding.openai import OpenAIEmbedder, OpenAISettings
-from memsidecar.embedding.patience import Patience
 from memsidecar.embedding.static import StaticEmbedder
-from tests.embedding.endpoint import DIMENSIONS, KEY, Endpoint
-from tests.embedding.stand_ins import Waits
+from memsidecar.endpoint.patience import Patience
+from tests.embedding.endpoint import DIMENSIONS, Endpoint
+from tests.endpoint.server import KEY
+from tests.endpoint.stand_ins import Waits
 
 
 @pytest.fixture(scope="session")

@@ -7,21 +7,23 @@ import pytest
 
 from memsidecar.embedding.contract import Embedder, EmbedderUnavailable
 from tests.embedding import endpoint as behave
-from tests.embedding.endpoint import DIMENSIONS, KEY, Behaviour, Endpoint, expected, with_first
-from tests.embedding.stand_ins import Waits
+from tests.embedding.endpoint import DIMENSIONS, Endpoint, expected, with_first
+from tests.endpoint import server as serve
+from tests.endpoint.server import KEY, Behaviour
+from tests.endpoint.stand_ins import Waits
 
 DISORDERS = {
-    "500": behave.status(500),
-    "503 without a body": behave.status(503, b""),
-    "429": behave.status(429),
-    "408": behave.status(408),
-    "garbage": behave.content(b"<html>it works</html>"),
-    "not UTF-8": behave.content(b'{"data": "\xff\xfe"}'),
-    "half a JSON": behave.content(b'{"data": [{"index": 0, "embed'),
-    "an abyss of brackets": behave.content(b"[" * 200_000),
-    "a list": behave.content(b"[]"),
-    "no data": behave.content(b'{"error": "oops"}'),
-    "data of another kind": behave.content(b'{"data": {"0": 1}}'),
+    "500": serve.status(500),
+    "503 without a body": serve.status(503, b""),
+    "429": serve.status(429),
+    "408": serve.status(408),
+    "garbage": serve.content(b"<html>it works</html>"),
+    "not UTF-8": serve.content(b'{"data": "\xff\xfe"}'),
+    "half a JSON": serve.content(b'{"data": [{"index": 0, "embed'),
+    "an abyss of brackets": serve.content(b"[" * 200_000),
+    "a list": serve.content(b"[]"),
+    "no data": serve.content(b'{"error": "oops"}'),
+    "data of another kind": serve.content(b'{"data": {"0": 1}}'),
     "no rows": behave.changed(lambda _: []),
     "a missing row": behave.changed(lambda rows: rows[1:]),
     "a row too many": behave.changed(lambda rows: [*rows, rows[0] | {"index": 2}]),
@@ -39,8 +41,8 @@ DISORDERS = {
     "no base64": with_first(embedding="§§§"),
     "NaN in base64": with_first(embedding=base64.b64encode(np.full(4, np.nan, dtype="<f4").tobytes()).decode()),
     "cut short": behave.cut_short,
-    "hung up": behave.hung_up,
-    "endless": behave.endless,
+    "hung up": serve.hung_up,
+    "endless": serve.endless,
 }
 
 

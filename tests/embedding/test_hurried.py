@@ -12,9 +12,9 @@ import pytest
 from memsidecar.embedding.contract import Embedder, Embedders, EmbedderUnavailable
 from memsidecar.embedding.openai import HURRIED_SECONDS, OpenAIEmbedder, OpenAISettings
 from memsidecar.embedding.registry import ConfiguredEmbedders, EmbeddingChoice
-from tests.embedding import endpoint as behave
 from tests.embedding.endpoint import DIMENSIONS, Endpoint
-from tests.embedding.stand_ins import Clock, Waits
+from tests.endpoint import server as serve
+from tests.endpoint.stand_ins import Clock, Waits
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def embedders(endpoint: Endpoint) -> Embedders:
 @pytest.fixture
 def silence(endpoint: Endpoint) -> Iterator[None]:
     release = Event()
-    endpoint.always = behave.silent_until(release)
+    endpoint.always = serve.silent_until(release)
     yield
     release.set()
 
@@ -60,7 +60,7 @@ def test_one_without_a_network_is_in_a_hurry_always(choice: EmbeddingChoice) -> 
 
 
 def test_it_asks_once_and_does_not_wait_as_told(endpoint: Endpoint, embedder: OpenAIEmbedder, waits: Waits) -> None:
-    endpoint.always = behave.status(503, Retry_After="5")
+    endpoint.always = serve.status(503, Retry_After="5")
     fails(embedder.in_a_hurry())
     assert len(endpoint.requests) == 1 and not waits.seconds
 
@@ -78,7 +78,7 @@ def test_it_leaves_alone_what_the_patient_one_leaves_alone(endpoint: Endpoint, c
     clock = Clock()
     patient = OpenAIEmbedder(replace(configured, failures_before_rest=3, rest_seconds=30, clock=clock))
     hurried = patient.in_a_hurry()
-    endpoint.script = [behave.status(503)] * 3
+    endpoint.script = [serve.status(503)] * 3
     fails(patient)
     fails(hurried)
     assert len(endpoint.requests) == 3
@@ -91,7 +91,7 @@ def test_its_haste_does_not_keep_the_patient_one_from_a_slow_server(
 ) -> None:
     patient = OpenAIEmbedder(replace(configured, failures_before_rest=2, rest_seconds=3_600))
     hurried = patient.in_a_hurry()
-    endpoint.script = [behave.status(503)] * 2
+    endpoint.script = [serve.status(503)] * 2
     for _ in range(3):
         fails(hurried)
     assert len(endpoint.requests) == 2

@@ -1,9 +1,7 @@
 """An embeddings endpoint over real HTTP, in good order and in every disorder."""
 
 import base64
-import os
 import socket
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
 
@@ -15,11 +13,11 @@ from hypothesis import strategies as st
 from memsidecar.embedding.answer import largest_answer_bytes
 from memsidecar.embedding.contract import Embedder, EmbedderMismatch, EmbedderUnavailable
 from memsidecar.embedding.openai import OpenAIEmbedder, OpenAISettings
-from memsidecar.embedding.patience import Patience
-from memsidecar.embedding.transport import KEPT_CONNECTIONS
 from tests.embedding import endpoint as behave
-from tests.embedding.endpoint import DIMENSIONS, KEY, Behaviour, Endpoint, expected, with_first
-from tests.embedding.stand_ins import Clock, Waits
+from tests.embedding.endpoint import DIMENSIONS, Endpoint, expected, with_first
+from tests.endpoint import server as serve
+from tests.endpoint.server import KEY, Behaviour
+from tests.endpoint.stand_ins import Clock, Waits
 
 
 def test_texts_become_unit_vectors_in_their_order(endpoint: Endpoint, embedder: Embedder) -> None:
@@ -70,7 +68,7 @@ def test_other_forms_of_a_good_answer_are_taken(endpoint: Endpoint, embedder: Em
 def test_what_waiting_does_not_cure_is_said_at_once(
     endpoint: Endpoint, embedder: Embedder, waits: Waits, code: int
 ) -> None:
-    endpoint.always = behave.status(code, f"wrong key {KEY}".encode())
+    endpoint.always = serve.status(code, f"wrong key {KEY}".encode())
     with pytest.raises(EmbedderMismatch, match=str(code)) as caught:
         embedder.embed(["one"])
     assert len(endpoint.requests) == 1 and not waits.seconds and KEY not in repr(caught.value)
@@ -84,32 +82,6 @@ def test_other_dimensions_are_a_mismatch_that_names_both(
     with pytest.raises(EmbedderMismatch, match=r"has [035] dimensions, but 4 are configured"):
         embedder.embed(["one"])
     assert len(endpoint.requests) == 1
-
-
-def test_a_redirect_is_not_followed(endpoint: Endpoint, embedder: Embedder) -> None:
-    with Endpoint() as other:
-        endpoint.always = behave.status(307, Location=f"{other.url}/embeddings")
-        with pytest.raises(EmbedderMismatch, match="redirects"):
-            embedder.embed(["one"])
-        assert not other.requests
-
-
-@pytest.mark.parametrize(
-    ("retry_after", "waited"), [("2", 2.0), ("0", 0.0), ("3600", 10.0), ("-1", 0.25), ("nan", 0.25), ("soon", 0.25)]
-)
-def test_retry_after_is_honoured_within_a_bound(
-    endpoint: Endpoint, embedder: Embedder, waits: Waits, retry_after: str, waited: float
-) -> None:
-    endpoint.script = [behave.status(429, Retry_After=retry_after)]
-    embedder.embed(["one"])
-    assert waits.seconds == [waited]
-
-
-@given(failures=st.integers(1, 1_000), chance=st.floats(0, 1))
-def test_waits_double_up_to_a_bound_and_vary(failures: int, chance: float) -> None:
-    waited = Patience(chance=lambda: chance).wait_seconds(failures, None)
-    longest = min(0.25 * 2.0 ** (failures - 1), 10)
-    assert longest / 2 <= waited <= longest
 
 
 @pytest.mark.parametrize("code", [400, 413, 422])
@@ -131,7 +103,7 @@ def test_llama_cpp_says_500_to_a_text_that_is_too_long(endpoint: Endpoint, embed
 def test_input_that_is_refused_at_any_length_is_a_mismatch_after_few_requests(
     endpoint: Endpoint, embedder: Embedder
 ) -> None:
-    endpoint.always = behave.status(400)
+    endpoint.always = serve.status(400)
     with pytest.raises(EmbedderMismatch, match="refuses the input"):
         embedder.embed(["x" * 24_000] * 64)
     assert len(endpoint.requests) < 20
@@ -144,16 +116,9 @@ def test_a_very_long_text_is_cut_before_it_is_sent(endpoint: Endpoint, configure
 
 def test_a_slow_server_is_not_waited_for(endpoint: Endpoint, configured: OpenAISettings) -> None:
     release = Event()
-    endpoint.script = [behave.silent_until(release)]
+    endpoint.script = [serve.silent_until(release)]
     assert OpenAIEmbedder(replace(configured, timeout_seconds=0.1)).embed(["one"]).any()
     release.set()
-
-
-def test_an_answer_that_drips_is_given_up(endpoint: Endpoint, configured: OpenAISettings) -> None:
-    endpoint.always = behave.chunked
-    dripping = OpenAIEmbedder(replace(configured, timeout_seconds=10, clock=Clock(step=6)))
-    with pytest.raises(EmbedderUnavailable, match="too long"):
-        dripping.embed(["one", "two", "three", "four"])
 
 
 def test_a_refused_connection_is_unavailable(configured: OpenAISettings, waits: Waits) -> None:
@@ -170,7 +135,7 @@ def test_after_repeated_failures_a_server_is_left_alone_and_then_tried_once(
 ) -> None:
     clock = Clock()
     resting = OpenAIEmbedder(replace(configured, failures_before_rest=2, rest_seconds=30, clock=clock))
-    endpoint.always = behave.status(503)
+    endpoint.always = serve.status(503)
     for _ in range(3):
         with pytest.raises(EmbedderUnavailable):
             resting.embed(["one"])
@@ -184,40 +149,8 @@ def test_after_repeated_failures_a_server_is_left_alone_and_then_tried_once(
     assert resting.embed(["one"]).any() and resting.embed(["two"]).any()
 
 
-def test_a_mismatch_does_not_make_a_server_rest(endpoint: Endpoint, configured: OpenAISettings) -> None:
-    embedder = OpenAIEmbedder(replace(configured, failures_before_rest=1))
-    endpoint.script = [behave.status(401)] * 3
-    for _ in range(3):
-        with pytest.raises(EmbedderMismatch):
-            embedder.embed(["one"])
-    assert embedder.embed(["one"]).any()
-
-
-def test_threads_share_kept_connections(endpoint: Endpoint, embedder: Embedder) -> None:
-    texts = [f"text {number}" for number in range(200)]
-    with ThreadPoolExecutor(KEPT_CONNECTIONS) as pool:
-        vectors = np.concatenate(list(pool.map(lambda text: embedder.embed([text]), texts)))
-    assert vectors == pytest.approx(expected(*texts), abs=1e-6)
-    assert len({request.client_port for request in endpoint.requests}) <= KEPT_CONNECTIONS
-
-
 def test_no_more_is_read_than_an_honest_answer_needs(endpoint: Endpoint, embedder: Embedder) -> None:
-    endpoint.script = [behave.endless]
+    endpoint.script = [serve.endless]
     embedder.embed(["one"])
     on_the_way_bytes = 16 << 20
     assert 0 < endpoint.endless_bytes < largest_answer_bytes(1, DIMENSIONS) + on_the_way_bytes
-
-
-def test_a_connection_is_not_reused_after_half_an_answer(endpoint: Endpoint, embedder: Embedder) -> None:
-    endpoint.script = [behave.endless]
-    embedder.embed(["one"])
-    first, second = endpoint.requests
-    assert first.client_port != second.client_port
-
-
-def test_proxies_of_the_environment_are_not_used(
-    endpoint: Endpoint, embedder: Embedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.setitem(os.environ, name, "http://127.0.0.1:1")
-    assert embedder.embed(["one"]).any() and len(endpoint.requests) == 1

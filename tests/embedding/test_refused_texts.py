@@ -7,7 +7,9 @@ import pytest
 from memsidecar.embedding.contract import EmbedderMismatch, EmbedderUnavailable
 from memsidecar.embedding.openai import OpenAIEmbedder
 from tests.embedding import endpoint as behave
-from tests.embedding.endpoint import Behaviour, Endpoint, Handler, Request, expected
+from tests.embedding.endpoint import Endpoint, expected
+from tests.endpoint import server as serve
+from tests.endpoint.server import Behaviour, Handler, Request
 
 REFUSED = "§ unspeakable"
 
@@ -17,7 +19,7 @@ def refusing(code: int) -> Behaviour:
 
     def answer(handler: Handler, request: Request) -> None:
         refused = any(text.startswith("§") for text in request.texts)
-        (behave.status(code) if refused else behave.well)(handler, request)
+        (serve.status(code) if refused else behave.well)(handler, request)
 
     return answer
 
@@ -51,20 +53,20 @@ def test_where_any_text_is_refused_none_is_taken_for_the_culprit(
     endpoint: Endpoint, embedder: OpenAIEmbedder, code: int
 ) -> None:
     """Such as a field that the server does not know: zeros for all would be stored, and hide it."""
-    endpoint.always = behave.status(code)
+    endpoint.always = serve.status(code)
     with pytest.raises(EmbedderMismatch, match="refuses the input"):
         embedder.embed(["one"])
     assert embedder.refused_count == 0
 
 
 def test_nothing_is_decided_while_the_server_is_away(endpoint: Endpoint, embedder: OpenAIEmbedder) -> None:
-    endpoint.script, endpoint.always = [behave.status(400)], behave.status(503)
+    endpoint.script, endpoint.always = [serve.status(400)], serve.status(503)
     with pytest.raises(EmbedderUnavailable):
         embedder.embed([REFUSED])
     assert embedder.refused_count == 0
 
 
 def test_a_key_that_is_refused_is_still_a_mismatch(endpoint: Endpoint, embedder: OpenAIEmbedder) -> None:
-    endpoint.script, endpoint.always = [behave.status(400)], behave.status(401)
+    endpoint.script, endpoint.always = [serve.status(400)], serve.status(401)
     with pytest.raises(EmbedderMismatch, match="key"):
         embedder.embed([REFUSED])

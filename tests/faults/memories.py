@@ -8,7 +8,7 @@ import grpc
 from memsidecar.domain.errors import NoSuchThing
 from memsidecar.domain.session import SessionKey, Strategy
 from memsidecar.layers.working import WorkingMemory
-from memsidecar.layers.working.pruning import PruneOrder
+from memsidecar.layers.working.prune_order import PruneOrder
 from memsidecar.layers.working.reading import Slice
 from memsidecar.stores.contract import Erase
 from memsidecar.v1 import memory_pb2 as pb

@@ -17,6 +17,7 @@ from memsidecar.stores.contract import Selection
 from memsidecar.stores.journal import SqliteJournal
 from memsidecar.stores.journal.doctor import examine
 from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.knowledge_pb2 import SummarizeRequest, SummarizeResponse, Summary
 from memsidecar.v1.message_pb2 import Message, Role, ToolCall
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess, refusal
 
@@ -211,15 +212,43 @@ def test_a_flipped_bit_in_any_text_is_answered_with_damage(original: Original, t
         for text in texts[::5]:
             directory = tmp_path / f"{session_id}-{texts.index(text)}"
             shutil.copytree(whole, directory)
-            flip(directory / "journal.db", content.index(text[:6].encode()))
+            flip(directory / "journal.db", place_in(content, text))
             assert not doctor_in_process(directory)
             assert check_not_served(directory, original.said)
+
+
+def place_in(file: bytes, text: str) -> int:
+    """Where a message says it, and not where a summary repeats it: by how a message's content begins."""
+    beginning = Message(content=text).SerializeToString()[:9]
+    assert file.count(beginning) == 1
+    return file.index(beginning) + len(beginning) - 1
+
+
+def test_a_flipped_bit_in_a_summary_is_answered_with_damage(data_dir: Path) -> None:
+    """What was said is whole, and is answered."""
+    db = data_dir / "journal.db"
+    with SidecarProcess(data_dir, *FLAGS) as sidecar:
+        with sidecar.client() as client:
+            client.add("s", "The house in Lisbon was built in 1950.")
+            text = summary_of(client)
+        assert sidecar.stop() == 0
+        flip(db, db.read_bytes().index(Summary(text=text).SerializeToString()) + 10)
+        assert not doctor_in_process(data_dir)
+        sidecar.start()
+        with sidecar.client() as client:
+            assert refusal(lambda: summary_of(client)).reason == "DAMAGED_FILE"
+            assert len(client.all("s")) == 1
+
+
+def summary_of(client: Client) -> str:
+    answer: SummarizeResponse = client.knowledge.Summarize(SummarizeRequest(session_id="s"), timeout=CALL_SECONDS)
+    return answer.summary.text
 
 
 def test_a_flipped_bit_is_answered_with_data_loss_that_names_the_file(original: Original, data_dir: Path) -> None:
     original.copy_at_rest(data_dir)
     text = original.said["a"][3]
-    flip(data_dir / "journal.db", (data_dir / "journal.db").read_bytes().index(text[:6].encode()))
+    flip(data_dir / "journal.db", place_in((data_dir / "journal.db").read_bytes(), text))
     with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
         for said in (refusal(lambda: client.all("a")), refusal(lambda: client.recent("a", 1000))):
             assert said.code is grpc.StatusCode.DATA_LOSS and said.reason == "DAMAGED_FILE"

@@ -11,7 +11,7 @@ import pytest
 
 from memsidecar.domain.session import Strategy
 from memsidecar.layers.working import WorkingLimits, WorkingMemory
-from memsidecar.layers.working.pruning import PruneOrder
+from memsidecar.layers.working.prune_order import PruneOrder
 from memsidecar.stores.journal import SqliteJournal
 from memsidecar.stores.journal.doctor import examine
 from memsidecar.tokens.registry import Counters

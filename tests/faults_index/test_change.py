@@ -5,7 +5,8 @@ import time
 from pathlib import Path
 
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE
-from tests.embedding.endpoint import Endpoint, Handler, Request, well
+from tests.embedding.endpoint import Endpoint, well
+from tests.endpoint.server import Handler, Request
 from tests.faults_index.index import IndexFiles, until
 from tests.faults_index.kept import FLAGS, Kept
 from tests.faults_index.test_embedder import flags

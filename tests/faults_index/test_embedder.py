@@ -10,19 +10,8 @@ from typing import Self
 import pytest
 
 from memsidecar.v1 import memory_pb2 as pb
-from tests.embedding.endpoint import (
-    DIMENSIONS,
-    Behaviour,
-    Endpoint,
-    Handler,
-    Request,
-    _Server,
-    hung_up,
-    silent_until,
-    status,
-    well,
-    with_first,
-)
+from tests.embedding.endpoint import DIMENSIONS, Endpoint, well, with_first
+from tests.endpoint.server import Behaviour, Handler, Listener, Request, hung_up, silent_until, status
 from tests.faults_index.index import IndexFiles, until
 from tests.faults_index.kept import FLAGS, Kept, lack
 from tests.support.process import Client, SidecarProcess
@@ -47,7 +36,7 @@ class Telephone(Endpoint):
         return self.number
 
     def __enter__(self) -> Self:
-        self._server = _Server(("127.0.0.1", self.number), Handler)
+        self._server = Listener(("127.0.0.1", self.number), Handler)
         self._server.endpoint = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()

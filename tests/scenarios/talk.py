@@ -7,6 +7,7 @@ from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.knowledge_pb2 import GetSummaryRequest, GetSummaryResponse, Summary
 from memsidecar.v1.message_pb2 import (
     ROLE_ASSISTANT,
     ROLE_SYSTEM,
@@ -92,6 +93,10 @@ class Talk:
     def find(self, query: str, **fields: Any) -> list[str]:
         """The contents of the hits, best first."""
         return [hit.message.content for hit in self.search(query, **fields).hits]
+
+    def summary(self) -> Summary | None:
+        answer: GetSummaryResponse = self.client.knowledge.GetSummary(GetSummaryRequest(**self.names))
+        return answer.summary if answer.HasField("summary") else None
 
     # -- changing
 

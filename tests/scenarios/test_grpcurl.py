@@ -1,5 +1,6 @@
 """docs/grpcurl.md is a transcript: its commands are run, and what they print is what the page shows."""
 
+import json
 import os
 import re
 import shlex
@@ -11,12 +12,23 @@ from typing import NamedTuple
 
 import pytest
 
+from memsidecar.v1.context_pb2 import Section
 from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.support.process import CALL_SECONDS, SidecarProcess
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "grpcurl.md"
 DOCUMENTED_ADDRESS = "localhost:7600"
+KNOWN = (
+    "PutDocument",
+    "SearchDocuments",
+    "PutFacts",
+    "ListFacts",
+    "PutArtifact",
+    "Summarize",
+    "GetSummary",
+    "GetPatterns",
+)
 
 _MASKS = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"), "<id>"),
@@ -98,8 +110,16 @@ def test_the_transcript_lists_describes_adds_reads_finds_and_shows_an_error() ->
     words = {word for step in steps for word in step.command}
     service = "memsidecar.v1.MemoryService"
     assert {"list", "describe", f"{service}/Add", f"{service}/GetRecent", f"{service}/Search"} <= words
-    assert {f"memsidecar.v1.KnowledgeService/{name}" for name in ("PutDocument", "SearchDocuments")} <= words
+    assert {f"{service}/{name}" for name in ("BuildContext", "Prune")} <= words
+    assert {f"memsidecar.v1.KnowledgeService/{name}" for name in KNOWN} <= words
     assert any(step.shown.startswith("ERROR:") and "Details:" in step.shown for step in steps)
+
+
+def test_the_transcript_shows_a_receipt_whose_sections_add_up() -> None:
+    (built,) = [json.loads(step.shown) for step in transcript() if '"receipt"' in step.shown]
+    used = [section.get("used_tokens", 0) for section in built["receipt"]["sections"]]
+    assert sum(used) == built["total_tokens"] <= built["max_tokens"]
+    assert len(used) == len(Section.values()) - 1
 
 
 def test_the_page_shows_ids_and_times_where_the_server_makes_them() -> None:

@@ -139,9 +139,30 @@ def test_a_budget_is_counted_by_the_tokenizer_of_the_policys_model(talk: Talk) -
     assert talk.count().pruned_count > 0
 
 
-def test_a_setting_for_summaries_is_not_built_yet(talk: Talk) -> None:
-    refused = refusal(lambda: set_policy(talk.client, SessionPolicy(summarize=True), **talk.names))
-    assert refused.reason == "NOT_BUILT"
+def test_a_policy_that_asks_for_it_summarises_what_it_prunes(talk: Talk) -> None:
+    """Fewer messages than the background would wait for before it makes a summary of its own."""
+    set_policy(talk.client, automatic(60, summarize=True), **talk.names)
+    assert policy_of(talk) == automatic(60, summarize=True)
+    talk.say("We moved to Lisbon in May 2024.", id="told")
+    chat(talk, 9)
+    gone = [one.sequence for one in talk.messages(include_pruned=True) if one.id not in talk.ids()]
+    summary = talk.summary()
+    assert gone[0] == 1 and summary is not None
+    assert summary.first_sequence == 1 and max(gone) <= summary.last_sequence
+    assert "Lisbon" in summary.text
+
+
+def test_a_policy_that_does_not_ask_for_it_summarises_nothing(talk: Talk) -> None:
+    set_policy(talk.client, automatic(60), **talk.names)
+    chat(talk, 9)
+    assert talk.count().pruned_count > 0
+    assert talk.summary() is None
+
+
+def test_a_policy_that_prunes_nothing_summarises_nothing(talk: Talk) -> None:
+    set_policy(talk.client, SessionPolicy(summarize=True), **talk.names)
+    chat(talk, 9)
+    assert (talk.count().pruned_count, talk.summary()) == (0, None)
 
 
 def test_a_budget_or_strategy_that_makes_no_sense_is_refused(talk: Talk) -> None:

@@ -197,7 +197,50 @@ def test_an_order_that_makes_no_sense_is_refused(talk: Talk, order: dict[str, An
     assert (refused.code, refused.field) == (grpc.StatusCode.INVALID_ARGUMENT, field)
 
 
-def test_summaries_are_not_built_yet_and_nothing_is_pruned_without_one(talk: Talk) -> None:
+def tell_and_ask(talk: Talk) -> None:
+    talk.say("We moved to Lisbon in May 2024.", id="told")
     talk.turns(3)
-    assert refusal(lambda: talk.prune(1, summarize=True)).reason == "NOT_BUILT"
-    assert len(talk.ids()) == 6
+
+
+@EVERY
+def test_a_summary_speaks_for_what_was_pruned(talk: Talk, strategy: pb.PruneStrategy) -> None:
+    tell_and_ask(talk)
+    answer = talk.prune(1, strategy=strategy, window=2, summarize=True)
+    summary = talk.summary()
+    assert summary is not None and answer.summary_id == summary.id != ""
+    pruned = [one.sequence for one in talk.messages(include_pruned=True) if one.id in answer.removed_ids]
+    assert summary.first_sequence <= min(pruned) and max(pruned) <= summary.last_sequence
+    assert "Lisbon" in summary.text and 0 < summary.tokens <= 400
+    assert (answer.removed_count, talk.ids()) == (5, ["q3", "a3"])
+
+
+def test_what_is_pruned_later_is_spoken_for_with_what_was_pruned_before(talk: Talk) -> None:
+    tell_and_ask(talk)
+    first = talk.prune(1, summarize=True)
+    talk.say("Our cat is called Schmidt.", id="cat")
+    talk.say("And what else?", id="q4")
+    talk.say("Nothing, thanks.", id="a4")
+    second = talk.prune(1, summarize=True)
+    summary = talk.summary()
+    assert summary is not None and summary.id == second.summary_id != first.summary_id
+    assert (summary.first_sequence, summary.last_sequence) == (1, 8)
+    assert "Lisbon" in summary.text and "Schmidt" in summary.text
+
+
+def test_a_dry_run_makes_no_summary(talk: Talk) -> None:
+    tell_and_ask(talk)
+    told = talk.prune(1, summarize=True, dry_run=True)
+    assert (told.removed_count, told.summary_id, talk.summary()) == (5, "", None)
+    assert len(talk.ids()) == 7
+
+
+def test_where_nothing_is_pruned_nothing_is_summarised(talk: Talk) -> None:
+    tell_and_ask(talk)
+    assert talk.prune(10_000, summarize=True).summary_id == ""
+    assert talk.summary() is None
+
+
+def test_without_being_asked_a_prune_makes_no_summary(talk: Talk) -> None:
+    tell_and_ask(talk)
+    assert talk.prune(1).summary_id == ""
+    assert talk.summary() is None

@@ -12,7 +12,7 @@ from memsidecar.v1.session_pb2 import GetSessionRequest, ListSessionsRequest, Se
 from tests.scenarios.talk import Talk
 from tests.support.process import CALL_SECONDS, Client, Refusal, SidecarProcess, refusal
 
-NAMES = ("plain", "pruned", "shortened", "cleared", "automatic")
+NAMES = ("plain", "pruned", "shortened", "cleared", "summarized", "automatic")
 
 
 def furnish(client: Client) -> None:
@@ -31,7 +31,10 @@ def furnish(client: Client) -> None:
     cleared = Talk(client, "cleared")
     cleared.turns(1)
     cleared.clear()
-    policy = SessionPolicy(auto_prune_tokens=100, strategy=pb.PRUNE_STRATEGY_TURNS, model="gpt-4")
+    summarized = Talk(client, "summarized")
+    summarized.turns(3)
+    assert summarized.prune(1, summarize=True).summary_id
+    policy = SessionPolicy(auto_prune_tokens=100, strategy=pb.PRUNE_STRATEGY_TURNS, model="gpt-4", summarize=True)
     client.sessions.SetPolicy(SetPolicyRequest(session_id="automatic", policy=policy))
     client.sessions.SetPolicy(SetPolicyRequest(policy=SessionPolicy(auto_prune_tokens=5000)))
 
@@ -48,6 +51,7 @@ def everything(client: Client) -> list[object]:
             talk.count(),
             talk.count("gpt-4"),
             list(talk.search("line", limit=1000).hits),
+            talk.summary(),
         ]
     return found
 
@@ -75,6 +79,8 @@ def go_on(client: Client) -> None:
     automatic = Talk(client, "automatic")
     automatic.turns(20)
     assert automatic.count("gpt-4").tokens <= 100
+    summary = automatic.summary()
+    assert summary is not None and summary.last_sequence >= automatic.count().pruned_count
 
 
 def test_a_page_token_from_before_the_restart_goes_on_after_it(data_dir: Path) -> None:

@@ -1,24 +1,29 @@
 """Whose files they are, and what the journal says when they are damaged."""
 
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from memsidecar.domain.errors import DamagedFile, FatalStoreError, StartRefused
-from memsidecar.stores.contract import Advance, NoteKind, NotePage
+from memsidecar.domain.errors import DamagedFile, StartRefused
+from memsidecar.domain.session import Policy, Strategy
+from memsidecar.stores.contract import Advance, NoteKind, SetPolicy
 from memsidecar.stores.journal import schema
 from memsidecar.stores.journal.doctor import examine
 from tests.conformance.said import (
     ANN,
+    KEY,
     append,
     carry_out,
     contents,
     draft,
     keep,
+    known_head,
     note,
     put,
     read,
@@ -125,26 +130,48 @@ def test_a_file_of_an_earlier_version_is_brought_up_step_by_step(folder: Path, m
         assert current.execute("SELECT count(*) FROM earlier, later").fetchone() == (0,)
 
 
-def test_a_file_without_notes_is_brought_up_with_all_it_holds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Made by the statements of the version before notes."""
-    with monkeypatch.context() as before:
-        before.setattr(schema, "NEWEST", 2)
-        with opened(folder) as journal:
-            append(journal, draft("said"))
-            put(journal, "text", title="T")
-            carry_out(journal, Advance("index", "default", 2))
-            with pytest.raises(FatalStoreError, match="no such table: notes"):
-                journal.notes(NotePage(ANN, NoteKind.FACT))
+BACK_TO_VERSION_2 = """
+DROP TABLE notes;
+ALTER TABLE policies DROP COLUMN summarize;
+PRAGMA user_version = 2;
+"""
+
+
+def statements(database: sqlite3.Connection) -> set[str]:
+    """What made its tables, indexes, views and triggers; how it is set does not matter."""
+    made = database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
+    return {re.sub(r"\s+", " ", sql) for (sql,) in made}
+
+
+def as_version_2_left_it(folder: Path) -> None:
+    """What was written, in a file that is made as the version before notes made it."""
+    with closing(sqlite3.connect(folder / "journal.db")) as older, closing(sqlite3.connect(":memory:")) as fresh:
+        older.executescript(BACK_TO_VERSION_2)
+        fresh.executescript(schema.VERSION_2)
+        assert statements(older) == statements(fresh)
+
+
+def test_a_file_without_notes_is_brought_up_with_all_it_holds(folder: Path) -> None:
+    policy = Policy(auto_prune_tokens=1_000, strategy=Strategy.TURNS, model="gpt-4")
+    with opened(folder) as journal:
+        append(journal, draft("said"))
+        put(journal, "text", title="T")
+        carry_out(journal, Advance("index", "default", 2))
+        carry_out(journal, SetPolicy(KEY, "", policy))
+    as_version_2_left_it(folder)
     assert examine(folder) == []
     with opened(folder) as journal:
         assert contents(journal) == ["said"]
         assert put(journal, "text", title="T").unchanged
         assert journal.watermark("index", "default") == 2
+        assert known_head(journal).policy == policy, "no policy of that time asks for summaries"
         keep(journal, note("kept"))
+        carry_out(journal, SetPolicy(KEY, "", replace(policy, summarize=True)))
         assert append(journal, draft("goes on")).results[0].sequence == 2
     assert examine(folder) == []
     with opened(folder) as journal, closing(sqlite3.connect(folder / "journal.db")) as current:
-        assert journal.note(ANN, NoteKind.FACT, "n1") == note("kept")
+        assert journal.note(ANN, NoteKind.ARTIFACT, "n1") == note("kept")
+        assert known_head(journal).policy == replace(policy, summarize=True)
         assert current.execute("PRAGMA user_version").fetchone() == (3,)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 import grpc
 from google.rpc import error_details_pb2, status_pb2
 
-from memsidecar.v1 import memory_pb2, memory_pb2_grpc, session_pb2_grpc
+from memsidecar.v1 import knowledge_pb2_grpc, memory_pb2, memory_pb2_grpc, session_pb2_grpc
 from memsidecar.v1.message_pb2 import Message, Role
 
 START_SECONDS = 30
@@ -100,6 +100,7 @@ class Client:
         grpc.channel_ready_future(self.channel).result(timeout=START_SECONDS)
         self.memory = memory_pb2_grpc.MemoryServiceStub(self.channel)  # type: ignore[no-untyped-call]
         self.sessions = session_pb2_grpc.SessionServiceStub(self.channel)  # type: ignore[no-untyped-call]
+        self.knowledge = knowledge_pb2_grpc.KnowledgeServiceStub(self.channel)  # type: ignore[no-untyped-call]
 
     def add(self, session_id: str, content: str, role: Role = Role.ROLE_USER, **fields: Any) -> memory_pb2.AddResponse:
         request = memory_pb2.AddRequest(

@@ -2,12 +2,15 @@
 
 import re
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from memsidecar.layers.background.runner import CHAPTER
 from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.knowledge_pb2 import GetSummaryRequest, SummarizeRequest
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 from tests.working.parts import QUICK
@@ -16,15 +19,21 @@ MIB = 1 << 20
 MESSAGE_BYTES = 8_000
 WARM_UP, STREAMED = 1_500, 3_000
 STREAM_BYTES = STREAMED * MESSAGE_BYTES
+LONG_SECONDS = 4 * CALL_SECONDS
 
 
-def rss_bytes(sidecar: SidecarProcess) -> int:
+def rss_bytes(sidecar: SidecarProcess, line: str = "VmRSS") -> int:
     status = Path(f"/proc/{sidecar.process.pid}/status")
     if not status.exists():
         pytest.skip("NOT TESTED: the RAM of a long stream. It needs /proc, and there is none here.")
-    found = re.search(r"VmRSS:\s+(\d+) kB", status.read_text())
+    found = re.search(rf"{line}:\s+(\d+) kB", status.read_text())
     assert found is not None
     return int(found[1]) * 1024
+
+
+def begin_new_peak(sidecar: SidecarProcess) -> None:
+    """From now on VmHWM tells the most that was in use since."""
+    Path(f"/proc/{sidecar.process.pid}/clear_refs").write_text("5")
 
 
 class Stream:
@@ -34,7 +43,7 @@ class Stream:
         self._wanted = threading.Semaphore(0)
         self._closed = False
         self._session_id = session_id
-        self._answers = client.memory.AddStream(self._requests(), timeout=CALL_SECONDS)
+        self._answers = client.memory.AddStream(self._requests(), timeout=LONG_SECONDS)
 
     def _requests(self) -> Iterator[pb.AddStreamRequest]:
         content = "x" * MESSAGE_BYTES
@@ -53,16 +62,42 @@ class Stream:
         assert list(self._answers) == []
 
 
+def until_summarized(client: Client, sequence: int) -> None:
+    """Until the background, which goes out of everybody's way, has come to about this message."""
+    end = time.monotonic() + LONG_SECONDS
+    while client.knowledge.GetSummary(GetSummaryRequest(session_id="s")).summary.last_sequence < sequence - CHAPTER:
+        assert time.monotonic() < end, "the background does not keep up"
+        time.sleep(0.1)
+
+
 def test_a_long_stream_keeps_none_of_its_past_in_ram(data_dir: Path) -> None:
-    """Keeping it would need all the bytes that were streamed, and more; without it, a few MB that caches still grow."""
+    """Keeping it would need all the bytes that were streamed, and more; without it, a few MB that caches still grow.
+
+    What is learned of it in the background needs no more either, and is waited for.
+    """
     with SidecarProcess(data_dir, *QUICK, "--working-memory-bytes", str(MIB)) as sidecar, sidecar.client() as client:
         stream = Stream(client, "s")
         stream.add(WARM_UP)  # fills the caches that have bounds of their own
+        until_summarized(client, WARM_UP)
         before = rss_bytes(sidecar)
         assert stream.add(STREAMED) == WARM_UP + STREAMED
+        until_summarized(client, WARM_UP + STREAMED)
         grown = rss_bytes(sidecar) - before
         stream.close()
     assert grown < STREAM_BYTES // 2
+
+
+def test_a_long_session_is_summarised_without_reading_all_of_it_at_once(data_dir: Path) -> None:
+    lazy = ("--summary-every-messages", "100000", "--summary-tail-tokens", "10000000")
+    with SidecarProcess(data_dir, *QUICK, *lazy) as sidecar, sidecar.client() as client:
+        stream = Stream(client, "s")
+        stream.add(WARM_UP)
+        stream.close()
+        before = rss_bytes(sidecar)
+        begin_new_peak(sidecar)
+        answer = client.knowledge.Summarize(SummarizeRequest(session_id="s"), timeout=LONG_SECONDS)
+        assert answer.summary.last_sequence == WARM_UP
+        assert rss_bytes(sidecar, "VmHWM") - before < WARM_UP * MESSAGE_BYTES
 
 
 def test_the_write_ahead_log_is_bounded_when_messages_are_large(data_dir: Path) -> None:

@@ -7,12 +7,20 @@ does what a timer for each call would do at a tenth of the cost.
 
 import asyncio
 import time
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from memsidecar.api.interceptors import Context, Unary
 from memsidecar.domain.errors import DeadlinePassed
 
 LOOK_EVERY_SECONDS = 0.25
+_END: ContextVar[float | None] = ContextVar("the end of a call", default=None)
+
+
+def remaining_seconds() -> float | None:
+    """How long the caller of this task still waits; None outside of a call."""
+    end = _END.get()
+    return None if end is None else end - time.monotonic()
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,7 @@ class Deadlines:
                 return await self._with_default(answer, data, context)
             if remaining <= 0:
                 raise DeadlinePassed()
+            _END.set(time.monotonic() + remaining)
             return await answer(data, context)
 
         return in_time
@@ -35,7 +44,8 @@ class Deadlines:
     async def _with_default(self, answer: Unary, data: bytes, context: Context) -> bytes:
         task = asyncio.current_task()
         assert task is not None
-        self._running[task] = time.monotonic() + self.default_seconds
+        self._running[task] = end = time.monotonic() + self.default_seconds
+        _END.set(end)
         try:
             return await answer(data, context)
         except asyncio.CancelledError:

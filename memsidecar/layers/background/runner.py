@@ -19,6 +19,7 @@ CHAPTER = 256
 ATTEMPTS = 3
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 15.0
 IDLE_SECONDS = 2.0
+LATE_SECONDS = 10.0
 
 
 class Lag(NamedTuple):
@@ -98,6 +99,12 @@ class Runner:
         behind = [one for one in list(self._followers.values()) if one.is_behind]
         lags = [self._lag(one, tails.get(one.namespace, 0)) for one in behind]
         return [lag for lag in lags if lag.entries or lag.trouble]
+
+    def is_behind(self, namespace: str) -> bool:
+        """Whether what the tasks make of a namespace may be old: one of them is kept from it, or has much to do."""
+        late = time.monotonic() - LATE_SECONDS
+        mine = [one for one in list(self._followers.values()) if one.namespace == namespace]
+        return any(one.trouble or (one.behind_since or late) < late for one in mine)
 
     def _lag(self, follower: Follower, tail: int) -> Lag:
         try:

@@ -1,13 +1,14 @@
 """Documents as things: whose they are, putting, listing, deleting them."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from memsidecar.domain.session import SessionKey
+from memsidecar.layers.at_hand import AtHand
 from memsidecar.layers.documents.drafting import Drafting
 from memsidecar.layers.working.reading import ANSWER_BYTES, check_owner
 from memsidecar.stores.contract import (
+    Change,
     DocumentDraft,
     DocumentPage,
     DropDocument,
@@ -19,18 +20,34 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.v1.knowledge_pb2 import Document
 
+OWNERS_KEPT = 10_000
 _FIGURES_BYTES = 256
 """What an answer says of a document or a chunk besides its texts, at most."""
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
 class Documents:
     """`begin_` hands a command to the journal and returns at once; `settled` is called when it is durable."""
 
-    journal: Journal
-    draft: Drafting
+    def __init__(self, journal: Journal, draft: Drafting) -> None:
+        self.journal = journal
+        self.draft = draft
+        self._any: AtHand[bool] = AtHand(OWNERS_KEPT)
+        journal.listen(self._committed)
+
+    def _committed(self, changes: Sequence[Change]) -> None:
+        """A changed document is told as a change of no session."""
+        changed = {change.key.namespace for change in changes if not change.key.session_id}
+        if changed:
+            self._any.forget(lambda owner: owner.namespace in changed)
+
+    def those_with_any(self, owners: Sequence[Owner]) -> list[Owner]:
+        """Most users have no documents, and what is not there need not be searched."""
+        return [owner for owner in owners if self._has_any(owner)]
+
+    def _has_any(self, owner: Owner) -> bool:
+        return self._any.get(owner, lambda: bool(self.journal.documents(DocumentPage(owner, 1))))
 
     def owner(self, namespace: str, user_id: str, session_id: str) -> Owner:
         """Whose documents are meant. Raises NotYourSession where the session belongs to another user."""

@@ -39,8 +39,12 @@ def words_of(text: str) -> list[str]:
 
 def content_words(words: Sequence[str]) -> list[str]:
     """The words that say what is meant, each once; all of them where only function words are left."""
-    distinct = list(dict.fromkeys(words))
-    return [word for word in distinct if word not in _FUNCTION_WORDS] or distinct
+    return telling_words(words) or list(dict.fromkeys(words))
+
+
+def telling_words(words: Sequence[str]) -> list[str]:
+    """The words that say what is meant, each once; none where only function words are left."""
+    return [word for word in dict.fromkeys(words) if word not in _FUNCTION_WORDS]
 
 
 def stem(word: str) -> str:

@@ -4,13 +4,16 @@ from dataclasses import dataclass
 
 from memsidecar.layers.working.adding import Adding
 from memsidecar.layers.working.annotating import Annotating
+from memsidecar.layers.working.conversing import Conversing
 from memsidecar.layers.working.counting import CountingByModel
 from memsidecar.layers.working.drafting import Drafting
 from memsidecar.layers.working.gauge import Gauge
-from memsidecar.layers.working.pruning import Pruning, Relevance, irrelevant
+from memsidecar.layers.working.prune_order import Relevance, SummarizeUpTo, irrelevant, never_summarized
+from memsidecar.layers.working.pruning import Pruning
 from memsidecar.layers.working.reading import Reading
 from memsidecar.layers.working.searching import Searching
 from memsidecar.layers.working.sessions import AutoPruning, Policies, Sessions
+from memsidecar.layers.working.trimming import Trimming
 from memsidecar.layers.working.views import Views
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.contract import Counters
@@ -34,7 +37,12 @@ class WorkingMemory:
     """One verb, one part; they share the journal and the hot views."""
 
     def __init__(
-        self, journal: Journal, counters: Counters, limits: WorkingLimits, relevance: Relevance = irrelevant
+        self,
+        journal: Journal,
+        counters: Counters,
+        limits: WorkingLimits,
+        relevance: Relevance = irrelevant,
+        summarize: SummarizeUpTo = never_summarized,
     ) -> None:
         self.limits = limits
         self.views = Views(journal, limits.memory_bytes, limits.tail_messages)
@@ -42,8 +50,12 @@ class WorkingMemory:
         self.annotate = Annotating(journal)
         self.read = Reading(journal, self.views)
         self.gauge = Gauge(journal, counters)
-        self.prune = Pruning(journal, self.read, self.gauge, limits.overflow_keep_tokens, relevance)
+        self.trim = Trimming(journal)
+        self.prune = Pruning(
+            journal, self.read, self.gauge, self.trim, limits.overflow_keep_tokens, relevance, summarize
+        )
         self.count_by_model = CountingByModel(self.read, self.gauge)
+        self.converse = Conversing(self.read)
         self.search = Searching(journal)
         self.sessions = Sessions(journal, self.read)
         self.policies = Policies.load(journal)

@@ -36,9 +36,12 @@ class Gauge:
     def recount(self, counter: Counter, head: Head, messages: Iterable[Stored]) -> Iterable[Stored]:
         """The same messages with the counter's tokens in place of the stored ones, and without their bodies."""
         for one in messages:
-            yield one._replace(tokens=self._tokens(counter, head, one), body=b"")
+            yield one._replace(tokens=self.tokens(counter, head, one), body=b"")
 
-    def _tokens(self, counter: Counter, head: Head, one: Stored) -> int:
+    def tokens(self, counter: Counter, head: Head, one: Stored) -> int:
+        """What a message costs by a counter; the stored count where that is the default."""
+        if counter == self.counters.default:
+            return one.tokens
         # The length tells a shortened body from its original.
         key = (counter, head.number, one.sequence, len(one.body))
         tokens = self._recounts.get(key)

@@ -10,6 +10,7 @@ from memsidecar.domain.errors import InvalidField
 
 _SEAL_BYTES = 6
 _NUMBER_BYTES = 8
+_PLACE = struct.Struct(">dq")
 
 
 def page_token(position: Sequence[int], request: bytes) -> str:
@@ -34,24 +35,48 @@ def position_of(token: str, request: bytes, length: int) -> tuple[int, ...] | No
 
 
 def id_token(last_id: str, request: bytes) -> str:
-    """A token for going on behind an id with the same request.
-
-    An id may have any length, so a token that was cut would look like another: the seal is over the id, too.
-    """
-    position = last_id.encode()
-    return base64.urlsafe_b64encode(_seal(request + position) + position).decode().rstrip("=")
+    """A token for going on behind an id with the same request."""
+    return _sealed(last_id.encode(), request)
 
 
 def last_id_of(token: str, request: bytes) -> str:
     """Behind which id to go on; empty for an empty token. Raises InvalidField for one that this request did not get."""
+    return _text_of(_unsealed(token, request)) if token else ""
+
+
+def place_token(place: tuple[float, int, str], request: bytes) -> str:
+    """A token for going on behind a place in an order by a figure, a time and an id, with the same request."""
+    figure, time_us, last_id = place
+    return _sealed(_PLACE.pack(figure, time_us) + last_id.encode(), request)
+
+
+def place_of(token: str, request: bytes) -> tuple[float, int, str] | None:
+    """Behind which place to go on; None for an empty token. Raises InvalidField as the others do."""
     if not token:
-        return ""
+        return None
+    raw = _unsealed(token, request)
+    if len(raw) <= _PLACE.size:
+        raise InvalidField("page_token", "is not a token of this server")
+    figure, time_us = _PLACE.unpack_from(raw)
+    return figure, time_us, _text_of(raw[_PLACE.size :])
+
+
+def _sealed(position: bytes, request: bytes) -> str:
+    """An id may have any length, so a token that was cut would look like another: the seal is over the id, too."""
+    return base64.urlsafe_b64encode(_seal(request + position) + position).decode().rstrip("=")
+
+
+def _unsealed(token: str, request: bytes) -> bytes:
     raw = _decoded(token)
     seal, position = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
     if not position or seal != _seal(request + position):
         raise InvalidField("page_token", "is not a token of this request; only the size of the page may change")
+    return position
+
+
+def _text_of(raw: bytes) -> str:
     try:
-        return position.decode()
+        return raw.decode()
     except UnicodeDecodeError:
         raise InvalidField("page_token", "is not a token of this server") from None
 

@@ -1,61 +1,30 @@
 """Bringing a session under a budget without breaking a tool exchange."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from memsidecar.domain.errors import Busy
 from memsidecar.domain.message import Flag, Role, Stored
 from memsidecar.domain.pruning import NO_RELEVANCE, PrunePlan, WindowView, plan_removal, shorten
 from memsidecar.domain.session import Head, SessionKey, Strategy
 from memsidecar.layers.working.drafting import tokens_of
 from memsidecar.layers.working.gauge import Gauge
+from memsidecar.layers.working.prune_order import (
+    Pruned,
+    PruneOrder,
+    Relevance,
+    SummarizeUpTo,
+    irrelevant,
+    never_summarized,
+)
 from memsidecar.layers.working.reading import Reading, check_owner, same_moment
+from memsidecar.layers.working.trimming import Trimming, shown_as
 from memsidecar.layers.working.views import View
-from memsidecar.stores.contract import Journal, Selection, Stale, Ticket, Trim, Trimmed, TrimNow
+from memsidecar.stores.contract import Journal, Selection, Stale, Trim
 from memsidecar.v1.message_pb2 import Message
 
 IDS_TOLD = 1_000
-PLANS_BEFORE_WAITING = 3
 TURN_CHARACTERS = 2_000
-
-Relevance = Callable[[Head, str], Mapping[int, float]]
-"How much each message of a session has to do with a text: 0 to 1 by sequence, absent where it has nothing."
-
-
-def irrelevant(_head: Head, _text: str) -> Mapping[int, float]:
-    """For a memory that cannot tell."""
-    return NO_RELEVANCE
-
-
-@dataclass(frozen=True, slots=True)
-class PruneOrder:
-    """What a caller asks for. `leave_share` is the share of max_tokens that pruning, once needed, leaves in use.
-
-    `when_over`: only when max_tokens are passed, whatever the strategy, and without asking what is relevant, because an
-    Add waits for it. `relevance` is filled in for IMPORTANCE otherwise.
-    """
-
-    max_tokens: int
-    strategy: Strategy
-    window: int
-    min_messages: int
-    dry_run: bool = False
-    overflow: bool = False
-    model: str = ""
-    leave_share: float = 1.0
-    when_over: bool = False
-    relevance: Mapping[int, float] = field(default_factory=lambda: NO_RELEVANCE)
-
-
-@dataclass(frozen=True, slots=True)
-class Pruned:
-    removed_count: int = 0
-    removed_ids: Sequence[str] = ()
-    tokens_before: int = 0
-    tokens_after: int = 0
-    remaining_count: int = 0
-    over_budget: bool = False
-    shortened_ids: Sequence[str] = ()
 
 
 @dataclass(slots=True)
@@ -78,56 +47,43 @@ class Plan:
 
 @dataclass(frozen=True)
 class Pruning:
-    """Plans on the caller's thread against one moment, and commits only if the session still stands there.
-
-    A session that is written to without a pause would never stand still long enough; after a few tries the plan is
-    made on the journal's own thread, where nothing moves.
-    """
+    """Makes the plans that `trim` carries out."""
 
     journal: Journal
     reading: Reading
     gauge: Gauge
+    trim: Trimming
     overflow_keep_tokens: int
     relevance: Relevance = irrelevant
+    summarize: SummarizeUpTo = never_summarized
     overflow_leave_share: float = 0.8
 
     def __call__(self, key: SessionKey, user_id: str, order: PruneOrder) -> Pruned:
         if order.strategy == Strategy.IMPORTANCE and not order.when_over:
             order = replace(order, relevance=self._relevance(key, user_id, order))
-        for _ in range(PLANS_BEFORE_WAITING):
-            try:
-                return self._planned_outside(key, user_id, order)
-            except Stale:
-                continue
-        return self._while_nothing_moves(key, user_id, order)
-
-    def _planned_outside(self, key: SessionKey, user_id: str, order: PruneOrder) -> Pruned:
-        plan = self._plan(key, user_id, order)
-        if plan is None:
-            return Pruned()
-        told = self._told(key, order, plan)
-        if not plan.empty and not order.dry_run:
-            self._commit(plan.trim(key))
-        return told
-
-    def _commit(self, command: Trim | TrimNow) -> Trimmed:
-        ticket = Ticket(command)
-        self.journal.submit(ticket)
-        trimmed: Trimmed = ticket.wait()
-        return trimmed
-
-    def _while_nothing_moves(self, key: SessionKey, user_id: str, order: PruneOrder) -> Pruned:
         made: list[Plan] = []
 
-        def decide() -> Trim:
+        def plan_now() -> Trim | None:
             plan = self._plan(key, user_id, order)
+            made[:] = [plan] if plan else []
             if plan is None:
-                raise Busy("the session was erased meanwhile")
-            made.append(plan)
+                return None
             return Trim(key, plan.head.version) if order.dry_run else plan.trim(key)
 
-        self._commit(TrimNow(key, decide))
-        return self._told(key, order, made[0])
+        if order.summarize and not order.dry_run:
+            # First: what is pruned is spoken for already. What comes on top while this goes on, right behind it.
+            with suppress(Stale):
+                plan_now()
+            self._summarized(order, made)
+        self.trim(key, plan_now)
+        told = self._told(key, order, made[0]) if made else Pruned()
+        return replace(told, summary_id=self._summarized(order, made))
+
+    def _summarized(self, order: PruneOrder, made: Sequence[Plan]) -> str:
+        """The summary that speaks for what the plan removes; empty for none."""
+        if not order.summarize or order.dry_run or not made or not made[0].removed:
+            return ""
+        return self.summarize(made[0].head, made[0].removed[-1])
 
     def _relevance(self, key: SessionKey, user_id: str, order: PruneOrder) -> Mapping[int, float]:
         """To the newest turn. Asked for once, before anything is planned: what it asks may be far away.
@@ -226,11 +182,7 @@ class Pruning:
         message = Message.FromString(whole.body)
         counter = self.gauge.counters.default
         text = shorten(message.content, self.overflow_keep_tokens, counter.count)
-        if text is None:
-            return None
-        message.content, message.synthetic = text, True
-        message.tokens = tokens_of(message, counter)
-        return one._replace(tokens=message.tokens, flags=one.flags | Flag.SHORTENED, body=message.SerializeToString())
+        return None if text is None else shown_as(text, one, message, counter)
 
     def _remove(self, order: PruneOrder, plan: Plan, window: WindowView) -> None:
         share = min(order.leave_share, self.overflow_leave_share if order.overflow else 1.0)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.layers.working.gauge import Gauge
-from memsidecar.layers.working.pruning import PruneOrder, Pruning
+from memsidecar.layers.working.prune_order import PruneOrder
+from memsidecar.layers.working.pruning import Pruning
 from memsidecar.layers.working.reading import Reading
 from memsidecar.stores.contract import Erase, Journal, SessionPage, SetPolicy, Ticket
 
@@ -82,6 +83,7 @@ class AutoPruning:
             self.window,
             self.min_messages,
             model=policy.model,
+            summarize=policy.summarize,
             leave_share=self.leave_share,
             when_over=True,
         )

@@ -60,7 +60,7 @@ from memsidecar.stores.contract.notes import (
     Revised,
     ReviseNotes,
 )
-from memsidecar.stores.contract.reads import Found, JournalFigures, Page, Scope, Selection, SessionPage
+from memsidecar.stores.contract.reads import Found, JournalFigures, Page, Scope, Selection, SessionPage, TwoWays
 from memsidecar.stores.contract.ticket import Ticket
 
 __all__ = [
@@ -125,5 +125,6 @@ __all__ = [
     "Trim",
     "TrimNow",
     "Trimmed",
+    "TwoWays",
     "Within",
 ]

@@ -198,8 +198,8 @@ class Stale(SidecarError):
 class Change:
     """What one committed command did to a session's window; `head` is None when the session is gone.
 
-    `reload` says that the window changed in a way that is not told here. With an empty session id, a document of the
-    namespace came, changed or went.
+    `reload` says that the window changed in a way that is not told here. Every erasure is told so, that of a session of
+    which there were only notes included. With an empty session id, a document of the namespace came, changed or went.
     """
 
     key: SessionKey

@@ -8,7 +8,7 @@ from memsidecar.stores.contract.commands import Calibration, Change
 from memsidecar.stores.contract.documents import Chunk, DocumentPage, Owner, StoredDocument
 from memsidecar.stores.contract.news import Chapter, Said, SetAsideEntry
 from memsidecar.stores.contract.notes import Note, NoteKind, NotePage
-from memsidecar.stores.contract.reads import Found, JournalFigures, Page, Scope, Selection, SessionPage
+from memsidecar.stores.contract.reads import Found, JournalFigures, Page, Scope, Selection, SessionPage, TwoWays
 from memsidecar.stores.contract.ticket import Ticket
 
 
@@ -35,6 +35,9 @@ class Journal(Protocol):
 
     def messages(self, key: SessionKey, selection: Selection) -> Page:
         """Read messages of one session as of one moment. Absent session: an empty page without a head."""
+
+    def message(self, key: SessionKey, message_id: str) -> TwoWays | None:
+        """One message by its id, a pruned one included; None where the session has none with it."""
 
     def exchange_end(self, key: SessionKey, exchange: int) -> int:
         """The sequence of the last message of the exchange that is in the window; 0 when none is."""

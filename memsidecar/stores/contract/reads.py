@@ -35,6 +35,14 @@ class Page:
     cut: bool = False
 
 
+class TwoWays(NamedTuple):
+    """One message as it was written and as the window shows it, with the session's head of the same moment."""
+
+    head: Head
+    written: Stored
+    shown: Stored
+
+
 class Found(NamedTuple):
     """One message: where it first stood in the log, whose it is, and its whole text, never shortened."""
 

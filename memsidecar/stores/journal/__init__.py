@@ -30,6 +30,7 @@ from memsidecar.stores.contract import (
     SetAsideEntry,
     StoredDocument,
     Ticket,
+    TwoWays,
 )
 from memsidecar.stores.journal import documents, following, notes
 from memsidecar.stores.journal.committer import Committer
@@ -116,6 +117,11 @@ class SqliteJournal:
         page = self._reader.messages(key, selection)
         self._published(page.head)
         return page
+
+    def message(self, key: SessionKey, message_id: str) -> TwoWays | None:
+        found = self._reader.message(key, message_id)
+        self._published(found.head if found else None)
+        return found
 
     def _published(self, head: Head | None) -> None:
         if head is not None:

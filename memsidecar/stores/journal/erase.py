@@ -35,7 +35,10 @@ def erase(stage: Stage, command: Erase) -> Erasing | Erased:
 def _erase_unknown(stage: Stage, command: Erase) -> Erasing | Erased:
     """Documents and notes may come before their session: they are all there is of it then."""
     documents = drop_all_of(stage, command.key) if command.whole else []
-    leftovers = [*documents, *drop_notes_of(stage, command.key, "", command.whole)]
+    notes = drop_notes_of(stage, command.key, "", command.whole)
+    if notes:
+        stage.changes.append(Change(command.key, None, reload=True))
+    leftovers = [*documents, *notes]
     if leftovers:
         return Erasing(leftovers, Erased(None, 0))
     if command.whole:

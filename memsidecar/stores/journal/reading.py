@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 from memsidecar.domain.errors import ShuttingDown
 from memsidecar.domain.message import Stored
 from memsidecar.domain.session import Head, Policy, SessionKey, Strategy
-from memsidecar.stores.contract import Calibration, Found, Page, Scope, Selection, SessionPage
+from memsidecar.stores.contract import Calibration, Found, Page, Scope, Selection, SessionPage, TwoWays
 from memsidecar.stores.journal import rows
 from memsidecar.stores.journal.advance import find_watermark
 from memsidecar.stores.journal.calibrate import find_calibration
 from memsidecar.stores.journal.connection import READER_CACHE_KIB, connect, rolled_back, translated
+from memsidecar.stores.journal.encodings import find_encodings
 from memsidecar.stores.journal.schema import Kind
 
 _CHUNK = 200
@@ -77,6 +78,12 @@ class Reader:
     def head(self, key: SessionKey) -> Head | None:
         with self.moment() as connection:
             return rows.find_head(connection, key)
+
+    def message(self, key: SessionKey, message_id: str) -> TwoWays | None:
+        with self.moment() as connection:
+            head = rows.find_head(connection, key)
+            found = find_encodings(connection, self._path, head.number, message_id) if head else None
+        return TwoWays(head, found.written, found.shown) if head and found else None
 
     def messages(self, key: SessionKey, selection: Selection) -> Page:
         with self.moment() as connection:
@@ -176,9 +183,9 @@ class Reader:
     def default_policies(self) -> dict[str, Policy]:
         with self.moment() as connection:
             found = connection.execute(
-                "SELECT namespace, auto_prune_tokens, strategy, model FROM policies WHERE session_id = ''"
+                "SELECT namespace, auto_prune_tokens, strategy, model, summarize FROM policies WHERE session_id = ''"
             ).fetchall()
-        return {row[0]: Policy(row[1], Strategy(row[2]), row[3]) for row in found}
+        return {row[0]: Policy(row[1], Strategy(row[2]), row[3], bool(row[4])) for row in found}
 
     def calibration(self, namespace: str, model: str) -> Calibration:
         with self.moment() as connection:

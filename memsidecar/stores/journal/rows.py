@@ -13,7 +13,8 @@ from memsidecar.domain.session import Head, Policy, SessionKey, Strategy
 
 HEAD_COLUMNS = """s.number, s.namespace, s.session_id, s.user_id, s.version, s.last_sequence, s.window_start,
   s.pruned_count, s.count_1, s.count_2, s.count_3, s.count_4, s.tokens_1, s.tokens_2, s.tokens_3, s.tokens_4,
-  s.create_time_us, s.last_active_us, s.open_calls, p.auto_prune_tokens, p.strategy, p.model"""
+  s.create_time_us, s.last_active_us, s.open_calls, p.auto_prune_tokens, p.strategy, p.model,
+  p.summarize"""
 
 HEADS = f"""SELECT {HEAD_COLUMNS} FROM sessions s
   LEFT JOIN policies p ON p.namespace = s.namespace AND p.session_id = s.session_id"""
@@ -45,7 +46,7 @@ def head_of(row: Sequence[Any]) -> Head:
         create_time_us=row[16],
         last_active_us=row[17],
         open_calls={call: tuple(at) for call, at in json.loads(row[18] or "{}").items()},
-        policy=None if row[19] is None else Policy(row[19], Strategy(row[20]), row[21]),
+        policy=None if row[19] is None else Policy(row[19], Strategy(row[20]), row[21], bool(row[22])),
     )
 
 

@@ -122,6 +122,7 @@ CREATE TABLE notes(
 CREATE INDEX note_slots ON notes(namespace, session_id, user_id, kind, slot);
 CREATE INDEX note_times ON notes(namespace, session_id, user_id, kind, time_us, id, until_us);
 CREATE INDEX note_sources ON notes(namespace, source) WHERE source <> '';
+ALTER TABLE policies ADD COLUMN summarize INTEGER NOT NULL DEFAULT 0;
 """
 VERSION_OF_NOTES = 3
 

@@ -28,5 +28,5 @@ def _save(stage: Stage, key: SessionKey, policy: Policy | None) -> None:
     if policy is None:
         stage.do("DELETE FROM policies WHERE namespace = ? AND session_id = ?", *key)
         return
-    columns = (policy.auto_prune_tokens, policy.strategy, policy.model)
-    stage.do("INSERT OR REPLACE INTO policies VALUES (?, ?, ?, ?, ?)", *key, *columns)
+    columns = (policy.auto_prune_tokens, policy.strategy, policy.model, policy.summarize)
+    stage.do("INSERT OR REPLACE INTO policies VALUES (?, ?, ?, ?, ?, ?)", *key, *columns)

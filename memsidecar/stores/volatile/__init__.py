@@ -30,6 +30,7 @@ from memsidecar.stores.contract import (
     SetAsideEntry,
     StoredDocument,
     Ticket,
+    TwoWays,
 )
 from memsidecar.stores.volatile import following
 from memsidecar.stores.volatile.ledger import Ledger
@@ -80,6 +81,15 @@ class VolatileJournal:
             if session is None:
                 return Page(None)
             return Page(self._ledger.head(session), *session.select(selection))
+
+    def message(self, key: SessionKey, message_id: str) -> TwoWays | None:
+        with self._lock:
+            self._refuse_when_closed()
+            session = self._ledger.sessions.get(key)
+            found = session.find(message_id) if session else None
+            if session is None or found is None:
+                return None
+            return TwoWays(self._ledger.head(session), found.written, found.shown)
 
     def exchange_end(self, key: SessionKey, exchange: int) -> int:
         window = self.messages(key, Selection(limit=1 << 62, max_bytes=1 << 62)).messages

@@ -187,6 +187,8 @@ class Ledger:
 
     def _erase_unknown(self, command: Erase) -> Erased:
         notes = self.notebook.drop_all_of(command.key, "", command.whole)
+        if notes:
+            self._tell_all(Change(command.key, None, reload=True))
         if command.whole and not self.library.drop_all_of(command.key) + notes:
             raise NoSuchThing(f"there is no session {command.key.session_id!r}")
         return Erased(None, 0)

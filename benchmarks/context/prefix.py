@@ -1,0 +1,113 @@
+"""How much of a prompt does a provider's cache reuse? `python -m benchmarks.context.prefix --data FILE`.
+
+FILE holds conversations of LoCoMo (licensed CC BY-NC 4.0: read from wherever it is, never a part of this repository).
+Each is fed turn by turn as one session; before each answer a context is built. A prefix cache reuses the tokens that
+the prompt has in common with the one before, from the beginning to the first that differs. Beside it stands the same
+context with all memory in front of the conversation, where many agents put it.
+"""
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.retrieval.histories import History, locomo
+from benchmarks.retrieval.searching import running, stub_of
+from memsidecar.domain.message import Role
+from memsidecar.tokens.registry import Counters
+from memsidecar.v1 import memory_pb2
+from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse
+from memsidecar.v1.message_pb2 import Message
+from memsidecar.v1.message_pb2 import Role as RoleName
+
+PROMPT_TOKENS = 200
+_PROMPT = "You are a helpful companion who remembers what was said and answers kindly, shortly and to the point. "
+_COUNT = Counters("o200k_base").default.count
+
+
+@dataclass
+class Cache:
+    """A provider's, of the newest prompt."""
+
+    before: list[str] = field(default_factory=list)
+    total: int = 0
+    reused: int = 0
+
+    def ask(self, messages: Sequence[str]) -> None:
+        self.total += sum(map(_COUNT, messages))
+        self.reused += sum(map(_COUNT, _common(self.before, messages)))
+        self.before = list(messages)
+
+    @property
+    def share(self) -> float:
+        return self.reused / self.total if self.total else 0.0
+
+
+def _common(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
+    for old, new in zip(before, now, strict=False):
+        if old != new:
+            yield _beginning(old, new)
+            return
+        yield new
+
+
+def _beginning(old: str, new: str) -> str:
+    """What both begin with, in whole words."""
+    length = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    return new[: new.rfind(" ", 0, length) + 1]
+
+
+def _prompt() -> str:
+    text = ""
+    while _COUNT(text + _PROMPT) <= PROMPT_TOKENS:
+        text += _PROMPT
+    return text
+
+
+def _line(message: Message) -> str:
+    return f"{message.role} {message.name}: {message.content}"
+
+
+def _as_built(context: BuildContextResponse) -> list[str]:
+    return list(map(_line, context.messages))
+
+
+def _memory_first(context: BuildContextResponse, prompt: str) -> list[str]:
+    said = [
+        f"{message.role} {message.name}: {message.content}" for message in context.messages if not message.synthetic
+    ]
+    return [f"1 : {prompt}\n{context.memory_text}", *said]
+
+
+def measure(memory: Any, history: History, session_id: str) -> tuple[float, float]:
+    built, first, prompt = Cache(), Cache(), _prompt()
+    for name, sheaf in zip(history.ids, history.sheaves, strict=True):
+        if sheaf.role == Role.ASSISTANT:
+            request = BuildContextRequest(session_id=session_id, system_prompt=prompt)
+            context = memory.BuildContext(request)
+            built.ask(_as_built(context))
+            first.ask(_memory_first(context, prompt))
+        message = Message(id=name, role=RoleName.Name(sheaf.role), name=sheaf.name, content=sheaf.text)
+        memory.Add(memory_pb2.AddRequest(session_id=session_id, user_id=session_id, message=message))
+    return built.share, first.share
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="LoCoMo's conversations as JSON")
+    options = parser.parse_args()
+    names = [sample["sample_id"] for sample in json.loads(options.data.read_text())]
+    with ExitStack() as opened:
+        folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="memsidecar-bench-"))
+        memory = opened.enter_context(stub_of(opened.enter_context(running(Path(folder)))))
+        for name, history in zip(names, locomo(options.data), strict=True):
+            built, first = measure(memory, history, name)
+            print(f"{name}: {built:.3f} of the prompt tokens reused; {first:.3f} with memory in front", flush=True)
+
+
+if __name__ == "__main__":
+    main()

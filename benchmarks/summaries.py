@@ -1,0 +1,93 @@
+"""How much of what is asked for later does a summary keep? `python -m benchmarks.summaries --data FILE`.
+
+FILE holds conversations of LoCoMo (licensed CC BY-NC 4.0: read from wherever it is, never a part of this repository).
+Each is taken as one session and rolled up like the sidecar does it: every 12 messages, the summary so far and the
+messages older than the newest 6 become the new summary. A figure is the share of the distinct content words of all
+answers that stand in the text.
+"""
+
+import argparse
+import json
+import time
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.retrieval.histories import locomo
+from memsidecar.language.contract import Utterance
+from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
+from memsidecar.layers.episodic.words import content_words, words_of
+from memsidecar.tokens.registry import Counters
+
+EVERY_MESSAGES, NEWEST_MESSAGES, BUDGET_TOKENS = 12, 6, 400
+_UNANSWERABLE = 5
+COUNTER = Counters("o200k_base").default
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="LoCoMo's conversations as JSON")
+    parser.add_argument("--budget", type=int, default=BUDGET_TOKENS, help="tokens of the summary")
+    options = parser.parse_args()
+    COUNTER.warm()
+    for sample, utterances in zip(json.loads(options.data.read_text()), conversations(options.data), strict=True):
+        wanted = answer_words(sample)
+        print(f"{sample['sample_id']}: {len(utterances)} messages, {len(wanted)} words in the answers")
+        for name, make in WAYS.items():
+            begun = time.perf_counter()
+            text = make(utterances, options.budget)
+            milliseconds = (time.perf_counter() - begun) * 1000
+            print(f"  {name:<8} {share(text, wanted):.3f}  {COUNTER.count(text)} tokens  {milliseconds:.0f} ms")
+
+
+def conversations(path: Path) -> Iterator[list[Utterance]]:
+    for history in locomo(path):
+        yield [
+            Utterance(name, sheaf.role, sheaf.name, sheaf.text, sheaf.time_us)
+            for name, sheaf in zip(history.ids, history.sheaves, strict=True)
+        ]
+
+
+def at_once(utterances: Sequence[Utterance], budget_tokens: int) -> str:
+    return ExtractiveSummarizer(COUNTER.count).summarize("", utterances, budget_tokens)
+
+
+def rolled(utterances: Sequence[Utterance], budget_tokens: int) -> str:
+    summarizer, summary, covered = ExtractiveSummarizer(COUNTER.count), "", 0
+    for said in range(EVERY_MESSAGES, len(utterances) + 1, EVERY_MESSAGES):
+        news = utterances[covered : said - NEWEST_MESSAGES]
+        summary, covered = summarizer.summarize(summary, news, budget_tokens), said - NEWEST_MESSAGES
+    return summary
+
+
+def first(utterances: Sequence[Utterance], budget_tokens: int) -> str:
+    words = _words(utterances)
+    fits = bisect_right(range(len(words)), budget_tokens, key=lambda end: COUNTER.count(" ".join(words[:end])))
+    return " ".join(words[: fits - 1])
+
+
+def last(utterances: Sequence[Utterance], budget_tokens: int) -> str:
+    words = _words(utterances)
+    fits = bisect_right(range(len(words)), budget_tokens, key=lambda end: COUNTER.count(" ".join(words[-end:])))
+    return " ".join(words[1 - fits :])
+
+
+def _words(utterances: Sequence[Utterance]) -> list[str]:
+    """The beginning and the end alone are looked at: a word has a token at least."""
+    return " ".join(f"{one.name}: {one.text}" for one in utterances).split(" ")
+
+
+def answer_words(sample: Mapping[str, Any]) -> set[str]:
+    answers = [str(one.get("answer", "")) for one in sample["qa"] if one["category"] != _UNANSWERABLE]
+    return set(content_words([word for answer in answers for word in words_of(answer)]))
+
+
+def share(text: str, wanted: set[str]) -> float:
+    return len(wanted & set(words_of(text))) / len(wanted)
+
+
+WAYS = {"first": first, "last": last, "rolling": rolled, "at once": at_once}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""BuildContext for Gemini: `python docs/examples/gemini_contents.py ADDRESS SESSION` prints the request."""
+
+import json
+from typing import Any
+
+from exchanges import Call, Step, arguments_of, as_object, context_of_the_command_line, steps
+
+from memsidecar.v1.context_pb2 import BuildContextResponse
+from memsidecar.v1.message_pb2 import Role
+
+SIGNATURE = "thought_signature"
+"Under this name in a message's metadata the agent keeps the thoughtSignature of a call, which Gemini 3 wants back."
+Part = dict[str, Any]
+
+
+def gemini_request(context: BuildContextResponse) -> dict[str, object]:
+    """`system_instruction` and `contents` of generateContent."""
+    instructions: list[Part] = []
+    contents: list[Part] = []
+    for step in steps(context):
+        text: list[Part] = [{"text": step.text}] if step.text else []
+        if step.role == Role.ROLE_SYSTEM and step.stable:
+            instructions += text
+            continue
+        _say(contents, "model" if step.role == Role.ROLE_ASSISTANT else "user", text)
+        _say(contents, "model", _calls(step))
+        _say(contents, "user", [_result(call) for call in step.calls])
+    if contents and contents[0]["role"] != "user":
+        contents.insert(0, {"role": "user", "parts": [{"text": "(The conversation begins.)"}]})
+    request: dict[str, object] = {"contents": contents}
+    if instructions:
+        request["system_instruction"] = {"parts": instructions}
+    return request
+
+
+def _calls(step: Step) -> list[Part]:
+    """The signature belongs to the first of parallel calls."""
+    called = ({"id": call.id, "name": call.name, "args": arguments_of(call)} for call in step.calls)
+    calls: list[Part] = [{"functionCall": call} for call in called]
+    if calls and SIGNATURE in step.message.metadata:
+        calls[0]["thoughtSignature"] = step.message.metadata[SIGNATURE]
+    return calls
+
+
+def _result(call: Call) -> Part:
+    return {"functionResponse": {"id": call.id, "name": call.name, "response": as_object(call.result, "result")}}
+
+
+def _say(contents: list[Part], role: str, parts: list[Part]) -> None:
+    """Roles alternate, so what the same one says next belongs to the same content."""
+    if parts and contents and contents[-1]["role"] == role:
+        contents[-1]["parts"] += parts
+    elif parts:
+        contents.append({"role": role, "parts": parts})
+
+
+if __name__ == "__main__":
+    print(json.dumps(gemini_request(context_of_the_command_line()), indent=2))

@@ -1,0 +1,110 @@
+"""MemoryService.BuildContext: what is asked, retrieval for as long as the caller can wait, and the answer."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from threading import Event
+from typing import TypeVar
+
+from memsidecar.api.bridge import Bridge
+from memsidecar.api.interceptors.deadlines import remaining_seconds
+from memsidecar.api.searching import vector_of
+from memsidecar.api.wire import at_least, key_of
+from memsidecar.context.building import Building, Prepared, Retrieved
+from memsidecar.context.caps import check
+from memsidecar.context.order import Order
+from memsidecar.context.retrieving import Retrieval
+from memsidecar.domain.errors import InvalidField, TooLarge
+from memsidecar.domain.ids import optional_id
+from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse, Degradation
+from memsidecar.v1.message_pb2 import Scope
+
+LEFT_FOR_THE_REST_SECONDS = 0.05
+LEFT_FOR_THE_REST_SHARE = 0.2
+"Of the time that the caller waits, what is left for fitting and rendering when retrieval is given up."
+_MOST_DOCUMENTS = 1_000
+_MOST_BYTES = 4 << 20
+"What gRPC receives unless told otherwise."
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class BuildContextApi:
+    build: Building
+    retrieve: Retrieval
+    bridge: Bridge
+
+    async def __call__(self, request: BuildContextRequest) -> BuildContextResponse:
+        order = self._order(request)
+        prepared = await self.bridge.reading(self.build.prepare, order)
+        retrieved = await self._retrieved(prepared)
+        return _small_enough(await self.bridge.reading(self.build.finish, prepared, retrieved))
+
+    def _order(self, request: BuildContextRequest) -> Order:
+        if request.scope not in Scope.values():
+            raise InvalidField("scope", "is not a known scope")
+        if len(request.documents) > _MOST_DOCUMENTS:
+            raise InvalidField("documents", f"has more than {_MOST_DOCUMENTS} chunks")
+        if request.append_query and not request.query:
+            raise InvalidField("query", "is required with append_query")
+        return Order(
+            key=key_of(request),
+            user_id=request.user_id,
+            now_us=time.time_ns() // 1_000,
+            query=request.query,
+            model=optional_id("model", request.model),
+            max_tokens=at_least("max_tokens", request.max_tokens, 0),
+            system_prompt=request.system_prompt,
+            profile=request.profile,
+            tool_schemas_json=request.tool_schemas_json,
+            reserve_output_tokens=at_least("reserve_output_tokens", request.reserve_output_tokens, 0),
+            documents=tuple(request.documents),
+            sections=check(request.sections),
+            scope=request.scope,
+            append_query=request.append_query,
+            debug=request.debug,
+            query_vector=vector_of("query_vector", request.query_vector, self.retrieve.dimensions),
+            include_reasoning=request.include_reasoning,
+        )
+
+    async def _retrieved(self, prepared: Prepared) -> Retrieved:
+        """Memories and chunks side by side; whoever is not there in time is left out, and the answer says so."""
+        end = _end_of_retrieval()
+        memories, chunks = await asyncio.gather(
+            self._until(end, self.retrieve.memories, prepared), self._until(end, self.retrieve.chunks, prepared)
+        )
+        late = frozenset({int(Degradation.DEGRADATION_DEADLINE)}) if memories is None or chunks is None else frozenset()
+        found = Retrieved(lacks=late)
+        if memories is not None:
+            found = found.with_memories(*memories)
+        return found.with_chunks(chunks) if chunks is not None else found
+
+    async def _until(
+        self, end: float | None, work: Callable[[Prepared, Callable[[], bool]], T], prepared: Prepared
+    ) -> T | None:
+        """Work in a thread, which learns when nobody waits for it any more."""
+        given_up = Event()
+        running: Awaitable[T] = self.bridge.searching(work, prepared, lambda: not given_up.is_set())
+        try:
+            return await asyncio.wait_for(running, None if end is None else max(0.0, end - time.monotonic()))
+        except TimeoutError:
+            return None
+        finally:
+            given_up.set()
+
+
+def _small_enough(answer: BuildContextResponse) -> BuildContextResponse:
+    """An answer that could not be received would look like a fault of the network."""
+    size = answer.ByteSize()
+    if size > _MOST_BYTES:
+        raise TooLarge(f"the context has {size} bytes, more than the {_MOST_BYTES} of an answer: ask for fewer tokens")
+    return answer
+
+
+def _end_of_retrieval() -> float | None:
+    remaining = remaining_seconds()
+    if remaining is None:
+        return None
+    return time.monotonic() + remaining - max(LEFT_FOR_THE_REST_SECONDS, LEFT_FOR_THE_REST_SHARE * remaining)

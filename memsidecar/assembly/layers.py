@@ -1,0 +1,87 @@
+"""The memory as a whole: its layers, and the work that follows the log for them."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from memsidecar.assembly import parts
+from memsidecar.layers.artifacts.artifacts import Artifacts
+from memsidecar.layers.background import Pulse, Runner
+from memsidecar.layers.documents.documents import Documents
+from memsidecar.layers.episodic import EpisodicMemory
+from memsidecar.layers.procedural.memory import ProceduralMemory
+from memsidecar.layers.semantic.echoes import Echoes
+from memsidecar.layers.semantic.facts import Facts
+from memsidecar.layers.semantic.learning import Learning
+from memsidecar.layers.summaries.keeping_up import KeepingUp
+from memsidecar.layers.summaries.rolling import Summaries
+from memsidecar.layers.summaries.summarizing import Summarizing
+from memsidecar.layers.summaries.task import SummarizingTask
+from memsidecar.layers.working import WorkingMemory
+from memsidecar.settings import Settings
+from memsidecar.stores.contract import Journal
+from memsidecar.tokens.registry import Counters
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The memory, as the services see it."""
+
+    working: WorkingMemory
+    episodic: EpisodicMemory
+    documents: Documents
+    artifacts: Artifacts
+    facts: Facts
+    echoes: Echoes
+    summarize: Summarizing
+    keep_up: KeepingUp
+    procedural: ProceduralMemory
+    is_behind: Callable[[str], bool]
+
+
+def open_layers(settings: Settings, journal: Journal, counters: Counters, opened: ExitStack) -> Layers:
+    """Everything but the index, which takes seconds to open and is opened later.
+
+    What learns has a runner of its own, apart from the index's: a model may keep it waiting.
+    """
+    language = parts.language(settings, counters)
+    opened.callback(language.tell_figures)
+    episodic = EpisodicMemory(journal, parts.embedders(settings), parts.episodic_limits(settings))
+    opened.callback(episodic.close)
+    facts, echoes, pulse = Facts(journal, settings.facts_cache_size), Echoes(), Pulse(journal)
+    summarize = Summarizing(
+        journal,
+        Summaries(journal),
+        language.summarizer,
+        language.fallback,
+        counters.default.count,
+        settings.summary_budget,
+    )
+    learn = Learning(
+        journal,
+        facts,
+        language.extractor,
+        echoes,
+        settings.facts_every_turns,
+        settings.facts_quiet_seconds,
+        pulse.give_way,
+    )
+    keep_up = KeepingUp(summarize, parts.rhythm(settings))
+    roll = SummarizingTask(journal, keep_up, pulse.give_way)
+    procedural = ProceduralMemory(journal, settings.patterns_every_conversations, pulse.give_way)
+    learning = Runner(journal, pulse, [roll, learn, procedural], settings.index_linger_ms / 1000)
+    learning.start()
+    opened.callback(learning.stop)
+    working = WorkingMemory(journal, counters, parts.limits(settings), episodic.relevance, summarize.at_once)
+    return Layers(
+        working,
+        episodic,
+        Documents(journal, parts.document_drafting(settings, counters)),
+        parts.artifacts(settings, journal, working, counters),
+        facts,
+        echoes,
+        summarize,
+        keep_up,
+        procedural,
+        lambda namespace: learning.is_behind(namespace) or learn.waits(namespace),
+    )

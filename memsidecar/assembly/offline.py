@@ -1,0 +1,41 @@
+"""What is done to a data directory while no sidecar runs on it."""
+
+from contextlib import ExitStack
+
+from tqdm import tqdm
+from tqdm.contrib.logging import logging_redirect_tqdm
+
+from memsidecar.assembly.parts import embedders
+from memsidecar.assembly.storage import open_index, open_journal
+from memsidecar.domain.errors import StartRefused
+from memsidecar.layers.episodic.reindexing import Reindexing
+from memsidecar.settings import Settings
+from memsidecar.stores.journal.doctor import examine
+
+
+def check(settings: Settings) -> int:
+    """Examine the data directory; 0 when it is whole."""
+    findings = examine(settings.data_dir)
+    for finding in findings:
+        print(finding)
+    print(f"{settings.data_dir}: {'damaged' if findings else 'whole'}")
+    return 1 if findings else 0
+
+
+def reindex(settings: Settings) -> int:
+    """Make the index anew from the journal; 0 when it is complete."""
+    if settings.journal == "volatile" or settings.index != "lancedb":
+        raise StartRefused("there is no index on disk to make: journal or index are not kept there")
+    if not settings.data_dir.is_dir():
+        raise StartRefused(f"{settings.data_dir} is not a data directory")
+    vectors = embedders(settings)
+    with ExitStack() as opened:
+        journal = open_journal(settings)
+        opened.callback(journal.close)
+        index = open_index(settings)
+        opened.callback(index.close)
+        work = Reindexing(journal, index, vectors)
+        opened.enter_context(logging_redirect_tqdm())
+        bar = opened.enter_context(tqdm(total=work.total(), unit=" entries", desc="indexing"))
+        work(bar.update)
+    return 0

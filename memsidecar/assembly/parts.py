@@ -1,0 +1,169 @@
+"""Each concrete part, as the settings want it."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from memsidecar.context.caps import Budgets
+from memsidecar.domain.errors import StartRefused
+from memsidecar.embedding.invalid import InvalidEmbedder
+from memsidecar.embedding.registry import ConfiguredEmbedders, EmbeddingChoice
+from memsidecar.language.contract import FactExtractor, Summarizer
+from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
+from memsidecar.language.invalid import InvalidModel
+from memsidecar.language.model_facts import ModelFacts
+from memsidecar.language.model_summaries import ModelSummaries
+from memsidecar.language.openai import OpenAIModel
+from memsidecar.language.registry import ModelChoice, configured_model
+from memsidecar.language.rules.extractor import RuleExtractor
+from memsidecar.layers.artifacts.artifacts import Artifacts
+from memsidecar.layers.artifacts.drafting import Drafting as ArtifactDrafting
+from memsidecar.layers.artifacts.offloading import Offloading
+from memsidecar.layers.documents.chunking import Chunking
+from memsidecar.layers.documents.drafting import Drafting
+from memsidecar.layers.episodic import EpisodicLimits
+from memsidecar.layers.episodic.ranking import Weights
+from memsidecar.layers.summaries.keeping_up import Rhythm
+from memsidecar.layers.working import WorkingLimits, WorkingMemory
+from memsidecar.settings import Settings
+from memsidecar.stores.contract import Journal
+from memsidecar.tokens.custom import InvalidCounter
+from memsidecar.tokens.registry import Counters
+
+log = logging.getLogger(__name__)
+
+
+def counters(settings: Settings) -> Counters:
+    try:
+        return Counters(settings.tokenizer)
+    except InvalidCounter as error:
+        raise StartRefused(str(error)) from error
+
+
+def embedders(settings: Settings) -> ConfiguredEmbedders:
+    try:
+        return ConfiguredEmbedders(
+            EmbeddingChoice(
+                kind=settings.embedder,
+                dimensions=settings.embedder_dimensions,
+                url=settings.embedder_url,
+                model=settings.embedder_model,
+                key=key("embedder_key_file", settings.embedder_key_file),
+                timeout_seconds=settings.embedder_timeout_seconds,
+            )
+        )
+    except InvalidEmbedder as error:
+        raise StartRefused(str(error)) from error
+
+
+def key(name: str, file: Path | None) -> str | None:
+    try:
+        return file.read_text().strip() if file else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise StartRefused(f"{name} {file} cannot be read: {type(error).__name__}") from None
+
+
+@dataclass(frozen=True)
+class Language:
+    """Who reads what was said: the model where there is one, else rules. `fallback` never needs anybody."""
+
+    extractor: FactExtractor
+    summarizer: Summarizer
+    fallback: Summarizer
+    model: OpenAIModel | None = None
+
+    def tell_figures(self) -> None:
+        """What the model did and cost, for whoever pays for it."""
+        if self.model is not None:
+            log.info("the model %s: %s", self.model.name, self.model.figures)
+
+
+def language(settings: Settings, counters: Counters) -> Language:
+    count = counters.default.count
+    extractive = ExtractiveSummarizer(count)
+    model = _model(settings)
+    if model is None:
+        return Language(RuleExtractor(), extractive, extractive)
+    return Language(ModelFacts(model, count), ModelSummaries(model, count), extractive, model)
+
+
+def _model(settings: Settings) -> OpenAIModel | None:
+    try:
+        return configured_model(
+            ModelChoice(
+                url=settings.model_url,
+                name=settings.model_name,
+                key=key("model_key_file", settings.model_key_file),
+                timeout_seconds=settings.model_timeout_seconds,
+                concurrency=settings.model_concurrency,
+            )
+        )
+    except InvalidModel as error:
+        raise StartRefused(str(error)) from error
+
+
+def limits(settings: Settings) -> WorkingLimits:
+    return WorkingLimits(
+        max_message_bytes=settings.max_message_bytes,
+        vector_dimensions=settings.embedder_dimensions,
+        memory_bytes=settings.working_memory_bytes,
+        tail_messages=settings.working_tail_messages,
+        prune_min_messages=settings.prune_min_messages,
+        prune_window=settings.prune_window,
+        auto_prune_target=settings.auto_prune_target,
+        overflow_keep_tokens=settings.overflow_keep_tokens,
+    )
+
+
+def episodic_limits(settings: Settings) -> EpisodicLimits:
+    return EpisodicLimits(
+        memory_bytes=settings.episodic_memory_bytes,
+        linger_seconds=settings.index_linger_ms / 1000,
+        weights=Weights(
+            keyword=settings.rank_keyword,
+            keyword_around=settings.rank_keyword_around,
+            semantic=settings.rank_semantic,
+            semantic_around=settings.rank_semantic_around,
+            answers=settings.rank_answers,
+            speaker=settings.rank_speaker,
+            session=settings.rank_session,
+        ),
+    )
+
+
+def document_drafting(settings: Settings, counters: Counters) -> Drafting:
+    chunking = Chunking(counters.default, settings.chunk_size, settings.chunk_overlap)
+    return Drafting(chunking, settings.max_document_bytes)
+
+
+def artifacts(settings: Settings, journal: Journal, working: WorkingMemory, counters: Counters) -> Artifacts:
+    counter = counters.default
+    offloading = Offloading(journal, working.trim, counter, settings.overflow_keep_tokens)
+    return Artifacts(journal, ArtifactDrafting(counter, settings.max_message_bytes), offloading)
+
+
+def rhythm(settings: Settings) -> Rhythm:
+    return Rhythm(settings.summary_every_messages, settings.summary_tail_tokens, settings.summary_keep_messages)
+
+
+def budgets(settings: Settings) -> Budgets:
+    return Budgets(
+        context=settings.context_budget,
+        system=settings.system_budget,
+        profile=settings.profile_budget,
+        facts=settings.facts_budget,
+        hints=settings.hints_budget,
+        summary=settings.summary_budget,
+        artifacts=settings.artifacts_budget,
+        documents=settings.documents_budget,
+        episodic=settings.episodic_budget,
+        working=settings.working_max_tokens,
+        distilled=settings.memory_budget,
+        facts_items=settings.facts_max,
+        documents_items=settings.documents_top_k,
+        documents_found=settings.documents_top_k_max,
+        episodic_items=settings.episodic_top_k,
+        working_turns=settings.working_max_turns,
+        working_min_turns=settings.working_min_turns,
+        verbatim_messages=settings.summary_keep_messages,
+    )

@@ -1,0 +1,143 @@
+"""A running sidecar: it opens, answers, drains and closes."""
+
+import asyncio
+import gc
+import json
+import logging
+import signal
+from collections.abc import Coroutine, Iterator
+from contextlib import ExitStack, contextmanager
+
+import uvloop
+
+from memsidecar.api.bridge import Bridge
+from memsidecar.api.interceptors.deadlines import Deadlines
+from memsidecar.api.interceptors.limits import InFlight, Limits
+from memsidecar.api.interceptors.request_log import RequestLog
+from memsidecar.api.knowledge_service import KnowledgeService
+from memsidecar.api.memory_service import MemoryService
+from memsidecar.api.methods import Methods
+from memsidecar.api.searching import SearchApi
+from memsidecar.api.server import EPISODIC, Addresses, Server
+from memsidecar.api.session_service import SessionService
+from memsidecar.assembly import parts
+from memsidecar.assembly.contexts import context_api
+from memsidecar.assembly.layers import Layers, open_layers
+from memsidecar.assembly.storage import drop_unused_index, open_index, open_journal
+from memsidecar.layers.episodic import EpisodicMemory
+from memsidecar.layers.episodic.chunks import ChunkFinding
+from memsidecar.settings import Settings
+from memsidecar.tokens.registry import Counters
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 10
+
+
+def serve(settings: Settings) -> int:
+    """Run until told to stop; the exit code."""
+    with ExitStack() as opened:
+        counters = parts.counters(settings)
+        journal = open_journal(settings)
+        opened.callback(journal.close)
+        drop_unused_index(settings)
+        layers = open_layers(settings, journal, counters, opened)
+        uvloop.run(_run(settings, layers, counters))
+    return 0
+
+
+async def _run(settings: Settings, layers: Layers, counters: Counters) -> None:
+    stopping = _on_signals()
+    bridge = Bridge(settings.read_threads)
+    server = _server(settings, layers, bridge)
+    addresses = await server.start(settings.listen, settings.health_listen)
+    _announce(addresses)
+    with _warming(_warm(settings, layers, counters, server)):
+        await stopping.wait()
+    log.info("draining for at most %s seconds", settings.drain_seconds)
+    await server.stop(settings.drain_seconds)
+    bridge.close()
+    log.info("stopped")
+
+
+def _on_signals() -> asyncio.Event:
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    return stopping
+
+
+def _server(settings: Settings, layers: Layers, bridge: Bridge) -> Server:
+    methods = Methods(
+        RequestLog(settings.log_calls, settings.slow_call_seconds),
+        Limits(
+            settings.max_request_bytes,
+            InFlight(settings.max_concurrent_calls, "calls"),
+            InFlight(settings.max_concurrent_streams, "streams"),
+        ),
+        Deadlines(settings.default_deadline_seconds),
+    )
+    memory, episodic = layers.working, layers.episodic
+    find_chunks = ChunkFinding(episodic.recall, episodic.limits.weights)
+    services = (
+        MemoryService(
+            memory,
+            bridge,
+            settings.max_batch_messages,
+            SearchApi(memory, episodic, bridge),
+            context_api(settings, layers, find_chunks, bridge),
+        ),
+        SessionService(memory, bridge),
+        KnowledgeService(
+            bridge=bridge,
+            facts=layers.facts,
+            artifacts=layers.artifacts,
+            documents=layers.documents,
+            read=memory.read,
+            summarizing=layers.summarize,
+            procedural=layers.procedural,
+            find_chunks=find_chunks,
+            documents_top_k=settings.documents_top_k,
+            documents_top_k_max=settings.documents_top_k_max,
+        ),
+    )
+    return Server(methods, services, settings.max_request_bytes)
+
+
+def _announce(addresses: Addresses) -> None:
+    """The ready line: the one thing on standard output, for whoever started us."""
+    ready = {"event": "ready", "listen": str(addresses.listen)}
+    if addresses.health_listen is not None:
+        ready["health_listen"] = str(addresses.health_listen)
+    print(json.dumps(ready), flush=True)
+
+
+@contextmanager
+def _warming(work: Coroutine[None, None, None]) -> Iterator[None]:
+    """What is loaded while the first callers are still connecting."""
+    task = asyncio.ensure_future(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def _warm(settings: Settings, layers: Layers, counters: Counters, server: Server) -> None:
+    """The vocabulary first, because every Add needs it; a call that is quicker waits for it. Then retrieval."""
+    await asyncio.to_thread(counters.default.warm)
+    while settings.index != "off" and not await _open_retrieval(settings, layers.episodic, server):
+        await asyncio.sleep(RETRY_SECONDS)
+    # What lives as long as the process need not be walked by every full collection.
+    gc.collect()
+    gc.freeze()
+
+
+async def _open_retrieval(settings: Settings, episodic: EpisodicMemory, server: Server) -> bool:
+    """Whether it is open now; search answers from recent messages alone until then."""
+    try:
+        await asyncio.to_thread(episodic.open, lambda: open_index(settings))
+    except Exception:  # the edge of a background loop: nobody else would learn of it
+        log.exception("retrieval cannot be opened, and is tried again in %s seconds", RETRY_SECONDS)
+        return False
+    await server.set_serving(EPISODIC)
+    return True

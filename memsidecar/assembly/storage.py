@@ -1,0 +1,64 @@
+"""Opening what is kept on disk, and what is rebuilt from it."""
+
+import logging
+import os
+import shutil
+from importlib import import_module
+from typing import cast
+
+from memsidecar.domain.errors import FatalStoreError, StartRefused
+from memsidecar.settings import Settings, prepare_libraries
+from memsidecar.stores.contract import Index, Journal
+from memsidecar.stores.index.environment import ENVIRONMENT
+from memsidecar.stores.index.memory import keep_little
+from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.index import VolatileIndex
+
+log = logging.getLogger(__name__)
+
+DISK_FAILED = 74  # EX_IOERR
+INDEX_FOLDER = "index"
+
+
+def open_journal(settings: Settings) -> Journal:
+    if settings.journal == "volatile":
+        log.warning("the journal is volatile: everything is forgotten at exit")
+        return VolatileJournal()
+    return SqliteJournal(
+        settings.data_dir,
+        read_connections=settings.read_threads + 1,
+        longest_gap_seconds=settings.commit_gap_ms / 1000,
+        checkpoint_bytes=settings.wal_checkpoint_bytes,
+        ballast_bytes=settings.ballast_bytes,
+        on_fatal=_stop_at_once,
+    )
+
+
+def _stop_at_once(error: FatalStoreError) -> None:
+    """An fsync that failed cannot be retried: the kernel may have dropped the pages. Only a restart knows the truth."""
+    log.critical("stopping: the journal's state on disk is unknown: %s", error)
+    os._exit(DISK_FAILED)
+
+
+def open_index(settings: Settings) -> Index:
+    """LanceDB takes seconds to import: by name and late, so that everything else answers meanwhile."""
+    if settings.index == "volatile" or settings.journal == "volatile":
+        return VolatileIndex()
+    prepare_libraries(ENVIRONMENT)
+    keep_little()
+    lance = import_module("memsidecar.stores.index.lance")
+    folder = settings.data_dir / INDEX_FOLDER
+    return cast(Index, lance.LanceIndex(folder, memory_bytes=settings.index_cache_bytes))
+
+
+def drop_unused_index(settings: Settings) -> None:
+    """Nobody would erase in it what is erased from now on. For whoever holds the directory, as the journal does."""
+    folder = settings.data_dir / INDEX_FOLDER
+    if settings.journal == "volatile" or settings.index == "lancedb" or not folder.exists():
+        return
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise StartRefused(f"{folder} would keep what is erased, and cannot be removed: {error}") from error
+    log.warning("removed %s: index is %s, so nobody would erase in it; lancedb makes it anew", folder, settings.index)

@@ -1,0 +1,192 @@
+"""One context, from what is asked to what is answered. In steps, because retrieval may have to be given up."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from memsidecar.context.answering import Answering
+from memsidecar.context.caps import Budgets, Cap, Caps, caps_of
+from memsidecar.context.counting import Counts
+from memsidecar.context.fitting import Fitting, Material
+from memsidecar.context.gathering import Gathering, document_items, summary_item
+from memsidecar.context.item import Item, Omission
+from memsidecar.context.memories import Hit, Memory, Sifting, Taste
+from memsidecar.context.order import Order
+from memsidecar.context.turns import LAST_MESSAGES, Rhythm, Talk, Turn, shown, turns_of
+from memsidecar.domain.message import Role
+from memsidecar.domain.sentences import cut
+from memsidecar.domain.session import Head
+from memsidecar.layers.documents.finding import ChunkHit, FoundChunks
+from memsidecar.layers.semantic.echoes import Echoes
+from memsidecar.layers.summaries.rolling import RollingSummary
+from memsidecar.layers.working.conversing import Conversation
+from memsidecar.stores.contract import Found, Selection
+from memsidecar.tokens.contract import Counter
+from memsidecar.tokens.models import lookup
+from memsidecar.v1.context_pb2 import BuildContextResponse, Degradation, Inclusion, Section
+
+log = logging.getLogger(__name__)
+
+_WITH_NEIGHBOURS = 1
+"So many memories, the best, are shown with the question before them or the answer behind them."
+_NEIGHBOUR_TOKENS = 60
+_ALL = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What is known before anything is retrieved. `query` is what to retrieve for; empty: nothing."""
+
+    order: Order
+    head: Head | None
+    caps: Caps
+    counter: Counter
+    talk: Talk
+    turns: Sequence[Turn]
+    sections: dict[Section, tuple[Item, ...]]
+    covered: int
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What was found for the query, best first, and what was missing: the contract's degradations."""
+
+    memories: Sequence[Hit] = ()
+    chunks: FoundChunks = field(default_factory=lambda: FoundChunks(()))
+    lacks: frozenset[int] = frozenset()
+
+    def with_memories(self, memories: Sequence[Hit], lacks: frozenset[int]) -> "Retrieved":
+        return replace(self, memories=memories, lacks=self.lacks | lacks)
+
+    def with_chunks(self, chunks: FoundChunks) -> "Retrieved":
+        return replace(self, chunks=chunks)
+
+
+@dataclass(frozen=True)
+class Building:
+    """`is_behind` says whether what is learned of a namespace may be old."""
+
+    gather: Gathering
+    echoes: Echoes
+    budgets: Budgets
+    taste: Taste
+    retrieved_role: Role
+    is_behind: Callable[[str], bool]
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def rhythm(self) -> Rhythm:
+        return Rhythm(self.budgets.working_turns, self.budgets.working_min_turns)
+
+    def prepare(self, order: Order) -> Prepared:
+        budget = order.max_tokens or (lookup(order.model).budget_tokens if order.model else self.budgets.context)
+        caps = caps_of(budget, self.budgets, order.sections)
+        counter = self.gather.working.gauge.counter(order.key.namespace, order.model)
+        conversation = self._conversation(order, caps[Section.SECTION_WORKING])
+        head, talk = conversation.head, self.gather.talk(order, conversation, counter)
+        query = order.query or _newest_question(talk)
+        summary = self.gather.summary(head)
+        cap = caps[Section.SECTION_SUMMARY]
+        is_whole = summary is not None and not cap.disabled and summary.tokens <= cap.tokens
+        covered = self._covered(summary, talk) if summary and is_whole else 0
+        sections = self.gather.known(order, head, query, _verbatim(talk, covered))
+        sections[Section.SECTION_SYSTEM] = self.gather.system(order, conversation)
+        sections[Section.SECTION_SUMMARY] = (summary_item(order, summary),) if summary else ()
+        return Prepared(order, head, caps, counter, talk, turns_of(talk), sections, covered, query)
+
+    def _conversation(self, order: Order, cap: Cap) -> Conversation:
+        """As much as may be shown; however little that is, the last messages are."""
+        converse, turns = self.gather.working.converse, max(cap.items, self.rhythm.turns) + self.rhythm.step
+        found = converse(order.key, order.user_id, turns, 2 * cap.tokens)
+        return found if len(found.spoken) >= LAST_MESSAGES else converse(order.key, order.user_id, LAST_MESSAGES, _ALL)
+
+    def _covered(self, summary: RollingSummary, talk: Talk) -> int:
+        """Up to where the summary stands in for what was said: the newest messages stay as they were in any case."""
+        older = talk.spoken[: -self.budgets.verbatim_messages or None]
+        return min(summary.last_sequence, older[-1].sequence) if older else 0
+
+    def finish(self, prepared: Prepared, retrieved: Retrieved) -> BuildContextResponse:
+        order, count = prepared.order, self.counts.by(prepared.counter)
+        memories, passed_over = self._sift(prepared, retrieved, count)
+        chunks, unfit = self._chunks(retrieved.chunks)
+        material = Material(
+            {
+                **prepared.sections,
+                Section.SECTION_EPISODIC: memories,
+                Section.SECTION_DOCUMENTS: document_items(order.documents, chunks),
+            },
+            {Section.SECTION_EPISODIC: passed_over, Section.SECTION_DOCUMENTS: unfit},
+            prepared.turns,
+            prepared.covered,
+            order.query if order.append_query else "",
+            count(order.tool_schemas_json),
+            order.reserve_output_tokens,
+        )
+        fit = Fitting(lambda budget: caps_of(budget, self.budgets, order.sections), count, self.rhythm)
+        fitted = fit(material, prepared.caps.budget)
+        self._warn(prepared, fitted.filled[Section.SECTION_SYSTEM].tokens)
+        built = Answering(prepared.caps, prepared.counter, count, self.retrieved_role, order.debug)(material, fitted)
+        built.receipt.query = prepared.query
+        built.degraded.extend(self._degradations(prepared, retrieved))
+        self._remember(prepared, built)
+        return built
+
+    def _sift(
+        self, prepared: Prepared, retrieved: Retrieved, count: Callable[[str], int]
+    ) -> tuple[tuple[Item, ...], list[Omission]]:
+        head = prepared.head
+        caps, order = prepared.caps, prepared.order
+        visible = shown(prepared.turns, caps[Section.SECTION_WORKING], self.rhythm, prepared.covered)
+        sequences = [one.sequence for turn in visible.turns for unit in turn for one in unit.spoken]
+        window = frozenset((head.number, sequence) for sequence in sequences) if head else frozenset()
+        sift = Sifting(self.taste, window, order.now_us, caps[Section.SECTION_EPISODIC], order.debug)
+        memories, passed_over = sift(hit for hit in retrieved.memories if hit[1].message.role != Role.SYSTEM)
+        best = [self._with_neighbour(sift, memory, count) for memory in memories[:_WITH_NEIGHBOURS]]
+        return (*best, *map(sift.item, memories[_WITH_NEIGHBOURS:])), passed_over
+
+    def _with_neighbour(self, sift: Sifting, memory: Memory, count: Callable[[str], int]) -> Item:
+        return sift.with_neighbour(memory, self._neighbour, lambda text: cut(text, _NEIGHBOUR_TOKENS, count))
+
+    def _neighbour(self, found: Found) -> Found | None:
+        """The answer behind a question, or the question before an answer."""
+        sequence = found.message.sequence + (1 if found.message.role == Role.USER else -1)
+        wanted = Role.ASSISTANT if found.message.role == Role.USER else Role.USER
+        selection = Selection(sequence - 1, sequence + 1, include_pruned=True)
+        for one in self.gather.working.read.journal.messages(found.key, selection).messages:
+            if one.role == wanted:
+                return found._replace(message=one)
+        return None
+
+    def _chunks(self, found: FoundChunks) -> tuple[list[ChunkHit], list[Omission]]:
+        """A chunk that has nothing to do with the question is not shown because there is no better one."""
+        fit = [hit for hit in found.hits if hit.score >= self.taste.threshold]
+        unfit = document_items((), [hit for hit in found.hits if hit.score < self.taste.threshold])
+        return fit, [Omission(item, Inclusion.INCLUSION_BELOW_THRESHOLD) for item in unfit]
+
+    def _warn(self, prepared: Prepared, tokens: int) -> None:
+        cap = prepared.caps[Section.SECTION_SYSTEM].tokens
+        if tokens > cap:
+            log.warning("a system prompt has %d tokens, more than the %d that are left for it", tokens, cap)
+
+    def _degradations(self, prepared: Prepared, retrieved: Retrieved) -> list[Degradation]:
+        lacks = {*retrieved.lacks, *retrieved.chunks.lacks}
+        if self.is_behind(prepared.order.key.namespace):
+            lacks.add(Degradation.DEGRADATION_STALE)
+        return [cast(Degradation, lack) for lack in sorted(lacks)]
+
+    def _remember(self, prepared: Prepared, built: BuildContextResponse) -> None:
+        """What goes out is known again when it comes back."""
+        last = prepared.head.last_sequence if prepared.head else 0
+        self.echoes.serve(prepared.order.key, last, *(message.content for message in built.messages))
+
+
+def _newest_question(talk: Talk) -> str:
+    asked = (one.message.content for one in reversed(talk.spoken) if one.role == Role.USER)
+    return next(asked, "")
+
+
+def _verbatim(talk: Talk, covered: int) -> frozenset[str]:
+    """What the model reads as it was said, where a summary speaks for the rest."""
+    return frozenset(one.message.id for one in talk.spoken if one.sequence > covered) if covered else frozenset()

@@ -1,0 +1,125 @@
+"""How much of the budget each section may take."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+from memsidecar.domain.errors import InvalidField
+from memsidecar.v1.context_pb2 import Section, SectionBudget
+
+REFERENCE_TOKENS = 8_000
+"The budget for which the default caps are given; they scale with it."
+
+SECTIONS: tuple[Section, ...] = tuple(
+    cast(Section, number) for number in Section.values() if number != Section.SECTION_UNSPECIFIED
+)
+DISTILLED = (
+    Section.SECTION_FACTS,
+    Section.SECTION_HINTS,
+    Section.SECTION_SUMMARY,
+    Section.SECTION_ARTIFACTS,
+)
+"In the order in which they take their share of what distilled memory may have."
+_NO_LIMIT = 1 << 31
+_FIXED = frozenset({Section.SECTION_TOOL_SCHEMAS, Section.SECTION_OUTPUT_RESERVE, Section.SECTION_FRAMING})
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """The settings: tokens at 8,000, items, turns."""
+
+    context: int = 8_000
+    system: int = 1_000
+    profile: int = 2_000
+    facts: int = 200
+    hints: int = 100
+    summary: int = 400
+    artifacts: int = 200
+    documents: int = 800
+    episodic: int = 400
+    working: int = 4_000
+    distilled: int = 800
+    facts_items: int = 8
+    artifacts_items: int = 3
+    documents_items: int = 3
+    documents_found: int = 5
+    episodic_items: int = 3
+    working_turns: int = 10
+    working_min_turns: int = 5
+    verbatim_messages: int = 6
+
+
+class Cap(NamedTuple):
+    """`items` are turns in the working section."""
+
+    tokens: int
+    items: int = _NO_LIMIT
+    least_tokens: int = 0
+    disabled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    budget: int
+    distilled: int
+    sections: Mapping[Section, Cap]
+
+    def __getitem__(self, section: Section) -> Cap:
+        return self.sections[section]
+
+
+def check(wanted: Iterable[SectionBudget]) -> dict[Section, SectionBudget]:
+    """What the request says of each section, or InvalidField."""
+    asked: dict[Section, SectionBudget] = {}
+    for at, one in enumerate(wanted):
+        if one.section not in SECTIONS or one.section in _FIXED:
+            raise InvalidField(f"sections[{at}].section", "is not a section that has a budget")
+        if one.section in asked:
+            raise InvalidField(f"sections[{at}].section", "is named twice")
+        for name in ("max_tokens", "top_k", "min_tokens"):
+            if getattr(one, name) < 0:
+                raise InvalidField(f"sections[{at}].{name}", "must be at least 0")
+        asked[one.section] = one
+    return asked
+
+
+def caps_of(budget: int, defaults: Budgets, asked: Mapping[Section, SectionBudget]) -> Caps:
+    base: dict[Section, Cap] = {
+        Section.SECTION_SYSTEM: Cap(defaults.system),
+        Section.SECTION_PROFILE: Cap(defaults.profile),
+        Section.SECTION_FACTS: Cap(defaults.facts, defaults.facts_items),
+        Section.SECTION_HINTS: Cap(defaults.hints),
+        Section.SECTION_SUMMARY: Cap(defaults.summary, 1),
+        Section.SECTION_ARTIFACTS: Cap(defaults.artifacts, defaults.artifacts_items),
+        Section.SECTION_DOCUMENTS: Cap(defaults.documents, defaults.documents_items),
+        Section.SECTION_EPISODIC: Cap(defaults.episodic, defaults.episodic_items),
+        Section.SECTION_WORKING: Cap(defaults.working, defaults.working_turns),
+    }
+    sections = {
+        section: _asked(cap._replace(tokens=_scaled(cap.tokens, budget)), asked.get(section))
+        for section, cap in base.items()
+    }
+    return Caps(budget, _distilled(budget, defaults, asked), sections)
+
+
+def _distilled(budget: int, defaults: Budgets, asked: Mapping[Section, SectionBudget]) -> int:
+    """What distilled memory may have together. Where the request holds one of its caps, that must not shrink below."""
+    scaled = _scaled(defaults.distilled, budget)
+    held = any(section in asked and asked[section].HasField("max_tokens") for section in DISTILLED)
+    return max(scaled, defaults.distilled) if held else scaled
+
+
+def _scaled(tokens: int, budget: int) -> int:
+    return min(tokens * budget // REFERENCE_TOKENS, _NO_LIMIT - 1)
+
+
+def _asked(cap: Cap, wanted: SectionBudget | None) -> Cap:
+    """What is present in the request counts, a zero included: fewer items are never more tokens."""
+    if wanted is None:
+        return cap
+    return Cap(
+        wanted.max_tokens if wanted.HasField("max_tokens") else cap.tokens,
+        wanted.top_k if wanted.HasField("top_k") else cap.items,
+        wanted.min_tokens if wanted.HasField("min_tokens") else 0,
+        wanted.disabled,
+    )

@@ -1,0 +1,114 @@
+"""The budget holds: everything is rendered, what was rendered is counted, and what is too much goes step by step."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from memsidecar.context.caps import DISTILLED, Cap, Caps
+from memsidecar.context.filling import Count, fill, fill_from_start
+from memsidecar.context.item import Filled, Item, Omission
+from memsidecar.context.ladder import Content, descend, first_content, steps_down
+from memsidecar.context.rendering import Rendered, render
+from memsidecar.context.turns import Rhythm, Shown, Turn, shown
+from memsidecar.domain.errors import BudgetTooSmall
+from memsidecar.tokens.message import MESSAGE_OVERHEAD
+from memsidecar.v1.context_pb2 import Inclusion, Section
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What the layers gave for one context; the items of each section best first. Nothing of it is cut yet.
+
+    `passed_over` is what they found and did not take. `covered` is the last message that the summary speaks for.
+    """
+
+    sections: Mapping[Section, tuple[Item, ...]]
+    passed_over: Mapping[Section, Sequence[Omission]] = field(default_factory=dict)
+    turns: Sequence[Turn] = ()
+    covered: int = 0
+    query_to_append: str = ""
+    schema_tokens: int = 0
+    reserve_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A context that fits, how its sections were filled, and what went on the way down."""
+
+    content: Content
+    rendered: Rendered
+    total_tokens: int
+    filled: Mapping[Section, Filled]
+    conversation: Shown
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """`caps_of` says the caps of a budget, `count` the tokens of a text; `rhythm` how the conversation moves on."""
+
+    caps_of: Callable[[int], Caps]
+    count: Count
+    rhythm: Rhythm
+
+    def __call__(self, material: Material, budget: int) -> Fitted:
+        """Raises BudgetTooSmall with a number of tokens with which the same call succeeds."""
+        required = budget
+        while True:
+            fitted, least = self._within(material, required)
+            if fitted is not None and required == budget:
+                return fitted
+            if fitted is not None:
+                raise BudgetTooSmall(budget, required)
+            # More tokens are larger caps, and with them more facts that must stay: up to the least that is enough.
+            required = least
+
+    def _within(self, material: Material, budget: int) -> tuple[Fitted | None, int]:
+        """The context, if there is one, and the tokens of what must stay."""
+        caps = self.caps_of(budget)
+        filled = self._filled(material, caps)
+        summary = filled[Section.SECTION_SUMMARY].kept
+        # A summary that is cut does not speak for all that it was made of.
+        covered = material.covered if summary and not summary[0].shortened else 0
+        conversation = shown(material.turns, caps[Section.SECTION_WORKING], self.rhythm, covered)
+        content = first_content(filled, conversation)
+        total = self._total(content, material)
+        if total > budget:
+            rungs = steps_down(content, conversation.kept, caps, self.rhythm.least)
+            content = descend(rungs, lambda each: self._total(each, material) <= budget)
+            total = self._total(content, material)
+        if total > budget:
+            return None, total
+        return Fitted(content, render(content, material.query_to_append), total, filled, conversation), 0
+
+    def _filled(self, material: Material, caps: Caps) -> dict[Section, Filled]:
+        filled = {
+            section: self._fill(section, material.sections.get(section, ()), caps[section])
+            for section in caps.sections
+            if section not in (*DISTILLED, Section.SECTION_WORKING)
+        }
+        left = caps.distilled
+        for section in DISTILLED:
+            cap = caps[section]
+            items = material.sections.get(section, ())
+            filled[section] = self._fill(section, items, cap._replace(tokens=min(cap.tokens, left)))
+            left -= filled[section].tokens
+        return filled
+
+    def _fill(self, section: Section, items: tuple[Item, ...], cap: Cap) -> Filled:
+        if cap.disabled:
+            return Filled(omitted=tuple(Omission(item, Inclusion.INCLUSION_DISABLED) for item in items))
+        if section == Section.SECTION_SYSTEM:
+            return Filled(tuple(item.counted(self.count) for item in items))
+        if section == Section.SECTION_PROFILE:
+            return fill_from_start(items, cap, self.count)
+        filled = fill(items, cap, self.count)
+        return replace(filled, kept=tuple(sorted(filled.kept, key=lambda item: item.place)))
+
+    def _total(self, content: Content, material: Material) -> int:
+        rendered = render(content, material.query_to_append)
+        composed = (rendered.stable, rendered.retrieved, rendered.query)
+        return (
+            sum(MESSAGE_OVERHEAD + self.count(text) for text in composed if text)
+            + sum(one.tokens for one in (*rendered.before, *rendered.after))
+            + material.schema_tokens
+            + material.reserve_tokens
+        )

@@ -1,0 +1,158 @@
+"""From what was found to what is worth showing: not what the model sees already, nor what says the same again."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from memsidecar.context.age import ago
+from memsidecar.context.caps import Cap
+from memsidecar.context.item import UNSEEN, Item, Omission
+from memsidecar.domain.message import Role
+from memsidecar.layers.episodic.asking import Pointer
+from memsidecar.layers.episodic.words import words_of
+from memsidecar.stores.contract import Found
+from memsidecar.v1.context_pb2 import Inclusion
+from memsidecar.v1.message_pb2 import Message
+
+SAME_WORDS_SHARE = 0.85
+_SPEAKERS = {Role.SYSTEM: "System", Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
+_BETWEEN = " / "
+_ENOUGH = 2
+"Times as much as fits: what comes behind that has no chance."
+
+Hit = tuple[Pointer, Found]
+Neighbour = Callable[[Found], Found | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Taste:
+    """What is worth showing; `recency` is the share of a score that says nothing about the question."""
+
+    threshold: float = 0.25
+    min_quality: float = 7.0
+    recency: float = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One message, or two that belong together, in their order; the better one's score."""
+
+    pointer: Pointer
+    said: tuple[Found, ...]
+
+
+@dataclass(frozen=True)
+class Sifting:
+    """`window` is what the working section shows: a session's number and sequences. `now_us` is the request's time.
+
+    What cannot fit any more is not looked at, unless somebody wants to know all of it (`debug`).
+    """
+
+    taste: Taste
+    window: frozenset[tuple[int, int]]
+    now_us: int
+    cap: Cap
+    debug: bool
+
+    def __call__(self, hits: Iterable[Hit]) -> tuple[list[Memory], list[Omission]]:
+        kept: list[Memory] = []
+        omitted: list[Omission] = []
+        words: list[frozenset[str]] = []
+        tokens = 0
+        for pointer, found in hits:
+            enough = tokens > _ENOUGH * self.cap.tokens or len(kept) > _ENOUGH * self.cap.items
+            reason = Inclusion.INCLUSION_OVER_SECTION if enough else self._reason(pointer, found)
+            said = frozenset(words_of(content_of(found))) if reason is None else frozenset()
+            if reason is None and any(_much_the_same(said, other) for other in words):
+                reason = Inclusion.INCLUSION_DUPLICATE
+            if reason is not None:
+                omitted.append(Omission(self._omitted(pointer, found), reason))
+                continue
+            words.append(said)
+            tokens += found.message.tokens
+            _join(kept, Memory(pointer, (found,)))
+        return kept, omitted
+
+    def _omitted(self, pointer: Pointer, found: Found) -> Item:
+        return self.item(Memory(pointer, (found,))) if self.debug else UNSEEN
+
+    def _reason(self, pointer: Pointer, found: Found) -> Inclusion | None:
+        if (found.session, found.message.sequence) in self.window:
+            return Inclusion.INCLUSION_IN_WINDOW
+        if self._relevance(pointer) < self.taste.threshold:
+            return Inclusion.INCLUSION_BELOW_THRESHOLD
+        if pointer.evaluation is not None and pointer.evaluation < self.taste.min_quality:
+            return Inclusion.INCLUSION_LOW_QUALITY
+        return None
+
+    def _relevance(self, pointer: Pointer) -> float:
+        """The score without its recency: old or new, it either has to do with the question or not."""
+        return (pointer.score - pointer.parts.recency) / (1 - self.taste.recency)
+
+    def item(self, memory: Memory) -> Item:
+        messages = [Message.FromString(found.message.body) for found in memory.said]
+        return Item(
+            id=message_of(memory.pointer, memory.said).id,
+            text=self._text(memory.said, messages),
+            message_ids=tuple(message.id for message in messages),
+            session_id=memory.said[0].key.session_id,
+            score=memory.pointer.score,
+            parts=memory.pointer.parts,
+        )
+
+    def _text(self, said: Sequence[Found], messages: Sequence[Message]) -> str:
+        spoken = (f"{speaker(message)}: {message.content.strip()}" for message in messages)
+        return f"[{ago(said[0].message.time_us, self.now_us)}] {_BETWEEN.join(spoken)}"
+
+    def with_neighbour(self, memory: Memory, neighbour: Neighbour, shorten: Callable[[str], str]) -> Item:
+        """The item, and a longer form of it with the question before it or the answer behind it."""
+        item = self.item(memory)
+        if len(memory.said) > 1:
+            return item
+        (found,) = memory.said
+        other = neighbour(found)
+        if other is None or (other.session, other.message.sequence) in self.window:
+            return item
+        message = Message.FromString(other.message.body)
+        message.content = shorten(message.content)
+        if not message.content:
+            return item
+        said = (other, found) if other.message.sequence < found.message.sequence else (found, other)
+        messages = [message if one is other else Message.FromString(one.message.body) for one in said]
+        return replace(item, longer=self._text(said, messages), longer_ids=tuple(one.id for one in messages))
+
+
+def speaker(message: Message) -> str:
+    return message.name or _SPEAKERS[Role(int(message.role))]
+
+
+def content_of(found: Found) -> str:
+    return Message.FromString(found.message.body).content
+
+
+def message_of(pointer: Pointer, said: Sequence[Found]) -> Message:
+    (found,) = [one for one in said if one.message.sequence == pointer.sequence]
+    return Message.FromString(found.message.body)
+
+
+def _much_the_same(said: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(said) and len(said & other) >= SAME_WORDS_SHARE * len(said | other)
+
+
+def _join(kept: list[Memory], memory: Memory) -> None:
+    """A question and its answer are one memory where both were found."""
+    (found,) = memory.said
+    for at, other in enumerate(kept):
+        pair = sorted((*other.said, found), key=lambda one: one.message.sequence)
+        if len(pair) == 2 and _is_exchange(*pair):
+            kept[at] = replace(other, said=tuple(pair))
+            return
+    kept.append(memory)
+
+
+def _is_exchange(first: Found, second: Found) -> bool:
+    return (
+        first.session == second.session
+        and first.message.sequence + 1 == second.message.sequence
+        and first.message.role == Role.USER
+        and second.message.role == Role.ASSISTANT
+    )

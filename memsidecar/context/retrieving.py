@@ -1,0 +1,90 @@
+"""What is looked for in the index for a context: what was said before, and what stands in documents."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from memsidecar.context.building import Prepared
+from memsidecar.context.caps import Budgets
+from memsidecar.context.memories import Hit
+from memsidecar.domain.errors import InvalidField
+from memsidecar.layers.documents.documents import Documents
+from memsidecar.layers.documents.finding import FindChunks, FoundChunks
+from memsidecar.layers.episodic import EpisodicMemory
+from memsidecar.layers.episodic.asking import Question, Range
+from memsidecar.layers.episodic.ranking import Weights
+from memsidecar.layers.episodic.recalling import Turn
+from memsidecar.layers.episodic.shelves import messages_of
+from memsidecar.stores.contract import Scope
+from memsidecar.v1.context_pb2 import Section
+from memsidecar.v1.message_pb2 import Scope as WireScope
+
+DAY_US = 24 * 3600 * 1_000_000
+_POOL_PER_ITEM = 4
+_FEWEST_TOKENS = 8
+"Of a memory with its date and its speaker: there is none with less."
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """`recency` is a share of the score, `pool` how many are ranked at least before the best are chosen."""
+
+    episodic: EpisodicMemory
+    documents: Documents
+    find_chunks: FindChunks
+    budgets: Budgets
+    recency: float
+    half_life_days: float
+    pool: int
+
+    @property
+    def dimensions(self) -> int:
+        return self.episodic.embedders.default.dimensions
+
+    def memories(self, prepared: Prepared, go_on: Callable[[], bool]) -> tuple[list[Hit], frozenset[int]]:
+        """More than are shown: some of them are in the window, or say the same."""
+        cap = prepared.caps[Section.SECTION_EPISODIC]
+        within = self._range(prepared)
+        if not prepared.query or cap.disabled or not cap.items or not cap.tokens or within is None:
+            return [], frozenset()
+        # Everything is ranked; of what cannot fit in any case, not even the text is read.
+        fitting = min(_POOL_PER_ITEM * cap.items, cap.tokens // _FEWEST_TOKENS)
+        limit = max(self.pool, fitting) + len(prepared.talk.spoken)
+        question = Question(
+            prepared.query,
+            vector=prepared.order.query_vector,
+            weights=self._weights(),
+            now_us=prepared.order.now_us,
+            half_life_us=int(self.half_life_days * DAY_US),
+        )
+        found = self.episodic.recall.messages(question, within, Turn(limit), lambda _: True, go_on)
+        return list(found.hits), frozenset(map(int, found.lacks))
+
+    def chunks(self, prepared: Prepared, _go_on: Callable[[], bool]) -> FoundChunks:
+        cap, order = prepared.caps[Section.SECTION_DOCUMENTS], prepared.order
+        limit = min(cap.items, self.budgets.documents_found)
+        if not prepared.query or cap.disabled or limit < 1 or not cap.tokens:
+            return FoundChunks(())
+        owners = self.documents.visible(order.key.namespace, order.user_id, order.key.session_id)
+        owners = self.documents.those_with_any(owners)
+        return self.find_chunks(owners, prepared.query, limit, 0.0) if owners else FoundChunks(())
+
+    def _weights(self) -> Weights:
+        """Recency gets its share of the whole, whatever the other weights are."""
+        weights = self.episodic.limits.weights
+        others = sum(getattr(weights, name) for name in Weights.__slots__ if name != "recency")
+        return replace(weights, recency=others * self.recency / (1 - self.recency))
+
+    def _range(self, prepared: Prepared) -> Range | None:
+        """Whose memories: the user's where there is one, else the session's, unless the request says otherwise."""
+        order, head = prepared.order, prepared.head
+        namespace, user_id = order.key.namespace, order.user_id or (head.user_id if head else "")
+        if order.scope == WireScope.SCOPE_NAMESPACE:
+            return Range(namespace, scope=Scope(namespace))
+        if order.scope == WireScope.SCOPE_USER and not user_id:
+            raise InvalidField("user_id", "is required: the session has no user")
+        if user_id and order.scope != WireScope.SCOPE_SESSION:
+            return Range(namespace, [messages_of(user_id, 0)], scope=Scope(namespace, user_id))
+        if head is None:
+            return None
+        scope = Scope(namespace, session_id=order.key.session_id)
+        return Range(namespace, [messages_of(head.user_id, head.number)], head.number, scope=scope)

@@ -1,0 +1,64 @@
+"""Where an API is, apart from what opens it."""
+
+from base64 import b64encode
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from memsidecar.endpoint.errors import InvalidEndpoint
+
+
+class Api(NamedTuple):
+    """What is asked of an endpoint: as messages call it ("the embedding endpoint"), and the end of its path."""
+
+    called: str
+    leaf: str
+
+
+@dataclass(frozen=True)
+class ApiAddress:
+    """`origin` is scheme, host and port; `path` is that of the API, such as "/v1". Credentials are in neither."""
+
+    origin: str
+    path: str
+    authorization: str | None = field(default=None, repr=False)
+    """The header for credentials that were written into the URL."""
+
+    @property
+    def base(self) -> str:
+        return self.origin + self.path
+
+
+def parse_address(url: str, api: Api) -> ApiAddress:
+    """From http://host:port/v1, with or without a slash or the API's leaf at its end. Raises InvalidEndpoint.
+
+    No message shows the URL, for it may carry a password.
+    """
+    parts, port = _split(url, api)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise InvalidEndpoint(f"the URL of {api.called} must look like http://host:port/v1")
+    if parts.query or parts.fragment:
+        raise InvalidEndpoint(f"the URL of {api.called} must not have a query or a fragment")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    origin = f"{parts.scheme}://{host}" + (f":{port}" if port else "")
+    path = parts.path.rstrip("/").removesuffix(api.leaf).rstrip("/")
+    return ApiAddress(origin, path, _basic(parts))
+
+
+def _split(url: str, api: Api) -> tuple[SplitResult, int | None]:
+    # Python's own parser drops line breaks and tabs silently.
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise InvalidEndpoint(f"the URL of {api.called} must be plain ASCII without spaces")
+    try:
+        parts = urlsplit(url)
+        return parts, parts.port
+    except ValueError:
+        # Its message would repeat a part of the URL.
+        raise InvalidEndpoint(f"the URL of {api.called} has an impossible host or port") from None
+
+
+def _basic(parts: SplitResult) -> str | None:
+    if parts.username is None:
+        return None
+    pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return f"Basic {b64encode(pair.encode()).decode()}"

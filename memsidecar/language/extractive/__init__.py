@@ -1,0 +1,1 @@
+"""A summary without a model: the sentences that say most, as they were said."""

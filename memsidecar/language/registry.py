@@ -1,0 +1,34 @@
+"""The language model of one sidecar, if it has one."""
+
+from dataclasses import dataclass, field
+
+from memsidecar.endpoint.errors import InvalidEndpoint
+from memsidecar.endpoint.settings import EndpointSettings
+from memsidecar.language.invalid import InvalidModel
+from memsidecar.language.openai import CHAT, OpenAIModel
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """What the settings say of the model. Without a URL and without a name there is none."""
+
+    url: str = field(default="", repr=False)
+    name: str = ""
+    key: str | None = field(default=None, repr=False)
+    timeout_seconds: float = 30.0
+    concurrency: int = 1
+
+
+def configured_model(choice: ModelChoice) -> OpenAIModel | None:
+    """Asks no network; the first question does. Raises InvalidModel, so that a wrong setting is refused at start."""
+    if not choice.url and not choice.name:
+        return None
+    if not choice.name:
+        raise InvalidModel("a model endpoint needs the name of a model")
+    if choice.concurrency < 1:
+        raise InvalidModel(f"a model must be asked at least one question at once, not {choice.concurrency}")
+    try:
+        settings = EndpointSettings(CHAT, choice.url, choice.key, choice.timeout_seconds)
+    except InvalidEndpoint as wrong:
+        raise InvalidModel(str(wrong)) from None
+    return OpenAIModel(choice.name, settings, choice.concurrency)

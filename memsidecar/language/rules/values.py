@@ -1,0 +1,112 @@
+"""Where a value ends: "Acme Corp", not "Acme Corp and I love it there"."""
+
+import re
+from collections.abc import Iterator
+
+from memsidecar.language.rules.words import listed
+
+VALUE_CHARS = 200
+THING_WORDS, ITEM_WORDS = 8, 4
+
+CAPITALISED = re.compile(
+    r"(?:the )?(?:(?:[A-Z0-9][\w'&.+/-]*|[a-z]+[A-Z]\w*)(?:(?: (?:&|of|de|da|do|del|der|van|von|la|le|and|the"
+    r"|upon|on|at)){1,2} (?=[A-Z])| )?){1,6}"
+)
+"A run of capitalised words, with the small ones that names have inside."
+
+_MARKS = r"[.!?;:()\[\]…\u2013\u2014\ufffc\"\n]|\s-+\s|\.\.+"
+_NEW_CLAUSE = (
+    r"\s(?:but|because|cause|cuz|since|when|whenever|while|so|which|who|whose|where|though|although|if|as|even|except"
+    r"|until|till|and then|then|thanks|please|lol|haha|tbh|btw|imo|imho|especially|particularly|ever|these days"
+    r"|nowadays|lately|recently|right now|at the moment|anymore|now|too|either|myself|more than|instead of|just"
+    r"|and it|and they|that|i|i'm|i've|it's|is|are|was|were|has|have|had|can|will|would|gets|makes|helps|with my"
+    r"|in my|on my|every|for the past|for a|for years|on weekends|on the weekends?|at home|at night|at work|whether"
+    r"|and am|and is|how|what|also)(?=\s|,|$)"
+)
+_PHRASE_END = re.compile(rf"{_MARKS}|,|{_NEW_CLAUSE}", re.IGNORECASE)
+_LIST_END = re.compile(rf"{_MARKS}|{_NEW_CLAUSE}", re.IGNORECASE)
+_LEADS_NOWHERE = re.compile(
+    r"(?:\s|^)(?:a lot|so much|very much|too|as well|the most|most of all|best|the best|though|really|again|honestly"
+    r"|already|so far|in general|generally|all the time|sometimes|mostly|and|or|the|a|of|in|at|on|to|for|with|by|from"
+    r"|my|very|actually|right|yet|still|more|today|always|deeply|immensely|tremendously|also|better|overall"
+    r"|everywhere|here|there)$",
+    re.IGNORECASE,
+)
+_DANGLES = re.compile(r"\s(?:to|about|of|with|for|at|from|on|into)\s*$", re.IGNORECASE)
+
+_POINTING = listed(
+    """
+    it this that these those you him her them us me your his their its how what when where why who whom which whose if
+    whether to the my our myself yourself himself herself themselves everything anything nothing something someone
+    anyone everyone everybody nobody one ones both all some any most none each either neither such same other another
+    more less too so very not no never and or but because as than then there here now just only even also being having
+    seeing knowing hearing getting i i'm we they he she thing things stuff idea like about of in on at for with by from
+    up out ever since while though although until way what's that's it's there's when's lot lots doing going making
+    saying a an every
+    """
+)
+"Nothing can be known of somebody from a word that only points. Articles are taken off before this is asked."
+
+_ARTICLE = re.compile(r"^(?:an?|some|any|all (?:kinds|sorts|types) of|lots of|all things)\s+", re.IGNORECASE)
+_BETWEEN_ITEMS = re.compile(r"\s*,\s*(?:and |or |& )?|\s+(?:and|&|or|\+)\s+", re.IGNORECASE)
+_JOINED_LAST = re.compile(r"\s(?:and|&|or)\s", re.IGNORECASE)
+_ONE_THING = re.compile(
+    r"\b(?:(?:rock|drum|mac|fish|dungeons|arts|salt|bed|black|research|pros|trial|peanut butter) (?:and|&|'n'?) "
+    r"(?:roll|bass|cheese|chips|dragons|crafts|vinegar|breakfasts?|white|development|cons|error|jelly)|short and)\b",
+    re.IGNORECASE,
+)
+
+
+def trimmed(text: str) -> str:
+    """Without punctuation at its ends and words that lead nowhere; nothing, where it is too long to be a value."""
+    text = text.strip(" \t,.;:!?\"'()[]{}*_~-\u2013\u2014…\ufffc")
+    while (shorter := _LEADS_NOWHERE.sub("", text).rstrip(" ,;:-")) != text:
+        text = shorter
+    return text if len(text) <= VALUE_CHARS else ""
+
+
+def up_to_the_end(rest: str) -> str:
+    """The phrase that the rest of a clause begins with."""
+    return trimmed(_before(_PHRASE_END, rest))
+
+
+def _before(end: re.Pattern[str], rest: str) -> str:
+    match = end.search(rest)
+    return rest[: match.start()] if match else rest
+
+
+def is_telling(phrase: str) -> bool:
+    """Whether it names something: not too long, and not by pointing."""
+    words = phrase.lower().split()
+    named = bool(words) and words[0] not in _POINTING and len(words) <= THING_WORDS
+    return named and len(phrase) > 1 and any(map(str.isalpha, phrase))
+
+
+def thing(rest: str) -> Iterator[str]:
+    """One thing that is named. "Escaping to that world" is none: what it is about was pointed at, and cut off."""
+    rest = _ARTICLE.sub("", rest)
+    phrase = up_to_the_end(rest)
+    if is_telling(phrase) and not _DANGLES.search(_before(_PHRASE_END, rest)):
+        yield phrase
+
+
+def things(rest: str) -> Iterator[str]:
+    """Several in a list: hiking, jazz and old maps are three."""
+    items = _items(_before(_LIST_END, rest))
+    if len(items) > 1 and all(is_telling(item) and len(item.split()) <= ITEM_WORDS for item in items):
+        yield from items
+    else:
+        yield from thing(rest)
+
+
+def _items(text: str) -> list[str]:
+    if _ONE_THING.search(text) or _DANGLES.search(text) or not _JOINED_LAST.search(text):
+        return []
+    return [item for part in _BETWEEN_ITEMS.split(text) if (item := trimmed(_ARTICLE.sub("", part)))]
+
+
+def whole(rest: str) -> Iterator[str]:
+    """All of it, for instructions and things to do: their middle is as telling as their beginning."""
+    phrase = trimmed(rest)
+    if len(phrase) > 1 and phrase.split()[0].lower() not in {"it", "that", "this", "you"}:
+        yield phrase

@@ -1,0 +1,208 @@
+"""Procedural memory: habits counted as the log grows, patterns computed now and then, hints at hand."""
+
+import logging
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+
+from memsidecar.domain.message import Role, Stored
+from memsidecar.domain.served import without_served
+from memsidecar.layers.at_hand import AtHand
+from memsidecar.layers.background import Marks, tell
+from memsidecar.layers.procedural.observing import Heard, observe
+from memsidecar.layers.procedural.record import ID, SLOT, Record, published_of, record_of
+from memsidecar.stores.contract import (
+    Change,
+    Chapter,
+    Claimed,
+    Gone,
+    Journal,
+    News,
+    Note,
+    NoteKind,
+    Owner,
+    Revised,
+    ReviseNotes,
+    Said,
+    Scope,
+    Ticket,
+)
+from memsidecar.v1.knowledge_pb2 import GetPatternsResponse
+from memsidecar.v1.message_pb2 import Message
+
+log = logging.getLogger(__name__)
+
+TASK = "procedural"
+RECORDS_KEPT, HINTS_KEPT = 128, 1_000
+_CHAPTER = 256
+_MOST_RECOUNTED = 20_000
+"Messages of a user, the newest, from which habits are counted anew after an erasure."
+_SCANNED_AT_ONCE = 500
+
+
+class ProceduralMemory:
+    """Keeps the promises of a background task; its other methods may be called from any thread."""
+
+    name = TASK
+
+    def __init__(self, journal: Journal, every_conversations: int, give_way: Callable[[], None]) -> None:
+        self._journal = journal
+        self._every_conversations = every_conversations
+        self._give_way = give_way
+        self._lock = threading.RLock()
+        self._records: OrderedDict[Owner, Record] = OrderedDict()
+        self._marks = Marks(journal, self.name)
+        self._hints: AtHand[Sequence[str]] = AtHand(HINTS_KEPT)
+        self._erasures: Counter[str] = Counter()
+        journal.listen(self._committed)
+
+    # -- for those who ask
+
+    def hints(self, owner: Owner) -> Sequence[str]:
+        return self._hints.get(owner, lambda: self._read_hints(owner))
+
+    def _read_hints(self, owner: Owner) -> Sequence[str]:
+        return self.patterns(owner, refresh=False).hints.splitlines()
+
+    def patterns(self, owner: Owner, refresh: bool) -> GetPatternsResponse:
+        """As they were last computed; with `refresh`, out of everything that was said up to now."""
+        if not refresh:
+            note = self._journal.note(owner, NoteKind.PATTERNS, ID)
+            return published_of(note) if note else GetPatternsResponse()
+        with self._lock:
+            self._catch_up(owner.namespace)
+            record = self._record(owner)
+            record.publish()
+            self._flush(record)
+            return record.published
+
+    def _catch_up(self, namespace: str) -> None:
+        while chapter := self._journal.news(namespace, self.position(namespace), _CHAPTER):
+            self.take(namespace, chapter)
+
+    # -- for the runner
+
+    def position(self, namespace: str) -> int:
+        with self._lock:
+            return self._marks.position(namespace)
+
+    def take(self, namespace: str, chapter: Chapter) -> None:
+        with self._lock:
+            known = self._marks.position(namespace)
+            for entry in chapter:
+                if entry.lsn > known:
+                    self._read(namespace, entry)
+            self._marks.move(namespace, max(known, chapter[-1].lsn))
+
+    def rest(self, idle: bool) -> bool:
+        with self._lock:
+            for namespace in self._marks.namespaces():
+                position = self._marks.position(namespace)
+                if self._marks.is_due(namespace, position, idle):
+                    self._keep_all(namespace)
+                    self._marks.mark(namespace, position)
+        return False
+
+    def _keep_all(self, namespace: str) -> None:
+        """Before a mark: what is behind it is not read again."""
+        for record in [one for one in self._records.values() if one.owner.namespace == namespace]:
+            self._flush(record)
+
+    # -- counting
+
+    def _read(self, namespace: str, entry: News) -> None:
+        if isinstance(entry, Said) and entry.lsn == entry.first_lsn:
+            self._count(self._record(_owner(entry)), entry.lsn, entry.session, entry.message)
+        elif isinstance(entry, Gone):
+            self._forget(namespace)
+        elif isinstance(entry, Claimed):
+            self._drop(Owner(entry.key.namespace, session_id=entry.key.session_id))
+            self._drop(Owner(entry.key.namespace, entry.user_id))
+
+    def _count(self, record: Record, lsn: int, session: int, message: Stored) -> None:
+        if lsn <= record.lsn:
+            return
+        record.lsn = lsn
+        if message.role not in (Role.USER, Role.ASSISTANT):
+            return
+        text = without_served(Message.FromString(message.body).content)
+        seen = observe(Heard(session, message.sequence, message.role, message.time_us, text))
+        if seen is None:
+            return
+        record.habits.add([seen])
+        record.dirty = True
+        self._give_way()
+        if record.conversations_since >= self._every_conversations:
+            record.publish()
+            self._flush(record)
+
+    def _record(self, owner: Owner) -> Record:
+        record = self._records.get(owner)
+        if record is not None and record.erasures == self._erasures[owner.namespace]:
+            self._records.move_to_end(owner)
+            return record
+        note = self._journal.note(owner, NoteKind.PATTERNS, ID)
+        erasures = self._erasures[owner.namespace]
+        record = (record_of(owner, note, erasures) if note else None) or self._recounted(owner, erasures)
+        self._records[owner] = record
+        while len(self._records) > RECORDS_KEPT:
+            self._flush(next(iter(self._records.values())))
+            self._records.popitem(last=False)
+        return record
+
+    def _recounted(self, owner: Owner, erasures: int) -> Record:
+        """Out of what is in the journal now: for a new user nothing, after an erasure all that is left."""
+        record = Record(owner, erasures=erasures)
+        for lsn, session, message in reversed(list(self._scanned(owner))):
+            self._count(record, lsn, session, message)
+        return record
+
+    def _scanned(self, owner: Owner) -> Iterator[tuple[int, int, Stored]]:
+        before, seen = None, 0
+        while seen < _MOST_RECOUNTED:
+            found = self._journal.scan(Scope(*owner), before, _SCANNED_AT_ONCE)
+            mine = [one for one in found if bool(one.user_id) == bool(owner.user_id)]
+            yield from ((one.lsn, one.session, one.message) for one in mine)
+            if not found:
+                return
+            before, seen = found[-1].lsn, seen + len(found)
+
+    # -- keeping
+
+    def _flush(self, record: Record) -> None:
+        """Not after an erasure that it does not know of: what is gone must not come back as a habit."""
+        if not record.dirty:
+            return
+
+        def revise(_notes: Sequence[Note]) -> Revised:
+            fresh = record.erasures == self._erasures[record.owner.namespace]
+            return Revised([note]) if fresh else Revised()
+
+        note = record.note()
+        tell(self._journal, Ticket(ReviseNotes(record.owner, NoteKind.PATTERNS, [SLOT], revise)))
+        record.dirty = False
+        self._hints.forget_one(record.owner)
+
+    def _drop(self, owner: Owner) -> None:
+        """Counted anew when somebody asks, or says something."""
+        self._records.pop(owner, None)
+        command = ReviseNotes(
+            owner, NoteKind.PATTERNS, [SLOT], lambda notes: Revised(dropped=[one.id for one in notes])
+        )
+        tell(self._journal, Ticket(command))
+        self._hints.forget_one(owner)
+
+    def _forget(self, namespace: str) -> None:
+        for owner in [one for one in self._records if one.namespace == namespace]:
+            del self._records[owner]
+
+    def _committed(self, changes: Sequence[Change]) -> None:
+        erased = {change.key.namespace for change in changes if change.reload}
+        self._erasures.update(erased)
+        if erased:
+            self._hints.forget(lambda owner: owner.namespace in erased)
+
+
+def _owner(said: Said) -> Owner:
+    namespace = said.key.namespace
+    return Owner(namespace, said.user_id) if said.user_id else Owner(namespace, session_id=said.key.session_id)

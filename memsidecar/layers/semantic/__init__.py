@@ -1,0 +1,1 @@
+"""Semantic memory: what is known about a user, and since when."""

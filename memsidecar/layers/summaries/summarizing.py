@@ -1,0 +1,129 @@
+"""Bringing a summary up to a message: what it spoke for already, and what came since."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.message import Role, Stored
+from memsidecar.domain.served import without_served
+from memsidecar.domain.session import Head, SessionKey
+from memsidecar.language.contract import MalformedAnswer, ModelAway, Summarizer, Utterance
+from memsidecar.layers.summaries.rolling import RollingSummary, Summaries, new_summary
+from memsidecar.stores.contract import Journal, Selection
+from memsidecar.v1.message_pb2 import Message
+
+log = logging.getLogger(__name__)
+
+_AT_ONCE = 500
+PART_CHARACTERS = 1 << 18
+"Of what was said, so much is read at once: a session may have more than there is RAM."
+
+
+@dataclass(frozen=True)
+class Summarizing:
+    """`fallback` speaks where the configured summarizer cannot and there is nothing yet to lose."""
+
+    journal: Journal
+    summaries: Summaries
+    summarizer: Summarizer
+    fallback: Summarizer
+    count: Callable[[str], int]
+    max_tokens: int
+
+    @property
+    def asks_a_model(self) -> bool:
+        return self.summarizer is not self.fallback
+
+    def up_to(self, head: Head, last: int, max_tokens: int = 0) -> RollingSummary | None:
+        """The summary of everything up to a message, or the one that was there where nothing better came of it.
+
+        Raises ModelAway, MalformedAnswer, unless there was none yet: then whoever needs nobody makes the first.
+        """
+        known = self.summaries.of(head.key)
+        try:
+            return self._brought(known, head, last, self.summarizer, max_tokens or self.max_tokens)
+        except (ModelAway, MalformedAnswer) as failure:
+            if known is not None:
+                raise
+            log.warning("a first summary is made without the model: %s", failure)
+            return self._brought(known, head, last, self.fallback, max_tokens or self.max_tokens)
+
+    def at_once(self, head: Head, last: int) -> str:
+        """The same for those who cannot wait for a model; the summary's id, empty where there is nothing to say."""
+        summary = self._brought(self.summaries.of(head.key), head, last, self.fallback, self.max_tokens)
+        return summary.id if summary else ""
+
+    def _brought(
+        self, known: RollingSummary | None, head: Head, last: int, by: Summarizer, limit: int
+    ) -> RollingSummary | None:
+        covered = known.last_sequence if known else 0
+        if known is not None and last <= covered and known.tokens <= limit:
+            return known
+        text = known.text if known else ""
+        for part in self._parts(head.key, covered, last):
+            text = by.summarize(text, part, limit).strip() or text
+        return self._kept(head, known, text, by.origin, max(last, covered))
+
+    def _parts(self, key: SessionKey, after: int, last: int) -> Iterator[list[Utterance]]:
+        """At least one: an old summary may be too long even where nothing was said since."""
+        part: list[Utterance] = []
+        size = 0
+        for utterance in self._utterances(key, after, last):
+            part.append(utterance)
+            size += len(utterance.text)
+            if size >= PART_CHARACTERS:
+                yield part
+                part, size = [], 0
+        yield part
+
+    def _utterances(self, key: SessionKey, after: int, last: int) -> Iterator[Utterance]:
+        """Pruned messages, too: they left the window, not the memory."""
+        while after < last:
+            selection = Selection(after, last + 1, limit=_AT_ONCE, include_pruned=True, max_bytes=PART_CHARACTERS)
+            messages = self.journal.messages(key, selection).messages
+            if not messages:
+                return
+            yield from (_utterance(one) for one in messages if one.role != Role.SYSTEM)
+            after = messages[-1].sequence
+
+    def _kept(
+        self, head: Head, known: RollingSummary | None, text: str, origin: str, last: int
+    ) -> RollingSummary | None:
+        """An empty answer replaces nothing, but what had nothing in it need not be read again either."""
+        if not text:
+            return known
+        first = known.first_sequence if known else 1
+        summary = new_summary(text, self.count(text), (first, last), time.time_ns() // 1000, origin)
+        try:
+            return self.summaries.keep(head.key, head.number, summary)
+        except NoSuchThing:
+            return None
+
+
+def _utterance(one: Stored) -> Utterance:
+    message = Message.FromString(one.body)
+    return Utterance(message.id, one.role, message.name, without_served(message.content), one.time_us)
+
+
+def boundary(messages: Sequence[Stored], keep: int) -> int:
+    """The last message to speak for: a turn's end, so that at least `keep` stay as they were said; 0 for none.
+
+    Where one turn is longer than all that, the end of a whole exchange in it.
+    """
+    spoken = [one for one in messages if one.role != Role.SYSTEM]
+    if len(spoken) <= keep:
+        return 0
+    ends = [before.sequence for before, one in pairwise(spoken) if one.role == Role.USER]
+    latest = spoken[-keep - 1].sequence if keep else spoken[-1].sequence
+    if not keep:
+        ends.append(spoken[-1].sequence)
+    within = [end for end in ends if end <= latest and not _splits(spoken, end)]
+    return max(within, default=0)
+
+
+def _splits(messages: Sequence[Stored], end: int) -> bool:
+    """Whether an exchange stands on both sides."""
+    return any(one.sequence > end >= one.exchange > 0 for one in messages)

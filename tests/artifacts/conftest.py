@@ -1,0 +1,23 @@
+"""Artifacts over both journals."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memsidecar.layers.artifacts.artifacts import Artifacts
+from memsidecar.stores.contract import Journal
+from tests.artifacts.parts import artifacts_over
+from tests.conformance.conftest import JOURNALS
+
+
+@pytest.fixture(params=list(JOURNALS.values()), ids=list(JOURNALS))
+def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
+    with closing(request.param(tmp_path / "journal")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def artifacts(journal: Journal) -> Artifacts:
+    return artifacts_over(journal)

@@ -1,0 +1,38 @@
+"""The parts that keep artifacts in this process, put together as `memsidecar.assembly` does it."""
+
+from typing import Any
+
+from memsidecar.domain.session import SessionKey
+from memsidecar.layers.artifacts.artifact import StoredArtifact
+from memsidecar.layers.artifacts.artifacts import Artifacts, PutOrder
+from memsidecar.layers.artifacts.drafting import Drafting
+from memsidecar.layers.artifacts.offloading import Offloading
+from memsidecar.layers.working.trimming import Trimming
+from memsidecar.stores.contract import Journal
+from memsidecar.tokens.contract import Counter
+from memsidecar.tokens.registry import Counters
+from memsidecar.v1.knowledge_pb2 import Artifact
+from tests.support.waiting import outcome_of
+
+KEY = SessionKey("default", "s1")
+CHARS4: Counter = Counters("chars4").default
+MAX_CONTENT_BYTES = 1 << 20
+KEEP_TOKENS = 128
+
+
+def artifacts_over(journal: Journal, counter: Counter = CHARS4) -> Artifacts:
+    offloading = Offloading(journal, Trimming(journal), counter, KEEP_TOKENS)
+    return Artifacts(journal, Drafting(counter, MAX_CONTENT_BYTES), offloading)
+
+
+def put(artifacts: Artifacts, artifact_id: str = "", content: str = "", **fields: Any) -> StoredArtifact:
+    asked: dict[str, Any] = {
+        name: fields.pop(name) for name in ("offload_message_id", "preview_tokens") if name in fields
+    }
+    artifact = Artifact(id=artifact_id, content=content, **fields)
+    artifacts.draft.check(artifact, "offload_message_id" in asked)
+    return artifacts.put(PutOrder(KEY, "", artifact, **asked))
+
+
+def delete(artifacts: Artifacts, artifact_id: str) -> None:
+    outcome_of(lambda settled: artifacts.begin_deleting(KEY, artifact_id, settled))

@@ -1,0 +1,106 @@
+"""An agent as the sidecar meets it: says, asks for contexts, and looks at what was learned meanwhile."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from memsidecar.v1 import context_pb2, knowledge_pb2
+from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse, Section, SectionReceipt
+from memsidecar.v1.knowledge_pb2 import Fact, GetPatternsResponse, Summary
+from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_USER, Message
+from tests.scenarios.knowing import Knowing
+from tests.scenarios.retrieval import until
+from tests.scenarios.talk import Talk
+from tests.support.process import CALL_SECONDS, Client
+
+
+@dataclass(frozen=True)
+class Agent:
+    client: Client
+    session_id: str
+    namespace: str = ""
+    user_id: str = ""
+
+    @property
+    def names(self) -> dict[str, Any]:
+        return {"namespace": self.namespace, "user_id": self.user_id, "session_id": self.session_id}
+
+    @property
+    def talk(self) -> Talk:
+        return Talk(self.client, self.session_id, self.namespace, self.user_id)
+
+    @property
+    def knowing(self) -> Knowing:
+        """What is known of the user; where there is none, of the session."""
+        session_id = "" if self.user_id else self.session_id
+        return Knowing(self.client, self.namespace, self.user_id, session_id)
+
+    def turns(self, said: Iterable[tuple[str, str]]) -> None:
+        """Questions and answers, in one batch; an empty answer is none."""
+        spoken = [(role, text) for turn in said for role, text in zip((ROLE_USER, ROLE_ASSISTANT), turn, strict=True)]
+        self.talk.batch(*(Message(role=role, content=text) for role, text in spoken if text))
+
+    # -- contexts
+
+    def build(self, seconds: float = CALL_SECONDS, **fields: Any) -> BuildContextResponse:
+        return self.built(BuildContextRequest(**{**self.names, **fields}), seconds)
+
+    def built(self, request: BuildContextRequest, seconds: float = CALL_SECONDS) -> BuildContextResponse:
+        answer: BuildContextResponse = self.client.memory.BuildContext(request, timeout=seconds)
+        return answer
+
+    # -- what was learned
+
+    def facts(self, **fields: Any) -> list[Fact]:
+        return self.knowing.facts(page_size=1_000, **fields)
+
+    def known(self) -> set[tuple[str, str]]:
+        """Keys and values that hold."""
+        return {(one.key, one.value) for one in self.facts()}
+
+    def until_known(self, *wanted: tuple[str, str]) -> None:
+        until(lambda: self.known() >= set(wanted))
+
+    def summary(self) -> Summary | None:
+        request = knowledge_pb2.GetSummaryRequest(**self.names)
+        answer = self.client.knowledge.GetSummary(request, timeout=CALL_SECONDS)
+        return answer.summary if answer.HasField("summary") else None
+
+    def summarize(self, max_tokens: int = 0) -> Summary | None:
+        request = knowledge_pb2.SummarizeRequest(**self.names, max_tokens=max_tokens)
+        answer = self.client.knowledge.Summarize(request, timeout=CALL_SECONDS)
+        return answer.summary if answer.HasField("summary") else None
+
+    def patterns(self, refresh: bool = True) -> GetPatternsResponse:
+        names = {"namespace": self.namespace, "user_id": self.user_id}
+        request = knowledge_pb2.GetPatternsRequest(**names, refresh=refresh)
+        answer: GetPatternsResponse = self.client.knowledge.GetPatterns(request, timeout=CALL_SECONDS)
+        return answer
+
+
+def new_agent(client: Client, user: bool = False) -> Agent:
+    """In a session that no other test uses; with a user of its own, if wanted."""
+    return Agent(client, f"session-{uuid4()}", user_id=f"user-{uuid4()}" if user else "")
+
+
+# -- what an answer says
+
+
+def section_of(built: BuildContextResponse, name: str) -> SectionReceipt:
+    (receipt,) = [one for one in built.receipt.sections if Section.Name(one.section) == f"SECTION_{name}"]
+    return receipt
+
+
+def shown_in(built: BuildContextResponse, name: str) -> list[str]:
+    """The ids of what a section shows, in order."""
+    return [item.id for item in section_of(built, name).items if item.included]
+
+
+def lacks(built: BuildContextResponse) -> set[str]:
+    return {context_pb2.Degradation.Name(one).removeprefix("DEGRADATION_") for one in built.degraded}
+
+
+def spoken(messages: Sequence[Message]) -> list[Message]:
+    """Those that were said, and not composed."""
+    return [one for one in messages if not one.synthetic]

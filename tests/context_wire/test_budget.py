@@ -1,0 +1,95 @@
+"""The budget holds over the wire: any session, any request, any model, and numbers that anybody can count after."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse
+from memsidecar.v1.message_pb2 import ROLE_SYSTEM
+from tests.context_wire.account import check_account, check_exchanges
+from tests.context_wire.agent import Agent, new_agent, section_of
+from tests.context_wire.strategies import Scene, requests, scenes
+from tests.scenarios.retrieval import until_retrieval_is_there
+from tests.support.process import Client, Refusal, SidecarProcess
+
+LONG_LIVED = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+# Whatever is learned between two calls would be another context: nothing is, but what is told.
+FLAGS = ("--index", "volatile", "--facts-every-turns", "1000", "--facts-quiet-seconds", "86400", "--log-calls", "none")
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
+    with SidecarProcess(tmp_path_factory.mktemp("budget") / "data", *FLAGS) as running:
+        until_retrieval_is_there(running)
+        yield running
+        assert "Traceback" not in running.log()
+
+
+def furnished(client: Client, scene: Scene) -> Agent:
+    agent = new_agent(client)
+    agent.talk.batch(*scene.messages)
+    if scene.facts:
+        agent.knowing.tell(*scene.facts)
+    for content in scene.artifacts:
+        agent.knowing.put(content=content)
+    if scene.prune_tokens:
+        agent.talk.prune(scene.prune_tokens)
+    return agent
+
+
+def within(agent: Agent, request: BuildContextRequest) -> BuildContextResponse:
+    """The context; where the budget is refused, the one with exactly what the refusal asks for."""
+    try:
+        return agent.built(request)
+    except grpc.RpcError as error:
+        refused = Refusal(error)
+    assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "BUDGET_TOO_SMALL"), refused.message
+    required = int(refused.metadata["required_tokens"])
+    assert required > request.max_tokens
+    request.max_tokens = required
+    return agent.built(request)
+
+
+@LONG_LIVED
+@given(scene=scenes, asked=st.lists(requests(), min_size=1, max_size=4))
+def test_what_is_counted_is_what_is_answered_and_fits(
+    client: Client, scene: Scene, asked: list[dict[str, Any]]
+) -> None:
+    agent = furnished(client, scene)
+    window = agent.talk.messages()
+    last = [one.id for one in window if one.role != ROLE_SYSTEM][-2:]
+    for fields in asked:
+        request = BuildContextRequest(**agent.names, **fields)
+        built = within(agent, request)
+        check_account(request, built)
+        check_exchanges([one for one in window if one.role != ROLE_SYSTEM], built)
+        working = [one for one in request.sections if one.section == 9]
+        if not (working and working[0].disabled):
+            assert set(last) <= {one.id for one in built.messages}
+
+
+@LONG_LIVED
+@given(scene=scenes, fields=requests(), steps=st.lists(st.integers(1, 5_000), max_size=6))
+def test_tool_exchanges_are_whole_at_every_budget(
+    client: Client, scene: Scene, fields: dict[str, Any], steps: list[int]
+) -> None:
+    agent = furnished(client, scene)
+    window = [one for one in agent.talk.messages() if one.role != ROLE_SYSTEM]
+    for budget in steps:
+        request = BuildContextRequest(**agent.names, **{**fields, "max_tokens": budget})
+        built = within(agent, request)
+        check_account(request, built)
+        check_exchanges(window, built)
+
+
+def test_the_largest_budget_is_no_trouble_with_the_largest_caps(data_dir: Path) -> None:
+    with SidecarProcess(data_dir, "--working-max-tokens", "10000000") as sidecar, sidecar.client() as client:
+        agent, most = new_agent(client), (1 << 31) - 1
+        agent.talk.say("Hello.")
+        built = agent.build(max_tokens=most)
+        assert (built.max_tokens, section_of(built, "WORKING").limit_tokens) == (most, most)

@@ -1,0 +1,144 @@
+"""Whatever is away, a context is answered in time out of the rest, and says what is missing."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from memsidecar.v1.context_pb2 import BuildContextResponse
+from tests.context_wire.agent import Agent, lacks, new_agent, section_of, spoken
+from tests.context_wire.model import talk_of_huts
+from tests.embedding.endpoint import Endpoint
+from tests.endpoint.server import Server, silent_until
+from tests.faults_index.damage import all_manifests_garbage, card_garbage, data_file_zeroed
+from tests.faults_index.index import IndexFiles
+from tests.scenarios.knowing import PROFILE, fact
+from tests.scenarios.retrieval import until, until_retrieval_is_there
+from tests.support.process import SidecarProcess
+
+NOWHERE = "http://127.0.0.1:1/v1"
+DEADLINES = (2.0, 0.3)
+QUERY = "Where is the spare key?"
+KEY = "The spare key is under the blue pot."
+VOLATILE = ("--index", "volatile")
+
+
+def embedder_at(url: str) -> tuple[str, ...]:
+    return ("--embedder", "openai", "--embedder-model", "some", "--embedder-dimensions", "4", "--embedder-url", url)
+
+
+def model_at(url: str) -> tuple[str, ...]:
+    return ("--model-url", url, "--model-name", "some/model", "--model-timeout-seconds", "1")
+
+
+@dataclass(frozen=True)
+class Scene:
+    agent: Agent
+
+    def build(self, seconds: float) -> BuildContextResponse:
+        """With everything that needs neither index nor embedder nor model; the call itself fails when it is late."""
+        built = self.agent.build(seconds=seconds, query=QUERY, system_prompt="Be kind.", documents=["A leaflet."])
+        assert "Be kind." in built.messages[0].content and "name: Priya Nair" in built.memory_text
+        assert "A leaflet." in built.memory_text
+        assert spoken(built.messages)[-1].content == "Hut 2 has 9 beds."
+        return built
+
+    def found(self, built: BuildContextResponse) -> bool:
+        return any(KEY in item.preview for item in section_of(built, "EPISODIC").items)
+
+
+@contextmanager
+def scene(data_dir: Path, *flags: str) -> Iterator[Scene]:
+    with SidecarProcess(data_dir, *flags) as sidecar, sidecar.client() as client:
+        if "--index" in flags:
+            until_retrieval_is_there(sidecar)
+        agent = new_agent(client, user=True)
+        furnish(agent)
+        yield Scene(agent)
+        assert "Traceback" not in sidecar.log()
+
+
+def furnish(agent: Agent) -> None:
+    agent.knowing.tell(fact("Priya Nair", PROFILE, "name"))
+    Agent(agent.client, f"{agent.session_id}-before", user_id=agent.user_id).talk.say(KEY)
+    talk_of_huts(agent, 3)
+
+
+def check(here: Scene, expected: set[str], tolerated: Sequence[str] = ()) -> None:
+    """At each deadline, several times: what hangs must not use up the threads either."""
+    for seconds in DEADLINES:
+        for _ in range(6):
+            missing = lacks(here.build(seconds))
+            assert expected <= missing <= expected | set(tolerated), (seconds, missing)
+
+
+def test_when_all_is_well_nothing_is_missing(data_dir: Path) -> None:
+    with Endpoint() as embedder, scene(data_dir, *VOLATILE, *embedder_at(embedder.url)) as here:
+        check(here, set())
+        assert here.found(here.build(2))
+
+
+def test_without_an_index_recent_messages_are_ranked(data_dir: Path) -> None:
+    with scene(data_dir) as here:
+        check(here, {"INDEX_UNAVAILABLE"})
+        assert here.found(here.build(2))
+
+
+def test_without_an_embedder_words_find(data_dir: Path) -> None:
+    with scene(data_dir, *VOLATILE, *embedder_at(NOWHERE)) as here:
+        check(here, {"EMBEDDER_UNAVAILABLE"})
+        assert here.found(here.build(2))
+
+
+def test_an_embedder_that_hangs_holds_nobody_up(data_dir: Path) -> None:
+    release = Event()
+    with Server(always=silent_until(release)) as embedder:
+        with scene(data_dir, *VOLATILE, *embedder_at(embedder.url)) as here:
+            for seconds in DEADLINES * 2:
+                missing = lacks(here.build(seconds))
+                assert missing and missing <= {"EMBEDDER_UNAVAILABLE", "DEADLINE"}, (seconds, missing)
+        release.set()
+
+
+def test_without_the_model_what_is_learned_may_be_old(data_dir: Path) -> None:
+    with scene(data_dir, *VOLATILE, *model_at(NOWHERE)) as here:
+        here.build(0.3)
+        until(lambda: "STALE" in lacks(here.build(2)))
+        check(here, {"STALE"})
+
+
+def test_with_everything_away_there_is_still_a_context(data_dir: Path) -> None:
+    release = Event()
+    with Server(always=silent_until(release)) as hangs:
+        with scene(data_dir, *embedder_at(hangs.url), *model_at(hangs.url)) as here:
+            until(lambda: "STALE" in lacks(here.build(2)))
+            for seconds in DEADLINES * 2:
+                missing = lacks(here.build(seconds))
+                assert "STALE" in missing and missing & {"INDEX_UNAVAILABLE", "EMBEDDER_UNAVAILABLE", "DEADLINE"}
+        release.set()
+
+
+@pytest.mark.slow  # LanceDB is loaded twice
+def test_an_index_that_is_damaged_before_the_start_is_away_until_it_is_made_anew(data_dir: Path) -> None:
+    flags = ("--index", "lancedb", "--index-linger-ms", "0")
+    with scene(data_dir, *flags) as here:
+        until(lambda: not lacks(here.build(2)) and here.found(here.build(2)))
+        IndexFiles(data_dir).wait_until_complete(places(here.agent))
+    for damage in (data_file_zeroed, card_garbage, all_manifests_garbage):
+        damage(IndexFiles(data_dir))
+    with ExitStack() as opened:
+        sidecar = opened.enter_context(SidecarProcess(data_dir, *flags))
+        client = opened.enter_context(sidecar.client())
+        again = Scene(Agent(client, here.agent.session_id, user_id=here.agent.user_id))
+        for seconds in DEADLINES:
+            assert lacks(again.build(seconds)) == {"INDEX_UNAVAILABLE"}, "it takes longer to load"
+        until(lambda: not lacks(again.build(2)))
+        assert again.found(again.build(2))
+
+
+def places(agent: Agent) -> list[tuple[str, int]]:
+    said = [(f"{agent.session_id}-before", 1)]
+    return said + [(agent.session_id, sequence) for sequence in range(1, 7)]

@@ -1,0 +1,119 @@
+"""Facts come out of what is said, by themselves: of the user alone, with their sources, and for nobody else."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
+from tests.context_wire.agent import Agent, new_agent
+from tests.scenarios.retrieval import until
+from tests.support.process import Client, SidecarProcess
+
+LATE = ("location", "Reykjavik")
+HERE_I_AM = "I live in Reykjavik."
+"Said last: when this is known, so is everything before it."
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
+    """As by default, but that nobody waits long for a quiet moment."""
+    flags = ("--facts-quiet-seconds", "0.1", "--index-linger-ms", "10")
+    with SidecarProcess(tmp_path_factory.mktemp("facts") / "data", *flags) as running:
+        yield running
+        assert "Traceback" not in running.log()
+
+
+@pytest.fixture
+def ann(client: Client) -> Agent:
+    return new_agent(client, user=True)
+
+
+@pytest.fixture(scope="module")
+def unhurried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A sidecar that never finds it quiet."""
+    flags = ("--facts-quiet-seconds", "86400")
+    with SidecarProcess(tmp_path_factory.mktemp("unhurried") / "data", *flags) as running, running.client() as client:
+        yield client
+
+
+def test_after_five_turns_what_the_user_said_of_themselves_is_known_with_its_sources(unhurried: Client) -> None:
+    ann = new_agent(unhurried, user=True)
+    said = ["Hi, my name is Priya Nair.", "I work at Northwind.", "I live in Lisbon.", "What is the time there?"]
+    ids = {text: ann.talk.say(text).message_id for text in said}
+    for text in said:
+        ann.talk.assistant(f"You said: {text}")
+    ann.talk.say("Thanks.")
+    ann.until_known(("name", "Priya Nair"), ("company", "Northwind"), ("location", "Lisbon"))
+    found = {one.key: one for one in ann.facts()}
+    for key, text in zip(("name", "company", "location"), said, strict=False):
+        fact = found[key]
+        assert (list(fact.source_message_ids), fact.session_id) == ([ids[text]], ann.session_id)
+        assert 0 < fact.confidence <= 1 and fact.origin == "rules" and not fact.HasField("valid_until")
+
+
+def test_fewer_turns_are_learned_when_the_session_falls_quiet(ann: Agent) -> None:
+    ann.talk.say("Hi, my name is Priya Nair and I live in Lisbon.")
+    ann.until_known(("name", "Priya Nair"), ("location", "Lisbon"))
+
+
+def test_a_new_job_supersedes_and_the_history_has_both(ann: Agent) -> None:
+    ann.talk.say("I work at Northwind.")
+    ann.until_known(("company", "Northwind"))
+    ann.talk.say("I left Northwind, I work at Globex now.")
+    ann.until_known(("company", "Globex"))
+    assert ann.known() == {("company", "Globex")}
+    history = {one.value: one for one in ann.facts(include_history=True)}
+    assert history.keys() == {"Northwind", "Globex"}
+    assert history["Northwind"].valid_until == history["Globex"].valid_from
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My name is not Bob.",
+        "If I lived in Paris I would eat well.",
+        "Suppose I worked at Initech, what would I earn?",
+        "user: I live in Oslo\nassistant: Nice!\nuser: I work at Initech",
+        'She wrote: "I live in Rome and my name is Carla."',
+        "> I live in Madrid\n> my name is Bob",
+        "```\nMy name is Bob. I live in Berlin.\n```",
+        "My brother lives in Vienna and works at Initech.",
+    ],
+)
+def test_what_is_denied_supposed_or_quoted_is_no_fact(ann: Agent, text: str) -> None:
+    ann.talk.say(text)
+    ann.talk.say(HERE_I_AM)
+    ann.until_known(LATE)
+    assert ann.known() == {LATE}
+
+
+def test_guesses_of_the_assistant_are_no_facts(ann: Agent) -> None:
+    for guess in ("So your name is Bob and you live in Paris!", "I work at Initech.", "My name is Claude."):
+        ann.talk.say(guess, ROLE_ASSISTANT)
+    ann.talk.say(HERE_I_AM)
+    ann.until_known(LATE)
+    assert ann.known() == {LATE}
+
+
+def test_facts_of_one_user_are_never_anothers(client: Client, ann: Agent) -> None:
+    bob = new_agent(client, user=True)
+    ann.talk.say("My name is Priya Nair.")
+    bob.talk.say("My name is Tomas Berg.")
+    ann.until_known(("name", "Priya Nair"))
+    bob.until_known(("name", "Tomas Berg"))
+    for one, other in ((ann, "Tomas"), (bob, "Priya")):
+        assert len(one.known()) == 1
+        assert other not in one.build().memory_text
+        elsewhere = Agent(one.client, f"{one.session_id}-2", user_id=one.user_id)
+        assert other not in elsewhere.build().memory_text
+
+
+def test_what_a_session_without_a_user_told_is_the_users_who_claims_it(client: Client) -> None:
+    nobody = new_agent(client)
+    nobody.talk.say("My name is Priya Nair.")
+    nobody.until_known(("name", "Priya Nair"))
+    ann = Agent(client, nobody.session_id, user_id=f"user-{nobody.session_id}")
+    assert ann.known() == set()
+    ann.talk.say("I live in Lisbon.")
+    ann.until_known(("name", "Priya Nair"), ("location", "Lisbon"))
+    until(lambda: "Priya Nair" in ann.build(session_id=f"{ann.session_id}-2").memory_text)

@@ -1,0 +1,63 @@
+"""Another user's session is refused; an unknown one is answered from the rest."""
+
+from memsidecar.v1.context_pb2 import BuildContextRequest
+from memsidecar.v1.message_pb2 import ROLE_USER
+from tests.context_wire.account import check_account
+from tests.context_wire.agent import Agent, new_agent, shown_in
+from tests.scenarios.knowing import PROFILE, fact
+from tests.support.process import Client, refusal
+
+
+def test_the_context_of_another_users_session_is_refused(client: Client) -> None:
+    ann = new_agent(client, user=True)
+    ann.talk.say("My password is hunter2.")
+    for fields in ({}, {"query": "password"}, {"scope": 2, "query": "password"}):
+        bob = Agent(client, ann.session_id, user_id="bob")
+        refused = refusal(lambda fields=fields, bob=bob: bob.build(**fields))  # type: ignore[misc]
+        assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "NOT_YOUR_SESSION")
+        assert "hunter2" not in refused.message
+
+
+def test_the_refusal_changes_nothing(client: Client) -> None:
+    ann = new_agent(client, user=True)
+    ann.talk.say("Hello.")
+    refusal(lambda: Agent(client, ann.session_id, user_id="bob").build())
+    assert [one.content for one in ann.build().messages] == ["Hello."]
+
+
+def test_an_unknown_session_gives_a_context_from_the_rest(client: Client) -> None:
+    ann = new_agent(client, user=True)
+    ann.knowing.tell(fact("Priya Nair", PROFILE, "name"))
+    ann.talk.say("The spare key is under the blue pot.")
+    unknown = Agent(client, f"{ann.session_id}-unknown", user_id=ann.user_id)
+    asked = BuildContextRequest(
+        **unknown.names,
+        query="Where is the spare key?",
+        append_query=True,
+        system_prompt="Be kind.",
+        profile="A nurse.",
+    )
+    built = unknown.built(asked)
+    check_account(asked, built)
+    assert built.messages[0].content.startswith("Be kind.") and "name: Priya Nair" in built.memory_text
+    assert "A nurse." in built.memory_text and "under the blue pot" in built.memory_text
+    assert (built.messages[-1].role, built.messages[-1].content) == (ROLE_USER, "Where is the spare key?")
+    assert shown_in(built, "WORKING") == ["query"]
+
+
+def test_a_session_of_nobody_that_is_unknown_gives_what_the_caller_brings(client: Client) -> None:
+    nobody = new_agent(client)
+    assert list(nobody.build().messages) == []
+    built = nobody.build(system_prompt="Be kind.", documents=["A leaflet."])
+    assert [("Be kind." in one.content, "A leaflet." in one.content) for one in built.messages] == [
+        (True, False),
+        (False, True),
+    ]
+
+
+def test_to_ask_for_a_context_makes_no_session(client: Client) -> None:
+    nobody = new_agent(client)
+    nobody.build(query="Anything?", append_query=True, user_id="ann")
+    assert nobody.talk.count().message_count == 0
+    # Nobody's yet: whoever says something first has it.
+    Agent(client, nobody.session_id, user_id="bob").talk.say("Mine.")

@@ -1,0 +1,180 @@
+"""Too much for the budget: sections go in the order of the ladder, and what went does not come back."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import pytest
+
+from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse, SectionBudget
+from memsidecar.v1.message_pb2 import ROLE_USER
+from tests.context_wire.account import check_account
+from tests.context_wire.agent import Agent, new_agent, section_of, shown_in
+from tests.scenarios.knowing import INTEREST, PROFILE, fact
+from tests.scenarios.library import Library
+from tests.scenarios.retrieval import until, until_retrieval_is_there
+from tests.support.process import Client, Refusal, SidecarProcess, refusal
+
+PROMPT = "You are a careful guide to the mountains, and you answer shortly."
+QUERY = "Which rope and which boots do I need for the glacier tour?"
+CAPS = {1: 1_000, 2: 2_000, 3: 200, 4: 100, 5: 400, 6: 800, 7: 400, 8: 200, 9: 4_000}
+"The defaults at 8,000, by the number of their section: said in the request, they do not scale with the budget."
+MEMORIES = (
+    "For the glacier tour my guide gave me a dynamic rope of sixty metres.",
+    "My old boots let water in on the last glacier tour, so I threw them away.",
+    "On the tour before that we had crampons, no boots with a stiff sole, and one short rope.",
+)
+
+
+class Measure(NamedTuple):
+    """How much of each section is left; turns by their questions."""
+
+    turns: int
+    episodic: int
+    documents: int
+    artifacts: int
+    hints: int
+    profile: int
+    summary: int
+    messages: int
+
+
+LADDER = (
+    ("turns", 5),
+    ("episodic", 1),
+    ("documents", 2),
+    ("artifacts", 0),
+    ("hints", 0),
+    ("episodic", 0),
+    ("documents", 0),
+    ("profile", 0),
+    ("summary", 0),
+    ("messages", 2),
+)
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
+    flags = ("--index", "volatile", "--facts-every-turns", "1000", "--facts-quiet-seconds", "86400")
+    with SidecarProcess(tmp_path_factory.mktemp("overflow") / "data", *flags) as running:
+        until_retrieval_is_there(running)
+        yield running
+
+
+@pytest.fixture
+def rich(client: Client) -> Agent:
+    """Somebody of whom there is something in every section."""
+    agent = new_agent(client, user=True)
+    habits(agent)
+    for number, text in enumerate(MEMORIES):
+        Agent(client, f"{agent.session_id}-before-{number}", user_id=agent.user_id).talk.say(text)
+    agent.knowing.tell(
+        fact("Priya Nair", PROFILE, "name"), fact("vegan", PROFILE, "diet", pinned=True), fact("ice", INTEREST, "likes")
+    )
+    library = Library(client, user_id=agent.user_id)
+    for number, text in enumerate(
+        ("A rope of sixty metres.", "Boots with a stiff sole.", "A glacier tour takes a day.")
+    ):
+        library.put(f"d{number}", f"Leaflet {number} on the glacier tour: rope, boots and more. {text}")
+    talk_about_mountains(agent)
+    for number in range(3):
+        agent.knowing.of(agent.user_id, agent.session_id).put(
+            f"a{number}", f"Price list {number}: rope {90 + number} euros, boots {200 + number} euros."
+        )
+    return agent
+
+
+def habits(agent: Agent) -> None:
+    """A wish in every conversation, so that there is a hint."""
+    for number in range(12):
+        elsewhere = Agent(agent.client, f"{agent.session_id}-habit-{number}", user_id=agent.user_id)
+        elsewhere.turns([(f"Tell me of number {number}.", "That is how it is."), ("Shorter please.", "It is.")])
+    assert agent.patterns().hints
+
+
+def talk_about_mountains(agent: Agent) -> None:
+    """Twelve turns; a summary speaks for the first three of them, as it does where they come one after the other."""
+    turns = [(f"Question {at}: what about hut number {at}?", f"Hut {at} has {at + 7} beds.") for at in range(12)]
+    agent.turns(turns[:6])
+    until(lambda: (found := agent.summary()) is not None and found.last_sequence == 6)
+    agent.turns(turns[6:])
+
+
+def build(agent: Agent, budget: int) -> BuildContextResponse:
+    sections = [SectionBudget(section=number, max_tokens=tokens) for number, tokens in CAPS.items()]  # type: ignore[arg-type]
+    profile = "Priya is a nurse. She is afraid of heights. She has two children."
+    return agent.build(
+        max_tokens=budget, query=QUERY, system_prompt=PROMPT, profile=profile, sections=sections, debug=True
+    )
+
+
+def measure(built: BuildContextResponse) -> Measure:
+    said = [one for one in built.messages if not one.synthetic]
+    profile = section_of(built, "PROFILE").used_tokens
+    turns = sum(one.role == ROLE_USER for one in said)
+    names = ("EPISODIC", "DOCUMENTS", "ARTIFACTS", "HINTS", "SUMMARY")
+    episodic, documents, artifacts, hints, summary = (len(shown_in(built, name)) for name in names)
+    return Measure(turns, episodic, documents, artifacts, hints, profile, summary, len(said))
+
+
+def rungs(agent: Agent) -> Iterator[BuildContextResponse]:
+    """Each budget is one token too small for the context before it, so that no step is passed over."""
+    budget = 8_000
+    while True:
+        built = build(agent, budget)
+        yield built
+        budget = built.total_tokens - 1
+        if measure(built).messages == 2 and not measure(built).summary:
+            return
+
+
+def test_sections_leave_in_the_order_of_the_ladder(rich: Agent) -> None:
+    contexts = list(rungs(rich))
+    measures = [measure(built) for built in contexts]
+    first, last = measures[0], measures[-1]
+    assert first == Measure(9, 3, 3, 3, first.hints, first.profile, 1, 18) and first.hints and first.profile
+    assert last == Measure(1, 0, 0, 0, 0, 0, 0, 2)
+    for one in measures:
+        for earlier, later in pairwise(LADDER):
+            assert getattr(one, earlier[0]) <= earlier[1] or not is_begun(one, later, first), (one, earlier, later)
+
+
+def is_begun(one: Measure, step: tuple[str, int], first: Measure) -> bool:
+    """Whether anything went that goes in this step, and not in one before it."""
+    name, least = step
+    before = [items for section, items in LADDER[: LADDER.index(step)] if section == name]
+    start = min([*before, getattr(first, name)]) if name != "messages" else 10
+    return bool(getattr(one, name) < start) and start > least
+
+
+def test_nothing_comes_back_and_prompt_and_facts_stay(rich: Agent) -> None:
+    contexts = list(rungs(rich))
+    shown = [{item.id for part in built.receipt.sections for item in part.items if item.included} for built in contexts]
+    for more, less in pairwise(shown):
+        assert less <= more
+    facts = shown_in(contexts[0], "FACTS")
+    assert len(facts) == 3
+    for built in contexts:
+        assert shown_in(built, "FACTS") == facts
+        assert built.messages[0].content.startswith(PROMPT) and "diet: vegan" in built.messages[0].content
+        assert built.total_tokens <= built.max_tokens
+    assert [one.total_tokens for one in contexts] == sorted((one.total_tokens for one in contexts), reverse=True)
+
+
+def test_what_must_stay_is_told_when_it_does_not_fit(rich: Agent) -> None:
+    least = list(rungs(rich))[-1]
+    refused = refusal(lambda: build(rich, least.total_tokens - 1))
+    assert required(refused) == least.total_tokens
+    assert build(rich, required(refused)).messages == least.messages
+
+
+def required(refused: Refusal) -> int:
+    assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "BUDGET_TOO_SMALL")
+    return int(refused.metadata["required_tokens"])
+
+
+def test_by_default_every_number_is_right_all_the_way_down(rich: Agent) -> None:
+    for budget in range(8_000, 400, -950):
+        built = rich.build(max_tokens=budget, query=QUERY, system_prompt=PROMPT)
+        assert built.max_tokens == budget
+        check_account(BuildContextRequest(max_tokens=budget), built)

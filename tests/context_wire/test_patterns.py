@@ -1,0 +1,112 @@
+"""Habits over the wire: what recurs shows as hints, chance shows nothing, and what is erased is forgotten."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from uuid import uuid4
+
+import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from memsidecar.layers.procedural.observing import Heard
+from memsidecar.v1.memory_pb2 import AddBatchRequest
+from memsidecar.v1.message_pb2 import Message
+from tests.context_wire.agent import Agent, section_of
+from tests.procedural.histories import SHORT, by_chance, conversation, lines_of
+from tests.procedural.test_hints import SUBJECTS, at, plain
+from tests.support.process import CALL_SECONDS, Client
+
+WISH = "Prefers concise answers (asked in {} conversations)"
+TOPIC = "Often talks about espresso machine ({}) in {} conversations"
+
+
+@pytest.fixture
+def ann(client: Client) -> Agent:
+    return Agent(client, "now", user_id=f"user-{uuid4()}", namespace=f"space-{uuid4()}")
+
+
+def told(agent: Agent, heard: Iterable[Heard]) -> None:
+    for session, messages in groupby(heard, key=lambda one: one.session):
+        request = AddBatchRequest(
+            namespace=agent.namespace,
+            user_id=agent.user_id,
+            session_id=f"s{session}",
+            messages=[_message(one) for one in messages],
+        )
+        agent.client.memory.AddBatch(request, timeout=CALL_SECONDS)
+
+
+def _message(one: Heard) -> Message:
+    stamp = Timestamp()
+    stamp.FromMicroseconds(one.time_us)
+    return Message(role=one.role, content=one.text, create_time=stamp)  # type: ignore[arg-type]
+
+
+def habits() -> Iterator[Heard]:
+    """In every third of 20 conversations a wish, in every other one a topic."""
+    for session in range(1, 21):
+        wish = [("Shorter please.", SHORT)] if session % 3 == 0 else []
+        topic = [(f"My espresso machine likes {SUBJECTS[session // 2]}.", SHORT)] if session % 2 else []
+        yield from conversation(session, at(session), [plain(session), *wish, *topic])
+
+
+def test_a_history_with_habits_yields_them_as_hints(ann: Agent) -> None:
+    told(ann, habits())
+    found = ann.patterns()
+    assert found.conversations == 20 and found.answer_length == "concise" and found.HasField("computed_at")
+    assert found.hints.splitlines() == [WISH.format(6), TOPIC.format(10, 20)]
+    assert ("topic", "espresso machine", 10) in {(one.kind, one.value, one.evidence) for one in found.patterns}
+    assert [one.evidence for one in found.patterns] == sorted((one.evidence for one in found.patterns), reverse=True)
+    built = ann.build(system_prompt="Be kind.")
+    assert [item.preview for item in section_of(built, "HINTS").items] == found.hints.splitlines()
+    assert f"- {WISH.format(6)}\n" in built.memory_text
+
+
+def test_chance_yields_none(ann: Agent) -> None:
+    told(ann, by_chance(3, conversations=60))
+    found = ann.patterns()
+    assert found.conversations == 60 and found.hints == ""
+    assert not section_of(ann.build(), "HINTS").items
+
+
+def test_without_a_refresh_they_are_as_they_were(ann: Agent) -> None:
+    told(ann, habits())
+    assert ann.patterns(refresh=False).hints == ""
+    computed = ann.patterns()
+    told(ann, conversation(21, at(21), [("Shorter please.", SHORT)]))
+    assert ann.patterns(refresh=False) == computed
+    assert ann.patterns().hints.splitlines()[0] == WISH.format(7)
+
+
+def test_what_is_erased_is_counted_no_more(ann: Agent) -> None:
+    told(ann, habits())
+    assert WISH.format(6) in ann.patterns().hints
+    ann.knowing.of(ann.user_id, "s2").delete_session()
+    ann.knowing.of(ann.user_id, "s3").delete_session()
+    assert ann.patterns().hints.splitlines() == left_without(2, 3)
+    ann.knowing.of(ann.user_id, "s6").talk.clear()
+    assert ann.patterns().hints.splitlines() == left_without(2, 3, 6)
+    assert WISH.format(4) in ann.patterns().hints and ann.patterns().conversations == 17
+    assert [item.preview for item in section_of(ann.build(), "HINTS").items] == ann.patterns().hints.splitlines()
+
+
+def left_without(*sessions: int) -> list[str]:
+    """What somebody sees for whom these were never there."""
+    return lines_of(one for one in habits() if one.session not in sessions)
+
+
+def test_when_all_is_erased_nothing_is_left(ann: Agent) -> None:
+    told(ann, habits())
+    assert ann.patterns().hints
+    for number in range(1, 21):
+        ann.knowing.of(ann.user_id, f"s{number}").delete_session()
+    assert not section_of(ann.build(), "HINTS").items, "not even before somebody asks"
+    found = ann.patterns()
+    assert (found.hints, found.conversations, list(found.patterns)) == ("", 0, [])
+
+
+def test_habits_are_nobody_elses(ann: Agent) -> None:
+    told(ann, habits())
+    assert ann.patterns().hints
+    bob = Agent(ann.client, "bobs", ann.namespace, "bob")
+    bob.talk.say("Hello.")
+    assert bob.patterns().hints == "" and not section_of(bob.build(), "HINTS").items

@@ -1,0 +1,87 @@
+"""A rolling summary by itself: it speaks for the older turns, and contexts show these no more."""
+
+from itertools import pairwise
+
+from memsidecar.v1.knowledge_pb2 import Summary
+from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
+from tests.context_wire.agent import Agent, new_agent, section_of, spoken
+from tests.context_wire.made_up import turns
+from tests.context_wire.model import talk_of_huts
+from tests.scenarios.retrieval import until
+from tests.support.process import Client
+
+EVERY, KEPT, A_TURN = 12, 6, 2
+"Messages: between two summaries, left as they were said, and of the turn that is under way."
+
+
+def summary_of(agent: Agent) -> Summary:
+    found = agent.summary()
+    assert found is not None
+    return found
+
+
+def test_after_twelve_messages_there_is_one_and_older_turns_left_the_verbatim_part(client: Client) -> None:
+    agent = new_agent(client)
+    talk_of_huts(agent, 6)
+    until(lambda: agent.summary() is not None)
+    summary = summary_of(agent)
+    assert (summary.first_sequence, summary.last_sequence, summary.origin) == (1, 6, "extractive")
+    assert 0 < summary.tokens <= 400 and summary.text
+    built = agent.build()
+    assert [one.sequence for one in spoken(built.messages)] == list(range(7, 13))
+    assert summary.text in built.messages[0].content
+    assert [item.id for item in section_of(built, "SUMMARY").items] == [summary.id]
+
+
+def test_with_eleven_messages_there_is_none(client: Client) -> None:
+    agent = new_agent(client)
+    talk_of_huts(agent, 5)
+    agent.talk.say("And hut number 99?")
+    built = agent.build()
+    assert agent.summary() is None and not section_of(built, "SUMMARY").items
+    assert [one.sequence for one in spoken(built.messages)] == list(range(1, 12))
+
+
+def test_a_long_session_keeps_one_and_nothing_falls_between_it_and_what_is_shown(client: Client) -> None:
+    agent, ranges = new_agent(client), []
+    for number, (question, answer) in enumerate(turns(150)):
+        agent.talk.say(question)
+        if number % 5 == 4:
+            shown = [one.sequence for one in spoken(agent.build().messages)]
+            found = agent.summary()
+            ranges.append(found.last_sequence if found else 0)
+            assert shown == list(range(ranges[-1] + 1, 2 * number + 2)), ranges
+        agent.talk.say(answer, ROLE_ASSISTANT)
+    until(lambda: 300 - summary_of(agent).last_sequence < EVERY + KEPT + A_TURN)
+    summary = summary_of(agent)
+    assert summary.first_sequence == 1 and 0 < summary.tokens <= 400
+    assert 300 - summary.last_sequence >= KEPT and summary.last_sequence % 2 == 0, "it ends with a turn"
+    assert all(before <= after for before, after in pairwise(ranges))
+
+
+def test_summarize_brings_it_up_to_now_and_to_the_wanted_length(client: Client) -> None:
+    agent = new_agent(client)
+    agent.turns(turns(20))
+    until(lambda: agent.summary() is not None)
+    found = agent.summarize(max_tokens=60)
+    assert found is not None and (found.first_sequence, found.last_sequence) == (1, 40) and found.tokens <= 60
+    assert summary_of(agent) == found
+    assert [one.sequence for one in spoken(agent.build().messages)] == list(range(35, 41)), (
+        "the newest stay as they were"
+    )
+
+
+def test_nothing_to_summarise_is_no_summary(client: Client) -> None:
+    assert new_agent(client).summarize() is None
+    assert new_agent(client).summary() is None
+
+
+def test_a_cleared_session_has_none(client: Client) -> None:
+    agent = new_agent(client)
+    talk_of_huts(agent, 6)
+    until(lambda: agent.summary() is not None)
+    agent.talk.clear()
+    assert agent.summary() is None and not section_of(agent.build(), "SUMMARY").items
+    talk_of_huts(agent, 6)
+    until(lambda: agent.summary() is not None)
+    assert summary_of(agent).last_sequence == 18

@@ -1,0 +1,45 @@
+"""A model behind a real socket for each test."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from memsidecar.endpoint.patience import Patience
+from memsidecar.endpoint.settings import EndpointSettings
+from memsidecar.language.model_facts import ModelFacts
+from memsidecar.language.model_summaries import ModelSummaries
+from memsidecar.language.openai import CHAT, OpenAIModel
+from tests.endpoint.server import KEY
+from tests.endpoint.stand_ins import Waits
+from tests.language.model_server import ModelServer, words
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+def waits() -> Waits:
+    return Waits()
+
+
+@pytest.fixture
+def configured(server: ModelServer, waits: Waits) -> EndpointSettings:
+    return EndpointSettings(CHAT, server.url, KEY, patience=Patience(sleep=waits.sleep, chance=lambda: 1.0))
+
+
+@pytest.fixture
+def model(configured: EndpointSettings) -> OpenAIModel:
+    return OpenAIModel("some/model", configured)
+
+
+@pytest.fixture
+def facts(model: OpenAIModel) -> ModelFacts:
+    return ModelFacts(model, words)
+
+
+@pytest.fixture
+def summaries(model: OpenAIModel) -> ModelSummaries:
+    return ModelSummaries(model, words)

@@ -1,0 +1,73 @@
+"""The server of tests/endpoint, as it speaks /v1/chat/completions, well or wrongly."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from memsidecar.domain.message import Role
+from memsidecar.language.contract import Utterance
+from memsidecar.language.openai import HARMLESS
+from tests.endpoint.server import Behaviour, Handler, Request, Server, content, status
+
+USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+
+
+def completion(text: str | None, finish_reason: str = "stop", **more: object) -> bytes:
+    message = {"role": "assistant", "content": text}
+    choice = {"index": 0, "message": message, "finish_reason": finish_reason}
+    return json.dumps({"object": "chat.completion", "choices": [choice], "usage": USAGE} | more).encode()
+
+
+def said(text: str | None, finish_reason: str = "stop", **more: object) -> Behaviour:
+    return content(completion(text, finish_reason, **more))
+
+
+def thinking(think: Callable[[Request], str]) -> Behaviour:
+    """A model that makes its answer of what it is told, and greets whoever only greets."""
+
+    def answer(request: Request) -> str:
+        return "Hello." if request.told[1] == HARMLESS.text else think(request)
+
+    return lambda handler, request: handler.answer(200, completion(answer(request)))
+
+
+def unless(refuses: Callable[[Request], bool], well: Behaviour, code: int = 400) -> Behaviour:
+    """As a server that does not take everything. What it says of that repeats what it was sent, as some do."""
+
+    def behave(handler: Handler, request: Request) -> None:
+        refused = status(code, json.dumps({"error": request.body}).encode())
+        (refused if refuses(request) else well)(handler, request)
+
+    return behave
+
+
+def has_format(request: Request) -> bool:
+    return "response_format" in request.body
+
+
+def shown_to(request: Request) -> list[dict[str, object]]:
+    """The messages that a model was shown; raises if the lines are not what they should be."""
+    text = request.told[1]
+    lines = [json.loads(line) for line in text.splitlines() if line and text != HARMLESS.text]
+    return [line for line in lines if "number" in line]
+
+
+well = said("Ada works at Acme.")
+
+
+@dataclass
+class ModelServer(Server):
+    always: Behaviour = well
+
+
+def user(message_id: str, text: str, name: str = "") -> Utterance:
+    return Utterance(message_id, Role.USER, name, text, 0)
+
+
+def assistant(message_id: str, text: str) -> Utterance:
+    return Utterance(message_id, Role.ASSISTANT, "", text, 0)
+
+
+def words(text: str) -> int:
+    """Stands for a tokenizer."""
+    return len(text.split())

@@ -1,0 +1,95 @@
+"""What the rules make of plain words: types, keys, where a value ends, what is corrected and what is taken back."""
+
+import pytest
+
+from memsidecar.domain.fact import LISTS, FactType
+from memsidecar.domain.message import Role
+from memsidecar.language.contract import Utterance
+from tests.language.rules_said import RULES, ended, facts, found
+
+PLAIN = {
+    "I work at Acme Corp and I love it there.": ("USER_PROFILE", "company", "Acme Corp"),
+    "I'm a senior data scientist, by the way": ("USER_PROFILE", "role", "senior data scientist"),
+    "my name is ada": ("USER_PROFILE", "name", "ada"),
+    "I live in New York because of my job": ("USER_PROFILE", "location", "New York"),
+    "My birthday is on 3 June": ("USER_PROFILE", "birthday", "3 June"),
+    "I love old maps, especially of Iceland": ("INTEREST", "likes", "old maps"),
+    "I'm interested in astronomy": ("INTEREST", "interested_in", "astronomy"),
+    "I hate cilantro": ("PREFERENCE", "dislikes:cilantro", "cilantro"),
+    "I prefer concise answers": ("PREFERENCE", "answer style", "concise answers"),
+    "I prefer dark mode": ("PREFERENCE", "theme", "dark mode"),
+    "my favourite colour is green": ("PREFERENCE", "favorite colour", "green"),
+    "remind me to call Ann on Friday": ("ACTION_ITEM", "todo", "call Ann on Friday"),
+    "my flight is on 3 June": ("ACTION_ITEM", "event", "flight on 3 June"),
+    "the deadline for the talk is 5 May": ("ACTION_ITEM", "deadline", "the talk on 5 May"),
+    "I'm frustrated with the deploy pipeline": ("SENTIMENT", "deploy pipeline", "frustrated"),
+    "I'd like to know later how taxes work": ("QUESTION", "open", "how taxes work"),
+    "I'm working on a Kubernetes migration": ("DOMAIN", "topic", "Kubernetes migration"),
+}
+TAKEN_BACK = {
+    "I no longer work at Acme": ("USER_PROFILE", "company", "Acme"),
+    "I left Google": ("USER_PROFILE", "company", "Google"),
+    "I quit my job last week": ("USER_PROFILE", "company", ""),
+    "I moved away from Paris": ("USER_PROFILE", "location", "Paris"),
+    "I'm no longer a nurse": ("USER_PROFILE", "role", "nurse"),
+    "I don't like sushi anymore": ("INTEREST", "likes", "sushi"),
+    "you don't need to remind me to call mom anymore": ("ACTION_ITEM", "todo", "call mom"),
+}
+CORRECTED = {
+    "I live in Rome, no wait, in Milan": "Milan",
+    "I live in Rome. Sorry, I mean Milan.": "Milan",
+    "I live in Rome. No, I live in Milan.": "Milan",
+    "I live in Rome, no problem.": "Rome",
+    "I live in Rome. Sorry for the delay.": "Rome",
+}
+
+
+@pytest.mark.parametrize(("text", "fact"), PLAIN.items())
+def test_plain_words_make_one_fact(text: str, fact: tuple[str, str, str]) -> None:
+    assert facts(text) == [fact]
+
+
+@pytest.mark.parametrize(("text", "fact"), TAKEN_BACK.items())
+def test_what_is_taken_back_ends(text: str, fact: tuple[str, str, str]) -> None:
+    assert ended(text) == [fact]
+    assert not facts(text)
+
+
+@pytest.mark.parametrize(("text", "place"), CORRECTED.items())
+def test_who_corrects_themselves_is_taken_at_their_last_word(text: str, place: str) -> None:
+    assert facts(text) == [("USER_PROFILE", "location", place)]
+
+
+def test_a_list_is_many_facts() -> None:
+    assert [value for _, _, value in facts("I love hiking, jazz and old maps")] == ["hiking", "jazz", "old maps"]
+
+
+def test_dislikes_stand_beside_each_other() -> None:
+    keys = [one.key for one in found("I hate olives. I can't stand loud music.") if one.type not in LISTS]
+    assert len(set(keys)) == 2
+
+
+def test_contradictions_across_messages_are_told_in_order() -> None:
+    said = [
+        Utterance(f"m{at}", Role.USER, "", text, at) for at, text in enumerate(("I live in Rome", "I live in Bern"))
+    ]
+    assert [(one.value, one.source_message_ids) for one in RULES.extract(said)] == [
+        ("Rome", ("m0",)),
+        ("Bern", ("m1",)),
+    ]
+
+
+def test_a_bare_answer_means_what_was_asked() -> None:
+    said = [Utterance("q", Role.ASSISTANT, "", "Hi! What's your name?", 1), Utterance("a", Role.USER, "", "Leila", 2)]
+    (finding,) = RULES.extract(said)
+    assert (finding.type, finding.key, finding.value) == (FactType.USER_PROFILE, "name", "Leila")
+    assert finding.source_message_ids == ("a",)
+
+
+def test_what_is_said_outright_is_surer_than_what_is_implied() -> None:
+    (outright,), (implied,) = found("My name is Ada."), found("I'm Ada.")
+    assert outright.confidence > implied.confidence
+
+
+def test_the_origin_says_that_rules_found_it() -> None:
+    assert RULES.origin == "rules"

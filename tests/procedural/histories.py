@@ -1,0 +1,86 @@
+"""Histories of one user: some with habits that are known, some that are chance."""
+
+from collections.abc import Iterable, Sequence
+from random import Random
+
+from memsidecar.domain.message import Role
+from memsidecar.layers.procedural.habits import Habits
+from memsidecar.layers.procedural.hints import hints
+from memsidecar.layers.procedural.observing import Heard, observe
+from memsidecar.layers.procedural.patterns import Patterns
+
+HOUR_US = 3_600_000_000
+DAY_US = 24 * HOUR_US
+START_US = 19_700 * DAY_US  # some day in 2023
+
+SHORT, LONG = "That is how it is done. " * 3, "There is a great deal to be said about this. " * 30
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+_SUBJECTS = words("""
+sourdough glaciers chess violins tax insurance gardening volcanoes marathon photography sailing pottery opera beekeeping
+astronomy mortgages haiku falconry origami jazz sushi knitting archery castles submarines ballet cheese dinosaurs
+fencing genealogy hedgehogs ibuprofen jigsaws kayaking lighthouses mushrooms nutrition orchids penguins quilting
+radiators saxophones tattoos umbrellas vineyards wallpaper xylophones yoga zeppelins postgres docker latency unicode
+""")
+_ACTS = words("clean repair paint sell measure polish buy store import insure teach photograph ship label carve")
+_TEMPLATES = [
+    "How do I {act} {a}?",
+    "What is {a}?",
+    "Why is {a} so expensive compared with {b}?",
+    "Which is better, {a} or {b}?",
+    "Tell me about {a} please.",
+    "I read an article on {a} and {b} last night.",
+    "Can you {act} {a} without {b}?",
+    "Who invented {a}?",
+    "My cousin wants to {act} {a}.",
+    "Is {a} dangerous?",
+    "Thanks, that helps.",
+    "{a} gives me an error with `{b}_{act}`, what now?",
+    "```\n{act} = {a}({b})\n```",
+]
+_WISHES = ["Shorter please.", "Can you give me more detail?"]
+
+
+def conversation(session: int, start_us: int, turns: Sequence[tuple[str, str]]) -> list[Heard]:
+    """Each turn is what the user said and what they were told; an empty answer is none."""
+    said = [text for turn in turns for text in zip((Role.USER, Role.ASSISTANT), turn, strict=True) if text[1]]
+    return [
+        Heard(session, number, int(role), start_us + number * 1_000_000, text)
+        for number, (role, text) in enumerate(said, 1)
+    ]
+
+
+def by_chance(seed: int, conversations: int = 120) -> list[Heard]:
+    """Anything, at any time, in any wording."""
+    random = Random(seed)
+    heard: list[Heard] = []
+    for session in range(1, conversations + 1):
+        start_us = START_US + random.randrange(365) * DAY_US + random.randrange(24) * HOUR_US
+        turns = [(_anything(random), random.choice([SHORT, LONG, SHORT * 8])) for _ in range(random.randint(1, 8))]
+        heard += conversation(session, start_us, turns)
+    return heard
+
+
+def _anything(random: Random) -> str:
+    if random.random() < 0.02:
+        return random.choice(_WISHES)
+    a, b = random.sample(_SUBJECTS, 2)
+    return random.choice(_TEMPLATES).format(a=a, b=b, act=random.choice(_ACTS))
+
+
+def habits_of(messages: Iterable[Heard]) -> Habits:
+    habits = Habits()
+    habits.add(seen for message in messages if (seen := observe(message)))
+    return habits
+
+
+def patterns_of(messages: Iterable[Heard]) -> Patterns:
+    return Patterns(habits_of(messages))
+
+
+def lines_of(messages: Iterable[Heard]) -> list[str]:
+    return hints(patterns_of(messages)).splitlines()

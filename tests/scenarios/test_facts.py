@@ -1,0 +1,220 @@
+"""Facts: told, superseded, listed, forgotten, and what becomes of them when a session goes."""
+
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from memsidecar.v1 import knowledge_pb2 as pb
+from memsidecar.v1.knowledge_pb2 import Fact
+from tests.scenarios.knowing import INTEREST, PROFILE, Knowing, fact
+from tests.scenarios.talk import at
+from tests.scenarios.test_clearing import files_with
+from tests.support.process import Client, SidecarProcess, refusal
+
+
+@pytest.fixture
+def ann(client: Client, namespace: str) -> Knowing:
+    return Knowing(client, namespace, "ann")
+
+
+def test_a_fact_comes_back_as_it_was_told(ann: Knowing) -> None:
+    told = fact(
+        "Paris",
+        confidence=0.75,
+        valid_from=at("2024-05-01T12:00:00Z"),
+        extracted_at=at("2024-05-02T12:00:00Z"),
+        last_updated=at("2024-05-03T12:00:00Z"),
+        session_id="s1",
+        source_message_ids=["m1", "m2"],
+        pinned=True,
+    )
+    (stored,) = ann.tell(told)
+    assert ann.facts() == [stored]
+    assert stored.id and stored.origin == "client" and not stored.HasField("valid_until")
+    for name in ("id", "origin"):
+        stored.ClearField(name)
+    assert stored == told
+
+
+def test_what_was_not_said_is_set_by_the_server(ann: Knowing) -> None:
+    before, after = Timestamp(), Timestamp()
+    before.GetCurrentTime()
+    (stored,) = ann.of("ann", "s1").tell(fact("Paris"))
+    after.GetCurrentTime()
+    assert (stored.confidence, stored.session_id) == (1.0, "s1")
+    for stamp in (stored.valid_from, stored.extracted_at, stored.last_updated):
+        assert before.ToMicroseconds() <= stamp.ToMicroseconds() <= after.ToMicroseconds()
+
+
+def test_what_only_the_server_may_set_is_of_no_effect(ann: Knowing) -> None:
+    (stored,) = ann.tell(fact("Paris", id="mine", origin="me", valid_until=at("2024-05-01T12:00:00Z")))
+    assert stored.id != "mine" and stored.origin == "client" and not stored.HasField("valid_until")
+
+
+def test_another_value_supersedes_and_the_answer_shows_facts_as_they_are_now(ann: Knowing) -> None:
+    (paris,) = ann.tell(fact("Paris"))
+    rome, oslo, tea, coffee = ann.tell(
+        fact("Rome"), fact("Oslo"), fact("tea", INTEREST, "likes"), fact("coffee", INTEREST, "likes")
+    )
+    assert rome.valid_until == oslo.valid_from and not oslo.HasField("valid_until")
+    assert {one.value for one in ann.facts()} == {"Oslo", "tea", "coffee"}
+    history = {one.id: one for one in ann.facts(include_history=True)}
+    assert history.keys() == {paris.id, rome.id, oslo.id, tea.id, coffee.id}
+    assert history[paris.id].valid_until == rome.valid_from
+
+
+def test_the_same_value_again_is_seen_again_and_nothing_else(ann: Knowing) -> None:
+    (first,) = ann.tell(fact("Paris", confidence=0.5))
+    (again,) = ann.tell(fact("paris.", confidence=0.9, pinned=True))
+    assert again.last_updated.ToMicroseconds() > first.last_updated.ToMicroseconds()
+    again.last_updated.CopyFrom(first.last_updated)
+    assert again == first
+
+
+def test_an_older_fact_goes_into_the_history(ann: Knowing) -> None:
+    ann.tell(fact("Rome", valid_from=at("2024-05-01T12:00:00Z"), last_updated=at("2024-06-01T12:00:00Z")))
+    (older,) = ann.tell(fact("Paris", valid_from=at("2020-05-01T12:00:00Z"), last_updated=at("2024-06-01T12:00:00Z")))
+    assert older.valid_until == at("2024-05-01T12:00:00Z")
+    assert (ann.values(), ann.values(include_history=True)) == (["Rome"], ["Rome", "Paris"])
+
+
+def test_one_wrong_fact_refuses_them_all(ann: Knowing) -> None:
+    refused = refusal(lambda: ann.tell(fact("Paris"), fact("", INTEREST)))
+    assert (refused.code.name, refused.field) == ("INVALID_ARGUMENT", "facts[1].value")
+    assert ann.facts() == []
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        ("facts[1].type", fact("x", kind=99)),  # type: ignore[arg-type]
+        ("facts[1].type", fact("x", kind=0)),  # type: ignore[arg-type]
+        ("facts[1].key", fact("x", key="")),
+        ("facts[1].key", fact("x", key="a\nb")),
+        ("facts[1].key", fact("x", key="x" * 257)),
+        ("facts[1].value", fact(" ")),
+        ("facts[1].value", fact("x" * 16_385)),
+        ("facts[1].confidence", fact("x", confidence=1.01)),
+        ("facts[1].confidence", fact("x", confidence=float("nan"))),
+        ("facts[1].valid_from", fact("x", valid_from=Timestamp(nanos=-1))),
+        ("facts[1].extracted_at", fact("x", extracted_at=Timestamp(nanos=-1))),
+        ("facts[1].last_updated", fact("x", last_updated=Timestamp(nanos=-1))),
+        ("facts[1].source_message_ids[1]", fact("x", session_id="s", source_message_ids=["m", "\0"])),
+        ("facts[1].session_id", fact("x", source_message_ids=["m"])),
+    ],
+)
+def test_what_is_wrong_with_a_fact_is_named(ann: Knowing, field: str, wrong: Fact) -> None:
+    refused = refusal(lambda: ann.tell(fact("good"), wrong))
+    assert (refused.code.name, refused.reason, refused.field) == ("INVALID_ARGUMENT", "INVALID_FIELD", field)
+
+
+def test_facts_are_somebodys(ann: Knowing) -> None:
+    nobody = ann.of()
+    for call in (lambda: nobody.tell(fact("x")), nobody.facts, lambda: nobody.forget("id")):
+        assert refusal(call).field == "user_id"
+
+
+def test_a_session_stands_for_its_user_and_another_user_is_refused(ann: Knowing) -> None:
+    here, theirs = ann.of("ann", "s1"), ann.of("bob", "s1")
+    here.talk.say("hello")
+    ann.of("", "s1").tell(fact("Paris"))
+    assert ann.values() == here.values() == ["Paris"] and ann.of("bob").values() == []
+    for call in (lambda: theirs.tell(fact("x")), theirs.facts, lambda: theirs.forget("id")):
+        refused = refusal(call)
+        assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "NOT_YOUR_SESSION")
+
+
+def test_a_session_without_a_user_has_facts_of_its_own(ann: Knowing) -> None:
+    alone = ann.of("", "alone")
+    (stored,) = alone.tell(fact("Paris"))
+    assert alone.values() == ["Paris"] and ann.values() == ann.of("", "other").values() == []
+    alone.forget(stored.id)
+    assert alone.values() == []
+
+
+def test_a_list_is_read_page_by_page_the_surest_first(ann: Knowing) -> None:
+    sure = [0.25, 0.5, 1.0, 0.75, 0.5]
+    ann.tell(*(fact(f"v{number}", INTEREST, "likes", confidence=one) for number, one in enumerate(sure)))
+    first = ann.page(page_size=2)
+    ann.tell(fact("late", INTEREST, "likes"))
+    second = ann.page(page_size=2, page_token=first.next_page_token)
+    third = ann.page(page_size=2, page_token=second.next_page_token)
+    found = [one.value for page in (first, second, third) for one in page.facts]
+    assert found == ["v2", "v3", "v4", "v1", "v0"]
+    assert not third.next_page_token
+    refused = refusal(lambda: ann.page(types=[INTEREST], page_token=first.next_page_token))
+    assert refused.field == "page_token"
+
+
+def test_a_list_has_the_wanted_types(ann: Knowing) -> None:
+    ann.tell(fact("Paris"), fact("tea", INTEREST, "likes"))
+    assert ann.values(types=[PROFILE]) == ["Paris"] and ann.values(types=[INTEREST]) == ["tea"]
+    assert len(ann.values(types=[PROFILE, INTEREST])) == 2
+    refused = refusal(lambda: ann.facts(types=[PROFILE, pb.FACT_TYPE_UNSPECIFIED]))
+    assert refused.field == "types[1]"
+
+
+def test_many_large_facts_are_answered_in_pages_that_fit(ann: Knowing) -> None:
+    for part in range(2):
+        ann.tell(*(fact(f"{part} {number} {'x' * 16_000}", INTEREST, "likes") for number in range(150)))
+    found, token = 0, ""
+    while True:
+        page = ann.page(page_size=1_000, page_token=token)
+        assert page.ByteSize() < 4 << 20
+        found, token = found + len(page.facts), page.next_page_token
+        if not token:
+            break
+    assert found == 300
+
+
+def test_a_forgotten_fact_is_in_no_answer_and_in_no_file(sidecar: SidecarProcess, ann: Knowing) -> None:
+    secret = f"secret{uuid4().hex}"
+    old, new = ann.tell(fact(f"old {secret}"), fact(f"new {secret}"))
+    assert files_with(sidecar.data_dir, secret)
+    ann.forget(new.id)
+    assert ann.facts() == []
+    ann.forget(old.id)
+    assert ann.facts(include_history=True) == []
+    assert files_with(sidecar.data_dir, secret) == []
+    refused = refusal(lambda: ann.forget(new.id))
+    assert (refused.code.name, refused.reason) == ("NOT_FOUND", "NO_SUCH_THING")
+
+
+def test_a_clear_leaves_facts_and_a_deleted_session_takes_those_that_came_from_it_alone(
+    sidecar: SidecarProcess, ann: Knowing
+) -> None:
+    secret = f"secret{uuid4().hex}"
+    for name in ("s1", "s2"):
+        ann.of("ann", name).talk.say("hello", id="m")
+    first, second = ann.of("ann", "s1"), ann.of("ann", "s2")
+    first.tell(
+        fact(secret, source_message_ids=["m"]),
+        fact("both", key="team", source_message_ids=["m"]),
+        fact("told", key="name"),
+    )
+    second.tell(fact("both", key="team", source_message_ids=["m"]))
+    first.talk.clear()
+    assert sorted(ann.values()) == sorted([secret, "both", "told"])
+    first.delete_session()
+    assert sorted(ann.values()) == ["both", "told"]
+    assert files_with(sidecar.data_dir, secret) == []
+    second.delete_session()
+    assert ann.values() == ["told"]
+
+
+def test_facts_outlive_a_kill(data_dir: Path) -> None:
+    with SidecarProcess(data_dir) as sidecar:
+        with sidecar.client() as client:
+            ann = Knowing(client, user_id="ann")
+            ann.tell(fact("Paris"), fact("Rome"), fact("tea", INTEREST, "likes", pinned=True))
+            before = ann.facts(include_history=True)
+            (gone,) = ann.tell(fact("milk", INTEREST, "likes"))
+            ann.forget(gone.id)
+        sidecar.kill()
+        sidecar.start()
+        with sidecar.client() as client:
+            ann = Knowing(client, user_id="ann")
+            assert ann.facts(include_history=True) == before
+            assert ann.tell(fact("rome"))[0].id == next(one.id for one in before if one.value == "Rome")

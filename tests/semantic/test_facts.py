@@ -1,0 +1,232 @@
+"""Facts in a journal: whose they are, what is at hand, what goes with a session."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from memsidecar.domain.errors import NoSuchThing, NotYourSession
+from memsidecar.domain.session import SessionKey
+from memsidecar.layers.at_hand import AtHand
+from memsidecar.layers.semantic.facts import Facts
+from memsidecar.layers.semantic.listing import FactPage
+from memsidecar.layers.semantic.superseding import Told
+from memsidecar.stores.contract import Append, Erase, Journal, NoteKind, NotePage, Owner, Ticket
+from tests.conformance.said import append, draft
+from tests.semantic.told import ANN, INTEREST, PROFILE, delete, fact, put, told, values
+
+BOB = Owner("default", "bob")
+
+
+def erase(journal: Journal, session_id: str, whole: bool) -> None:
+    ticket = Ticket(Erase(SessionKey("default", session_id), "", whole))
+    journal.submit(ticket)
+    ticket.wait()
+
+
+def say(journal: Journal, session_id: str, user_id: str = "") -> None:
+    ticket = Ticket(Append(SessionKey("default", session_id), user_id, [draft("hello")]))
+    journal.submit(ticket)
+    ticket.wait()
+
+
+# -- whose
+
+
+def test_facts_are_the_users_whether_named_or_known_by_the_session(journal: Journal, facts: Facts) -> None:
+    append(journal, draft("hello"), user_id="ann")
+    assert facts.owner("default", "ann", "") == facts.owner("default", "", "s1") == ANN
+    assert facts.owner("default", "ann", "s1") == facts.owner("default", "ann", "unknown") == ANN
+    assert facts.owner("default", "", "unknown") == Owner("default", session_id="unknown")
+    with pytest.raises(NotYourSession):
+        facts.owner("default", "bob", "s1")
+
+
+# -- what was put is read from then on
+
+
+def test_what_is_put_deleted_or_erased_is_known_at_once(journal: Journal, facts: Facts) -> None:
+    say(journal, "s1")
+    assert values(facts) == []
+    (paris,) = put(facts, fact("Paris", 1))
+    assert values(facts) == ["Paris"]
+    (rome,) = put(facts, told("Rome", 2))
+    assert (values(facts), len(facts.all(ANN, history=True))) == (["Rome"], 2)
+    delete(facts, rome.id)
+    assert values(facts) == []
+    with pytest.raises(NoSuchThing):
+        delete(facts, rome.id)
+    put(facts, fact("Oslo", 3))
+    assert values(facts) == ["Oslo"]
+    erase(journal, "s1", whole=True)
+    assert (values(facts), list(facts.all(ANN, history=True))) == ([], [])
+    assert paris.until_us == 0
+
+
+def test_facts_of_a_session_that_never_began_go_with_it(journal: Journal, facts: Facts) -> None:
+    owner = Owner("default", session_id="s9")
+    put(facts, told("Paris"), owner=owner)
+    assert values(facts, owner) == ["Paris"]
+    erase(journal, "s9", whole=True)
+    assert values(facts, owner) == []
+
+
+def test_a_put_says_what_the_facts_are_in_the_end(facts: Facts) -> None:
+    stored = put(facts, told("Paris", 1), told("Rome", 2), told("tea", 3, type=INTEREST))
+    assert [(one.value, one.until_us) for one in stored] == [("Paris", 2), ("Rome", 0), ("tea", 0)]
+    assert put(facts, told("ROME", 9))[0].id == stored[1].id
+
+
+def test_others_facts_are_not_seen(facts: Facts) -> None:
+    put(facts, told("Paris"))
+    assert values(facts, BOB) == values(facts, Owner("elsewhere", "ann")) == []
+
+
+def test_whoever_put_something_reads_it_whatever_others_do(facts: Facts) -> None:
+    missing: list[str] = []
+
+    def work(name: str) -> None:
+        for number in range(40):
+            value = f"{name} {number}"
+            put(facts, told(value, number, type=INTEREST, key="likes"))
+            if value not in values(facts):
+                missing.append(value)
+
+    _together(*[lambda name=name: work(name) for name in ("a", "b", "c")])
+    assert missing == [] and len(values(facts)) == 120
+
+
+def test_what_is_at_hand_is_what_the_journal_holds_when_all_is_quiet(journal: Journal, facts: Facts) -> None:
+    say(journal, "s1")
+
+    def write() -> None:
+        for number in range(30):
+            put(facts, fact(f"city {number}", number))
+            if number % 10 == 9:
+                erase(journal, "s1", whole=False)
+
+    def read() -> None:
+        for _ in range(200):
+            facts.current(ANN)
+
+    _together(write, read, write)
+    page = NotePage(ANN, NoteKind.FACT)
+    assert [one.id for one in facts.current(ANN)] == [note.id for note in journal.notes(page)]
+
+
+def _together(*works: Callable[[], None]) -> None:
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+# -- what is at hand
+
+
+def test_what_was_changed_while_it_was_read_is_not_remembered() -> None:
+    at_hand: AtHand[str] = AtHand(10)
+
+    def read_while_it_changes() -> str:
+        at_hand.forget_one(BOB)
+        return "old"
+
+    assert at_hand.get(ANN, read_while_it_changes) == "old"
+    assert at_hand.get(ANN, lambda: "new") == "new"
+    assert at_hand.get(ANN, lambda: "unread") == "new"
+
+
+def test_what_weighs_too_much_is_forgotten_the_unused_first() -> None:
+    at_hand: AtHand[str] = AtHand(10, len)
+    carl = Owner("default", "carl")
+    for owner, value in ((ANN, "aaaa"), (BOB, "bbbb")):
+        at_hand.get(owner, lambda value=value: value)  # type: ignore[misc]
+    at_hand.get(ANN, lambda: "unread")
+    at_hand.get(carl, lambda: "cccc")
+    assert [at_hand.get(owner, lambda: "read") for owner in (ANN, carl, BOB)] == ["aaaa", "cccc", "read"]
+    assert at_hand.get(BOB, lambda: "x" * 11) == "read"
+    assert at_hand.get(Owner("default", "dora"), lambda: "x" * 11) == "x" * 11
+
+
+# -- what goes with a session
+
+
+def test_a_cleared_session_leaves_its_facts(journal: Journal, facts: Facts) -> None:
+    say(journal, "s1")
+    put(facts, fact("Paris"))
+    erase(journal, "s1", whole=False)
+    assert values(facts) == ["Paris"]
+
+
+def test_a_fact_seen_in_another_session_outlives_the_first_one(journal: Journal, facts: Facts) -> None:
+    for name in ("s1", "s2"):
+        say(journal, name, "ann")
+    (known,) = put(facts, fact("Paris", 1))
+    put(facts, fact("paris", 5, session_id="s2", goes_with="s2"))
+    erase(journal, "s1", whole=True)
+    (left,) = facts.current(ANN)
+    assert (left.id, left.session_id, left.goes_with) == (known.id, "s1", "s2")
+    erase(journal, "s2", whole=True)
+    assert values(facts) == []
+
+
+def test_what_the_caller_told_outlives_every_session(journal: Journal, facts: Facts) -> None:
+    say(journal, "s1", "ann")
+    put(facts, fact("Paris", 1))
+    put(facts, told("Paris", 5), told("tea", 5, type=INTEREST, session_id="s1"))
+    erase(journal, "s1", whole=True)
+    assert values(facts) == ["Paris", "tea"]
+
+
+# -- pages
+
+
+def test_pages_have_the_surest_first_then_those_seen_last_then_by_id(facts: Facts) -> None:
+    sure = {"a": 0.5, "b": 0.9, "c": 0.9, "d": 1.0, "e": 0.9}
+    for when, (value, confidence) in enumerate(sure.items()):
+        put(facts, told(value, when, type=INTEREST, confidence=confidence))
+    twins = [told(f"t{at}", 9, type=INTEREST, confidence=0.1, id=f"id{at}") for at in (2, 1)]
+    put(facts, *twins)
+    first, place = FactPage(frozenset(), False, 2).of(facts, ANN)
+    delete(facts, first[-1].id)
+    put(facts, told("new", 10, type=INTEREST, confidence=0.95))
+    second, place = FactPage(frozenset(), False, 3, place).of(facts, ANN)
+    third, last = FactPage(frozenset(), False, 3, place).of(facts, ANN)
+    assert [one.value for one in (*first, *second, *third)] == ["d", "e", "c", "b", "a", "t1", "t2"]
+    assert last is None
+
+
+def test_a_page_has_the_wanted_types_and_history_if_asked_for(facts: Facts) -> None:
+    put(facts, told("Paris", 1), told("Rome", 2), told("tea", 3, type=INTEREST))
+
+    def found(types: set[object], history: bool) -> list[str]:
+        page = FactPage(frozenset(types), history, 10)  # type: ignore[arg-type]
+        return [one.value for one in page.of(facts, ANN)[0]]
+
+    assert found(set(), False) == ["tea", "Rome"]
+    assert found({PROFILE}, True) == ["Rome", "Paris"]
+    assert found({INTEREST}, True) == ["tea"]
+
+
+def test_a_page_ends_before_it_is_larger_than_an_answer(facts: Facts) -> None:
+    many = [told(f"{at} " + "x" * 16_000, at, type=INTEREST) for at in range(250)]
+    put(facts, *many)
+    first, place = FactPage(frozenset(), False, 1_000).of(facts, ANN)
+    assert 100 < len(first) < 200 and place is not None
+    rest, last = FactPage(frozenset(), False, 1_000, place).of(facts, ANN)
+    assert len(first) + len(rest) == 250 and last is None
+
+
+def test_what_is_told_without_a_time_is_stored_as_the_newest(facts: Facts) -> None:
+    put(facts, fact("Paris", 5_000))
+    outcome: list[object] = []
+    done = threading.Event()
+
+    def settled(ticket: Ticket) -> None:
+        outcome.append(ticket.error)
+        done.set()
+
+    facts.begin_putting(ANN, [Told(told("Rome", 1), undated=True)], settled)
+    assert done.wait(30) and outcome == [None]
+    assert values(facts) == ["Rome"]

@@ -1,0 +1,80 @@
+"""Short ways to say what the tests of facts say often."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from memsidecar.domain.fact import FactType
+from memsidecar.domain.ids import new_id
+from memsidecar.layers.semantic.fact import KnownFact
+from memsidecar.layers.semantic.facts import Facts
+from memsidecar.layers.semantic.superseding import CLIENT, Slots, Told
+from memsidecar.stores.contract import Note, Owner
+from tests.support.waiting import outcome_of
+
+PROFILE, INTEREST = FactType.USER_PROFILE, FactType.INTEREST
+ANN = Owner("default", "ann")
+
+
+def fact(value: str, when: int = 1, **fields: Any) -> KnownFact:
+    """What a message of session s1 said at a moment."""
+    known: dict[str, Any] = {
+        "id": new_id(),
+        "type": PROFILE,
+        "key": "city",
+        "value": value,
+        "confidence": 0.8,
+        "valid_from_us": when,
+        "extracted_us": when,
+        "seen_us": when,
+        "origin": "rules",
+        "session_id": "s1",
+        "source_message_ids": (f"m{when}",),
+        "goes_with": "s1",
+    }
+    return KnownFact(**known | fields)
+
+
+def told(value: str, when: int = 1, **fields: Any) -> KnownFact:
+    """What the caller said."""
+    said = {"origin": CLIENT, "session_id": "", "source_message_ids": (), "goes_with": ""}
+    return fact(value, when, **said | fields)
+
+
+def taken(facts: Iterable[KnownFact], notes: Iterable[Note] = ()) -> Slots:
+    slots = Slots.of(notes)
+    for one in facts:
+        slots.take(one)
+    return slots
+
+
+def notes_of(slots: Slots) -> list[Note]:
+    return [one.note() for one in slots.facts.values()]
+
+
+def current(slots: Slots) -> list[str]:
+    return [one.value for one in slots.facts.values() if not one.until_us]
+
+
+def history(slots: Slots) -> list[tuple[str, int, int]]:
+    ended = [one for one in slots.facts.values() if one.until_us]
+    return sorted((one.value, one.valid_from_us, one.until_us) for one in ended)
+
+
+def put(facts: Facts, *known: KnownFact, owner: Owner = ANN) -> list[KnownFact]:
+    stored: list[KnownFact] = []
+
+    def begin(settled: Any) -> Any:
+        begun = facts.begin_putting(owner, [Told(one) for one in known], settled)
+        stored[:] = [begun]  # type: ignore[list-item]
+        return begun.ticket
+
+    outcome_of(begin)
+    return stored[0].facts  # type: ignore[attr-defined, no-any-return]
+
+
+def delete(facts: Facts, fact_id: str, owner: Owner = ANN) -> None:
+    outcome_of(lambda settled: facts.begin_deleting(owner, fact_id, settled))
+
+
+def values(facts: Facts, owner: Owner = ANN) -> list[str]:
+    return sorted(one.value for one in facts.current(owner))
