@@ -23,7 +23,7 @@ GRPCURL := $(TOOLS)/bin/grpcurl
 GRPCURL_INSTALLED := $(TOOLS)/.grpcurl-$(GRPCURL_VERSION)
 LOAD := $(TOOLS)/bin/load
 
-.PHONY: help setup serve test test-kills test-index-faults test-grpcurl lint format proto proto-check proto-lint tools bench quality soak clean
+.PHONY: help setup serve test test-kills test-index-faults test-contexts test-grpcurl lint format proto proto-check proto-lint tools bench quality soak clean
 
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,7 +43,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 serve: setup ## Run the sidecar on 127.0.0.1:7600, data in ./memsidecar-data (ARGS='--listen ...' is passed on)
 	$(BIN)/memsidecar serve $(ARGS)
 
-test: setup ## Run all tests but the kill rounds and the faults of the index (ARGS='-k prune' is passed on)
+test: setup ## Run all tests but the kill rounds, the faults of the index and the long talks (ARGS='-k prune' is passed on)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile $(ARGS)
 
 test-kills: setup ## Kill a writing sidecar with SIGKILL 200 times and look for losses (KILL_ROUNDS=20 for less)
@@ -51,6 +51,9 @@ test-kills: setup ## Kill a writing sidecar with SIGKILL 200 times and look for 
 
 test-index-faults: setup ## Damage, starve and kill sidecars with LanceDB: does the index complete itself? (a few minutes)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m 'index_faults and not kills' $(ARGS)
+
+test-contexts: setup ## Talk to running sidecars and look at what they learn and the contexts they build (two minutes)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m contexts $(ARGS)
 
 test-grpcurl: setup tools ## Run the examples of the documentation with the real grpcurl
 	REQUIRE_GRPCURL=1 GRPCURL="$(CURDIR)/$(GRPCURL)" $(BIN)/python -m pytest tests/scenarios/test_grpcurl.py $(ARGS)

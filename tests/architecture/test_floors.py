@@ -50,7 +50,7 @@ ENVIRONMENT = {"settings"}
 
 # Files that may catch everything: the border, and the edge of each background loop. Path below memsidecar/: reason.
 CATCH_ALL: dict[str, str] = {
-    "assembly/serving.py": "the edge of the loop that opens retrieval: whatever keeps it is told, and it is tried again",
+    "assembly/serving.py": "the edge of the loop that opens retrieval: it is told, and tried again",
     "tokens/custom.py": "a user's own function is tried once, and may do anything",
     "api/interceptors/errors.py": "the border: whatever it is, the caller learns nothing of the inside",
     "layers/background/runner.py": "the edge of the background loop: one bad entry must not stop the rest",
