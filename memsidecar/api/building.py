@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ from memsidecar.context.building import Building, Prepared, Retrieved
 from memsidecar.context.caps import check
 from memsidecar.context.order import Order
 from memsidecar.context.retrieving import Retrieval
-from memsidecar.domain.errors import InvalidField, TooLarge
+from memsidecar.domain.errors import BudgetTooSmall, InvalidField, TooLarge
 from memsidecar.domain.ids import optional_id
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse, Degradation
 from memsidecar.v1.message_pb2 import Scope
@@ -24,6 +24,7 @@ LEFT_FOR_THE_REST_SECONDS = 0.05
 LEFT_FOR_THE_REST_SHARE = 0.2
 "Of the time that the caller waits, what is left for fitting and rendering when retrieval is given up."
 _MOST_DOCUMENTS = 1_000
+_TRIES = 8
 _MOST_BYTES = 4 << 20
 "What gRPC receives unless told otherwise."
 
@@ -38,9 +39,28 @@ class BuildContextApi:
 
     async def __call__(self, request: BuildContextRequest) -> BuildContextResponse:
         order = self._order(request)
+        try:
+            return _small_enough(await self._built(order))
+        except BudgetTooSmall as refused:
+            if not any(one.min_tokens for one in order.sections.values()):
+                raise
+            raise BudgetTooSmall(order.max_tokens, await self._enough(order, refused.required_tokens)) from None
+
+    async def _built(self, order: Order) -> BuildContextResponse:
         prepared = await self.bridge.reading(self.build.prepare, order)
         retrieved = await self._retrieved(prepared)
-        return _small_enough(await self.bridge.reading(self.build.finish, prepared, retrieved))
+        return await self.bridge.reading(self.build.finish, prepared, retrieved)
+
+    async def _enough(self, order: Order, tokens: int) -> int:
+        """With more tokens more is found, and what a section must keep of it may need more tokens again."""
+        for _ in range(_TRIES):
+            try:
+                await self._built(replace(order, max_tokens=tokens))
+            except BudgetTooSmall as refused:
+                tokens = refused.required_tokens
+            else:
+                break
+        return tokens
 
     def _order(self, request: BuildContextRequest) -> Order:
         if request.scope not in Scope.values():

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from memsidecar.v1.context_pb2 import Section, SectionBudget
+from memsidecar.v1.context_pb2 import SectionBudget
 from memsidecar.v1.knowledge_pb2 import Fact
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Message, ToolCall
 from tests.context_wire.account import TOKENIZERS
@@ -84,8 +84,7 @@ def sections(draw: st.DrawFn) -> list[SectionBudget]:
             one.max_tokens = draw(st.integers(0, 1_000))
         if draw(st.booleans()):
             one.top_k = draw(st.integers(0, 12))
-        # What is retrieved depends on the budget, and so would what must stay of it.
-        if section != Section.SECTION_EPISODIC and draw(st.booleans()):
+        if draw(st.booleans()):
             one.min_tokens = draw(st.integers(0, 300))
         wanted.append(one)
     return wanted
