@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 from memsidecar.stores.contract import Ticket
 
 SEARCHING_THREADS = 2  # a search is mostly arithmetic: more at once take memory, and turns at the GIL
+LEARNING_THREADS = 2
 COUNTING_THREADS = CHUNKING_THREADS = 1  # more of them only fight over the GIL: two were a tenth slower
 
 P = ParamSpec("P")
@@ -26,6 +27,7 @@ class Bridge:
         self._writers = ThreadPoolExecutor(threads, thread_name_prefix="writer")
         self._counters = ThreadPoolExecutor(COUNTING_THREADS, thread_name_prefix="counter")
         self._chunkers = ThreadPoolExecutor(CHUNKING_THREADS, thread_name_prefix="chunker")
+        self._learners = ThreadPoolExecutor(LEARNING_THREADS, thread_name_prefix="learner")
         self._settled: deque[Ticket] = deque()
         self._waiting: dict[Ticket, asyncio.Future[None]] = {}
         self._woken = False
@@ -49,6 +51,10 @@ class Bridge:
     async def chunking(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The same for documents. A megabyte takes a second, so it has a thread of its own: no Add queues behind it."""
         return await self._loop.run_in_executor(self._chunkers, lambda: work(*args, **kwargs))
+
+    async def learning(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Work that may wait for a language model or read a long log. No commit and no other read waits with it."""
+        return await self._loop.run_in_executor(self._learners, lambda: work(*args, **kwargs))
 
     async def outcome(self, ticket: Ticket) -> Any:
         """Wait until the journal has settled a ticket that was begun with `settled` of this bridge."""
@@ -77,5 +83,5 @@ class Bridge:
                 future.set_result(None)
 
     def close(self) -> None:
-        for pool in (self._readers, self._searchers, self._writers, self._counters, self._chunkers):
+        for pool in (self._readers, self._searchers, self._writers, self._counters, self._chunkers, self._learners):
             pool.shutdown(wait=True)

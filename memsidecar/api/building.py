@@ -44,7 +44,7 @@ class BuildContextApi:
         except BudgetTooSmall as refused:
             if not any(one.min_tokens for one in order.sections.values()):
                 raise
-            raise BudgetTooSmall(order.max_tokens, await self._enough(order, refused.required_tokens)) from None
+            raise BudgetTooSmall(refused.max_tokens, await self._enough(order, refused.required_tokens)) from None
 
     async def _built(self, order: Order) -> BuildContextResponse:
         prepared = await self.bridge.reading(self.build.prepare, order)

@@ -38,7 +38,7 @@ class LearnedCalls:
 
     async def summarize(self, request: pb.SummarizeRequest) -> pb.SummarizeResponse:
         max_tokens = limit_of("max_tokens", request.max_tokens, 0, _MOST_TOKENS)
-        summary = await self.bridge.writing(self._brought, key_of(request), request.user_id, max_tokens)
+        summary = await self.bridge.learning(self._brought, key_of(request), request.user_id, max_tokens)
         return pb.SummarizeResponse(summary=_summary(summary))
 
     def _brought(self, key: SessionKey, user_id: str, max_tokens: int) -> RollingSummary | None:
@@ -56,7 +56,7 @@ class LearnedCalls:
         names = whose(request)
         owner = await self.bridge.reading(self.facts.owner, *names)
         # A refresh counts what is not counted yet, and commits it.
-        work = self.bridge.writing if request.refresh else self.bridge.reading
+        work = self.bridge.learning if request.refresh else self.bridge.reading
         return await work(self.procedural.patterns, owner, request.refresh)
 
 

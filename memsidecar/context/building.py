@@ -13,7 +13,7 @@ from memsidecar.context.gathering import Gathering, document_items, summary_item
 from memsidecar.context.item import Item, Omission
 from memsidecar.context.memories import Hit, Memory, Sifting, Taste
 from memsidecar.context.order import Order
-from memsidecar.context.turns import LAST_MESSAGES, Rhythm, Talk, Turn, shown, turns_of
+from memsidecar.context.turns import LAST_MESSAGES, Rhythm, Shown, Talk, Turn, shown, turns_of
 from memsidecar.domain.message import Role
 from memsidecar.domain.sentences import cut
 from memsidecar.domain.session import Head
@@ -47,6 +47,16 @@ class Prepared:
     sections: dict[Section, tuple[Item, ...]]
     covered: int
     query: str
+    visible: Shown
+
+    @property
+    def shown_from(self) -> tuple[int, int] | None:
+        """The session and the sequence from which on the conversation is shown, if there is one."""
+        sequences = [one.sequence for turn in self.visible.turns for unit in turn for one in unit.spoken]
+        return (self.head.number, min(sequences)) if self.head and sequences else None
+
+    def is_shown(self, session: int, sequence: int) -> bool:
+        return self.shown_from is not None and session == self.shown_from[0] and sequence >= self.shown_from[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +101,12 @@ class Building:
         cap = caps[Section.SECTION_SUMMARY]
         is_whole = summary is not None and not cap.disabled and summary.tokens <= cap.tokens
         covered = self._covered(summary, talk) if summary and is_whole else 0
-        sections = self.gather.known(order, head, query, _verbatim(talk, covered))
+        turns = turns_of(talk)
+        visible = shown(turns, caps[Section.SECTION_WORKING], self.rhythm, covered)
+        sections = self.gather.known(order, head, query, _verbatim(visible, covered))
         sections[Section.SECTION_SYSTEM] = self.gather.system(order, conversation)
         sections[Section.SECTION_SUMMARY] = (summary_item(order, summary),) if summary else ()
-        return Prepared(order, head, caps, counter, talk, turns_of(talk), sections, covered, query)
+        return Prepared(order, head, caps, counter, talk, turns, sections, covered, query, visible)
 
     def _conversation(self, order: Order, cap: Cap) -> Conversation:
         """As much as may be shown; however little that is, the last messages are."""
@@ -136,12 +148,10 @@ class Building:
     def _sift(
         self, prepared: Prepared, retrieved: Retrieved, count: Callable[[str], int]
     ) -> tuple[tuple[Item, ...], list[Omission]]:
-        head = prepared.head
         caps, order = prepared.caps, prepared.order
-        visible = shown(prepared.turns, caps[Section.SECTION_WORKING], self.rhythm, prepared.covered)
-        sequences = [one.sequence for turn in visible.turns for unit in turn for one in unit.spoken]
-        window = frozenset((head.number, sequence) for sequence in sequences) if head else frozenset()
-        sift = Sifting(self.taste, window, order.now_us, caps[Section.SECTION_EPISODIC], order.debug)
+        sift = Sifting(
+            self.taste, prepared.is_shown, order.now_us, caps[Section.SECTION_EPISODIC], order.debug, bool(order.query)
+        )
         memories, passed_over = sift(hit for hit in retrieved.memories if hit[1].message.role != Role.SYSTEM)
         best = [self._with_neighbour(sift, memory, count) for memory in memories[:_WITH_NEIGHBOURS]]
         return (*best, *map(sift.item, memories[_WITH_NEIGHBOURS:])), passed_over
@@ -161,9 +171,14 @@ class Building:
 
     def _chunks(self, found: FoundChunks) -> tuple[list[ChunkHit], list[Omission]]:
         """A chunk that has nothing to do with the question is not shown because there is no better one."""
-        fit = [hit for hit in found.hits if hit.score >= self.taste.threshold]
-        unfit = document_items((), [hit for hit in found.hits if hit.score < self.taste.threshold])
+        fit = [hit for hit in found.hits if self._is_about(hit)]
+        unfit = document_items((), [hit for hit in found.hits if not self._is_about(hit)])
         return fit, [Omission(item, Inclusion.INCLUSION_BELOW_THRESHOLD) for item in unfit]
+
+    def _is_about(self, hit: ChunkHit) -> bool:
+        """Scores compare chunks with each other: of one alone, only its words and its meaning tell anything."""
+        related = hit.parts.keyword > 0 or hit.cosine >= self.taste.threshold
+        return related and hit.score >= self.taste.threshold
 
     def _warn(self, prepared: Prepared, tokens: int) -> None:
         cap = prepared.caps[Section.SECTION_SYSTEM].tokens
@@ -179,7 +194,8 @@ class Building:
     def _remember(self, prepared: Prepared, built: BuildContextResponse) -> None:
         """What goes out is known again when it comes back."""
         last = prepared.head.last_sequence if prepared.head else 0
-        self.echoes.serve(prepared.order.key, last, *(message.content for message in built.messages))
+        told = [message for message in built.messages if message.synthetic or message.id]
+        self.echoes.serve(prepared.order.key, last, *(message.content for message in told))
 
 
 def _newest_question(talk: Talk) -> str:
@@ -187,6 +203,7 @@ def _newest_question(talk: Talk) -> str:
     return next(asked, "")
 
 
-def _verbatim(talk: Talk, covered: int) -> frozenset[str]:
+def _verbatim(visible: Shown, covered: int) -> frozenset[str]:
     """What the model reads as it was said, where a summary speaks for the rest."""
-    return frozenset(one.message.id for one in talk.spoken if one.sequence > covered) if covered else frozenset()
+    said = (one for turn in visible.turns for unit in turn for one in unit.spoken)
+    return frozenset(one.message.id for one in said) if covered else frozenset()

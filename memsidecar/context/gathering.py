@@ -130,7 +130,8 @@ class Gathering:
 
 def _is_read(fact: KnownFact, order: Order, verbatim: frozenset[str]) -> bool:
     sources = fact.source_message_ids
-    return fact.session_id == order.key.session_id and bool(sources) and verbatim.issuperset(sources)
+    same_session = fact.session_id == order.key.session_id and not fact.pinned
+    return same_session and bool(sources) and verbatim.issuperset(sources)
 
 
 def document_items(given: Sequence[str], found: Iterable[ChunkHit]) -> tuple[Item, ...]:

@@ -16,6 +16,10 @@ from memsidecar.v1.message_pb2 import Message
 SAME_WORDS_SHARE = 0.85
 _SPEAKERS = {Role.SYSTEM: "System", Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
 _BETWEEN = " / "
+_TIMES_AS_CLOSE = 2
+"What is said in passing must be this much closer than what is asked for: measured by what a cache reuses of a prompt."
+_EXACT = 0.5
+"What a memory gets that has every word of the query."
 _ENOUGH = 2
 "Times as much as fits: what comes behind that has no chance."
 
@@ -42,16 +46,18 @@ class Memory:
 
 @dataclass(frozen=True)
 class Sifting:
-    """`window` is what the working section shows: a session's number and sequences. `now_us` is the request's time.
+    """`is_shown` says whether the working section shows a message, by session and sequence; `now_us` is the time.
 
     What cannot fit any more is not looked at, unless somebody wants to know all of it (`debug`).
     """
 
     taste: Taste
-    window: frozenset[tuple[int, int]]
+    is_shown: Callable[[int, int], bool]
     now_us: int
     cap: Cap
     debug: bool
+    asked: bool = True
+    "Somebody asks for something. Else it is a turn of a conversation, which may have nothing to do with memory."
 
     def __call__(self, hits: Iterable[Hit]) -> tuple[list[Memory], list[Omission]]:
         kept: list[Memory] = []
@@ -76,13 +82,17 @@ class Sifting:
         return self.item(Memory(pointer, (found,))) if self.debug else UNSEEN
 
     def _reason(self, pointer: Pointer, found: Found) -> Inclusion | None:
-        if (found.session, found.message.sequence) in self.window:
+        if self.is_shown(found.session, found.message.sequence):
             return Inclusion.INCLUSION_IN_WINDOW
-        if self._relevance(pointer) < self.taste.threshold:
+        if self._relevance(pointer) < self.taste.threshold or not (self.asked or self._is_close(pointer)):
             return Inclusion.INCLUSION_BELOW_THRESHOLD
         if pointer.evaluation is not None and pointer.evaluation < self.taste.min_quality:
             return Inclusion.INCLUSION_LOW_QUALITY
         return None
+
+    def _is_close(self, pointer: Pointer) -> bool:
+        """By itself, and not only closer than others: scores are relative, and something is always closest."""
+        return pointer.cosine >= _TIMES_AS_CLOSE * self.taste.threshold or pointer.parts.keyword >= _EXACT
 
     def _relevance(self, pointer: Pointer) -> float:
         """The score without its recency: old or new, it either has to do with the question or not."""
@@ -110,7 +120,7 @@ class Sifting:
             return item
         (found,) = memory.said
         other = neighbour(found)
-        if other is None or (other.session, other.message.sequence) in self.window:
+        if other is None or self.is_shown(other.session, other.message.sequence):
             return item
         message = Message.FromString(other.message.body)
         message.content = shorten(message.content)

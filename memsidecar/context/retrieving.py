@@ -48,7 +48,7 @@ class Retrieval:
             return [], frozenset()
         # Everything is ranked; of what cannot fit in any case, not even the text is read.
         fitting = min(_POOL_PER_ITEM * cap.items, cap.tokens // _FEWEST_TOKENS)
-        limit = max(self.pool, fitting) + len(prepared.talk.spoken)
+        limit = max(self.pool, fitting)
         question = Question(
             prepared.query,
             vector=prepared.order.query_vector,
@@ -56,8 +56,14 @@ class Retrieval:
             now_us=prepared.order.now_us,
             half_life_us=int(self.half_life_days * DAY_US),
         )
-        found = self.episodic.recall.messages(question, within, Turn(limit), lambda _: True, go_on)
-        return list(found.hits), frozenset(map(int, found.lacks))
+        recall = self.episodic.recall.messages
+        found = recall(question, within, Turn(limit), lambda _: True, go_on)
+        hits = list(found.hits)
+        if prepared.order.debug:
+            # Whoever wants to know all is told what was not looked for, too, because the model reads it already.
+            read = recall(question, replace(within, hidden=None), Turn(limit), lambda _: True, go_on)
+            hits += [hit for hit in read.hits if prepared.is_shown(hit[1].session, hit[1].message.sequence)]
+        return hits, frozenset(map(int, found.lacks))
 
     def chunks(self, prepared: Prepared, _go_on: Callable[[], bool]) -> FoundChunks:
         cap, order = prepared.caps[Section.SECTION_DOCUMENTS], prepared.order
@@ -75,6 +81,11 @@ class Retrieval:
         return replace(weights, recency=others * self.recency / (1 - self.recency))
 
     def _range(self, prepared: Prepared) -> Range | None:
+        """Without what the model reads in any case: the newest question would be its own best answer."""
+        within = self._scope(prepared)
+        return replace(within, hidden=prepared.shown_from) if within else None
+
+    def _scope(self, prepared: Prepared) -> Range | None:
         """Whose memories: the user's where there is one, else the session's, unless the request says otherwise."""
         order, head = prepared.order, prepared.head
         namespace, user_id = order.key.namespace, order.user_id or (head.user_id if head else "")

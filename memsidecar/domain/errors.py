@@ -58,6 +58,7 @@ class BudgetTooSmall(SidecarError):
         super().__init__(
             f"what must stay in the context needs {required_tokens} tokens, and max_tokens is {max_tokens}"
         )
+        self.max_tokens = max_tokens
         self.required_tokens = required_tokens
 
 

@@ -15,6 +15,8 @@ class ChunkHit:
     chunk: Chunk
     score: float
     parts: Parts
+    cosine: float = 0.0
+    "As it is, not relative to the other chunks."
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,9 @@ class Range:
     """Where to look: on these shelves, or with none in the whole namespace; in one session of them if it is named.
 
     `scope` says the same of messages in names, `owners` of documents: by them the journal is asked, and every hit
-    compared. `as_of` leaves out what came after that entry of the log, so that pages fit together.
+    compared. `hidden` is a session and a sequence: what was said there from then on is nobody's hit, though it may be a
+    neighbour; whoever asks reads it already. `as_of` leaves out what came after that entry of the log, so that pages
+    fit together.
     """
 
     namespace: str
@@ -40,6 +42,7 @@ class Range:
     roles: frozenset[int] = frozenset()
     after_us: int | None = None
     before_us: int | None = None
+    hidden: tuple[int, int] | None = None
     as_of: int | None = None
     scope: Scope | None = None
     owners: Sequence[Owner] = ()

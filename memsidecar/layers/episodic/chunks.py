@@ -22,7 +22,7 @@ class ChunkFinding:
         within = Range(owners[0].namespace, [documents_of(owner) for owner in owners], owners=owners)
         found = self.recall.chunks(Question(query, weights=self.weights), within, Turn(limit, min_score))
         hits = [
-            ChunkHit(document, pointer.sequence, chunk, pointer.score, pointer.parts)
+            ChunkHit(document, pointer.sequence, chunk, pointer.score, pointer.parts, pointer.cosine)
             for pointer, (document, chunk) in found.hits
         ]
         return FoundChunks(hits, found.lacks)

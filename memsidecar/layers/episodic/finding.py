@@ -88,6 +88,9 @@ def _admitted(shelf: Shelf, scope: Mask, within: Range) -> Mask:
         admitted = admitted & (columns["time_us"] > within.after_us)
     if within.before_us is not None:
         admitted = admitted & (columns["time_us"] < within.before_us)
+    if within.hidden is not None:
+        session, sequence = within.hidden
+        admitted = admitted & ~((columns["session"] == session) & (columns["sequence"] >= sequence))
     return admitted
 
 

@@ -9,13 +9,12 @@ from memsidecar.domain.message import Role, Stored
 from memsidecar.domain.served import without_served
 from memsidecar.layers.at_hand import AtHand
 from memsidecar.layers.background import Marks, tell
-from memsidecar.layers.procedural.observing import Heard, observe
+from memsidecar.layers.procedural.observing import Heard, Observation, observe
 from memsidecar.layers.procedural.record import ID, SLOT, Record, published_of, record_of
 from memsidecar.stores.contract import (
     Change,
     Chapter,
     Claimed,
-    Gone,
     Journal,
     News,
     Note,
@@ -33,7 +32,7 @@ from memsidecar.v1.message_pb2 import Message
 log = logging.getLogger(__name__)
 
 TASK = "procedural"
-RECORDS_KEPT, HINTS_KEPT = 128, 1_000
+RECORDS_KEPT, HINTS_KEPT = 512, 1_000
 _CHAPTER = 256
 _MOST_RECOUNTED = 20_000
 "Messages of a user, the newest, from which habits are counted anew after an erasure."
@@ -71,10 +70,16 @@ class ProceduralMemory:
             return published_of(note) if note else GetPatternsResponse()
         with self._lock:
             self._catch_up(owner.namespace)
-            record = self._record(owner)
-            record.publish()
-            self._flush(record)
+            record = self._published(owner)
+            while record.gone:
+                record = self._published(owner)
             return record.published
+
+    def _published(self, owner: Owner) -> Record:
+        record = self._record(owner)
+        record.publish()
+        self._flush(record)
+        return record
 
     def _catch_up(self, namespace: str) -> None:
         while chapter := self._journal.news(namespace, self.position(namespace), _CHAPTER):
@@ -91,7 +96,7 @@ class ProceduralMemory:
             known = self._marks.position(namespace)
             for entry in chapter:
                 if entry.lsn > known:
-                    self._read(namespace, entry)
+                    self._read(entry)
             self._marks.move(namespace, max(known, chapter[-1].lsn))
 
     def rest(self, idle: bool) -> bool:
@@ -110,11 +115,9 @@ class ProceduralMemory:
 
     # -- counting
 
-    def _read(self, namespace: str, entry: News) -> None:
+    def _read(self, entry: News) -> None:
         if isinstance(entry, Said) and entry.lsn == entry.first_lsn:
             self._count(self._record(_owner(entry)), entry.lsn, entry.session, entry.message)
-        elif isinstance(entry, Gone):
-            self._forget(namespace)
         elif isinstance(entry, Claimed):
             self._drop(Owner(entry.key.namespace, session_id=entry.key.session_id))
             self._drop(Owner(entry.key.namespace, entry.user_id))
@@ -123,10 +126,7 @@ class ProceduralMemory:
         if lsn <= record.lsn:
             return
         record.lsn = lsn
-        if message.role not in (Role.USER, Role.ASSISTANT):
-            return
-        text = without_served(Message.FromString(message.body).content)
-        seen = observe(Heard(session, message.sequence, message.role, message.time_us, text))
+        seen = _observed(session, message)
         if seen is None:
             return
         record.habits.add([seen])
@@ -138,11 +138,12 @@ class ProceduralMemory:
 
     def _record(self, owner: Owner) -> Record:
         record = self._records.get(owner)
-        if record is not None and record.erasures == self._erasures[owner.namespace]:
+        if record is not None and not record.gone:
             self._records.move_to_end(owner)
             return record
-        note = self._journal.note(owner, NoteKind.PATTERNS, ID)
+        # Before the note is read: an erasure in between must not pass unnoticed.
         erasures = self._erasures[owner.namespace]
+        note = self._journal.note(owner, NoteKind.PATTERNS, ID) if record is None else None
         record = (record_of(owner, note, erasures) if note else None) or self._recounted(owner, erasures)
         self._records[owner] = record
         while len(self._records) > RECORDS_KEPT:
@@ -152,35 +153,39 @@ class ProceduralMemory:
 
     def _recounted(self, owner: Owner, erasures: int) -> Record:
         """Out of what is in the journal now: for a new user nothing, after an erasure all that is left."""
-        record = Record(owner, erasures=erasures)
-        for lsn, session, message in reversed(list(self._scanned(owner))):
-            self._count(record, lsn, session, message)
+        record = Record(owner, erasures=erasures, dirty=True)
+        for lsn, seen in reversed(list(self._scanned(owner))):
+            record.lsn = lsn
+            record.habits.add([seen] if seen else [])
         return record
 
-    def _scanned(self, owner: Owner) -> Iterator[tuple[int, int, Stored]]:
+    def _scanned(self, owner: Owner) -> Iterator[tuple[int, Observation | None]]:
+        """Newest first, and what was said no longer than it takes to see what it shows."""
         before, seen = None, 0
         while seen < _MOST_RECOUNTED:
             found = self._journal.scan(Scope(*owner), before, _SCANNED_AT_ONCE)
             mine = [one for one in found if bool(one.user_id) == bool(owner.user_id)]
-            yield from ((one.lsn, one.session, one.message) for one in mine)
+            yield from ((one.lsn, _observed(one.session, one.message)) for one in mine)
             if not found:
                 return
             before, seen = found[-1].lsn, seen + len(found)
+            self._give_way()
 
     # -- keeping
 
     def _flush(self, record: Record) -> None:
-        """Not after an erasure that it does not know of: what is gone must not come back as a habit."""
+        """Not after an erasure that took something of it: what is gone must not come back as a habit."""
         if not record.dirty:
             return
 
-        def revise(_notes: Sequence[Note]) -> Revised:
-            fresh = record.erasures == self._erasures[record.owner.namespace]
-            return Revised([note]) if fresh else Revised()
+        def revise(notes: Sequence[Note]) -> Revised:
+            erased = record.erasures != self._erasures[record.owner.namespace]
+            record.gone = (record.kept and not notes) or (not record.kept and erased)
+            return Revised() if record.gone else Revised([note])
 
         note = record.note()
         tell(self._journal, Ticket(ReviseNotes(record.owner, NoteKind.PATTERNS, [SLOT], revise)))
-        record.dirty = False
+        record.dirty, record.kept = record.gone, not record.gone
         self._hints.forget_one(record.owner)
 
     def _drop(self, owner: Owner) -> None:
@@ -192,12 +197,8 @@ class ProceduralMemory:
         tell(self._journal, Ticket(command))
         self._hints.forget_one(owner)
 
-    def _forget(self, namespace: str) -> None:
-        for owner in [one for one in self._records if one.namespace == namespace]:
-            del self._records[owner]
-
     def _committed(self, changes: Sequence[Change]) -> None:
-        erased = {change.key.namespace for change in changes if change.reload}
+        erased = {change.key.namespace for change in changes if change.reload and not change.appended}
         self._erasures.update(erased)
         if erased:
             self._hints.forget(lambda owner: owner.namespace in erased)
@@ -206,3 +207,10 @@ class ProceduralMemory:
 def _owner(said: Said) -> Owner:
     namespace = said.key.namespace
     return Owner(namespace, said.user_id) if said.user_id else Owner(namespace, session_id=said.key.session_id)
+
+
+def _observed(session: int, message: Stored) -> Observation | None:
+    if message.role not in (Role.USER, Role.ASSISTANT):
+        return None
+    text = without_served(Message.FromString(message.body).content)
+    return observe(Heard(session, message.sequence, message.role, message.time_us, text))

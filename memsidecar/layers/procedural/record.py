@@ -16,7 +16,10 @@ _HEAD = struct.Struct(">QI")
 
 @dataclass(slots=True)
 class Record:
-    """Everything up to entry `lsn` of the log is counted. `erasures` is how many there were when it was made."""
+    """Everything up to entry `lsn` of the log is counted. `erasures` is how many there were when it was made.
+
+    `kept`: there is a note of it. `gone`: something of it was erased, and it is to be counted anew.
+    """
 
     owner: Owner
     habits: Habits = field(default_factory=Habits)
@@ -24,6 +27,8 @@ class Record:
     published: GetPatternsResponse = field(default_factory=GetPatternsResponse)
     erasures: int = 0
     dirty: bool = False
+    kept: bool = False
+    gone: bool = False
 
     @property
     def conversations_since(self) -> int:
@@ -37,7 +42,8 @@ class Record:
     def note(self) -> Note:
         published = self.published.SerializeToString(deterministic=True)
         body = _HEAD.pack(self.lsn, len(published)) + published + self.habits.to_bytes()
-        return Note(ID, SLOT, "", time.time_ns() // 1_000, body)
+        # A session's own go with what was said in it; a user's are dropped with any of their sessions (`Erase`).
+        return Note(ID, SLOT, self.owner.session_id, time.time_ns() // 1_000, body)
 
 
 def record_of(owner: Owner, note: Note, erasures: int) -> Record | None:
@@ -46,7 +52,7 @@ def record_of(owner: Owner, note: Note, erasures: int) -> Record | None:
     habits = Habits.from_bytes(note.body[_HEAD.size + length :])
     if habits is None:
         return None
-    return Record(owner, habits, lsn, published_of(note), erasures)
+    return Record(owner, habits, lsn, published_of(note), erasures, kept=True)
 
 
 def published_of(note: Note) -> GetPatternsResponse:

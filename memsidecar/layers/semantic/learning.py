@@ -160,9 +160,12 @@ class Learning:
         known = self.facts.all(before, history=True)
         if known:
             in_order = sorted(known, key=lambda fact: fact.valid_from_us)
-            self._move(before, Owner(claimed.key.namespace, claimed.user_id), in_order)
+            try:
+                self._move(before, Owner(claimed.key.namespace, claimed.user_id), in_order, claimed.session)
+            except NoSuchThing:
+                log.debug("%s: the session was erased meanwhile", self.name)
 
-    def _move(self, before: Owner, after: Owner, known: Sequence[KnownFact]) -> None:
+    def _move(self, before: Owner, after: Owner, known: Sequence[KnownFact], session: int) -> None:
         def arrive(notes: Sequence[Note]) -> Revised:
             slots = Slots.of(notes)
             for fact in known:
@@ -170,7 +173,7 @@ class Learning:
             return slots.revised
 
         slots = sorted({fact.slot for fact in known})
-        self.facts.revise(ReviseNotes(after, NoteKind.FACT, slots, arrive))
+        self.facts.revise(ReviseNotes(after, NoteKind.FACT, slots, arrive, session))
         self.facts.revise(
             ReviseNotes(before, NoteKind.FACT, slots, lambda notes: Revised(dropped=[note.id for note in notes]))
         )

@@ -11,6 +11,8 @@ from memsidecar.layers.semantic.fact import KnownFact, fact_of
 from memsidecar.stores.contract import Note, Revised
 
 CLIENT = "client"
+LAST_US = 253_402_300_799_999_999
+"The end of the year 9999: no time is later."
 
 
 class Told(NamedTuple):
@@ -62,7 +64,8 @@ class Slots:
         latest_us = max((max(one.valid_from_us, one.seen_us, one.until_us) for one in known), default=0)
         if latest_us < fact.seen_us:
             return fact
-        return replace(fact, valid_from_us=latest_us + 1, seen_us=latest_us + 1)
+        after_us = min(latest_us + 1, LAST_US)
+        return replace(fact, valid_from_us=after_us, seen_us=after_us)
 
     def end(self, slot: int, value: str, when_us: int, origin: str) -> None:
         """It does not hold any more, if it is this value (empty: any) and was last said before.
@@ -90,7 +93,9 @@ class Slots:
     def _past(self, slot: int, fact: KnownFact) -> KnownFact | None:
         """The same value out of the history, if it was still held when this was said: nothing new then."""
         for known in self._in(slot).values():
-            if known.until_us and fact.valid_from_us <= known.until_us and known.says_the_same(fact):
+            # An end before 1970 cannot be told, because 0 is none: it is known when it was last said.
+            ended_us = known.until_us if known.until_us > 1 else known.seen_us
+            if known.until_us and fact.valid_from_us <= ended_us and known.says_the_same(fact):
                 return known
         return None
 

@@ -1,22 +1,18 @@
 """When a summary is due: seen from the session itself, so that nobody has to remember it."""
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.message import Role, Stored
 from memsidecar.domain.session import Head
 from memsidecar.layers.summaries.rolling import RollingSummary
 from memsidecar.layers.summaries.summarizing import Summarizing, boundary
 from memsidecar.stores.contract import Selection
 
-log = logging.getLogger(__name__)
-
 _A_TURN = 2
 _MOST_LOOKED_AT = 10_000
-_MOST_AT_ONCE = 200
-"Messages that a caller waits for to be summarised; more are left to the background."
+_MOST_AT_ONCE, _MOST_TOKENS_AT_ONCE = 200, 20_000
+"Messages, and their tokens, that a caller waits for to be summarised; more are left to the background."
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,32 +36,29 @@ class KeepingUp:
 
     def __call__(self, head: Head) -> RollingSummary | None:
         """The summary, brought up to date if that is due. Raises ModelAway, MalformedAnswer."""
-        known, last = self._due(head)
+        known, last, _ = self._due(head)
         return self.summarize.up_to(head, last) if last else known
 
     def at_once(self, head: Head) -> RollingSummary | None:
-        """The same for a caller who waits: not for a model, nor for a long history, nor for a disk that is full.
+        """The same for a caller who waits: neither for a model, nor for a long history, nor for a commit.
 
         Between turns an agent waits for nothing else, and a summary that comes a turn late changes the beginning of
         two contexts instead of one.
         """
         known = self.summarize.summaries.of(head.key)
-        covered = known.last_sequence if known else 0
-        if self.summarize.asks_a_model or head.last_sequence - covered > _MOST_AT_ONCE:
+        ahead = head.last_sequence - (known.last_sequence if known else 0)
+        few = ahead < self.rhythm.every_messages and head.total_tokens <= self.rhythm.tail_tokens
+        if few or ahead > _MOST_AT_ONCE or self.summarize.asks_a_model:
             return known
-        if head.last_sequence - covered < self.rhythm.every_messages and head.total_tokens <= self.rhythm.tail_tokens:
-            return known
-        try:
-            return self(head)
-        except SidecarError as error:
-            log.warning("a summary is left to the background: %s", error)
-            return known
+        known, last, tokens = self._due(head)
+        return self.summarize.soon(head, last) if last and tokens <= _MOST_TOKENS_AT_ONCE else known
 
-    def _due(self, head: Head) -> tuple[RollingSummary | None, int]:
-        """What there is, and up to which message to summarise now; 0 for none."""
+    def _due(self, head: Head) -> tuple[RollingSummary | None, int, int]:
+        """What there is, up to which message to summarise now (0 for none), and the tokens it does not speak for."""
         known = self.summarize.summaries.of(head.key)
         covered = known.last_sequence if known else 0
         selection = Selection(covered, limit=_MOST_LOOKED_AT, include_pruned=True, bodies=False)
         found = self.summarize.journal.messages(head.key, selection).messages
         messages = [one for one in found if one.role != Role.SYSTEM]
-        return known, boundary(messages, self.rhythm.keep_messages) if self.rhythm.is_due(messages, bool(known)) else 0
+        last = boundary(messages, self.rhythm.keep_messages) if self.rhythm.is_due(messages, bool(known)) else 0
+        return known, last, sum(one.tokens for one in messages)

@@ -48,6 +48,22 @@ class Summaries:
     def keep(self, key: SessionKey, session: int, summary: RollingSummary) -> RollingSummary:
         """In place of the one that was there, unless that speaks for more already. NoSuchThing if it is erased."""
         kept = [summary]
+        ticket = Ticket(self._keeping(key, session, kept))
+        self.journal.submit(ticket)
+        try:
+            ticket.wait()
+        finally:
+            self._at_hand.forget_one(owner_of(key))
+        return kept[0]
+
+    def begin_keeping(self, key: SessionKey, session: int, summary: RollingSummary) -> None:
+        """The same, and nobody waits for it; what comes in between is made again."""
+        owner = owner_of(key)
+        ticket = Ticket(self._keeping(key, session, [summary]), lambda _: self._at_hand.forget_one(owner))
+        self.journal.submit(ticket)
+
+    def _keeping(self, key: SessionKey, session: int, kept: list[RollingSummary]) -> ReviseNotes:
+        summary = kept[0]
 
         def revise(notes: Sequence[Note]) -> Revised:
             there = [_summary(note) for note in notes]
@@ -56,13 +72,7 @@ class Summaries:
                 return Revised()
             return Revised([_note(key, summary)], [note.id for note in notes if note.id != summary.id])
 
-        ticket = Ticket(ReviseNotes(owner_of(key), NoteKind.SUMMARY, [SLOT], revise, derived_from=session))
-        self.journal.submit(ticket)
-        try:
-            ticket.wait()
-        finally:
-            self._at_hand.forget_one(owner_of(key))
-        return kept[0]
+        return ReviseNotes(owner_of(key), NoteKind.SUMMARY, [SLOT], revise, derived_from=session)
 
     def _committed(self, changes: Sequence[Change]) -> None:
         for change in changes:

@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate
 
 from memsidecar.domain.errors import NoSuchThing
 from memsidecar.domain.message import Role, Stored
@@ -18,6 +18,7 @@ from memsidecar.v1.message_pb2 import Message
 log = logging.getLogger(__name__)
 
 _AT_ONCE = 500
+_NEVER = 1 << 62
 PART_CHARACTERS = 1 << 18
 "Of what was said, so much is read at once: a session may have more than there is RAM."
 
@@ -44,17 +45,26 @@ class Summarizing:
         """
         known = self.summaries.of(head.key)
         try:
-            return self._brought(known, head, last, self.summarizer, max_tokens or self.max_tokens)
+            return self._kept(head, self._brought(known, head, last, self.summarizer, max_tokens or self.max_tokens))
         except (ModelAway, MalformedAnswer) as failure:
             if known is not None:
                 raise
             log.warning("a first summary is made without the model: %s", failure)
-            return self._brought(known, head, last, self.fallback, max_tokens or self.max_tokens)
+            return self._kept(head, self._brought(known, head, last, self.fallback, max_tokens or self.max_tokens))
 
     def at_once(self, head: Head, last: int) -> str:
         """The same for those who cannot wait for a model; the summary's id, empty where there is nothing to say."""
-        summary = self._brought(self.summaries.of(head.key), head, last, self.fallback, self.max_tokens)
+        brought = self._brought(self.summaries.of(head.key), head, last, self.fallback, self.max_tokens)
+        summary = self._kept(head, brought)
         return summary.id if summary else ""
+
+    def soon(self, head: Head, last: int) -> RollingSummary | None:
+        """The same for those who cannot even wait for a commit: they have it now, the others in a moment."""
+        known = self.summaries.of(head.key)
+        summary = self._brought(known, head, last, self.fallback, self.max_tokens)
+        if summary is not None and summary is not known:
+            self.summaries.begin_keeping(head.key, head.number, summary)
+        return summary
 
     def _brought(
         self, known: RollingSummary | None, head: Head, last: int, by: Summarizer, limit: int
@@ -65,7 +75,7 @@ class Summarizing:
         text = known.text if known else ""
         for part in self._parts(head.key, covered, last):
             text = by.summarize(text, part, limit).strip() or text
-        return self._kept(head, known, text, by.origin, max(last, covered))
+        return _new(known, text, self.count(text), max(last, covered), by.origin) if text else known
 
     def _parts(self, key: SessionKey, after: int, last: int) -> Iterator[list[Utterance]]:
         """At least one: an old summary may be too long even where nothing was said since."""
@@ -89,18 +99,16 @@ class Summarizing:
             yield from (_utterance(one) for one in messages if one.role != Role.SYSTEM)
             after = messages[-1].sequence
 
-    def _kept(
-        self, head: Head, known: RollingSummary | None, text: str, origin: str, last: int
-    ) -> RollingSummary | None:
-        """An empty answer replaces nothing, but what had nothing in it need not be read again either."""
-        if not text:
-            return known
-        first = known.first_sequence if known else 1
-        summary = new_summary(text, self.count(text), (first, last), time.time_ns() // 1000, origin)
+    def _kept(self, head: Head, summary: RollingSummary | None) -> RollingSummary | None:
         try:
-            return self.summaries.keep(head.key, head.number, summary)
+            return self.summaries.keep(head.key, head.number, summary) if summary else None
         except NoSuchThing:
             return None
+
+
+def _new(known: RollingSummary | None, text: str, tokens: int, last: int, origin: str) -> RollingSummary:
+    span = (known.first_sequence if known else 1, last)
+    return new_summary(text, tokens, span, time.time_ns() // 1000, origin)
 
 
 def _utterance(one: Stored) -> Utterance:
@@ -116,14 +124,19 @@ def boundary(messages: Sequence[Stored], keep: int) -> int:
     spoken = [one for one in messages if one.role != Role.SYSTEM]
     if len(spoken) <= keep:
         return 0
-    ends = [before.sequence for before, one in pairwise(spoken) if one.role == Role.USER]
-    latest = spoken[-keep - 1].sequence if keep else spoken[-1].sequence
-    if not keep:
-        ends.append(spoken[-1].sequence)
-    within = [end for end in ends if end <= latest and not _splits(spoken, end)]
-    return max(within, default=0)
+    first_calls = _first_calls_behind(spoken)
+    whole = 0
+    for at in range(len(spoken) - keep - 1, -1, -1):
+        ends_a_turn = at + 1 == len(spoken) or spoken[at + 1].role == Role.USER
+        if first_calls[at + 1] <= spoken[at].sequence:
+            continue  # an exchange stands on both sides
+        if ends_a_turn:
+            return spoken[at].sequence
+        whole = whole or spoken[at].sequence
+    return whole
 
 
-def _splits(messages: Sequence[Stored], end: int) -> bool:
-    """Whether an exchange stands on both sides."""
-    return any(one.sequence > end >= one.exchange > 0 for one in messages)
+def _first_calls_behind(spoken: Sequence[Stored]) -> list[int]:
+    """For each place the earliest call that a message from there on belongs to."""
+    calls = accumulate((one.exchange or _NEVER for one in reversed(spoken)), min, initial=_NEVER)
+    return list(calls)[::-1]

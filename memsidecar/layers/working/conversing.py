@@ -64,7 +64,10 @@ class Conversing:
 
 
 def _newest(tail: Sequence[Stored], turns: int, tokens: int) -> tuple[Sequence[Stored], bool]:
-    """From the newest back to the beginning of a turn, and whether that is enough: else more must be read."""
+    """From the newest back to the beginning of a turn, and whether that is enough: else more must be read.
+
+    Of a turn that is too long by itself, back to where no exchange is split.
+    """
     size, left, seen, first_call = 0, tokens, 0, 1 << 62
     for at in range(len(tail) - 1, -1, -1):
         one = tail[at]
@@ -73,8 +76,9 @@ def _newest(tail: Sequence[Stored], turns: int, tokens: int) -> tuple[Sequence[S
         left, size = left - one.tokens, size + len(one.body)
         first_call = min(first_call, one.exchange or first_call)
         seen += one.role == Role.USER
-        begins = one.role == Role.USER and first_call >= one.sequence
-        if begins and (seen >= turns or left < 0 or size > MOST_BYTES):
+        too_much = left < 0 or size > MOST_BYTES
+        whole = first_call >= one.sequence
+        if whole and ((one.role == Role.USER and (seen >= turns or too_much)) or (too_much and left < -tokens)):
             return _without_system(tail[at:]), True
     return _without_system(tail), False
 
