@@ -17,8 +17,8 @@ def ordered(facts: Sequence[KnownFact], query: str) -> list[KnownFact]:
     return sorted(facts, key=lambda fact: (_rank(fact), -_relevance(fact, asked), -fact.confidence, _age(fact)))
 
 
-def _age(fact: KnownFact) -> tuple[int, str]:
-    return fact.extracted_us, fact.id
+def _age(fact: KnownFact) -> tuple[int, str, str]:
+    return fact.extracted_us, fact.key, fact.value
 
 
 def _relevance(fact: KnownFact, asked: frozenset[str]) -> float:
