@@ -99,7 +99,9 @@ class Gathering:
         the summary begins anew in any case.
         """
         known = [fact for fact in self.facts.current(owner) if not _is_read(fact, order, verbatim)]
-        places = {fact.id: at for at, fact in enumerate(sorted(known, key=lambda one: (one.extracted_us, one.key, one.value)))}
+        places = {
+            fact.id: at for at, fact in enumerate(sorted(known, key=lambda one: (one.extracted_us, one.key, one.value)))
+        }
         return tuple(
             Item(
                 fact.id,
