@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from memsidecar.context.caps import DISTILLED, Cap, Caps
 from memsidecar.context.filling import Count, fill, fill_from_start
 from memsidecar.context.item import Filled, Item, Omission
-from memsidecar.context.ladder import Content, descend, first_content, steps_down
+from memsidecar.context.ladder import Content, Ladder, descend, first_content
 from memsidecar.context.rendering import Rendered, render
 from memsidecar.context.turns import Rhythm, Shown, Turn, shown
 from memsidecar.domain.errors import BudgetTooSmall
@@ -72,8 +72,8 @@ class Fitting:
         content = first_content(filled, conversation)
         total = self._total(content, material)
         if total > budget:
-            rungs = steps_down(content, conversation.kept, caps, self.rhythm.least)
-            content = descend(rungs, lambda each: self._total(each, material) <= budget)
+            ladder = Ladder(content, conversation.kept, caps, self.rhythm.least)
+            content = descend(ladder, lambda each: self._total(each, material) <= budget)
             total = self._total(content, material)
         if total > budget:
             return None, total

@@ -4,8 +4,11 @@ The steps down depend on what is there and never on the budget: the budget only 
 smaller one never shows what a larger one did not.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from types import MappingProxyType
+from typing import NamedTuple
 
 from memsidecar.context.caps import Caps
 from memsidecar.context.item import Filled, Item
@@ -37,68 +40,87 @@ def first_content(filled: Mapping[Section, Filled], conversation: Shown) -> Cont
     return Content({section: each.kept for section, each in filled.items()}, conversation.turns)
 
 
-def steps_down(content: Content, kept: frozenset[Unit], caps: Caps, min_turns: int) -> list[Content]:
-    """The contents from everything down to what must stay; the first is everything."""
-    rungs = [content]
-    floor = caps[Section.SECTION_WORKING].least_tokens
-    for fewer in _down(content, kept, caps, min_turns, floor):
-        rungs.append(fewer)
-    return rungs
+class Rung(NamedTuple):
+    """How far down: so many of the oldest turns are gone, and of the rest so many units; so many items are left.
+
+    Only numbers: a long conversation has many rungs, and few of them are ever looked at.
+    """
+
+    turns: int = 0
+    units: int = 0
+    items: Mapping[Section, int] = MappingProxyType({})
 
 
-def _down(content: Content, kept: frozenset[Unit], caps: Caps, min_turns: int, floor: int) -> Iterator[Content]:
-    for fewer in _without_turns(content, kept, min_turns, floor):
-        content = fewer
-        yield content
-    for section, items in _ITEMS_DOWN:
-        for fewer in _without_items(content, section, items, caps[section].least_tokens):
-            content = fewer
-            yield content
-    for fewer in _without_turns(content, kept, 0, floor):
-        content = fewer
-        yield content
-    yield from _without_units(content, kept, floor)
+class Ladder:
+    """From everything down to what must stay: what is `kept`, and what the caps' least tokens hold."""
+
+    def __init__(self, content: Content, kept: frozenset[Unit], caps: Caps, min_turns: int) -> None:
+        self._content = content
+        self._kept = kept
+        self._caps = caps
+        self._floor = caps[Section.SECTION_WORKING].least_tokens
+        tokens = [sum(unit.text_tokens for unit in turn) for turn in content.turns]
+        self._left = [*accumulate(reversed(tokens), initial=0)][::-1]
+        self.rungs = self._down(min_turns)
+
+    def content(self, rung: Rung) -> Content:
+        sections = {name: items[: rung.items.get(name, len(items))] for name, items in self._content.sections.items()}
+        turns = self._content.turns[rung.turns :]
+        if rung.units:
+            gone = set(self._going(rung.turns)[: rung.units])
+            thinner = (tuple(unit for unit in turn if unit not in gone) for turn in turns)
+            turns = tuple(turn for turn in thinner if turn)
+        return Content(sections, turns)
+
+    def _down(self, min_turns: int) -> list[Rung]:
+        rungs = [Rung()]
+        rungs += self._without_turns(rungs[-1], min_turns)
+        for section, least in _ITEMS_DOWN:
+            rungs += self._without_items(rungs[-1], section, least)
+        rungs += self._without_turns(rungs[-1], 0)
+        return [*rungs, *self._without_units(rungs[-1])]
+
+    def _without_turns(self, rung: Rung, least: int) -> Iterator[Rung]:
+        turns = self._content.turns
+        for gone in range(rung.turns, len(turns) - least):
+            if not self._kept.isdisjoint(turns[gone]) or self._left[gone + 1] < self._floor:
+                return
+            yield rung._replace(turns=gone + 1)
+
+    def _without_items(self, rung: Rung, section: Section, least: int) -> Iterator[Rung]:
+        items = self._content.sections.get(section, ())
+        there = rung.items.get(section, len(items))
+        left = sum(item.tokens for item in items[:there])
+        for count in range(there - 1, least - 1, -1):
+            left -= items[count].tokens
+            if left < self._caps[section].least_tokens:
+                return
+            yield rung._replace(items={**rung.items, section: count})
+
+    def _without_units(self, rung: Rung) -> Iterator[Rung]:
+        left = self._left[rung.turns]
+        for gone, unit in enumerate(self._going(rung.turns), 1):
+            left -= unit.text_tokens
+            if left < self._floor:
+                return
+            yield rung._replace(units=gone)
+
+    def _going(self, turns_gone: int) -> list[Unit]:
+        """What of the turns that are left may go, oldest first."""
+        return [unit for turn in self._content.turns[turns_gone:] for unit in turn if unit not in self._kept]
 
 
-def _without_items(content: Content, section: Section, items: int, floor: int) -> Iterator[Content]:
-    left = content.sections.get(section, ())
-    while len(left) > items and sum(item.tokens for item in left[:-1]) >= floor:
-        left = left[:-1]
-        yield replace(content, sections={**content.sections, section: left})
-
-
-def _without_turns(content: Content, kept: frozenset[Unit], least: int, floor: int) -> Iterator[Content]:
-    turns = content.turns
-    while len(turns) > least and kept.isdisjoint(turns[0]) and _tokens(turns[1:]) >= floor:
-        turns = turns[1:]
-        yield replace(content, turns=turns)
-
-
-def _without_units(content: Content, kept: frozenset[Unit], floor: int) -> Iterator[Content]:
-    turns = content.turns
-    going = [unit for turn in turns for unit in turn if unit not in kept]
-    for unit in going:
-        turns = tuple(tuple(other for other in turn if other is not unit) for turn in turns)
-        if _tokens(turns) < floor:
-            return
-        yield replace(content, turns=tuple(turn for turn in turns if turn))
-
-
-def _tokens(turns: Sequence[tuple[Unit, ...]]) -> int:
-    return sum(unit.text_tokens for turn in turns for unit in turn)
-
-
-def descend(rungs: Sequence[Content], fits: Callable[[Content], bool]) -> Content:
+def descend(ladder: Ladder, fits: Callable[[Content], bool]) -> Content:
     """The first content that fits below the top, which does not; the last one where none does.
 
     Looked for by halves, because each look counts a whole rendering. For a larger budget this never ends on a later
     rung, whatever the counts are: wherever the smaller one fits, the larger one does.
     """
-    low, high = 0, len(rungs) - 1
+    low, high = 0, len(ladder.rungs) - 1
     while low + 1 < high:
         middle = (low + high) // 2
-        if fits(rungs[middle]):
+        if fits(ladder.content(ladder.rungs[middle])):
             high = middle
         else:
             low = middle
-    return rungs[high]
+    return ladder.content(ladder.rungs[high])
