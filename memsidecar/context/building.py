@@ -47,16 +47,11 @@ class Prepared:
     sections: dict[Section, tuple[Item, ...]]
     covered: int
     query: str
-    visible: Shown
-
-    @property
-    def shown_from(self) -> tuple[int, int] | None:
-        """The session and the sequence from which on the conversation is shown, if there is one."""
-        sequences = [one.sequence for turn in self.visible.turns for unit in turn for one in unit.spoken]
-        return (self.head.number, min(sequences)) if self.head and sequences else None
+    shown_from: tuple[int, int] | None
+    "The session and the sequence from which on the conversation is shown, if there is one."
 
     def is_shown(self, session: int, sequence: int) -> bool:
-        return self.shown_from is not None and session == self.shown_from[0] and sequence >= self.shown_from[1]
+        return self.shown_from is not None and self.shown_from <= (session, sequence) < (self.shown_from[0] + 1, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +101,7 @@ class Building:
         sections = self.gather.known(order, head, query, _verbatim(visible, covered))
         sections[Section.SECTION_SYSTEM] = self.gather.system(order, conversation)
         sections[Section.SECTION_SUMMARY] = (summary_item(order, summary),) if summary else ()
-        return Prepared(order, head, caps, counter, talk, turns, sections, covered, query, visible)
+        return Prepared(order, head, caps, counter, talk, turns, sections, covered, query, _shown_from(head, visible))
 
     def _conversation(self, order: Order, cap: Cap) -> Conversation:
         """As much as may be shown; however little that is, the last messages are."""
@@ -207,3 +202,8 @@ def _verbatim(visible: Shown, covered: int) -> frozenset[str]:
     """What the model reads as it was said, where a summary speaks for the rest."""
     said = (one for turn in visible.turns for unit in turn for one in unit.spoken)
     return frozenset(one.message.id for one in said) if covered else frozenset()
+
+
+def _shown_from(head: Head | None, visible: Shown) -> tuple[int, int] | None:
+    sequences = [one.sequence for turn in visible.turns for unit in turn for one in unit.spoken]
+    return (head.number, min(sequences)) if head and sequences else None
