@@ -25,8 +25,10 @@ class Rhythm:
 
     def is_due(self, messages: Sequence[Stored], known: bool) -> bool:
         """From the second on, what the one before left as it was said comes on top, and the turn that is under way."""
-        enough = self.every_messages + (self.keep_messages + _A_TURN if known else 0)
-        return len(messages) >= enough or sum(one.tokens for one in messages) > self.tail_tokens
+        return len(messages) >= self.enough(known) or sum(one.tokens for one in messages) > self.tail_tokens
+
+    def enough(self, known: bool) -> int:
+        return self.every_messages + (self.keep_messages + _A_TURN if known else 0)
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class KeepingUp:
         """
         known = self.summarize.summaries.of(head.key)
         ahead = head.last_sequence - (known.last_sequence if known else 0)
-        few = ahead < self.rhythm.every_messages and head.total_tokens <= self.rhythm.tail_tokens
-        if few or ahead > _MOST_AT_ONCE or self.summarize.asks_a_model:
+        # What is due by its tokens alone is left to the background: to know, it would have to be read at every call.
+        if not self.rhythm.enough(bool(known)) <= ahead <= _MOST_AT_ONCE or self.summarize.asks_a_model:
             return known
         known, last, tokens = self._due(head)
         return self.summarize.soon(head, last) if last and tokens <= _MOST_TOKENS_AT_ONCE else known
