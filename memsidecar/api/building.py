@@ -2,10 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Event
-from typing import TypeVar
 
 from memsidecar.api.bridge import Bridge
 from memsidecar.api.interceptors.deadlines import remaining_seconds
@@ -28,7 +26,18 @@ _TRIES = 8
 _MOST_BYTES = 4 << 20
 "What gRPC receives unless told otherwise."
 
-T = TypeVar("T")
+
+@dataclass
+class Underway:
+    """A context in the making, as far as it has come: each field is replaced as a whole, by one thread."""
+
+    order: Order
+    prepared: Prepared | None = None
+    found: Retrieved = field(default_factory=Retrieved)
+    given_up: Event = field(default_factory=Event)
+
+    def is_wanted(self) -> bool:
+        return not self.given_up.is_set()
 
 
 @dataclass(frozen=True)
@@ -47,9 +56,30 @@ class BuildContextApi:
             raise BudgetTooSmall(refused.max_tokens, await self._enough(order, refused.required_tokens)) from None
 
     async def _built(self, order: Order) -> BuildContextResponse:
-        prepared = await self.bridge.reading(self.build.prepare, order)
-        retrieved = await self._retrieved(prepared)
-        return await self.bridge.reading(self.build.finish, prepared, retrieved)
+        """All in one thread, because each change of threads costs more than most of the steps.
+
+        What is not found in time is left out, and the answer, made from what there is, says so.
+        """
+        underway = Underway(order)
+        try:
+            running = self.bridge.searching(self._build, underway)
+            return await asyncio.wait_for(running, _seconds_for_retrieval())
+        except TimeoutError:
+            return await self.bridge.reading(self._finish_now, underway)
+        finally:
+            underway.given_up.set()
+
+    def _build(self, underway: "Underway") -> BuildContextResponse:
+        prepared = underway.prepared = self.build.prepare(underway.order)
+        go_on = underway.is_wanted
+        underway.found = underway.found.with_memories(*self.retrieve.memories(prepared, go_on))
+        underway.found = underway.found.with_chunks(self.retrieve.chunks(prepared))
+        return self.build.finish(prepared, underway.found)
+
+    def _finish_now(self, underway: "Underway") -> BuildContextResponse:
+        prepared = underway.prepared or self.build.prepare(underway.order)
+        late = frozenset({int(Degradation.DEGRADATION_DEADLINE)})
+        return self.build.finish(prepared, replace(underway.found, lacks=underway.found.lacks | late))
 
     async def _enough(self, order: Order, tokens: int) -> int:
         """With more tokens more is found, and what a section must keep of it may need more tokens again."""
@@ -89,31 +119,6 @@ class BuildContextApi:
             include_reasoning=request.include_reasoning,
         )
 
-    async def _retrieved(self, prepared: Prepared) -> Retrieved:
-        """Memories and chunks side by side; whoever is not there in time is left out, and the answer says so."""
-        end = _end_of_retrieval()
-        memories, chunks = await asyncio.gather(
-            self._until(end, self.retrieve.memories, prepared), self._until(end, self.retrieve.chunks, prepared)
-        )
-        late = frozenset({int(Degradation.DEGRADATION_DEADLINE)}) if memories is None or chunks is None else frozenset()
-        found = Retrieved(lacks=late)
-        if memories is not None:
-            found = found.with_memories(*memories)
-        return found.with_chunks(chunks) if chunks is not None else found
-
-    async def _until(
-        self, end: float | None, work: Callable[[Prepared, Callable[[], bool]], T], prepared: Prepared
-    ) -> T | None:
-        """Work in a thread, which learns when nobody waits for it any more."""
-        given_up = Event()
-        running: Awaitable[T] = self.bridge.searching(work, prepared, lambda: not given_up.is_set())
-        try:
-            return await asyncio.wait_for(running, None if end is None else max(0.0, end - time.monotonic()))
-        except TimeoutError:
-            return None
-        finally:
-            given_up.set()
-
 
 def _small_enough(answer: BuildContextResponse) -> BuildContextResponse:
     """An answer that could not be received would look like a fault of the network."""
@@ -123,8 +128,8 @@ def _small_enough(answer: BuildContextResponse) -> BuildContextResponse:
     return answer
 
 
-def _end_of_retrieval() -> float | None:
+def _seconds_for_retrieval() -> float | None:
     remaining = remaining_seconds()
     if remaining is None:
         return None
-    return time.monotonic() + remaining - max(LEFT_FOR_THE_REST_SECONDS, LEFT_FOR_THE_REST_SHARE * remaining)
+    return max(0.0, remaining - max(LEFT_FOR_THE_REST_SECONDS, LEFT_FOR_THE_REST_SHARE * remaining))

@@ -65,7 +65,7 @@ class Retrieval:
             hits += [hit for hit in read.hits if prepared.is_shown(hit[1].session, hit[1].message.sequence)]
         return hits, frozenset(map(int, found.lacks))
 
-    def chunks(self, prepared: Prepared, _go_on: Callable[[], bool]) -> FoundChunks:
+    def chunks(self, prepared: Prepared) -> FoundChunks:
         cap, order = prepared.caps[Section.SECTION_DOCUMENTS], prepared.order
         limit = min(cap.items, self.budgets.documents_found)
         if not prepared.query or cap.disabled or limit < 1 or not cap.tokens:
