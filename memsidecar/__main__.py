@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from memsidecar import logs
-from memsidecar.cli.parser import DOCTOR, REINDEX, SERVE, SETTINGS, given_flags, parse
+from memsidecar.cli.parser import CHECK, DOCTOR, REINDEX, SERVE, SETTINGS, TOKEN, given_flags, parse
+from memsidecar.cli.token import run_token
 from memsidecar.domain.errors import SidecarError
 from memsidecar.settings import InvalidSettings, Settings, documentation, load_settings, quiet_native_logs
 
@@ -30,12 +31,24 @@ class Assembly(Protocol):
         """Make the index anew, with a progress bar on standard error."""
 
 
+class Checking(Protocol):
+    """What the command line asks of `memsidecar.cli.checking`."""
+
+    def run_check(self, arguments: Namespace) -> int:
+        """Use a running sidecar once, say how it went, and return the exit code."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; wrong usage leaves by SystemExit(2), as argparse does."""
     arguments = parse(argv)
     if arguments.command == SETTINGS:
         print(documentation(), end="")
         return 0
+    if arguments.command == TOKEN:
+        return run_token(arguments)
+    if arguments.command == CHECK:
+        quiet_native_logs()
+        return _checking().run_check(arguments)
     try:
         settings = load_settings(given_flags(arguments))
     except InvalidSettings as error:
@@ -59,6 +72,11 @@ def _run(arguments: Namespace, settings: Settings) -> int:
 def _assembly() -> Assembly:
     # By name and late: it brings grpc and the tokenizer, and neither --help nor a refused setting should wait for them.
     return cast(Assembly, import_module("memsidecar.assembly"))
+
+
+def _checking() -> Checking:
+    # By name and late, for the same reason.
+    return cast(Checking, import_module("memsidecar.cli.checking"))
 
 
 if __name__ == "__main__":

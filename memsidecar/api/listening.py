@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import grpc
 import grpc.aio
 
 from memsidecar.domain.address import Address
@@ -15,10 +16,11 @@ from memsidecar.domain.errors import StartRefused
 _SOCKET_UMASK = 0o117  # leaves 0660: the owner and the group, as between the containers of a pod
 
 
-def bind(server: grpc.aio.Server, address: Address, setting: str) -> Address:
+def bind(server: grpc.aio.Server, address: Address, setting: str, tls: grpc.ServerCredentials | None = None) -> Address:
     """Bind the server, and return the address it really has."""
+    target = address.grpc_target
     try:
-        port = server.add_insecure_port(address.grpc_target)
+        port = server.add_secure_port(target, tls) if tls else server.add_insecure_port(target)
     except RuntimeError as error:
         raise StartRefused(f"cannot listen on {address} ({setting}): is something else listening there?") from error
     return address if address.unix_path else address.with_port(port)

@@ -1,20 +1,19 @@
 """From a service's methods to what gRPC calls: every RPC of the contract is there, built or not."""
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
-from google.protobuf.message_factory import GetMessageClass
 
+from memsidecar.api.gate.gate import Gate
 from memsidecar.api.interceptors import Context, Stream, Unary, errors
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.limits import Limits
 from memsidecar.api.interceptors.request_log import RequestLog
-from memsidecar.api.wire import decode
 from memsidecar.domain.errors import NotBuilt
 
 
@@ -26,11 +25,12 @@ class Service(Protocol):
 
 @dataclass(frozen=True)
 class Methods:
-    """Puts the interceptors around each method, once."""
+    """Puts the interceptors and the gate around each method, once."""
 
     request_log: RequestLog
     limits: Limits
     deadlines: Deadlines
+    gate: Gate
 
     def handler(self, service: Service) -> grpc.GenericRpcHandler:
         handlers = {method.name: self._method(method, service) for method in service.descriptor.methods}
@@ -39,9 +39,10 @@ class Methods:
     def _method(self, method: MethodDescriptor, service: Service) -> Any:
         answer = getattr(service, _snake_case(method.name), None)
         kind = _KINDS[bool(method.client_streaming), bool(method.server_streaming)]
-        if method.client_streaming or method.server_streaming:
-            return kind(self._stream(method.full_name, _streaming(method, answer) if answer else _no_stream(method)))
-        return kind(self._unary(method.full_name, _answering(method, answer) if answer else _no_answer(method)))
+        if not method.client_streaming and not method.server_streaming:
+            return kind(self._unary(method.full_name, self.gate.unary(method, answer or _no_answer(method))))
+        serve = self._stream(method.full_name, self.gate.stream(method, answer or _no_stream(method)))
+        return kind(serve if method.client_streaming else _of_one_request(serve))
 
     def _unary(self, name: str, serve: Unary) -> Unary:
         inner = self.limits.unary(name, self.deadlines.unary(name, serve))
@@ -51,42 +52,32 @@ class Methods:
         return errors.stream(name, self.request_log.stream(name, self.limits.stream(name, serve)))
 
 
-def _answering(method: MethodDescriptor, answer: Callable[[Any], Any]) -> Unary:
-    request_class = GetMessageClass(method.input_type)
+def _of_one_request(serve: Stream) -> Callable[[bytes, Context], AsyncIterator[bytes]]:
+    async def alone(data: bytes) -> AsyncIterator[bytes]:
+        yield data
 
-    async def serve(data: bytes, _context: Context) -> bytes:
-        response = await answer(decode(request_class, data))
-        return response if type(response) is bytes else response.SerializeToString()
+    # gRPC looks whether it is a generator itself.
+    async def of_one(data: bytes, context: Context) -> AsyncIterator[bytes]:
+        async for response in serve(alone(data), context):
+            yield response
 
-    return serve
-
-
-def _streaming(method: MethodDescriptor, answer: Callable[[Any], AsyncIterator[Message]]) -> Stream:
-    request_class = GetMessageClass(method.input_type)
-
-    async def decoded(requests: AsyncIterator[bytes]) -> AsyncIterator[Message]:
-        async for data in requests:
-            yield decode(request_class, data)
-
-    async def serve(requests: AsyncIterator[bytes], _context: Context) -> AsyncIterator[bytes]:
-        async for response in answer(decoded(requests)):
-            yield response.SerializeToString()
-
-    return serve
+    return of_one
 
 
-def _no_answer(method: MethodDescriptor) -> Unary:
+def _no_answer(method: MethodDescriptor) -> Callable[[Message], Awaitable[Message]]:
     """What answers an RPC that the contract has and this version has not."""
 
-    async def refuse(_data: bytes, _context: Context) -> bytes:
+    async def refuse(_request: Message) -> Message:
         raise NotBuilt(method.name)
 
     return refuse
 
 
-def _no_stream(method: MethodDescriptor) -> Stream:
-    async def refuse(_requests: AsyncIterator[bytes], _context: Context) -> AsyncIterator[bytes]:
-        yield await _no_answer(method)(b"", _context)
+def _no_stream(method: MethodDescriptor) -> Callable[[AsyncIterator[Message]], AsyncIterator[Message]]:
+    async def refuse(requests: AsyncIterator[Message]) -> AsyncIterator[Message]:
+        async for request in requests:
+            yield await _no_answer(method)(request)
+        raise NotBuilt(method.name)
 
     return refuse
 

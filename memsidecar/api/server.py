@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import grpc
 import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
 
 from memsidecar.api.listening import bind, claimed
 from memsidecar.api.methods import Methods, Service
+from memsidecar.api.reflection import add_reflection
 from memsidecar.domain.address import Address
 from memsidecar.domain.errors import StartRefused
 
@@ -26,6 +27,8 @@ _OPTIONS = (
     # What clients may do to keep an idle connection alive without being sent away.
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+    # Whoever opens a connection and says nothing is sent away, long before gRPC's own two minutes.
+    ("grpc.server_handshake_timeout_ms", 10_000),
 )
 
 
@@ -38,10 +41,17 @@ class Addresses:
 class Server:
     """One event loop, on which nothing waits for a disk."""
 
-    def __init__(self, methods: Methods, services: Sequence[Service], max_request_bytes: int) -> None:
+    def __init__(
+        self,
+        methods: Methods,
+        services: Sequence[Service],
+        max_request_bytes: int,
+        tls: grpc.ServerCredentials | None = None,
+    ) -> None:
         # gRPC's own refusal of a large request carries no details; so it stands further out than ours.
         limit = ("grpc.max_receive_message_length", HARD_REQUEST_BYTES_FACTOR * max_request_bytes)
         self._methods = methods
+        self._tls = tls
         self._main = grpc.aio.server(options=(*_OPTIONS, limit))
         self._health_only = grpc.aio.server(options=_OPTIONS)
         self._health = health.aio.HealthServicer()
@@ -49,7 +59,7 @@ class Server:
         self._main.add_generic_rpc_handlers(tuple(methods.handler(service) for service in services))
         for server in (self._main, self._health_only):
             health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
-        reflection.enable_server_reflection((*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME), self._main)
+        add_reflection(self._main, (*self._names, health.SERVICE_NAME), methods.gate.credentials)
 
     async def start(self, listen: Address, health_listen: Address | None) -> Addresses:
         try:
@@ -69,7 +79,7 @@ class Server:
 
     async def _listen(self, listen: Address, health_listen: Address | None) -> Addresses:
         with claimed(listen):
-            listen = bind(self._main, listen, "listen")
+            listen = bind(self._main, listen, "listen", self._tls)
             await self._main.start()
         if health_listen is not None:
             with claimed(health_listen):

@@ -11,6 +11,8 @@ from memsidecar.v1.errors_pb2 import ErrorReason
 
 DOMAIN = "memsidecar.dev"
 RETRY_SECONDS = 1
+# Waiting alone does not help: somebody has to erase something first, or raise the quota.
+QUOTA_RETRY_SECONDS = 60
 _PREFIX = "ERROR_REASON_"
 
 
@@ -28,6 +30,10 @@ TABLE: dict[type[errors.SidecarError], Row] = {
     errors.NotYourSession: Row(grpc.StatusCode.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_NOT_YOUR_SESSION),
     errors.BudgetTooSmall: Row(grpc.StatusCode.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_BUDGET_TOO_SMALL),
     errors.TooLarge: Row(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_TOO_LARGE),
+    errors.RateLimited: Row(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_RATE_LIMITED, retry=True),
+    errors.BadCredentials: Row(grpc.StatusCode.UNAUTHENTICATED, ErrorReason.ERROR_REASON_BAD_CREDENTIALS),
+    errors.NotAllowed: Row(grpc.StatusCode.PERMISSION_DENIED, ErrorReason.ERROR_REASON_NOT_ALLOWED),
+    errors.QuotaExceeded: Row(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_QUOTA_EXCEEDED, retry=True),
     errors.DiskFull: Row(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_DISK_FULL, retry=True),
     errors.Busy: Row(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_BUSY, retry=True),
     errors.ShuttingDown: Row(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_SHUTTING_DOWN, retry=True),
@@ -62,9 +68,15 @@ def rich_status(error: errors.SidecarError) -> status_pb2.Status:
         _pack(status, error_details_pb2.BadRequest(field_violations=[violation]))
     if row.retry:
         retry = error_details_pb2.RetryInfo()
-        retry.retry_delay.seconds = RETRY_SECONDS
+        retry.retry_delay.FromMilliseconds(round(1000 * _retry_seconds(error)))
         _pack(status, retry)
     return status
+
+
+def _retry_seconds(error: errors.SidecarError) -> float:
+    if isinstance(error, errors.QuotaExceeded):
+        return QUOTA_RETRY_SECONDS
+    return error.seconds if isinstance(error, errors.RateLimited) else RETRY_SECONDS
 
 
 def _message(error: errors.SidecarError, row: Row) -> str:
@@ -81,6 +93,8 @@ def _metadata(error: errors.SidecarError) -> dict[str, str]:
         return {"last_sequence": str(error.last_sequence)}
     if isinstance(error, errors.BudgetTooSmall):
         return {"required_tokens": str(error.required_tokens)}
+    if isinstance(error, errors.QuotaExceeded):
+        return {"quota": error.what, "limit": str(error.limit)}
     if isinstance(error, errors.DamagedFile):
         return {"file": error.file}
     return {}

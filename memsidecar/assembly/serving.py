@@ -16,11 +16,12 @@ from memsidecar.api.interceptors.limits import InFlight, Limits
 from memsidecar.api.interceptors.request_log import RequestLog
 from memsidecar.api.knowledge_service import KnowledgeService
 from memsidecar.api.memory_service import MemoryService
-from memsidecar.api.methods import Methods
+from memsidecar.api.methods import Methods, Service
 from memsidecar.api.searching import SearchApi
 from memsidecar.api.server import EPISODIC, Addresses, Server
 from memsidecar.api.session_service import SessionService
 from memsidecar.assembly import parts
+from memsidecar.assembly.access import Doors, gate, open_doors
 from memsidecar.assembly.contexts import context_api
 from memsidecar.assembly.layers import Layers, open_layers
 from memsidecar.assembly.storage import drop_unused_index, open_index, open_journal
@@ -37,22 +38,23 @@ RETRY_SECONDS = 10
 def serve(settings: Settings) -> int:
     """Run until told to stop; the exit code."""
     with ExitStack() as opened:
+        doors = open_doors(settings)
         counters = parts.counters(settings)
         journal = open_journal(settings)
         opened.callback(journal.close)
         drop_unused_index(settings)
         layers = open_layers(settings, journal, counters, opened)
-        uvloop.run(_run(settings, layers, counters))
+        uvloop.run(_run(settings, layers, counters, doors))
     return 0
 
 
-async def _run(settings: Settings, layers: Layers, counters: Counters) -> None:
+async def _run(settings: Settings, layers: Layers, counters: Counters, doors: Doors) -> None:
     stopping = _on_signals()
     bridge = Bridge(settings.read_threads)
-    server = _server(settings, layers, bridge)
+    server = _server(settings, layers, bridge, doors)
     addresses = await server.start(settings.listen, settings.health_listen)
     _announce(addresses)
-    with _warming(_warm(settings, layers, counters, server)):
+    with _beside(_warm(settings, layers, counters, server)), _beside(doors.watch()):
         await stopping.wait()
     log.info("draining for at most %s seconds", settings.drain_seconds)
     await server.stop(settings.drain_seconds)
@@ -67,19 +69,33 @@ def _on_signals() -> asyncio.Event:
     return stopping
 
 
-def _server(settings: Settings, layers: Layers, bridge: Bridge) -> Server:
-    methods = Methods(
+def _server(settings: Settings, layers: Layers, bridge: Bridge, doors: Doors) -> Server:
+    tls = doors.tls()
+    return Server(
+        _methods(settings, doors),
+        _services(settings, layers, bridge),
+        settings.max_request_bytes,
+        tls.credentials() if tls else None,
+    )
+
+
+def _methods(settings: Settings, doors: Doors) -> Methods:
+    return Methods(
         RequestLog(settings.log_calls, settings.slow_call_seconds),
         Limits(
             settings.max_request_bytes,
             InFlight(settings.max_concurrent_calls, "calls"),
             InFlight(settings.max_concurrent_streams, "streams"),
         ),
-        Deadlines(settings.default_deadline_seconds),
+        Deadlines(settings.default_deadline_seconds, settings.max_deadline_seconds),
+        gate(settings, doors),
     )
+
+
+def _services(settings: Settings, layers: Layers, bridge: Bridge) -> tuple[Service, ...]:
     memory, episodic = layers.working, layers.episodic
     find_chunks = ChunkFinding(episodic.recall, episodic.limits.weights)
-    services = (
+    return (
         MemoryService(
             memory,
             bridge,
@@ -101,7 +117,6 @@ def _server(settings: Settings, layers: Layers, bridge: Bridge) -> Server:
             documents_top_k_max=settings.documents_top_k_max,
         ),
     )
-    return Server(methods, services, settings.max_request_bytes)
 
 
 def _announce(addresses: Addresses) -> None:
@@ -113,8 +128,8 @@ def _announce(addresses: Addresses) -> None:
 
 
 @contextmanager
-def _warming(work: Coroutine[None, None, None]) -> Iterator[None]:
-    """What is loaded while the first callers are still connecting."""
+def _beside(work: Coroutine[None, None, None]) -> Iterator[None]:
+    """Work that goes on while callers are answered."""
     task = asyncio.ensure_future(work)
     try:
         yield

@@ -6,6 +6,8 @@ from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
+from memsidecar.cli.check import add_check_flags
+from memsidecar.cli.token import add_token_commands
 from memsidecar.settings.documentation import CONFIG_MEANING
 from memsidecar.settings.expectation import expectation, metavar, shown
 from memsidecar.settings.names import CONFIG, SETTING_NAMES, flag, nearest, variable
@@ -15,6 +17,8 @@ SERVE = "serve"
 SETTINGS = "settings"
 DOCTOR = "doctor"
 REINDEX = "reindex"
+TOKEN = "token"
+CHECK = "check"
 
 _FOR_THE_INDEX = ("data_dir", "log_format", "log_level", "index_cache_bytes")
 
@@ -22,6 +26,8 @@ _FOR_THE_INDEX = ("data_dir", "log_format", "log_level", "index_cache_bytes")
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     SERVE: ("Run the sidecar until SIGTERM.", (CONFIG, *SETTING_NAMES)),
     SETTINGS: ("Print every setting with its names, default and reason, as Markdown.", ()),
+    TOKEN: ("Make tokens for an access file, and see what they may do.", ()),
+    CHECK: ("Use a running sidecar once as an agent would, and say what came of it.", ()),
     DOCTOR: ("Check a data directory while no sidecar runs on it.", (CONFIG, "data_dir", "log_format", "log_level")),
     REINDEX: (
         "Make the index anew from the journal while no sidecar runs on it.",
@@ -39,6 +45,10 @@ def parser() -> ArgumentParser:
     for name, (summary, settings) in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         _add_flags(command, settings)
+        if name == TOKEN:
+            add_token_commands(command)
+        if name == CHECK:
+            add_check_flags(command)
     return root
 
 

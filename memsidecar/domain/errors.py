@@ -8,7 +8,11 @@ SidecarError
   NotYourSession          the session belongs to another user
   BudgetTooSmall          what must stay in a context does not fit
   TooLarge                over a limit that no waiting changes
+  RateLimited             too much in a short time
+  QuotaExceeded           more than the namespace may keep
   DiskFull                no room to write; reads go on
+  BadCredentials          no token or certificate, or one that is not known
+  NotAllowed              the credentials are good, but not for this
   Unavailable             try again
     Busy                  too much at once
     ShuttingDown          draining
@@ -64,6 +68,34 @@ class BudgetTooSmall(SidecarError):
 
 class TooLarge(SidecarError):
     pass
+
+
+class RateLimited(SidecarError):
+    """`seconds` is how long to wait before it is worth trying again."""
+
+    def __init__(self, message: str, seconds: float = 1.0) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+class BadCredentials(SidecarError):
+    """Says the same of a token that is unknown, wrong or expired: the difference would help somebody who guesses."""
+
+    def __init__(self) -> None:
+        super().__init__("no valid credentials: send metadata `authorization: Bearer <token>` with a current token")
+
+
+class NotAllowed(SidecarError):
+    pass
+
+
+class QuotaExceeded(SidecarError):
+    """`what` is "sessions", "messages" or "bytes"."""
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(f"the namespace may keep {limit} {what}, and this would be more; nothing was changed")
+        self.what = what
+        self.limit = limit
 
 
 class DiskFull(SidecarError):

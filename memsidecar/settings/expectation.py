@@ -7,7 +7,8 @@ from typing import get_args
 from annotated_types import Ge, Gt, Le
 from pydantic.fields import FieldInfo
 
-from memsidecar.settings.values import Takes, format_size
+from memsidecar.domain.size import format_size
+from memsidecar.settings.values import Takes
 
 
 def expectation(field: FieldInfo) -> str:

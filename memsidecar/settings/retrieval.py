@@ -6,10 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
+from memsidecar.domain.size import GIB, KIB, MIB
 from memsidecar.settings.values import (
-    GIB,
-    KIB,
-    MIB,
     Bytes,
     Chunks,
     Dimensions,

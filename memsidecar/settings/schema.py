@@ -12,17 +12,16 @@ from typing import Literal
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from memsidecar.domain.address import Address
+from memsidecar.domain.size import GIB, KIB, MIB
+from memsidecar.settings.access import AccessSettings
 from memsidecar.settings.context import ContextSettings
 from memsidecar.settings.language import LanguageSettings
 from memsidecar.settings.retrieval import RetrievalSettings
 from memsidecar.settings.values import (
-    GIB,
-    KIB,
-    MIB,
     Bytes,
     Calls,
     Directory,
-    LocalAddress,
+    ListenAddress,
     Messages,
     Milliseconds,
     OptionalAddress,
@@ -35,15 +34,15 @@ from memsidecar.settings.values import (
 )
 
 
-class Settings(ContextSettings, LanguageSettings, RetrievalSettings):
+class Settings(AccessSettings, ContextSettings, LanguageSettings, RetrievalSettings):
     """What one sidecar runs with. Frozen: nothing changes under a running server."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    listen: LocalAddress = Field(
+    listen: ListenAddress = Field(
         default=Address(host="127.0.0.1", port=7600),
-        description="Where the memory is served over gRPC. Loopback or a unix socket only, because whoever reaches it "
-        "reads every memory. Port 0 picks a free one.",
+        description="Where the memory is served over gRPC. Beyond loopback and unix sockets only with TLS and an "
+        "access file, because whoever reaches it reads every memory. Port 0 picks a free one.",
     )
     health_listen: OptionalAddress = Field(
         default=Address(host="127.0.0.1", port=7601),
@@ -202,6 +201,18 @@ class Settings(ContextSettings, LanguageSettings, RetrievalSettings):
         description="Tokens that a shortened tool result keeps after a provider refused the context: half from its "
         "head, half from its tail, where the outcome usually stands.",
     )
+
+    @field_validator("listen")
+    @classmethod
+    def _wide_only_when_safe(cls, listen: Address, settings: ValidationInfo) -> Address:
+        missing = [name for name in ("tls_certificate_file", "access_file") if not settings.data.get(name)]
+        if missing and not listen.is_local and settings.data.get("insecure_listen") != "allow":
+            raise ValueError(
+                f"would listen beyond this machine without {' and '.join(missing)}, and whoever reaches it reads every "
+                "memory: set them, or listen on a loopback address such as 127.0.0.1:7600 or on unix:/path "
+                "(insecure_listen = allow takes the risk)"
+            )
+        return listen
 
     @field_validator("health_listen")
     @classmethod

@@ -10,21 +10,7 @@ from typing import Annotated
 from pydantic import AfterValidator, AllowInfNan, BeforeValidator, PlainValidator
 
 from memsidecar.domain.address import Address
-
-KIB = 1024
-MIB = 1024 * KIB
-GIB = 1024 * MIB
-
-BYTES_PER_UNIT = {
-    "b": 1,
-    "kib": KIB,
-    "mib": MIB,
-    "gib": GIB,
-    "kb": 10**3,
-    "mb": 10**6,
-    "gb": 10**9,
-}
-SIZE = re.compile(r"(?P<count>[0-9]{1,18})\s*(?P<unit>[a-z]*)", re.IGNORECASE)
+from memsidecar.domain.size import parse_size
 
 BUILT_IN_TOKENIZERS = ("o200k_base", "cl100k_base", "chars4")
 HTTP_URL = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
@@ -39,25 +25,6 @@ class Takes:
     metavar: str
 
 
-def parse_size(given: object) -> int:
-    """Read 65536, "65536", "64KiB" or "1GB" as bytes."""
-    match = SIZE.fullmatch(str(given).strip())
-    if isinstance(given, bool) or match is None:
-        raise ValueError("is no size: expected bytes, or a size such as 64MiB or 1GB")
-    unit = match["unit"].lower() or "b"
-    if unit not in BYTES_PER_UNIT:
-        raise ValueError("has an unknown unit: expected B, KB, MB, GB, KiB, MiB or GiB")
-    return int(match["count"]) * BYTES_PER_UNIT[unit]
-
-
-def format_size(size_bytes: int) -> str:
-    """The shortest exact way to write a size."""
-    for unit, unit_bytes in (("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):
-        if size_bytes and size_bytes % unit_bytes == 0:
-            return f"{size_bytes // unit_bytes}{unit}"
-    return str(size_bytes)
-
-
 def parse_address(given: object) -> Address:
     """Read an address; one that is read already stays as it is."""
     if isinstance(given, Address):
@@ -70,16 +37,6 @@ def parse_address(given: object) -> Address:
 def parse_optional_address(given: object) -> Address | None:
     """Read an address, or nothing as no listener at all."""
     return None if given is None or given == "" else parse_address(given)
-
-
-def refuse_wide(address: Address) -> Address:
-    """Without TLS and tokens whoever reaches the port reads every memory, so the network must not reach it."""
-    if not address.is_local:
-        raise ValueError(
-            "would listen beyond this machine, which needs TLS and tokens, and this version has neither: "
-            "expected a loopback address such as 127.0.0.1:7600, or unix:/path"
-        )
-    return address
 
 
 def refuse_bool(given: object) -> object:
@@ -117,12 +74,7 @@ def parse_optional_file(given: object) -> Path | None:
 
 _number = BeforeValidator(refuse_bool)
 
-LocalAddress = Annotated[
-    Address,
-    PlainValidator(parse_address),
-    AfterValidator(refuse_wide),
-    Takes("loopback host:port, or unix:/path", "ADDRESS"),
-]
+ListenAddress = Annotated[Address, PlainValidator(parse_address), Takes("host:port, or unix:/path", "ADDRESS")]
 OptionalAddress = Annotated[
     Address | None, PlainValidator(parse_optional_address), Takes("host:port, unix:/path, or empty for none", "ADDRESS")
 ]
@@ -137,6 +89,7 @@ Share = Annotated[float, _number, AllowInfNan(False), Takes("a share", "SHARE")]
 Messages = Annotated[int, _number, Takes("a whole number of messages", "MESSAGES")]
 Tokens = Annotated[int, _number, Takes("a whole number of tokens", "TOKENS")]
 Calls = Annotated[int, _number, Takes("a whole number of calls", "CALLS")]
+Rate = Annotated[float, _number, AllowInfNan(False), Takes("calls a second", "RATE")]
 Requests = Annotated[int, _number, Takes("a whole number of requests", "REQUESTS")]
 Streams = Annotated[int, _number, Takes("a whole number of streams", "STREAMS")]
 Threads = Annotated[int, _number, Takes("a whole number of threads", "THREADS")]

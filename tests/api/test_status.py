@@ -26,7 +26,7 @@ from tests.support.process import Client, refusal
 
 DETAILS_KEY = "grpc-status-details-bin"
 ERRORS_PROTO = Path(__file__).parents[2] / "protos/memsidecar/v1/errors.proto"
-NEVER_ON_THE_WIRE = {"StartRefused", "Stale"}
+NEVER_ON_THE_WIRE = {"StartRefused", "InvalidAccessFile", "InvalidCertificates", "Stale"}
 # Where one of these comes up, the layers go on without: a search is degraded, a summary stays as it was, a background
 # task tries again.
 NEVER_ON_THE_WIRE |= {"EmbedderUnavailable", "EmbedderMismatch", "ModelAway", "MalformedAnswer", "TextRefused"}
@@ -39,6 +39,10 @@ EXAMPLES: dict[type[errors.SidecarError], errors.SidecarError] = {
     errors.NotYourSession: errors.NotYourSession(),
     errors.BudgetTooSmall: errors.BudgetTooSmall(100, 250),
     errors.TooLarge: errors.TooLarge("too large"),
+    errors.RateLimited: errors.RateLimited("too fast", 0.25),
+    errors.QuotaExceeded: errors.QuotaExceeded("messages", 7),
+    errors.BadCredentials: errors.BadCredentials(),
+    errors.NotAllowed: errors.NotAllowed("not here"),
     errors.DiskFull: errors.DiskFull(),
     errors.Unavailable: errors.Unavailable("not yet"),
     errors.Busy: errors.Busy("busy"),
@@ -52,8 +56,10 @@ EXAMPLES: dict[type[errors.SidecarError], errors.SidecarError] = {
 # What the sidecar says as a matter of course; what takes a fault to hear; and what no part of this version says.
 BY_CALLS = {"INVALID_FIELD", "NO_SUCH_THING", "ID_CONFLICT", "SEQUENCE_MISMATCH", "NOT_YOUR_SESSION", "TOO_LARGE"}
 BY_CALLS |= {"BUDGET_TOO_SMALL", "NOT_BUILT", "BUSY"}
+# What takes a quota or an access file: see tests/access.
+BY_ACCESS = {"RATE_LIMITED", "QUOTA_EXCEEDED", "BAD_CREDENTIALS", "NOT_ALLOWED"}
 BY_FAULTS = {"DISK_FULL", "STARTING", "SHUTTING_DOWN", "DAMAGED_FILE", "BUG"}
-LATER = {"RATE_LIMITED", "QUOTA_EXCEEDED", "BAD_CREDENTIALS", "NOT_ALLOWED", "INDEX_UNAVAILABLE"}
+LATER = {"INDEX_UNAVAILABLE"}
 
 
 def tree(root: type[errors.SidecarError]) -> Iterator[type[errors.SidecarError]]:
@@ -97,8 +103,8 @@ def test_every_row_has_an_example_here() -> None:
 
 def test_every_reason_has_its_place() -> None:
     names = {name.removeprefix("ERROR_REASON_") for name in list(ErrorReason.keys())} - {"UNSPECIFIED"}
-    assert names == BY_CALLS | BY_FAULTS | LATER
-    assert {reason_name(row.reason) for row in TABLE.values()} - {"UNSPECIFIED"} == BY_CALLS | BY_FAULTS
+    assert names == BY_CALLS | BY_ACCESS | BY_FAULTS | LATER
+    assert {reason_name(row.reason) for row in TABLE.values()} - {"UNSPECIFIED"} == names - LATER
 
 
 @pytest.mark.parametrize("kind", TABLE, ids=lambda kind: kind.__name__)
@@ -116,9 +122,20 @@ def test_the_unspecified_reason_is_never_sent(kind: type[errors.SidecarError]) -
 
 @pytest.mark.parametrize("kind", TABLE, ids=lambda kind: kind.__name__)
 def test_waiting_is_advised_exactly_where_it_helps(kind: type[errors.SidecarError]) -> None:
-    helps = row_of(EXAMPLES[kind]).code is grpc.StatusCode.UNAVAILABLE or kind is errors.DiskFull
+    helps = row_of(EXAMPLES[kind]).code is grpc.StatusCode.UNAVAILABLE
+    helps |= kind in (errors.DiskFull, errors.RateLimited, errors.QuotaExceeded)
     advised = details(rich_status(EXAMPLES[kind]), error_details_pb2.RetryInfo)
     assert [one.retry_delay.ToTimedelta().total_seconds() > 0 for one in advised] == ([True] if helps else [])
+
+
+def test_who_is_too_fast_is_told_how_long_to_wait() -> None:
+    (advised,) = details(rich_status(EXAMPLES[errors.RateLimited]), error_details_pb2.RetryInfo)
+    assert advised.retry_delay.ToMilliseconds() == 250
+
+
+def test_a_quota_is_named_with_its_limit() -> None:
+    (info,) = details(rich_status(EXAMPLES[errors.QuotaExceeded]), error_details_pb2.ErrorInfo)
+    assert dict(info.metadata) == {"quota": "messages", "limit": "7"}
 
 
 def test_a_sequence_mismatch_tells_where_the_session_stands() -> None:

@@ -15,11 +15,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "memsidecar"
 
 GROUND = {"stores", "embedding", "tokens", "language"}
-FLOORS = [{"__main__"}, {"assembly"}, {"api", "cli"}, {"context"}, {"layers"}, GROUND, {"endpoint"}, {"domain"}]
+BASEMENT = {"endpoint", "access"}
+FLOORS = [{"__main__"}, {"assembly"}, {"api", "cli"}, {"context"}, {"layers"}, GROUND, BASEMENT, {"domain"}]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 BESIDE_DOMAIN = {"settings", "logs"}
-# Rooms that only some of those above may enter: how to talk to an endpoint is nobody's business who does not.
-ENTERED_BY = {"endpoint": {"embedding", "language"}}
+# Rooms that only some of those above may enter: how to talk to an endpoint is nobody's business who does not, and who
+# may do what is settled at the gate, before any layer is asked.
+ENTERED_BY = {"endpoint": {"embedding", "language"}, "access": {"api", "cli", "assembly"}}
 EVERYWHERE = {"__init__"}
 
 # Modules of a ground-floor room that others may know besides its contract, because they hold values and no behaviour.
@@ -52,6 +54,7 @@ ENVIRONMENT = {"settings"}
 CATCH_ALL: dict[str, str] = {
     "assembly/serving.py": "the edge of the loop that opens retrieval: it is told, and tried again",
     "tokens/custom.py": "a user's own function is tried once, and may do anything",
+    "api/gate/audit.py": "whatever it is, it is noted who did it, and goes on",
     "api/interceptors/errors.py": "the border: whatever it is, the caller learns nothing of the inside",
     "layers/background/runner.py": "the edge of the background loop: one bad entry must not stop the rest",
     "layers/semantic/learning.py": "the edge of reading what was said: a batch that cannot be read is set aside",

@@ -31,6 +31,7 @@ from memsidecar.v1 import knowledge_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.artifacts.parts import artifacts_over
 from tests.documents.parts import COUNTER, FindingByWords, documents_over
+from tests.support.gate import open_gate
 from tests.support.process import CALL_SECONDS, Client
 
 MAX_REQUEST_BYTES = 4 << 20
@@ -90,7 +91,8 @@ async def _start(journal: Journal, counter: Counter) -> tuple[Server, Bridge, Ad
     methods = Methods(
         RequestLog("none", 60),
         Limits(MAX_REQUEST_BYTES, InFlight(256, "calls"), InFlight(32, "streams")),
-        Deadlines(30),
+        Deadlines(30, 300),
+        open_gate(),
     )
     extractive = ExtractiveSummarizer(counter.count)
     service = KnowledgeService(

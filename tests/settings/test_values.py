@@ -44,8 +44,20 @@ def test_zero_turns_pacing_off_but_is_no_deadline() -> None:
 
 
 @pytest.mark.parametrize("wide", ["0.0.0.0:7600", "[::]:7600", "10.0.0.1:7600"])
-def test_the_memory_is_never_served_beyond_this_machine(wide: str) -> None:
-    assert "needs TLS and tokens" in refusal("listen", wide)
+def test_the_memory_is_not_served_beyond_this_machine_without_tls_and_tokens(wide: str) -> None:
+    assert "without tls_certificate_file and access_file" in refusal("listen", wide)
+    tls = {"tls_certificate_file": "cert.pem", "tls_key_file": "key.pem"}
+    for half in ({"access_file": "access.toml"}, tls):
+        with pytest.raises(InvalidSettings, match="would listen beyond this machine"):
+            load_settings({"listen": wide, **half}, {})
+    assert str(load_settings({"listen": wide, "access_file": "access.toml", **tls}, {}).listen) == wide
+    assert str(load_settings({"listen": wide, "insecure_listen": "allow"}, {}).listen) == wide
+
+
+def test_a_certificate_comes_with_its_key_and_an_authority_with_both() -> None:
+    assert "together" in refusal("tls_certificate_file", "cert.pem")
+    assert "together" in refusal("tls_key_file", "key.pem")
+    assert "needs tls_certificate_file" in refusal("tls_client_ca_file", "ca.pem")
 
 
 @pytest.mark.parametrize("local", ["127.0.0.1:0", "[::1]:7600", "localhost:7600", "unix:/run/memory.sock"])

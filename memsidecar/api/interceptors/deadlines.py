@@ -1,8 +1,8 @@
-"""No work for a caller who no longer waits, and an end for calls that brought no deadline.
+"""No work for a caller who no longer waits, and an end for calls that brought no deadline, or one far away.
 
-gRPC itself cancels a call whose deadline passes while it is worked on. A call without one gets the default: all such
-calls have the same time, so they run out in the order in which they began, and looking at the oldest now and then
-does what a timer for each call would do at a tenth of the cost.
+gRPC itself cancels a call whose deadline passes while it is worked on. A call without one gets the default, and none
+gets more than the most: all calls with the same time run out in the order in which they began, and looking at the
+oldest now and then does what a timer for each call would do at a tenth of the cost.
 """
 
 import asyncio
@@ -24,27 +24,17 @@ def remaining_seconds() -> float | None:
 
 
 @dataclass(frozen=True)
-class Deadlines:
-    default_seconds: float
+class Fuse:
+    """Calls that all have the same time."""
+
+    seconds: float
     _running: dict[asyncio.Task[object], float] = field(default_factory=dict)
     _ended: set[asyncio.Task[object]] = field(default_factory=set)
 
-    def unary(self, _method: str, answer: Unary) -> Unary:
-        async def in_time(data: bytes, context: Context) -> bytes:
-            remaining = _remaining(context)
-            if remaining is None:
-                return await self._with_default(answer, data, context)
-            if remaining <= 0:
-                raise DeadlinePassed()
-            _END.set(time.monotonic() + remaining)
-            return await answer(data, context)
-
-        return in_time
-
-    async def _with_default(self, answer: Unary, data: bytes, context: Context) -> bytes:
+    async def run(self, answer: Unary, data: bytes, context: Context) -> bytes:
         task = asyncio.current_task()
         assert task is not None
-        self._running[task] = end = time.monotonic() + self.default_seconds
+        self._running[task] = end = time.monotonic() + self.seconds
         _END.set(end)
         try:
             return await answer(data, context)
@@ -56,18 +46,41 @@ class Deadlines:
             del self._running[task]
             self._ended.discard(task)
 
-    async def watch(self) -> None:
-        """End the calls whose default has passed; runs as long as the server does."""
-        while True:
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
-            self._end_expired(time.monotonic())
-
-    def _end_expired(self, now: float) -> None:
+    def end_expired(self, now: float) -> None:
         for task, end in list(self._running.items()):
             if end > now:
                 return
             self._ended.add(task)
             task.cancel()
+
+
+class Deadlines:
+    def __init__(self, default_seconds: float, most_seconds: float) -> None:
+        self._most_seconds = most_seconds
+        self._default = Fuse(min(default_seconds, most_seconds))
+        self._most = Fuse(most_seconds)
+
+    def unary(self, _method: str, answer: Unary) -> Unary:
+        async def in_time(data: bytes, context: Context) -> bytes:
+            remaining = _remaining(context)
+            if remaining is None:
+                return await self._default.run(answer, data, context)
+            if remaining > self._most_seconds:
+                return await self._most.run(answer, data, context)
+            if remaining <= 0:
+                raise DeadlinePassed()
+            _END.set(time.monotonic() + remaining)
+            return await answer(data, context)
+
+        return in_time
+
+    async def watch(self) -> None:
+        """End the calls whose time has passed; runs as long as the server does."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            now = time.monotonic()
+            self._default.end_expired(now)
+            self._most.end_expired(now)
 
 
 def _remaining(context: Context) -> float | None:

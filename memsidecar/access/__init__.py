@@ -1,0 +1,1 @@
+"""Who may do what: tokens, certificates, namespaces and roles, as the access file says."""

@@ -1,0 +1,45 @@
+"""A bearer token: a public id to find it by, and a secret of which only the hash is stored.
+
+The secret has 256 random bits, so a plain hash of it cannot be guessed back, and a slow one would only slow calls.
+"""
+
+import hashlib
+import hmac
+import secrets
+from typing import NamedTuple
+
+PREFIX = "msc"
+HASH_SCHEME = "sha256:"
+_ID_BYTES = 6
+_SECRET_BYTES = 32
+
+
+class Token(NamedTuple):
+    """Its text is what a client sends: `msc_<id>_<secret>`."""
+
+    id: str
+    secret: str
+
+    @property
+    def text(self) -> str:
+        return f"{PREFIX}_{self.id}_{self.secret}"
+
+    @property
+    def hash(self) -> str:
+        return HASH_SCHEME + hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def new_token() -> Token:
+    return Token(secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES))
+
+
+def read_token(text: str) -> Token | None:
+    """None for a text that is no token at all."""
+    prefix, _, rest = text.partition("_")
+    id, _, secret = rest.partition("_")
+    return Token(id, secret) if prefix == PREFIX and id and secret else None
+
+
+def matches(token: Token, stored_hash: str) -> bool:
+    """In a time that does not depend on how much of it is right."""
+    return hmac.compare_digest(token.hash.encode(), stored_hash.encode())

@@ -1,0 +1,58 @@
+"""Who did what: a line for each call that changes something, and for each whose credentials were not enough."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from memsidecar import logs
+from memsidecar.access.rights import Role
+from memsidecar.api.gate.rules import ROLES
+from memsidecar.api.gate.visit import Visit
+from memsidecar.api.status import row_of
+from memsidecar.domain.errors import BadCredentials, NotAllowed, SidecarError
+
+AUDIT_LOG = "memsidecar.audit"
+log = logging.getLogger(AUDIT_LOG)
+
+LONGEST_NAME = 256
+"Names are noted before they are checked, because a refusal is noted, too; whoever sends a longer one gets no log."
+
+
+@dataclass(frozen=True)
+class Audit:
+    which: str
+
+    @contextmanager
+    def following(self, visit: Visit) -> Iterator[None]:
+        if self.which == "off":
+            yield
+            return
+        try:
+            yield
+        except SidecarError as error:
+            self.note(visit, row_of(error).code.name, refused=isinstance(error, BadCredentials | NotAllowed))
+            raise
+        except (asyncio.CancelledError, GeneratorExit):
+            self.note(visit, "CANCELLED")
+            raise
+        except Exception:
+            self.note(visit, "INTERNAL")
+            raise
+        self.note(visit, "OK")
+
+    def note(self, visit: Visit, code: str, refused: bool = False) -> None:
+        if self.which == "all" or (self.which == "changes" and (refused or ROLES[visit.method] > Role.READ)):
+            logs.event(
+                log,
+                logging.INFO,
+                "audit",
+                who=visit.caller.name if visit.caller else "",
+                peer=visit.peer(),
+                method=visit.method,
+                namespace=visit.namespace[:LONGEST_NAME],
+                user=visit.user_id[:LONGEST_NAME],
+                session=visit.session_id[:LONGEST_NAME],
+                code=code,
+            )

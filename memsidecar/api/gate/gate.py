@@ -1,0 +1,104 @@
+"""The gate itself, in the order in which a request passes it."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from memsidecar.access.rights import Caller, Role
+from memsidecar.api.gate.audit import Audit
+from memsidecar.api.gate.credentials import Credentials
+from memsidecar.api.gate.crowd import Crowd, Unsent
+from memsidecar.api.gate.pace import Pace
+from memsidecar.api.gate.rules import ROLES, needed_role
+from memsidecar.api.gate.visit import Visit
+from memsidecar.api.interceptors import Context, Stream, Unary
+from memsidecar.api.wire import decode
+from memsidecar.domain.errors import NotAllowed
+
+M = TypeVar("M", bound=Message)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Nothing is looked up for a caller who may not enter the namespace, so a refusal tells nothing about it."""
+
+    credentials: Credentials
+    pace: Pace
+    calls: Crowd
+    streams: Crowd
+    unsent: Unsent
+    audit: Audit
+
+    def unary(self, method: MethodDescriptor, answer: Callable[[Any], Any]) -> Unary:
+        name, kind = method.name, GetMessageClass(method.input_type)
+        is_read = ROLES[name] is Role.READ
+
+        async def serve(data: bytes, context: Context) -> bytes:
+            visit = Visit(name, context.peer)
+            with self.audit.following(visit):
+                self._admit(visit, context)
+                request = self._asked(visit, kind, data)
+                response = _encoded(await self._answered(visit, answer, request))
+            if is_read:  # the answer of a write is never larger than its request, and says what has been done
+                self.unsent.hold(visit.namespace, len(response), context)
+            return response
+
+        return serve
+
+    def stream(self, method: MethodDescriptor, answer: Callable[[Any], AsyncIterator[Message]]) -> Stream:
+        name, kind = method.name, GetMessageClass(method.input_type)
+
+        async def asked(visit: Visit, requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[Message]:
+            async for data in requests:
+                before = visit.place
+                # Once more for each: a token may expire, or be taken back, in the middle of a stream.
+                self._admit(visit, context)
+                request = self._asked(visit, kind, data)
+                if visit.place != before:
+                    self.audit.note(visit, "STREAMING")
+                yield request
+
+        async def serve(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+            visit = Visit(name, context.peer)
+            with self.audit.following(visit):
+                tenant = self._admit(visit, context).namespaces
+                self.streams.enter(tenant)
+                try:
+                    async for response in answer(asked(visit, requests, context)):
+                        yield response.SerializeToString()
+                finally:
+                    self.streams.leave(tenant)
+
+        return serve
+
+    def _admit(self, visit: Visit, context: Context) -> Caller:
+        visit.caller = self.credentials.caller(context)
+        return visit.caller
+
+    def _asked(self, visit: Visit, kind: type[M], data: bytes) -> M:
+        request = decode(kind, data)
+        visit.asks(request)
+        caller = visit.caller
+        assert caller is not None
+        if not caller.may_enter(visit.namespace):
+            raise NotAllowed("these credentials are not for this namespace")
+        needed = needed_role(visit.method, request)
+        if caller.role < needed:
+            raise NotAllowed(f"this needs the role {needed.name.lower()}")
+        self.pace.take(visit.namespace)
+        return request
+
+    async def _answered(self, visit: Visit, answer: Callable[[Any], Any], request: Message) -> Any:
+        self.calls.enter(visit.namespace)
+        try:
+            return await answer(request)
+        finally:
+            self.calls.leave(visit.namespace)
+
+
+def _encoded(response: Any) -> bytes:
+    return response if type(response) is bytes else response.SerializeToString()

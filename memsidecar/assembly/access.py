@@ -1,0 +1,117 @@
+"""Who may come in: certificates, the access file and quotas, kept up to date while the sidecar runs."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from logging.handlers import WatchedFileHandler
+from pathlib import Path
+
+from memsidecar import logs
+from memsidecar.access.allowance import Allowance
+from memsidecar.access.certificates import CertificateFiles, Certificates, read_certificates
+from memsidecar.access.file import read_access_file
+from memsidecar.access.policy import AccessPolicy
+from memsidecar.access.watching import Watched
+from memsidecar.api.gate.audit import AUDIT_LOG, Audit
+from memsidecar.api.gate.credentials import Credentials
+from memsidecar.api.gate.crowd import Crowd, Unsent
+from memsidecar.api.gate.gate import Gate
+from memsidecar.api.gate.pace import Pace
+from memsidecar.api.tls import Tls
+from memsidecar.domain.errors import StartRefused
+from memsidecar.settings import Settings
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Doors:
+    """What stands in files that may be replaced at any time."""
+
+    policy: Watched[AccessPolicy] | None
+    certificates: Watched[Certificates] | None
+    everybody: Allowance
+
+    def allowance(self, namespace: str) -> Allowance:
+        allowances = self.policy.value.allowances if self.policy else {}
+        return allowances.get(namespace, self.everybody)
+
+    def credentials(self) -> Credentials:
+        policy = self.policy
+        return Credentials(None if policy is None else lambda: policy.value)
+
+    def tls(self) -> Tls | None:
+        certificates = self.certificates
+        return None if certificates is None else Tls(lambda: certificates.value)
+
+    async def watch(self) -> None:
+        """Runs as long as the server does."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            for watched in (self.policy, self.certificates):
+                if watched is not None:
+                    await asyncio.to_thread(watched.look)
+
+
+def open_doors(settings: Settings) -> Doors:
+    """Raises what tells that a file cannot be used."""
+    everybody = Allowance(
+        settings.quota_calls_per_second, settings.quota_sessions, settings.quota_messages, settings.quota_bytes
+    )
+    _warn(settings)
+    _open_audit(settings.audit_file)
+    return Doors(_watched_policy(settings, everybody), _watched_certificates(settings), everybody)
+
+
+def gate(settings: Settings, doors: Doors) -> Gate:
+    return Gate(
+        doors.credentials(),
+        Pace(lambda namespace: doors.allowance(namespace).calls_per_second),
+        calls=Crowd(settings.max_namespace_calls, "calls"),
+        # Half, because a stream stays: else the first tenant to come takes them all.
+        streams=Crowd(max(1, settings.max_concurrent_streams // 2), "streams"),
+        unsent=Unsent(settings.max_unsent_bytes),
+        audit=Audit(settings.audit),
+    )
+
+
+def _watched_policy(settings: Settings, everybody: Allowance) -> Watched[AccessPolicy] | None:
+    file = settings.access_file
+    if file is None:
+        return None
+    return Watched("access_file", (file,), lambda: read_access_file(file, everybody))
+
+
+def _watched_certificates(settings: Settings) -> Watched[Certificates] | None:
+    certificate, key = settings.tls_certificate_file, settings.tls_key_file
+    if certificate is None or key is None:
+        return None
+    files = CertificateFiles(certificate, key, settings.tls_client_ca_file)
+    return Watched("certificates", files.all, lambda: read_certificates(files))
+
+
+def _warn(settings: Settings) -> None:
+    missing = [name for name in ("tls_certificate_file", "access_file") if getattr(settings, name) is None]
+    if missing and not settings.listen.is_local:
+        log.warning(
+            "INSECURE: %s is open to the network without %s: whoever reaches it reads and erases every memory",
+            settings.listen,
+            " and ".join(missing),
+        )
+
+
+def _open_audit(file: Path | None) -> None:
+    """A file that somebody moves away is begun anew, so that logs can be rotated."""
+    if file is None:
+        return
+    try:
+        handler = WatchedFileHandler(file, encoding="utf-8")
+    except OSError as error:
+        raise StartRefused(f"audit_file {file} cannot be written: {error.strerror}") from None
+    handler.setFormatter(logs.JsonLines())
+    audit = logging.getLogger(AUDIT_LOG)
+    audit.addHandler(handler)
+    audit.setLevel(logging.INFO)
+    audit.propagate = False

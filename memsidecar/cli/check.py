@@ -1,0 +1,147 @@
+"""`memsidecar check`: its flags, and what they ask for. The check itself is in `checking`, which brings grpc along."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+
+from memsidecar.domain.address import LOCALHOST, UNIX_SCHEME
+from memsidecar.domain.errors import SidecarError
+from memsidecar.settings.client import (
+    ADDRESS_VARIABLE,
+    DEFAULT_ADDRESS,
+    TOKEN_FILE_VARIABLE,
+    TOKEN_VARIABLE,
+    ClientEnvironment,
+)
+
+# A caller may use a name, which a listener may not: so this is wider than domain.address.
+_TARGET = re.compile(r"(?P<host>[^\s:/\[\]]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}|unix:\S+")
+
+# Flags that name files, by what they hold; all optional.
+_FILES = {
+    "token_file": f"File that holds the token to call with. Default: the token in {TOKEN_VARIABLE}, or none. "
+    f"[{TOKEN_FILE_VARIABLE}]",
+    "ca_file": "PEM file with the authority that signed the sidecar's certificate. Given, TLS is spoken.",
+    "certificate_file": "PEM file with a certificate to show to the sidecar (mTLS).",
+    "key_file": "PEM file with the key of --certificate-file.",
+}
+
+
+class WrongCheck(SidecarError):
+    """The flags ask for what cannot or should not be done."""
+
+
+@dataclass(frozen=True)
+class CheckPlan:
+    """Whom to call and how."""
+
+    target: str
+    namespace: str
+    ready_seconds: float
+    token: str = ""
+    ca: bytes | None = None
+    certificate: bytes | None = None
+    key: bytes | None = None
+
+
+def add_check_flags(command: ArgumentParser) -> None:
+    command.add_argument(
+        "--address",
+        type=_target,
+        metavar="ADDRESS",
+        help=f"The running sidecar: host:port or unix:/path. Default: {DEFAULT_ADDRESS}. [{ADDRESS_VARIABLE}]",
+    )
+    for name, text in _FILES.items():
+        command.add_argument(f"--{name.replace('_', '-')}", type=Path, metavar="FILE", help=text)
+    command.add_argument("--namespace", default="default", metavar="NAMESPACE", help="Where to add. Default: default.")
+    command.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="Seconds to wait until the sidecar is ready. Default: 30.",
+    )
+    command.add_argument(
+        "--insecure",
+        action="store_true",
+        help="Send the token even where the network can read it: without TLS, beyond loopback and unix sockets.",
+    )
+
+
+def check_plan(arguments: Namespace, environment: ClientEnvironment) -> CheckPlan:
+    """Reads the files. Raises WrongCheck."""
+    target = arguments.address or _target_of(environment)
+    token = _token(arguments.token_file, environment)
+    if token and not (arguments.ca_file or arguments.insecure or _is_local(target)):
+        raise WrongCheck(f"the token would go to {target} for all to read: give --ca-file, or --insecure")
+    if bool(arguments.certificate_file) != bool(arguments.key_file):
+        raise WrongCheck("--certificate-file and --key-file go together")
+    if arguments.certificate_file and not arguments.ca_file:
+        raise WrongCheck("--certificate-file is of no use without --ca-file")
+    return CheckPlan(
+        target=target,
+        namespace=arguments.namespace,
+        ready_seconds=arguments.timeout,
+        token=token,
+        ca=_content(arguments.ca_file),
+        certificate=_content(arguments.certificate_file),
+        key=_content(arguments.key_file),
+    )
+
+
+def _target_of(environment: ClientEnvironment) -> str:
+    try:
+        return _target(environment.address)
+    except ArgumentTypeError as error:
+        raise WrongCheck(f"{ADDRESS_VARIABLE} = {error}") from None
+
+
+def _target(given: str) -> str:
+    if not _TARGET.fullmatch(given):
+        raise ArgumentTypeError(f"{given!r} is neither host:port nor unix:/path")
+    return given
+
+
+def _seconds(given: str) -> float:
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= 86_400:
+        raise ArgumentTypeError(f"{given!r} is no number of seconds from 0 up to 86400")
+    return seconds
+
+
+def _is_local(target: str) -> bool:
+    host = target.rpartition(":")[0].strip("[]")
+    if target.startswith(UNIX_SCHEME) or host == LOCALHOST:
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _token(file: Path | None, environment: ClientEnvironment) -> str:
+    if file is None and environment.token_file:
+        file = Path(environment.token_file)
+    token = environment.token if file is None else (_content(file) or b"").decode(errors="replace")
+    token = token.strip()
+    if file is not None and not token:
+        raise WrongCheck(f"{file} holds no token")
+    if not (token.isascii() and token.isprintable()):
+        raise WrongCheck("the token has characters that no token has")
+    return token
+
+
+def _content(file: Path | None) -> bytes | None:
+    if file is None:
+        return None
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise WrongCheck(f"{file} cannot be read: {error.strerror}") from None
