@@ -8,7 +8,6 @@ from memsidecar.context.caps import Caps
 from memsidecar.context.filling import Count
 from memsidecar.context.fitting import Fitted, Material
 from memsidecar.context.receipt import Accounting
-from memsidecar.context.rendering import known_text, retrieved_text
 from memsidecar.domain.message import Role
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.message import MESSAGE_OVERHEAD
@@ -26,7 +25,7 @@ class Answering:
     debug: bool
 
     def __call__(self, material: Material, fitted: Fitted) -> BuildContextResponse:
-        rendered, content = fitted.rendered, fitted.content
+        rendered = fitted.rendered
         stable = [*self._composed(Role.SYSTEM, rendered.stable), *(one.message for one in rendered.before)]
         response = BuildContextResponse(
             messages=[
@@ -35,7 +34,7 @@ class Answering:
                 *(one.message for one in rendered.after),
                 *self._asked(rendered.query),
             ],
-            memory_text="\n\n".join(text for text in (known_text(content), retrieved_text(content)) if text),
+            memory_text=rendered.memory,
             total_tokens=fitted.total_tokens,
             max_tokens=self.caps.budget,
             stable_prefix_count=len(stable),

@@ -24,7 +24,17 @@ from memsidecar.layers.working.conversing import Conversation
 from memsidecar.stores.contract import Found, Selection
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.models import lookup
-from memsidecar.v1.context_pb2 import BuildContextResponse, Degradation, Inclusion, Section
+from memsidecar.v1.context_pb2 import (
+    INCLUSION_BELOW_THRESHOLD,
+    SECTION_DOCUMENTS,
+    SECTION_EPISODIC,
+    SECTION_SUMMARY,
+    SECTION_SYSTEM,
+    SECTION_WORKING,
+    BuildContextResponse,
+    Degradation,
+    Section,
+)
 
 log = logging.getLogger(__name__)
 
@@ -89,18 +99,18 @@ class Building:
         budget = order.max_tokens or (lookup(order.model).budget_tokens if order.model else self.budgets.context)
         caps = caps_of(budget, self.budgets, order.sections)
         counter = self.gather.working.gauge.counter(order.key.namespace, order.model)
-        conversation = self._conversation(order, caps[Section.SECTION_WORKING])
+        conversation = self._conversation(order, caps[SECTION_WORKING])
         head, talk = conversation.head, self.gather.talk(order, conversation, counter)
         query = order.query or _newest_question(talk)
         summary = self.gather.summary(head)
-        cap = caps[Section.SECTION_SUMMARY]
+        cap = caps[SECTION_SUMMARY]
         is_whole = summary is not None and not cap.disabled and summary.tokens <= cap.tokens
         covered = self._covered(summary, talk) if summary and is_whole else 0
         turns = turns_of(talk)
-        visible = shown(turns, caps[Section.SECTION_WORKING], self.rhythm, covered)
+        visible = shown(turns, caps[SECTION_WORKING], self.rhythm, covered)
         sections = self.gather.known(order, head, query, _verbatim(visible, covered))
-        sections[Section.SECTION_SYSTEM] = self.gather.system(order, conversation)
-        sections[Section.SECTION_SUMMARY] = (summary_item(order, summary),) if summary else ()
+        sections[SECTION_SYSTEM] = self.gather.system(order, conversation)
+        sections[SECTION_SUMMARY] = (summary_item(order, summary),) if summary else ()
         return Prepared(order, head, caps, counter, talk, turns, sections, covered, query, _shown_from(head, visible))
 
     def _conversation(self, order: Order, cap: Cap) -> Conversation:
@@ -121,31 +131,35 @@ class Building:
         material = Material(
             {
                 **prepared.sections,
-                Section.SECTION_EPISODIC: memories,
-                Section.SECTION_DOCUMENTS: document_items(order.documents, chunks),
+                SECTION_EPISODIC: memories,
+                SECTION_DOCUMENTS: document_items(order.documents, chunks),
             },
-            {Section.SECTION_EPISODIC: passed_over, Section.SECTION_DOCUMENTS: unfit},
+            {SECTION_EPISODIC: passed_over, SECTION_DOCUMENTS: unfit},
             prepared.turns,
             prepared.covered,
             order.query if order.append_query else "",
             count(order.tool_schemas_json),
             order.reserve_output_tokens,
         )
-        fit = Fitting(lambda budget: caps_of(budget, self.budgets, order.sections), count, self.rhythm)
+        fit = Fitting(lambda budget: self._caps(prepared, budget), count, self.rhythm)
         fitted = fit(material, prepared.caps.budget)
-        self._warn(prepared, fitted.filled[Section.SECTION_SYSTEM].tokens)
+        self._warn(prepared, fitted.filled[SECTION_SYSTEM].tokens)
         built = Answering(prepared.caps, prepared.counter, count, self.retrieved_role, order.debug)(material, fitted)
         built.receipt.query = prepared.query
         built.degraded.extend(self._degradations(prepared, retrieved))
         self._remember(prepared, built)
         return built
 
+    def _caps(self, prepared: Prepared, budget: int) -> Caps:
+        caps = prepared.caps
+        return caps if budget == caps.budget else caps_of(budget, self.budgets, prepared.order.sections)
+
     def _sift(
         self, prepared: Prepared, retrieved: Retrieved, count: Callable[[str], int]
     ) -> tuple[tuple[Item, ...], list[Omission]]:
         caps, order = prepared.caps, prepared.order
         sift = Sifting(
-            self.taste, prepared.is_shown, order.now_us, caps[Section.SECTION_EPISODIC], order.debug, bool(order.query)
+            self.taste, prepared.is_shown, order.now_us, caps[SECTION_EPISODIC], order.debug, bool(order.query)
         )
         memories, passed_over = sift(hit for hit in retrieved.memories if hit[1].message.role != Role.SYSTEM)
         best = [self._with_neighbour(sift, memory, count) for memory in memories[:_WITH_NEIGHBOURS]]
@@ -168,7 +182,7 @@ class Building:
         """A chunk that has nothing to do with the question is not shown because there is no better one."""
         fit = [hit for hit in found.hits if self._is_about(hit)]
         unfit = document_items((), [hit for hit in found.hits if not self._is_about(hit)])
-        return fit, [Omission(item, Inclusion.INCLUSION_BELOW_THRESHOLD) for item in unfit]
+        return fit, [Omission(item, INCLUSION_BELOW_THRESHOLD) for item in unfit]
 
     def _is_about(self, hit: ChunkHit) -> bool:
         """Scores compare chunks with each other: of one alone, only its words and its meaning tell anything."""
@@ -176,7 +190,7 @@ class Building:
         return related and hit.score >= self.taste.threshold
 
     def _warn(self, prepared: Prepared, tokens: int) -> None:
-        cap = prepared.caps[Section.SECTION_SYSTEM].tokens
+        cap = prepared.caps[SECTION_SYSTEM].tokens
         if tokens > cap:
             log.warning("a system prompt has %d tokens, more than the %d that are left for it", tokens, cap)
 

@@ -5,23 +5,39 @@ from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 from memsidecar.domain.errors import InvalidField
-from memsidecar.v1.context_pb2 import Section, SectionBudget
+from memsidecar.v1.context_pb2 import (
+    SECTION_ARTIFACTS,
+    SECTION_DOCUMENTS,
+    SECTION_EPISODIC,
+    SECTION_FACTS,
+    SECTION_FRAMING,
+    SECTION_HINTS,
+    SECTION_OUTPUT_RESERVE,
+    SECTION_PROFILE,
+    SECTION_SUMMARY,
+    SECTION_SYSTEM,
+    SECTION_TOOL_SCHEMAS,
+    SECTION_UNSPECIFIED,
+    SECTION_WORKING,
+    Section,
+    SectionBudget,
+)
 
 REFERENCE_TOKENS = 8_000
 "The budget for which the default caps are given; they scale with it."
 
 SECTIONS: tuple[Section, ...] = tuple(
-    cast(Section, number) for number in Section.values() if number != Section.SECTION_UNSPECIFIED
+    cast(Section, number) for number in Section.values() if number != SECTION_UNSPECIFIED
 )
 DISTILLED = (
-    Section.SECTION_FACTS,
-    Section.SECTION_HINTS,
-    Section.SECTION_SUMMARY,
-    Section.SECTION_ARTIFACTS,
+    SECTION_FACTS,
+    SECTION_HINTS,
+    SECTION_SUMMARY,
+    SECTION_ARTIFACTS,
 )
 "In the order in which they take their share of what distilled memory may have."
 _NO_LIMIT = 1 << 31
-_FIXED = frozenset({Section.SECTION_TOOL_SCHEMAS, Section.SECTION_OUTPUT_RESERVE, Section.SECTION_FRAMING})
+_FIXED = frozenset({SECTION_TOOL_SCHEMAS, SECTION_OUTPUT_RESERVE, SECTION_FRAMING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +101,15 @@ def check(wanted: Iterable[SectionBudget]) -> dict[Section, SectionBudget]:
 
 def caps_of(budget: int, defaults: Budgets, asked: Mapping[Section, SectionBudget]) -> Caps:
     base: dict[Section, Cap] = {
-        Section.SECTION_SYSTEM: Cap(defaults.system),
-        Section.SECTION_PROFILE: Cap(defaults.profile),
-        Section.SECTION_FACTS: Cap(defaults.facts, defaults.facts_items),
-        Section.SECTION_HINTS: Cap(defaults.hints),
-        Section.SECTION_SUMMARY: Cap(defaults.summary, 1),
-        Section.SECTION_ARTIFACTS: Cap(defaults.artifacts, defaults.artifacts_items),
-        Section.SECTION_DOCUMENTS: Cap(defaults.documents, defaults.documents_items),
-        Section.SECTION_EPISODIC: Cap(defaults.episodic, defaults.episodic_items),
-        Section.SECTION_WORKING: Cap(defaults.working, defaults.working_turns),
+        SECTION_SYSTEM: Cap(defaults.system),
+        SECTION_PROFILE: Cap(defaults.profile),
+        SECTION_FACTS: Cap(defaults.facts, defaults.facts_items),
+        SECTION_HINTS: Cap(defaults.hints),
+        SECTION_SUMMARY: Cap(defaults.summary, 1),
+        SECTION_ARTIFACTS: Cap(defaults.artifacts, defaults.artifacts_items),
+        SECTION_DOCUMENTS: Cap(defaults.documents, defaults.documents_items),
+        SECTION_EPISODIC: Cap(defaults.episodic, defaults.episodic_items),
+        SECTION_WORKING: Cap(defaults.working, defaults.working_turns),
     }
     sections = {
         section: _asked(cap._replace(tokens=_scaled(cap.tokens, budget)), asked.get(section))

@@ -1,12 +1,11 @@
 """Filling one section: candidates best first, as many as its cap has room for."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from memsidecar.context.caps import Cap
 from memsidecar.context.item import Filled, Item, Omission
 from memsidecar.domain.sentences import cut
-from memsidecar.v1.context_pb2 import Inclusion
+from memsidecar.v1.context_pb2 import INCLUSION_BEYOND_TOP_K, INCLUSION_OVER_SECTION
 
 Count = Callable[[str], int]
 
@@ -25,9 +24,9 @@ def fill(candidates: Iterable[Item], cap: Cap, count: Count) -> Filled:
             kept.append(fitting)
             left -= fitting.tokens
         elif len(kept) < cap.items:
-            omitted.append(Omission(item, Inclusion.INCLUSION_OVER_SECTION))
+            omitted.append(Omission(item, INCLUSION_OVER_SECTION))
         else:
-            omitted.append(Omission(item, Inclusion.INCLUSION_BEYOND_TOP_K))
+            omitted.append(Omission(item, INCLUSION_BEYOND_TOP_K))
     return Filled(tuple(kept), tuple(omitted))
 
 
@@ -36,7 +35,7 @@ def _lengthened(item: Item, cap: Cap, count: Count) -> Item:
     never more tokens."""
     if not item.longer or count(item.longer) * _SHARES > cap.tokens:
         return item.counted(count)
-    return replace(item, text=item.longer, message_ids=item.longer_ids, tokens=count(item.longer))
+    return item._replace(text=item.longer, message_ids=item.longer_ids, tokens=count(item.longer))
 
 
 def fill_from_start(items: Iterable[Item], cap: Cap, count: Count) -> Filled:
@@ -60,4 +59,4 @@ def _fitting(item: Item, left: int, cap: Cap, count: Count) -> Item | None:
         return None
     text = cut(item.text, left, count)
     tokens = count(text)
-    return replace(item, text=text, tokens=tokens, shortened=True) if 2 * tokens >= item.tokens else None
+    return item._replace(text=text, tokens=tokens, shortened=True) if 2 * tokens >= item.tokens else None

@@ -1,7 +1,7 @@
 """The budget holds: everything is rendered, what was rendered is counted, and what is too much goes step by step."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from memsidecar.context.caps import DISTILLED, Cap, Caps
 from memsidecar.context.filling import Count, fill, fill_from_start
@@ -11,7 +11,14 @@ from memsidecar.context.rendering import Rendered, render
 from memsidecar.context.turns import Rhythm, Shown, Turn, shown
 from memsidecar.domain.errors import BudgetTooSmall
 from memsidecar.tokens.message import MESSAGE_OVERHEAD
-from memsidecar.v1.context_pb2 import Inclusion, Section
+from memsidecar.v1.context_pb2 import (
+    INCLUSION_DISABLED,
+    SECTION_PROFILE,
+    SECTION_SUMMARY,
+    SECTION_SYSTEM,
+    SECTION_WORKING,
+    Section,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +72,23 @@ class Fitting:
         """The context, if there is one, and the tokens of what must stay."""
         caps = self.caps_of(budget)
         filled = self._filled(material, caps)
-        summary = filled[Section.SECTION_SUMMARY].kept
+        summary = filled[SECTION_SUMMARY].kept
         # A summary that is cut does not speak for all that it was made of.
         covered = material.covered if summary and not summary[0].shortened else 0
-        conversation = shown(material.turns, caps[Section.SECTION_WORKING], self.rhythm, covered)
+        conversation = shown(material.turns, caps[SECTION_WORKING], self.rhythm, covered)
         content = first_content(filled, conversation)
-        total = self._total(content, material)
+        rendered, total = self._rendered(content, material)
         if total > budget:
             ladder = Ladder(content, conversation.kept, caps, self.rhythm.least)
-            content = descend(ladder, lambda each: self._total(each, material) <= budget)
-            total = self._total(content, material)
-        if total > budget:
-            return None, total
-        return Fitted(content, render(content, material.query_to_append), total, filled, conversation), 0
+            content = descend(ladder, lambda each: self._rendered(each, material)[1] <= budget)
+            rendered, total = self._rendered(content, material)
+        return (None, total) if total > budget else (Fitted(content, rendered, total, filled, conversation), 0)
 
     def _filled(self, material: Material, caps: Caps) -> dict[Section, Filled]:
         filled = {
             section: self._fill(section, material.sections.get(section, ()), caps[section])
             for section in caps.sections
-            if section not in (*DISTILLED, Section.SECTION_WORKING)
+            if section not in (*DISTILLED, SECTION_WORKING)
         }
         left = caps.distilled
         for section in DISTILLED:
@@ -95,18 +100,19 @@ class Fitting:
 
     def _fill(self, section: Section, items: tuple[Item, ...], cap: Cap) -> Filled:
         if cap.disabled:
-            return Filled(omitted=tuple(Omission(item, Inclusion.INCLUSION_DISABLED) for item in items))
-        if section == Section.SECTION_SYSTEM:
+            return Filled(omitted=tuple(Omission(item, INCLUSION_DISABLED) for item in items))
+        if section == SECTION_SYSTEM:
             return Filled(tuple(item.counted(self.count) for item in items))
-        if section == Section.SECTION_PROFILE:
+        if section == SECTION_PROFILE:
             return fill_from_start(items, cap, self.count)
         filled = fill(items, cap, self.count)
-        return replace(filled, kept=tuple(sorted(filled.kept, key=lambda item: item.place)))
+        return Filled(tuple(sorted(filled.kept, key=lambda item: item.place)), filled.omitted)
 
-    def _total(self, content: Content, material: Material) -> int:
+    def _rendered(self, content: Content, material: Material) -> tuple[Rendered, int]:
+        """What it would be, and its tokens, all of them."""
         rendered = render(content, material.query_to_append)
         composed = (rendered.stable, rendered.retrieved, rendered.query)
-        return (
+        return rendered, (
             sum(MESSAGE_OVERHEAD + self.count(text) for text in composed if text)
             + sum(one.tokens for one in (*rendered.before, *rendered.after))
             + material.schema_tokens

@@ -23,7 +23,7 @@ from memsidecar.layers.working import WorkingMemory
 from memsidecar.layers.working.conversing import Conversation
 from memsidecar.stores.contract import Owner
 from memsidecar.tokens.contract import Counter
-from memsidecar.v1.context_pb2 import Section
+from memsidecar.v1.context_pb2 import SECTION_ARTIFACTS, SECTION_FACTS, SECTION_HINTS, SECTION_PROFILE, Section
 from memsidecar.v1.message_pb2 import Message
 
 _PROMPT = "system_prompt"
@@ -77,10 +77,10 @@ class Gathering:
         """What does not depend on an index: profile, facts, hints and artifacts."""
         owner = self.owner(order, head)
         return {
-            Section.SECTION_PROFILE: tuple(Item("profile", sentence) for sentence in sentences(order.profile)),
-            Section.SECTION_FACTS: self._facts(order, owner, query, verbatim),
-            Section.SECTION_HINTS: tuple(Item(f"hint:{at}", line) for at, line in enumerate(self.hints(owner), 1)),
-            Section.SECTION_ARTIFACTS: self._artifacts(order, query),
+            SECTION_PROFILE: tuple(Item("profile", sentence) for sentence in sentences(order.profile)),
+            SECTION_FACTS: self._facts(order, owner, query, verbatim),
+            SECTION_HINTS: tuple(Item(f"hint:{at}", line) for at, line in enumerate(self.hints(owner), 1)),
+            SECTION_ARTIFACTS: self._artifacts(order, query),
         }
 
     def summary(self, head: Head | None) -> RollingSummary | None:

@@ -1,7 +1,7 @@
 """What may stand in a context, and why it does or does not."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from memsidecar.domain.scores import Parts
@@ -11,8 +11,7 @@ UNCOUNTED = -1
 "Counting costs more than all else here, so an item is counted when somebody needs to know."
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """Something that fits into a section or does not; `tokens` are of its text, by the context's counter."""
 
     id: str
@@ -30,7 +29,7 @@ class Item:
     "Where it stands among those that are shown, whatever the order in which they were chosen."
 
     def counted(self, count: Callable[[str], int]) -> "Item":
-        return self if self.tokens != UNCOUNTED else replace(self, tokens=count(self.text))
+        return self if self.tokens != UNCOUNTED else self._replace(tokens=count(self.text))
 
 
 UNSEEN = Item("", "", tokens=0)

@@ -13,17 +13,26 @@ from typing import NamedTuple
 from memsidecar.context.caps import Caps
 from memsidecar.context.item import Filled, Item
 from memsidecar.context.turns import Shown, Unit
-from memsidecar.v1.context_pb2 import Section
+from memsidecar.v1.context_pb2 import (
+    SECTION_ARTIFACTS,
+    SECTION_DOCUMENTS,
+    SECTION_EPISODIC,
+    SECTION_HINTS,
+    SECTION_PROFILE,
+    SECTION_SUMMARY,
+    SECTION_WORKING,
+    Section,
+)
 
 _ITEMS_DOWN = (
-    (Section.SECTION_EPISODIC, 1),
-    (Section.SECTION_DOCUMENTS, 2),
-    (Section.SECTION_ARTIFACTS, 0),
-    (Section.SECTION_HINTS, 0),
-    (Section.SECTION_EPISODIC, 0),
-    (Section.SECTION_DOCUMENTS, 0),
-    (Section.SECTION_PROFILE, 0),
-    (Section.SECTION_SUMMARY, 0),
+    (SECTION_EPISODIC, 1),
+    (SECTION_DOCUMENTS, 2),
+    (SECTION_ARTIFACTS, 0),
+    (SECTION_HINTS, 0),
+    (SECTION_EPISODIC, 0),
+    (SECTION_DOCUMENTS, 0),
+    (SECTION_PROFILE, 0),
+    (SECTION_SUMMARY, 0),
 )
 "Between the first and the last step, which are the conversation's: each section, down to how many items."
 
@@ -58,7 +67,7 @@ class Ladder:
         self._content = content
         self._kept = kept
         self._caps = caps
-        self._floor = caps[Section.SECTION_WORKING].least_tokens
+        self._floor = caps[SECTION_WORKING].least_tokens
         tokens = [sum(unit.text_tokens for unit in turn) for turn in content.turns]
         self._left = [*accumulate(reversed(tokens), initial=0)][::-1]
         self.rungs = self._down(min_turns)

@@ -10,7 +10,14 @@ from memsidecar.domain.message import Role
 from memsidecar.layers.episodic.asking import Pointer
 from memsidecar.layers.episodic.words import words_of
 from memsidecar.stores.contract import Found
-from memsidecar.v1.context_pb2 import Inclusion
+from memsidecar.v1.context_pb2 import (
+    INCLUSION_BELOW_THRESHOLD,
+    INCLUSION_DUPLICATE,
+    INCLUSION_IN_WINDOW,
+    INCLUSION_LOW_QUALITY,
+    INCLUSION_OVER_SECTION,
+    Inclusion,
+)
 from memsidecar.v1.message_pb2 import Message
 
 SAME_WORDS_SHARE = 0.85
@@ -66,10 +73,10 @@ class Sifting:
         tokens = 0
         for pointer, found in hits:
             enough = tokens > _ENOUGH * self.cap.tokens or len(kept) > _ENOUGH * self.cap.items
-            reason = Inclusion.INCLUSION_OVER_SECTION if enough else self._reason(pointer, found)
+            reason = INCLUSION_OVER_SECTION if enough else self._reason(pointer, found)
             said = frozenset(words_of(content_of(found))) if reason is None else frozenset()
             if reason is None and any(_much_the_same(said, other) for other in words):
-                reason = Inclusion.INCLUSION_DUPLICATE
+                reason = INCLUSION_DUPLICATE
             if reason is not None:
                 omitted.append(Omission(self._omitted(pointer, found), reason))
                 continue
@@ -83,11 +90,11 @@ class Sifting:
 
     def _reason(self, pointer: Pointer, found: Found) -> Inclusion | None:
         if self.is_shown(found.session, found.message.sequence):
-            return Inclusion.INCLUSION_IN_WINDOW
+            return INCLUSION_IN_WINDOW
         if self._relevance(pointer) < self.taste.threshold or not (self.asked or self._is_close(pointer)):
-            return Inclusion.INCLUSION_BELOW_THRESHOLD
+            return INCLUSION_BELOW_THRESHOLD
         if pointer.evaluation is not None and pointer.evaluation < self.taste.min_quality:
-            return Inclusion.INCLUSION_LOW_QUALITY
+            return INCLUSION_LOW_QUALITY
         return None
 
     def _is_close(self, pointer: Pointer) -> bool:
@@ -128,7 +135,7 @@ class Sifting:
             return item
         said = (other, found) if other.message.sequence < found.message.sequence else (found, other)
         messages = [message if one is other else Message.FromString(one.message.body) for one in said]
-        return replace(item, longer=self._text(said, messages), longer_ids=tuple(one.id for one in messages))
+        return item._replace(longer=self._text(said, messages), longer_ids=tuple(one.id for one in messages))
 
 
 def speaker(message: Message) -> str:

@@ -8,7 +8,22 @@ from memsidecar.context.fitting import Fitted, Material
 from memsidecar.context.item import Item, Omission
 from memsidecar.context.turns import Spoken
 from memsidecar.domain.scores import Parts
-from memsidecar.v1.context_pb2 import Inclusion, ItemReceipt, Section, SectionReceipt
+from memsidecar.v1.context_pb2 import (
+    INCLUSION_DISABLED,
+    INCLUSION_INCLUDED,
+    INCLUSION_OVER_SECTION,
+    INCLUSION_OVER_TOTAL,
+    INCLUSION_SHORTENED,
+    SECTION_FRAMING,
+    SECTION_OUTPUT_RESERVE,
+    SECTION_PROFILE,
+    SECTION_TOOL_SCHEMAS,
+    SECTION_WORKING,
+    Inclusion,
+    ItemReceipt,
+    Section,
+    SectionReceipt,
+)
 from memsidecar.v1.message_pb2 import ScoreParts
 
 PREVIEW_CHARACTERS = 120
@@ -26,7 +41,7 @@ class Accounting:
     def __call__(self, material: Material, fitted: Fitted) -> list[SectionReceipt]:
         receipts = {section: self._receipt(section, material, fitted) for section in SECTIONS}
         booked = sum(receipt.used_tokens for receipt in receipts.values())
-        framing = receipts[Section.SECTION_FRAMING]
+        framing = receipts[SECTION_FRAMING]
         framing.used_tokens = fitted.total_tokens - booked
         # A tokenizer may count a text less than its parts: what is then missing was never there.
         for receipt in sorted(receipts.values(), key=lambda each: -each.used_tokens):
@@ -36,21 +51,21 @@ class Accounting:
         return list(receipts.values())
 
     def _receipt(self, section: Section, material: Material, fitted: Fitted) -> SectionReceipt:
-        if section == Section.SECTION_WORKING:
+        if section == SECTION_WORKING:
             return self._working(material, fitted)
-        if section == Section.SECTION_TOOL_SCHEMAS:
+        if section == SECTION_TOOL_SCHEMAS:
             return SectionReceipt(section=section, used_tokens=material.schema_tokens)
-        if section == Section.SECTION_OUTPUT_RESERVE:
+        if section == SECTION_OUTPUT_RESERVE:
             return SectionReceipt(section=section, used_tokens=material.reserve_tokens)
-        if section == Section.SECTION_FRAMING:
+        if section == SECTION_FRAMING:
             return SectionReceipt(section=section)
-        if section == Section.SECTION_PROFILE:
+        if section == SECTION_PROFILE:
             return self._profile(material, fitted)
         return self._items(section, material, fitted)
 
     def _items(self, section: Section, material: Material, fitted: Fitted) -> SectionReceipt:
         filled, shown = fitted.filled[section], fitted.content.sections[section]
-        gone = [Omission(item, Inclusion.INCLUSION_OVER_TOTAL) for item in filled.kept[len(shown) :]]
+        gone = [Omission(item, INCLUSION_OVER_TOTAL) for item in filled.kept[len(shown) :]]
         left_out = [*gone, *filled.omitted, *material.passed_over.get(section, ())]
         receipt = self._section(section, sum(item.tokens for item in shown), len(left_out))
         receipt.items.extend(_included(item) for item in shown)
@@ -60,12 +75,10 @@ class Accounting:
 
     def _profile(self, material: Material, fitted: Fitted) -> SectionReceipt:
         """One text, however many of its sentences are left."""
-        shown = fitted.content.sections[Section.SECTION_PROFILE]
-        whole = material.sections.get(Section.SECTION_PROFILE, ())
+        shown = fitted.content.sections[SECTION_PROFILE]
+        whole = material.sections.get(SECTION_PROFILE, ())
         text = "".join(item.text for item in shown or whole).rstrip()
-        receipt = self._section(
-            Section.SECTION_PROFILE, self.count(text) if shown else 0, int(bool(whole) and not shown)
-        )
+        receipt = self._section(SECTION_PROFILE, self.count(text) if shown else 0, int(bool(whole) and not shown))
         item = Item("profile", text, shortened=0 < len(shown) < len(whole)).counted(self.count)
         if shown:
             receipt.items.append(_included(item))
@@ -74,21 +87,21 @@ class Accounting:
         return receipt
 
     def _why_no_profile(self, fitted: Fitted) -> Inclusion:
-        if self.caps[Section.SECTION_PROFILE].disabled:
-            return Inclusion.INCLUSION_DISABLED
-        had_room = fitted.filled[Section.SECTION_PROFILE].kept
-        return Inclusion.INCLUSION_OVER_TOTAL if had_room else Inclusion.INCLUSION_OVER_SECTION
+        if self.caps[SECTION_PROFILE].disabled:
+            return INCLUSION_DISABLED
+        had_room = fitted.filled[SECTION_PROFILE].kept
+        return INCLUSION_OVER_TOTAL if had_room else INCLUSION_OVER_SECTION
 
     def _working(self, material: Material, fitted: Fitted) -> SectionReceipt:
         shown = [*fitted.rendered.before, *fitted.rendered.after]
         there = {one.sequence for one in shown}
         first = [one for turn in fitted.conversation.turns for unit in turn for one in unit.spoken]
-        gone = [(one, Inclusion.INCLUSION_OVER_TOTAL) for one in first if one.sequence not in there]
-        left_out = [*gone, *((one, Inclusion.INCLUSION_OVER_SECTION) for one in fitted.conversation.omitted)]
+        gone = [(one, INCLUSION_OVER_TOTAL) for one in first if one.sequence not in there]
+        left_out = [*gone, *((one, INCLUSION_OVER_SECTION) for one in fitted.conversation.omitted)]
         query = material.query_to_append
         used = sum(one.text_tokens for one in shown) + (self.count(query) if query else 0)
-        receipt = self._section(Section.SECTION_WORKING, used, len(left_out))
-        receipt.items.extend(_spoken(one, Inclusion.INCLUSION_INCLUDED) for one in shown)
+        receipt = self._section(SECTION_WORKING, used, len(left_out))
+        receipt.items.extend(_spoken(one, INCLUSION_INCLUDED) for one in shown)
         if query:
             receipt.items.append(_included(Item(_QUERY, query).counted(self.count)))
         if self.debug:
@@ -104,10 +117,10 @@ class Accounting:
 
 
 def _included(item: Item) -> ItemReceipt:
-    return _receipt(item, Inclusion.INCLUSION_SHORTENED if item.shortened else Inclusion.INCLUSION_INCLUDED)
+    return _receipt(item, INCLUSION_SHORTENED if item.shortened else INCLUSION_INCLUDED)
 
 
-_IN = (Inclusion.INCLUSION_INCLUDED, Inclusion.INCLUSION_SHORTENED)
+_IN = (INCLUSION_INCLUDED, INCLUSION_SHORTENED)
 
 
 def _receipt(item: Item, reason: Inclusion) -> ItemReceipt:

@@ -8,7 +8,16 @@ from memsidecar.context.ladder import Content
 from memsidecar.context.turns import Spoken
 from memsidecar.domain.message import Role
 from memsidecar.domain.served import CLOSING, OPENING, disarmed
-from memsidecar.v1.context_pb2 import Section
+from memsidecar.v1.context_pb2 import (
+    SECTION_ARTIFACTS,
+    SECTION_DOCUMENTS,
+    SECTION_EPISODIC,
+    SECTION_FACTS,
+    SECTION_HINTS,
+    SECTION_PROFILE,
+    SECTION_SUMMARY,
+    SECTION_SYSTEM,
+)
 
 _ABOUT = "About the user"
 _FACTS = "What I know about this user"
@@ -25,21 +34,40 @@ Bullet = Callable[[int, Item], str]
 class Rendered:
     """The texts that are composed here, and where the retrieved one stands between the messages.
 
-    `before` and `after` are the conversation on both sides of it; `query` is the question to be appended, if any.
+    `prompt` is the system prompt as it is and `known` what memory knows, in one message. `before` and `after` are the
+    conversation on both sides of what was retrieved; `query` is the question to be appended, if any.
     """
 
-    stable: str
+    prompt: str
+    known: str
     retrieved: str
     before: tuple[Spoken, ...]
     after: tuple[Spoken, ...]
     query: str
+
+    @property
+    def stable(self) -> str:
+        return _paragraphs(self.prompt, self.known)
+
+    @property
+    def memory(self) -> str:
+        return _paragraphs(self.known, self.retrieved)
+
+
+def _paragraphs(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text)
 
 
 def render(content: Content, query: str) -> Rendered:
     spoken = sorted((one for turn in content.turns for unit in turn for one in unit.spoken), key=_sequence)
     border = len(spoken) if query else _newest_question(spoken)
     return Rendered(
-        stable_text(content), retrieved_text(content), tuple(spoken[:border]), tuple(spoken[border:]), query
+        _paragraphs(*(item.text for item in content.sections[SECTION_SYSTEM])),
+        _known_text(content),
+        _retrieved_text(content),
+        tuple(spoken[:border]),
+        tuple(spoken[border:]),
+        query,
     )
 
 
@@ -52,27 +80,21 @@ def _newest_question(spoken: Sequence[Spoken]) -> int:
     return max((at for at, one in enumerate(spoken) if one.role == Role.USER), default=0)
 
 
-def stable_text(content: Content) -> str:
-    """The system prompt as it is, then what memory knows, under our mark."""
-    prompt = "\n\n".join(item.text for item in content.sections[Section.SECTION_SYSTEM])
-    return "\n\n".join(part for part in (prompt, known_text(content)) if part)
-
-
-def known_text(content: Content) -> str:
+def _known_text(content: Content) -> str:
     sections = content.sections
     return _marked(
-        _section(_ABOUT, ["".join(item.text for item in sections[Section.SECTION_PROFILE]).rstrip()]),
-        _section(_FACTS, _bulleted(sections[Section.SECTION_FACTS], _dash)),
-        _section(_HINTS, _bulleted(sections[Section.SECTION_HINTS], _dash)),
-        _section(_SUMMARY, _bulleted(sections[Section.SECTION_SUMMARY], _bare)),
+        _section(_ABOUT, ["".join(item.text for item in sections[SECTION_PROFILE]).rstrip()]),
+        _section(_FACTS, _bulleted(sections[SECTION_FACTS], _dash)),
+        _section(_HINTS, _bulleted(sections[SECTION_HINTS], _dash)),
+        _section(_SUMMARY, _bulleted(sections[SECTION_SUMMARY], _bare)),
     )
 
 
-def retrieved_text(content: Content) -> str:
+def _retrieved_text(content: Content) -> str:
     sections = content.sections
-    documents = _section(_DOCUMENTS, _bulleted(sections[Section.SECTION_DOCUMENTS], _numbered))
-    artifacts = _section(_ARTIFACTS, _bulleted(sections[Section.SECTION_ARTIFACTS], _dash))
-    episodes = _section(_EPISODES, _bulleted(sections[Section.SECTION_EPISODIC], _numbered))
+    documents = _section(_DOCUMENTS, _bulleted(sections[SECTION_DOCUMENTS], _numbered))
+    artifacts = _section(_ARTIFACTS, _bulleted(sections[SECTION_ARTIFACTS], _dash))
+    episodes = _section(_EPISODES, _bulleted(sections[SECTION_EPISODIC], _numbered))
     return _marked(documents, episodes, artifacts)
 
 

@@ -15,7 +15,7 @@ from memsidecar.layers.episodic.ranking import Weights
 from memsidecar.layers.episodic.recalling import Turn
 from memsidecar.layers.episodic.shelves import messages_of
 from memsidecar.stores.contract import Scope
-from memsidecar.v1.context_pb2 import Section
+from memsidecar.v1.context_pb2 import SECTION_DOCUMENTS, SECTION_EPISODIC
 from memsidecar.v1.message_pb2 import Scope as WireScope
 
 DAY_US = 24 * 3600 * 1_000_000
@@ -42,7 +42,7 @@ class Retrieval:
 
     def memories(self, prepared: Prepared, go_on: Callable[[], bool]) -> tuple[list[Hit], frozenset[int]]:
         """More than are shown: some of them are in the window, or say the same."""
-        cap = prepared.caps[Section.SECTION_EPISODIC]
+        cap = prepared.caps[SECTION_EPISODIC]
         within = self._range(prepared)
         if not prepared.query or cap.disabled or not cap.items or not cap.tokens or within is None:
             return [], frozenset()
@@ -66,7 +66,7 @@ class Retrieval:
         return hits, frozenset(map(int, found.lacks))
 
     def chunks(self, prepared: Prepared) -> FoundChunks:
-        cap, order = prepared.caps[Section.SECTION_DOCUMENTS], prepared.order
+        cap, order = prepared.caps[SECTION_DOCUMENTS], prepared.order
         limit = min(cap.items, self.budgets.documents_found)
         if not prepared.query or cap.disabled or limit < 1 or not cap.tokens:
             return FoundChunks(())

@@ -23,7 +23,8 @@ def _age(fact: KnownFact) -> tuple[int, str, str]:
 
 def _relevance(fact: KnownFact, asked: frozenset[str]) -> float:
     """The share of the words of its value that are asked for, where that is much."""
-    if not any(word in fact.value.casefold() for word in asked):
+    folded = fact.value.casefold()
+    if not any(word in folded for word in asked):
         return 0.0  # nearly always, and much sooner than by taking it apart
     said = frozenset(map(stem, content_words(words_of(fact.value))))
     share = len(said & asked) / len(said) if said else 0.0
