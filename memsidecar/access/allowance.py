@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from memsidecar.domain.quota import NO_QUOTA, Quota
+
 
 @dataclass(frozen=True)
 class Allowance:
-    """Zero: no limit. `calls_per_second` may be passed for a moment, by what a second brings."""
+    """`calls_per_second` may be passed for a moment, by what a second brings; 0: no limit."""
 
     calls_per_second: float = 0.0
-    sessions: int = 0
-    messages: int = 0
-    bytes: int = 0
+    kept: Quota = NO_QUOTA

@@ -1,6 +1,7 @@
 """What may stand in the access file; strict, so that a typo opens nothing."""
 
 import re
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Self
 
@@ -95,7 +96,9 @@ class AllowanceEntry(_Part):
 
     def over(self, default: Allowance) -> Allowance:
         """What is not said here is as it is for everybody."""
-        return Allowance(**{**vars(default), **self.model_dump(exclude_none=True)})
+        said = self.model_dump(exclude_none=True)
+        rate = said.pop("calls_per_second", default.calls_per_second)
+        return Allowance(rate, replace(default.kept, **said))
 
 
 class AccessFile(_Part):

@@ -51,7 +51,7 @@ def parse_access_file(path: Path) -> AccessFile:
     except ValidationError as error:
         problems = "".join(f"\n  {_place(each['loc'])}: {_reason(each)}" for each in error.errors(include_input=False))
         raise InvalidAccessFile(f"access_file {path} is wrong:{problems}") from None
-    except ValueError as error:  # of TOML or of its encoding; neither quotes the file
+    except (ValueError, RecursionError) as error:  # of TOML or of its encoding; none of them quotes the file
         raise InvalidAccessFile(f"access_file {path} is not valid TOML: {error}") from None
 
 

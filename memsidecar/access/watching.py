@@ -12,7 +12,7 @@ from memsidecar.domain.errors import SidecarError
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Mark = tuple[tuple[int, int, int], ...]
+Mark = tuple[tuple[int, ...], ...]
 
 
 @dataclass
@@ -61,9 +61,10 @@ def _mark_of(files: Sequence[Path]) -> Mark:
     return tuple(_mark_of_one(file) for file in files)
 
 
-def _mark_of_one(file: Path) -> tuple[int, int, int]:
+def _mark_of_one(file: Path) -> tuple[int, ...]:
     try:
         found = file.stat()
     except OSError:
-        return (0, 0, 0)
-    return (found.st_ino, found.st_mtime_ns, found.st_size)
+        return ()
+    # The ctime, too: whoever copies a file may keep its mtime, and a token that was taken back has to go.
+    return (found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size)

@@ -11,7 +11,7 @@ from memsidecar.domain.errors import NoSuchThing
 from memsidecar.domain.ids import optional_id
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.layers.working import WorkingMemory
-from memsidecar.layers.working.pages import page_token, position_of
+from memsidecar.layers.working.pages import place_of, place_token
 from memsidecar.stores.contract import Erase, SessionPage
 from memsidecar.v1 import session_pb2 as pb
 
@@ -27,10 +27,10 @@ class SessionService:
         namespace, user_id = namespace_of(request), optional_id("user_id", request.user_id)
         size = page_size_of(request.page_size)
         same = pb.ListSessionsRequest(namespace=namespace, user_id=user_id).SerializeToString()
-        position = position_of(request.page_token, same, 2)
-        after = (position[0], position[1]) if position else None
+        place = place_of(request.page_token, same)
+        after = (place[1], place[2]) if place else None
         heads = await self.bridge.reading(self.memory.sessions.list, SessionPage(namespace, user_id, size + 1, after))
-        token = page_token([heads[size - 1].last_active_us, heads[size - 1].number], same) if len(heads) > size else ""
+        token = _token_behind(heads[size - 1], same) if len(heads) > size else ""
         return pb.ListSessionsResponse(sessions=[self._session(head) for head in heads[:size]], next_page_token=token)
 
     async def get_session(self, request: pb.GetSessionRequest) -> pb.GetSessionResponse:
@@ -61,6 +61,11 @@ class SessionService:
     def _session(self, head: Head) -> pb.Session:
         policy = self.memory.policies.of(head)
         return session_of(head, policy, self.memory.gauge.budget_tokens(policy))
+
+
+def _token_behind(head: Head, same: bytes) -> str:
+    """By the session's own id: a number of ours would tell how many sessions others have."""
+    return place_token((0, head.last_active_us, head.key.session_id), same)
 
 
 def _asked_policy(policy: pb.SessionPolicy) -> Policy:

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import cast
 
 from memsidecar.domain.errors import FatalStoreError, StartRefused
+from memsidecar.domain.quota import Quotas, without_quotas
 from memsidecar.settings import Settings, prepare_libraries
 from memsidecar.stores.contract import Index, Journal
 from memsidecar.stores.index.environment import ENVIRONMENT
@@ -21,10 +22,10 @@ DISK_FAILED = 74  # EX_IOERR
 INDEX_FOLDER = "index"
 
 
-def open_journal(settings: Settings) -> Journal:
+def open_journal(settings: Settings, quotas: Quotas = without_quotas) -> Journal:
     if settings.journal == "volatile":
         log.warning("the journal is volatile: everything is forgotten at exit")
-        return VolatileJournal()
+        return VolatileJournal(quotas=quotas)
     return SqliteJournal(
         settings.data_dir,
         read_connections=settings.read_threads + 1,
@@ -32,6 +33,7 @@ def open_journal(settings: Settings) -> Journal:
         checkpoint_bytes=settings.wal_checkpoint_bytes,
         ballast_bytes=settings.ballast_bytes,
         on_fatal=_stop_at_once,
+        quotas=quotas,
     )
 
 

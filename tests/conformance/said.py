@@ -1,10 +1,12 @@
 """Short ways to say what the tests say often: a draft, a command, what was read."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 from typing import Any
 
 from memsidecar.domain.message import Draft, Flag, Role, Stored
+from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import Head, SessionKey
 from memsidecar.stores.contract import (
     Append,
@@ -29,11 +31,15 @@ from memsidecar.stores.contract import (
     Revision,
     Rewrite,
     Rewritten,
+    Said,
     Selection,
+    SessionPage,
+    Shelved,
     Ticket,
     Trim,
     Trimmed,
 )
+from memsidecar.stores.measuring import document_bytes, message_bytes
 from memsidecar.v1 import message_pb2
 
 KEY = SessionKey("default", "s1")
@@ -156,6 +162,20 @@ def follow(journal: Journal, namespace: str = "default", after_lsn: int = 0, lim
         assert len(chapter) <= limit
         told += chapter
     return told
+
+
+def recount(journal: Journal, namespace: str = "default", owners: Iterable[Owner] = (EVERYBODY, ANN)) -> Usage:
+    """What the namespace keeps, added up from all that can be read of it; notes of these owners only."""
+    news = follow(journal, namespace)
+    said = {(one.session, one.message.sequence): one for one in news if isinstance(one, Said)}
+    size = sum(message_bytes(one.message.body, one.vector) for one in said.values())
+    size += sum(document_bytes(one.document) for one in news if isinstance(one, Shelved))
+    for owner, kind in product(owners, NoteKind):
+        if owner.namespace == namespace:
+            size += sum(len(one.body) for one in journal.notes(NotePage(owner, kind, 1_000, history=True)))
+    heads = journal.sessions(SessionPage(namespace, limit=1_000))
+    assert len(said) == sum(head.message_count + head.pruned_count for head in heads)
+    return Usage(len(heads), len(said), size)
 
 
 class Replica:

@@ -151,7 +151,7 @@ def test_pages_of_sessions_make_the_whole_list(journal: Journal) -> None:
     listed, after = [], None
     while page := journal.sessions(SessionPage("n", limit=3, after=after)):
         listed += [head.key.session_id for head in page]
-        after = (page[-1].last_active_us, page[-1].number)
+        after = (page[-1].last_active_us, page[-1].key.session_id)
     assert listed == [f"s{number}" for number in reversed(range(7))]
 
 

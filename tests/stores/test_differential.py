@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.message import Draft, Role, Stored
+from memsidecar.domain.quota import NO_QUOTA, Quota
 from memsidecar.domain.session import Head, Policy, SessionKey, Strategy
 from memsidecar.stores.contract import (
     Append,
@@ -41,7 +42,7 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.journal import SqliteJournal
 from memsidecar.stores.volatile import VolatileJournal
-from tests.conformance.said import Replica, document, draft, follow, scored, shortened
+from tests.conformance.said import Replica, document, draft, follow, recount, scored, shortened
 
 KEYS = [SessionKey("n", "a"), SessionKey("n", "b"), SessionKey("o", "a")]
 USERS = ["", "", "", "ann", "bob"]
@@ -99,9 +100,13 @@ class Twins(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.folder = tempfile.TemporaryDirectory()
-        self.disk: Journal = SqliteJournal(Path(self.folder.name))
-        self.ram: Journal = VolatileJournal()
+        self.quotas: dict[str, Quota] = {}
+        self.disk: Journal = SqliteJournal(Path(self.folder.name), quotas=self.quota)
+        self.ram: Journal = VolatileJournal(quotas=self.quota)
         self.replicas = {"disk": Replica(self.disk), "ram": Replica(self.ram)}
+
+    def quota(self, namespace: str) -> Quota:
+        return self.quotas.get(namespace, NO_QUOTA)
 
     def teardown(self) -> None:
         self.disk.close()
@@ -215,7 +220,7 @@ class Twins(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         self.disk.close()
-        self.disk = SqliteJournal(Path(self.folder.name))
+        self.disk = SqliteJournal(Path(self.folder.name), quotas=self.quota)
         replica = self.replicas["disk"]
         self.disk.listen(replica.hear)
 
@@ -252,6 +257,13 @@ class Twins(RuleBasedStateMachine):
         assert self.disk.find(everything) == self.ram.find(everything)
         for namespace in "no":
             assert follow(self.disk, namespace) == follow(self.ram, namespace)
+
+    @invariant()
+    def usage_agrees(self) -> None:
+        """The twin counts it all again each time; what can be read says the same."""
+        for namespace in "no":
+            counted = recount(self.disk, namespace, OWNERS)
+            assert self.disk.usage(namespace) == self.ram.usage(namespace) == counted
 
     @invariant()
     def documents_agree(self) -> None:

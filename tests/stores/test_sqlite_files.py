@@ -1,6 +1,5 @@
 """Whose files they are, and what the journal says when they are damaged."""
 
-import re
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -29,6 +28,7 @@ from tests.conformance.said import (
     read,
 )
 from tests.stores.directories import another_process, opened
+from tests.stores.earlier import as_version_2_left_it
 
 PAGE = 4_096
 
@@ -130,27 +130,6 @@ def test_a_file_of_an_earlier_version_is_brought_up_step_by_step(folder: Path, m
         assert current.execute("SELECT count(*) FROM earlier, later").fetchone() == (0,)
 
 
-BACK_TO_VERSION_2 = """
-DROP TABLE notes;
-ALTER TABLE policies DROP COLUMN summarize;
-PRAGMA user_version = 2;
-"""
-
-
-def statements(database: sqlite3.Connection) -> set[str]:
-    """What made its tables, indexes, views and triggers; how it is set does not matter."""
-    made = database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
-    return {re.sub(r"\s+", " ", sql) for (sql,) in made}
-
-
-def as_version_2_left_it(folder: Path) -> None:
-    """What was written, in a file that is made as the version before notes made it."""
-    with closing(sqlite3.connect(folder / "journal.db")) as older, closing(sqlite3.connect(":memory:")) as fresh:
-        older.executescript(BACK_TO_VERSION_2)
-        fresh.executescript(schema.VERSION_2)
-        assert statements(older) == statements(fresh)
-
-
 def test_a_file_without_notes_is_brought_up_with_all_it_holds(folder: Path) -> None:
     policy = Policy(auto_prune_tokens=1_000, strategy=Strategy.TURNS, model="gpt-4")
     with opened(folder) as journal:
@@ -172,7 +151,7 @@ def test_a_file_without_notes_is_brought_up_with_all_it_holds(folder: Path) -> N
     with opened(folder) as journal, closing(sqlite3.connect(folder / "journal.db")) as current:
         assert journal.note(ANN, NoteKind.ARTIFACT, "n1") == note("kept")
         assert known_head(journal).policy == replace(policy, summarize=True)
-        assert current.execute("PRAGMA user_version").fetchone() == (3,)
+        assert current.execute("PRAGMA user_version").fetchone() == (schema.NEWEST,)
 
 
 def test_a_start_that_was_killed_before_its_tables_were_made_is_begun_again(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract.commands import Calibration, Change
 from memsidecar.stores.contract.documents import Chunk, DocumentPage, Owner, StoredDocument
@@ -21,6 +22,10 @@ class Journal(Protocol):
         Commands of one session take effect in the order of submission. When a ticket is settled without an
         error, its effect survives power loss and every later read sees it. When it is settled with one, nothing
         has changed; a refused command never spoils another. Raises ShuttingDown after close().
+
+        A command that would make a namespace keep more than its quota is refused with QuotaExceeded, however many
+        come at once. One that adds nothing (a duplicate, say), takes something away or prunes is not; nor are notes
+        that the sidecar makes itself (`ReviseNotes.is_derived`), though they count.
         """
 
     def listen(self, listener: Callable[[Sequence[Change]], None]) -> None:
@@ -93,6 +98,9 @@ class Journal(Protocol):
 
     def set_aside(self, task: str) -> Sequence[SetAsideEntry]:
         """What a task goes on without, in the order of the log."""
+
+    def usage(self, namespace: str) -> Usage:
+        """What the namespace keeps, as its quota counts it: all zero where there is nothing."""
 
     def figures(self) -> JournalFigures:
         """Sizes and counts, for logs and metrics."""

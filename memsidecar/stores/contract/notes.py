@@ -20,6 +20,9 @@ class NoteKind(IntEnum):
     PATTERNS = 4
 
 
+_DERIVED_KINDS = {NoteKind.SUMMARY, NoteKind.PATTERNS}
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """`id` is unique for its owner and kind. `slot` (64 bits, signed) is a hash of what the note is about.
@@ -78,6 +81,11 @@ class ReviseNotes:
     revise: Callable[[Sequence[Note]], Revised]
     derived_from: int | None = None
     progress: Progress | None = None
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether the sidecar makes the notes of what it keeps. The others are a caller's, offloaded artifacts too."""
+        return self.kind in _DERIVED_KINDS or (self.kind == NoteKind.FACT and self.derived_from is not None)
 
 
 @dataclass(frozen=True, slots=True)

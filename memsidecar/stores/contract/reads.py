@@ -64,12 +64,12 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
-    """Which sessions to list, newest activity first, after the one at (`last_active_us`, `number`)."""
+    """Which sessions to list, newest activity first, after the one at (`last_active_us`, `session_id`)."""
 
     namespace: str
     user_id: str = ""
     limit: int = 100
-    after: tuple[int, int] | None = None
+    after: tuple[int, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from memsidecar.domain.errors import DamagedFile, FatalStoreError, ShuttingDown
+from memsidecar.domain.quota import Quotas, Usage, without_quotas
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract import (
     Calibration,
@@ -77,6 +78,7 @@ class SqliteJournal:
         longest_gap_seconds: float = 0.004,
         checkpoint_bytes: int = 4 << 20,
         ballast_bytes: int = 1 << 20,
+        quotas: Quotas = without_quotas,
         on_fatal: Callable[[FatalStoreError], None] = stop_here,
     ) -> None:
         make_directory(directory)
@@ -91,7 +93,9 @@ class SqliteJournal:
                 look_before_opening(self._path, mark)
                 connection = opened.enter_context(closing(open_file(self._path)))
                 ballast = Ballast(directory / "ballast", ballast_bytes)
-                self._writer = Writer(connection, self._path, mark, ballast, checkpoint_bytes)
+                self._writer = Writer(
+                    connection, self._path, mark, ballast, checkpoint_bytes=checkpoint_bytes, quotas=quotas
+                )
                 self._reader = opened.enter_context(closing(Reader(self._path, read_connections)))
             self._committer = opened.enter_context(
                 closing(Committer(self._writer.write, self._writer.erasures.step, self._fail, longest_gap_seconds))
@@ -196,6 +200,9 @@ class SqliteJournal:
 
     def set_aside(self, task: str) -> Sequence[SetAsideEntry]:
         return self._at_once(lambda moment: find_set_aside(moment, task))
+
+    def usage(self, namespace: str) -> Usage:
+        return self._writer.meter.usage(namespace)
 
     def figures(self) -> JournalFigures:
         wal = self._path.with_name(f"{FILE_NAME}-wal")

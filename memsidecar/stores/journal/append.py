@@ -8,12 +8,14 @@ from typing import Any
 from memsidecar.domain.errors import IdConflict, SequenceMismatch
 from memsidecar.domain.message import Draft, Flag, Stored
 from memsidecar.domain.pruning import link_exchange
+from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import Head
 from memsidecar.stores.contract import Added, Append, Appended, Change
 from memsidecar.stores.journal import rows
 from memsidecar.stores.journal.identity import Known, id_hash
 from memsidecar.stores.journal.schema import Kind
 from memsidecar.stores.journal.staging import Entry, Stage, is_claim, owned
+from memsidecar.stores.measuring import message_bytes
 from memsidecar.stores.sequencing import with_sequence
 
 _AMONG = f"session = ? AND exchange IN (SELECT value FROM json_each(?)) AND exchange > 0 AND flags & {int(Flag.PRUNED)}"
@@ -49,6 +51,7 @@ class _Batch:
         self._lsn = stage.lsn
         self._rows: list[Sequence[Any]] = []
         self._known: dict[tuple[int, str], Known] = {}
+        self._bytes = 0
         self._claims = is_claim(start, head)
         if self._claims:
             # Its entry comes before the messages.
@@ -77,6 +80,7 @@ class _Batch:
         self._rows.append(
             (self._lsn, head.number, sequence, *figures, *names, body, draft.vector, zlib.crc32(body), now_us)
         )
+        self._bytes += message_bytes(body, draft.vector)
         self._known[head.number, draft.id] = Known(sequence, draft.tokens, draft.fingerprint)
         self.appended.append(
             Stored(sequence, draft.role, draft.tokens, exchange, draft.flags, draft.score, draft.time_us, body)
@@ -87,7 +91,11 @@ class _Batch:
 
     def stage(self, is_new: bool) -> None:
         stage, start, head = self._stage, self._start, self.head
-        revived = self._revive() if head.pruned_count else False
+        answered = self._newly_answered() if head.pruned_count else []
+        pruned = self._read_pruned(answered) if answered else []
+        stage.book(head.key.namespace, Usage(int(is_new), len(self.appended), self._bytes))
+        if pruned:
+            self._revive(answered, pruned)
         if is_new:
             # As it was before its first message: each message then adds itself to the row.
             stage.keep(start)
@@ -99,7 +107,7 @@ class _Batch:
         stage.message_rows += self._rows
         stage.known.update(self._known)
         stage.heads[head.key] = head
-        stage.changes.append(Change(head.key, head, self.appended, reload=revived))
+        stage.changes.append(Change(head.key, head, self.appended, reload=bool(pruned)))
 
     def _adopt(self) -> None:
         """As with a new session, each message then adds itself to the row."""
@@ -109,26 +117,21 @@ class _Batch:
             version, active_us = stage.write(head.number, Entry(Kind.CLAIM)), stage.now_us
         stage.do(_ADOPT, head.user_id, version, active_us, head.number)
 
-    def _revive(self) -> bool:
+    def _revive(self, answered: Sequence[int], parts: Sequence[tuple[int, int, int]]) -> None:
         """Bring back what was pruned of an exchange that is answered now: a call and its answers are never apart."""
-        answered = self._newly_answered()
-        listed = json.dumps(answered)
-        parts = self._read_pruned(listed) if answered else []
-        if not parts:
-            return False
         more = self._count_again(parts)
-        self._stage.do(_UNPRUNE, self.head.number, listed)
+        self._stage.do(_UNPRUNE, self.head.number, json.dumps(answered))
         self._stage.do(_REVIVED, self.head.window_start, len(parts), *more, self.head.number)
         self._stage.revived.update((self.head.number, exchange) for exchange in answered)
-        return True
 
     def _newly_answered(self) -> list[int]:
         """The exchanges answered here, but for those that the same transaction has brought back already."""
         answered = {one.exchange for one in self.appended if one.exchange not in (0, one.sequence)}
         return [exchange for exchange in answered if (self.head.number, exchange) not in self._stage.revived]
 
-    def _read_pruned(self, exchanges: str) -> list[tuple[int, int, int]]:
-        return self._stage.connection.execute(_PRUNED_PARTS, (self.head.number, exchanges)).fetchall()
+    def _read_pruned(self, exchanges: Sequence[int]) -> list[tuple[int, int, int]]:
+        asked = (self.head.number, json.dumps(exchanges))
+        return self._stage.connection.execute(_PRUNED_PARTS, asked).fetchall()
 
     def _count_again(self, parts: Sequence[tuple[int, int, int]]) -> list[int]:
         """Take the parts into the window's sums; answers by how much each of them grew."""

@@ -3,12 +3,20 @@
 import sqlite3
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from memsidecar.domain.errors import SidecarError, StartRefused
 from memsidecar.stores.journal.connection import connect_to_look, translate
 from memsidecar.stores.journal.files import DirectoryLock, HighWaterMark
-from memsidecar.stores.journal.schema import VERSION_OF_NOTES, version_of
+from memsidecar.stores.journal.schema import (
+    DOCUMENT_BYTES,
+    NOTE_BYTES,
+    SESSION_BYTES,
+    VERSION_OF_BYTES,
+    VERSION_OF_NOTES,
+    version_of,
+)
 
 _SUMS = """SELECT s.namespace, s.session_id FROM sessions s LEFT JOIN (
     SELECT session, sum(flags & 1) AS pruned, sum(1 - (flags & 1)) AS shown, max(sequence) AS last,
@@ -23,6 +31,9 @@ _UNREACHABLE = """SELECT count(*) FROM messages m LEFT JOIN log l ON l.lsn = m.l
 _TORN = """SELECT namespace, id FROM documents d WHERE chunk_count + 1 <> (SELECT count(t.text) FROM texts t
   WHERE t.number = d.cover OR t.number >= d.first_chunk AND t.number < d.first_chunk + d.chunk_count)"""
 _BLANK = "SELECT n.namespace, n.id FROM notes n LEFT JOIN texts t ON t.number = n.body WHERE t.text IS NULL"
+_SIZES = f"""SELECT 'session', namespace, session_id FROM sessions WHERE bytes <> {SESSION_BYTES}
+  UNION ALL SELECT 'document', namespace, id FROM documents WHERE bytes <> {DOCUMENT_BYTES}
+  UNION ALL SELECT 'note', namespace, id FROM notes WHERE bytes <> {NOTE_BYTES}"""
 _CHECKSUMS = {
     "entry": "SELECT lsn, body, crc FROM log WHERE body IS NOT NULL",
     "text": "SELECT number, text, crc FROM texts WHERE text IS NOT NULL",
@@ -45,27 +56,34 @@ def examine(directory: Path, file_name: str = "journal.db") -> list[str]:
         lock.release()
 
 
-def _findings(path: Path) -> Iterator[str]:
-    connection = connect_to_look(path)
-    try:
+def _findings(path: Path) -> list[str]:
+    with closing(connect_to_look(path)) as connection:
         version = version_of(connection, str(path))
         _check_mark(connection, path)
-        for (verdict,) in connection.execute("PRAGMA integrity_check(20)"):
-            if verdict != "ok":
-                yield verdict
-        yield from _mismatches(connection)
-        for (count,) in connection.execute(_UNREACHABLE):
-            if count:
-                yield f"{count} messages have lost their text"
-        for namespace, session_id in connection.execute(_SUMS):
-            yield f"the sums of session {session_id!r} in namespace {namespace!r} do not match its messages"
-        for namespace, document_id in connection.execute(_TORN):
-            yield f"document {document_id!r} in namespace {namespace!r} has lost text"
-        # An older file is examined as it is: only a start brings it up.
-        for namespace, note_id in connection.execute(_BLANK) if version >= VERSION_OF_NOTES else ():
-            yield f"note {note_id!r} in namespace {namespace!r} has lost its text"
-    finally:
-        connection.close()
+        # What is damaged has another size, too: sizes say something of their own only where nothing is.
+        return list(_damages(connection, version)) or list(_wrong_sizes(connection, version))
+
+
+def _damages(connection: sqlite3.Connection, version: int) -> Iterator[str]:
+    for (verdict,) in connection.execute("PRAGMA integrity_check(20)"):
+        if verdict != "ok":
+            yield verdict
+    yield from _mismatches(connection)
+    for (count,) in connection.execute(_UNREACHABLE):
+        if count:
+            yield f"{count} messages have lost their text"
+    for namespace, session_id in connection.execute(_SUMS):
+        yield f"the sums of session {session_id!r} in namespace {namespace!r} do not match its messages"
+    for namespace, document_id in connection.execute(_TORN):
+        yield f"document {document_id!r} in namespace {namespace!r} has lost text"
+    # An older file is examined as it is: only a start brings it up.
+    for namespace, note_id in connection.execute(_BLANK) if version >= VERSION_OF_NOTES else ():
+        yield f"note {note_id!r} in namespace {namespace!r} has lost its text"
+
+
+def _wrong_sizes(connection: sqlite3.Connection, version: int) -> Iterator[str]:
+    for kind, namespace, name in connection.execute(_SIZES) if version >= VERSION_OF_BYTES else ():
+        yield f"the size of {kind} {name!r} in namespace {namespace!r} does not match what is kept of it"
 
 
 def _check_mark(connection: sqlite3.Connection, path: Path) -> None:

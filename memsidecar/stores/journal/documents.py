@@ -14,9 +14,9 @@ from memsidecar.stores.contract import Chunk, DocumentDraft, DocumentPage, Owner
 from memsidecar.stores.journal.leftovers import Leftover
 
 _COLUMNS = """d.number, d.version, d.namespace, d.user_id, d.session_id, d.id, d.create_time_us, d.sha256,
-  d.tokens, d.chunk_count, d.chunking, d.cover, d.first_chunk, c.text, c.crc"""
+  d.tokens, d.chunk_count, d.chunking, d.cover, d.first_chunk, d.bytes, c.text, c.crc"""
 _DOCUMENTS = f"SELECT {_COLUMNS} FROM documents d JOIN texts c ON c.number = d.cover"
-_PLACE = "SELECT d.number, d.chunk_count, d.cover, d.first_chunk FROM documents d"
+_PLACE = "SELECT d.number, d.chunk_count, d.cover, d.first_chunk, d.bytes FROM documents d"
 _OF_OWNER = "d.namespace = ? AND d.user_id = ? AND d.session_id = ?"
 _CHUNKS = "SELECT text, crc, tokens FROM texts WHERE number >= ? AND number < ? ORDER BY number"
 # The version of a document is the entry of the log that tells its number: no index on it is needed.
@@ -34,6 +34,7 @@ class Place(NamedTuple):
     chunk_count: int
     cover: int
     first_chunk: int
+    bytes: int
 
     @property
     def leftovers(self) -> Sequence[Leftover]:
@@ -51,11 +52,6 @@ class Kept(NamedTuple):
 
     def has_text_of(self, draft: DocumentDraft) -> bool:
         return (self.document.sha256, self.document.chunking) == (draft.sha256, draft.chunking)
-
-
-def cover_of(document: DocumentDraft | StoredDocument) -> bytes:
-    """Title, source and metadata; JSON has no zero bytes."""
-    return json.dumps([document.title, document.source]).encode() + b"\0" + document.metadata
 
 
 def find_document(connection: sqlite3.Connection, owner: Owner, document_id: str, path: Path) -> Kept | None:
@@ -112,14 +108,14 @@ def find_chunks(
 
 def _kept(row: Sequence[Any], path: Path) -> Kept:
     number, version, namespace, user_id, session_id, name, create_time_us, sha256, tokens, count, *rest = row
-    chunking, cover, first_chunk, text, crc = rest
+    chunking, cover, first_chunk, size, text, crc = rest
     words, _, metadata = _checked(text, crc, path).partition(b"\0")
     title, source = json.loads(words)
     owner = Owner(namespace, user_id, session_id)
     document = StoredDocument(
         number, version, owner, name, title, source, metadata, create_time_us, sha256, tokens, count, chunking
     )
-    return Kept(document, Place(number, count, cover, first_chunk))
+    return Kept(document, Place(number, count, cover, first_chunk, size))
 
 
 def _checked(text: bytes | None, crc: int | None, path: Path) -> bytes:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import Change, DocumentDropped, DropDocument
 from memsidecar.stores.journal.documents import Place, find_place, find_places_of
@@ -27,5 +28,6 @@ def drop_all_of(stage: Stage, key: SessionKey) -> list[Leftover]:
 def _drop(stage: Stage, namespace: str, place: Place) -> Sequence[Leftover]:
     stage.write(-place.number, Entry(Kind.DROP, id=namespace))
     stage.do("DELETE FROM documents WHERE number = ?", place.number)
+    stage.book(namespace, Usage(bytes=-place.bytes))
     stage.changes.append(Change(SessionKey(namespace, ""), None))
     return leave(stage, place.leftovers)

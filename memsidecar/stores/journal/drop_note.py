@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 
 from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import DropNote
 from memsidecar.stores.journal.leftovers import Erasing, Leftover, leave
@@ -17,13 +18,16 @@ def drop_note(stage: Stage, command: DropNote) -> Erasing:
     kept = find_note(stage.connection, command.owner, command.kind, command.note_id)
     if kept is None:
         raise NoSuchThing(f"there is no {command.kind.name.lower()} {command.note_id!r}")
+    stage.book(command.owner.namespace, Usage(bytes=-kept.place.bytes))
     return Erasing(drop_places(stage, [kept.place]), kept.remains())
 
 
 def drop_notes_of(stage: Stage, key: SessionKey, user_id: str, whole: bool) -> Sequence[Leftover]:
     """Drop the notes that go with a session. Two erasures of one transaction may both find the same one."""
-    places = find_places_of(stage.connection, key, user_id, whole)
-    return drop_places(stage, [place for place in places if place.number not in stage.dropped_notes])
+    found = find_places_of(stage.connection, key, user_id, whole)
+    places = [place for place in found if place.number not in stage.dropped_notes]
+    stage.book(key.namespace, Usage(bytes=-sum(place.bytes for place in places)))
+    return drop_places(stage, places)
 
 
 def drop_places(stage: Stage, places: Sequence[Place]) -> Sequence[Leftover]:

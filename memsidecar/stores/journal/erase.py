@@ -1,11 +1,13 @@
 """Erase: a session's messages are out of reach with one commit; `erasing` then takes them from the file."""
 
 from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import Head
 from memsidecar.stores.contract import Change, Erase, Erased
 from memsidecar.stores.journal.drop_document import drop_all_of
 from memsidecar.stores.journal.drop_note import drop_notes_of
 from memsidecar.stores.journal.leftovers import Erasing
+from memsidecar.stores.journal.rows import find_bytes
 from memsidecar.stores.journal.schema import Kind
 from memsidecar.stores.journal.staging import Entry, Stage, owned
 
@@ -16,6 +18,8 @@ def erase(stage: Stage, command: Erase) -> Erasing | Erased:
         return _erase_unknown(stage, command)
     # No claim is told: what could be claimed is gone with the same commit.
     head = owned(head, command.user_id)
+    removed_count, size = head.message_count + head.pruned_count, find_bytes(stage.connection, head.number)
+    stage.book(head.key.namespace, Usage(-int(command.whole), -removed_count, -size))
     kind = Kind.DELETE if command.whole else Kind.CLEAR
     stage.log(head, Entry(kind, id=head.key.namespace))
     stage.do("INSERT INTO erasures VALUES (?)", head.number)
@@ -29,7 +33,7 @@ def erase(stage: Stage, command: Erase) -> Erasing | Erased:
     stage.changes.append(Change(command.key, left, reload=True))
     documents = drop_all_of(stage, command.key) if command.whole else []
     notes = drop_notes_of(stage, command.key, head.user_id, command.whole)
-    return Erasing([head.number, *documents, *notes], Erased(left, head.message_count + head.pruned_count))
+    return Erasing([head.number, *documents, *notes], Erased(left, removed_count))
 
 
 def _erase_unknown(stage: Stage, command: Erase) -> Erasing | Erased:

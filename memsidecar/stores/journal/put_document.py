@@ -2,16 +2,19 @@
 
 from dataclasses import replace
 
+from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import Change, DocumentDraft, DocumentPut, PutDocument, StoredDocument
-from memsidecar.stores.journal.documents import Kept, cover_of, find_document
+from memsidecar.stores.journal.documents import Kept, find_document
 from memsidecar.stores.journal.leftovers import Erasing, Leftover, leave
 from memsidecar.stores.journal.schema import Kind
 from memsidecar.stores.journal.staging import Entry, Stage
+from memsidecar.stores.measuring import cover_of, document_bytes
 
-_INSERT = f"INSERT INTO documents VALUES ({', '.join('?' * 13)})"
+_INSERT = f"INSERT INTO documents VALUES ({', '.join('?' * 14)})"
 _REPLACE = """UPDATE documents SET version = ?, create_time_us = ?, sha256 = ?, tokens = ?, chunk_count = ?,
-  chunking = ?, cover = ?, first_chunk = ? WHERE number = ?"""
+  chunking = ?, cover = ?, first_chunk = ?, bytes = ? WHERE number = ?"""
+_REPLACE_COVER = "UPDATE documents SET cover = ?, bytes = bytes + ? WHERE number = ?"
 
 
 def put_document(stage: Stage, command: PutDocument) -> DocumentPut | Erasing:
@@ -25,10 +28,11 @@ def put_document(stage: Stage, command: PutDocument) -> DocumentPut | Erasing:
 
 
 def _add(stage: Stage, draft: DocumentDraft) -> StoredDocument:
-    number, owner = stage.next_document, draft.owner
+    number, owner, size = stage.next_document, draft.owner, document_bytes(draft)
+    stage.book(owner.namespace, Usage(bytes=size))
     version, texts = _shelve(stage, number, draft)
     stage.next_document += 1
-    stage.do(_INSERT, number, *owner, draft.id, version, *_figures(draft), *texts)
+    stage.do(_INSERT, number, *owner, draft.id, version, *_figures(draft), *texts, size)
     return draft.stored(number, version)
 
 
@@ -37,16 +41,18 @@ def _put_cover(stage: Stage, kept: Kept, draft: DocumentDraft) -> DocumentPut | 
     document = replace(kept.document, title=draft.title, source=draft.source, metadata=draft.metadata)
     if document == kept.document:
         return DocumentPut(document, unchanged=True)
-    cover = stage.add_texts([(cover_of(draft), 0)])
-    stage.do("UPDATE documents SET cover = ? WHERE number = ?", cover, document.number)
+    growth = len(cover_of(document)) - len(cover_of(kept.document))
+    stage.book(draft.owner.namespace, Usage(bytes=growth))
+    stage.do(_REPLACE_COVER, stage.add_texts([(cover_of(document), 0)]), growth, document.number)
     leftovers = leave(stage, [Leftover(kept.place.cover, kept.place.cover)])
     return Erasing(leftovers, DocumentPut(document, unchanged=False))
 
 
 def _put_text(stage: Stage, kept: Kept, draft: DocumentDraft) -> Erasing:
-    number = kept.document.number
+    number, size = kept.document.number, document_bytes(draft)
+    stage.book(draft.owner.namespace, Usage(bytes=size - kept.place.bytes))
     version, texts = _shelve(stage, number, draft)
-    stage.do(_REPLACE, version, *_figures(draft), *texts, number)
+    stage.do(_REPLACE, version, *_figures(draft), *texts, size, number)
     return Erasing(leave(stage, kept.place.leftovers), DocumentPut(draft.stored(number, version), unchanged=False))
 
 

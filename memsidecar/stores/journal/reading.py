@@ -171,11 +171,11 @@ class Reader:
         if page.user_id:
             conditions.append("s.user_id = ?")
             parameters.append(page.user_id)
-        after = page.after or (1 << 62, 0)
+        after = page.after or (1 << 62, "")
         with self.moment() as connection:
             found = connection.execute(
-                f"""{rows.HEADS} WHERE {" AND ".join(conditions)} AND (s.last_active_us, s.number) < (?, ?)
-                ORDER BY s.last_active_us DESC, s.number DESC LIMIT ?""",
+                f"""{rows.HEADS} WHERE {" AND ".join(conditions)} AND (s.last_active_us, s.session_id) < (?, ?)
+                ORDER BY s.last_active_us DESC, s.session_id DESC LIMIT ?""",
                 (*parameters, *after, page.limit),
             ).fetchall()
         return [rows.head_of(row) for row in found]

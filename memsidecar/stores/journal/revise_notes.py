@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.quota import Usage
 from memsidecar.stores.contract import Advance, Note, NotesRevised, Progress, ReviseNotes
 from memsidecar.stores.journal.advance import advance, find_watermark
 from memsidecar.stores.journal.drop_note import drop_places
@@ -11,10 +12,10 @@ from memsidecar.stores.journal.leftovers import Erasing, Leftover, leave
 from memsidecar.stores.journal.notes import Kept, Place, columns_of, find_by_ids, find_in_slots
 from memsidecar.stores.journal.staging import Stage
 
-_INSERT = """INSERT INTO notes(namespace, user_id, session_id, kind, id, slot, source, time_us, until_us, body)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_INSERT = """INSERT INTO notes(namespace, user_id, session_id, kind, id, slot, source, time_us, until_us, body,
+    bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _MOVE = "UPDATE notes SET slot = ?, source = ?, time_us = ?, until_us = ? WHERE number = ?"
-_REPLACE = "UPDATE notes SET slot = ?, source = ?, time_us = ?, until_us = ?, body = ? WHERE number = ?"
+_REPLACE = "UPDATE notes SET slot = ?, source = ?, time_us = ?, until_us = ?, body = ?, bytes = ? WHERE number = ?"
 
 
 class _Plan(NamedTuple):
@@ -26,6 +27,12 @@ class _Plan(NamedTuple):
     "Notes that keep their body, and not their slot, source or times."
     dropped: Sequence[Place]
 
+    @property
+    def growth_bytes(self) -> int:
+        replaced = [before.place for _, before in self.written if before is not None]
+        gone = sum(place.bytes for place in (*replaced, *self.dropped))
+        return sum(len(note.body) for note, _ in self.written) - gone
+
 
 def revise_notes(stage: Stage, command: ReviseNotes) -> NotesRevised | Erasing:
     _refuse_if_erased(stage, command.derived_from)
@@ -34,6 +41,7 @@ def revise_notes(stage: Stage, command: ReviseNotes) -> NotesRevised | Erasing:
     kept = {note.id: note for note in revised.kept}
     plan = _plan(stage, command, kept, revised.dropped)
     news = command.progress if _is_news(stage, command) else None
+    stage.book(command.owner.namespace, Usage(bytes=plan.growth_bytes), refusable=not command.is_derived)
     leftovers = _carry_out(stage, command, plan, news)
     result = NotesRevised(tuple(kept.values()))
     return Erasing(leftovers, result) if leftovers else result
@@ -80,7 +88,7 @@ def _write(stage: Stage, command: ReviseNotes, written: Sequence[tuple[Note, Kep
     first = stage.add_texts([(note.body, 0) for note, _ in written])
     for body, (note, before) in enumerate(written, first):
         if before is None:
-            stage.do(_INSERT, *command.owner, command.kind, note.id, *columns_of(note), body)
+            stage.do(_INSERT, *command.owner, command.kind, note.id, *columns_of(note), body, len(note.body))
         else:
-            stage.do(_REPLACE, *columns_of(note), body, before.place.number)
+            stage.do(_REPLACE, *columns_of(note), body, len(note.body), before.place.number)
     return [before.place.leftover for _, before in written if before is not None]

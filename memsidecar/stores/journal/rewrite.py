@@ -2,6 +2,7 @@
 
 from memsidecar.domain.errors import NoSuchThing
 from memsidecar.domain.message import Flag, Stored
+from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import Head
 from memsidecar.stores.contract import Change, Revision, Rewrite, Rewritten
 from memsidecar.stores.journal.encodings import Encodings, find_encodings
@@ -12,6 +13,7 @@ from memsidecar.stores.journal.staging import Entry, Stage, owned
 _STANDING = Flag.PRUNED | Flag.SHORTENED
 
 _SAVE = "UPDATE messages SET lsn = ?, shown_lsn = ?, flags = ?, score = ? WHERE session = ? AND sequence = ?"
+_GROW = "UPDATE sessions SET bytes = bytes + ? WHERE number = ?"
 
 
 def rewrite(stage: Stage, command: Rewrite) -> Rewritten:
@@ -22,9 +24,12 @@ def rewrite(stage: Stage, command: Rewrite) -> Rewritten:
     shown = command.revise(found.shown) if found.shown_lsn != found.lsn else written
     flags = written.flags & ~_STANDING | found.shown.flags & _STANDING
     message = found.shown._replace(body=shown.body, flags=flags, score=written.score)
+    growth = len(written.body) - len(found.written.body)
+    stage.book(head.key.namespace, Usage(bytes=growth))
     stage.claim(before, head)
     _save(stage, head, found, written, message)
     stage.keep(head)
+    stage.do(_GROW, growth, head.number)
     stage.changes.append(Change(head.key, head, replaced=(message,)))
     return Rewritten(head, message)
 

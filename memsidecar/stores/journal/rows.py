@@ -19,7 +19,8 @@ HEAD_COLUMNS = """s.number, s.namespace, s.session_id, s.user_id, s.version, s.l
 HEADS = f"""SELECT {HEAD_COLUMNS} FROM sessions s
   LEFT JOIN policies p ON p.namespace = s.namespace AND p.session_id = s.session_id"""
 
-INSERT_SESSION = f"INSERT INTO sessions VALUES ({', '.join('?' * 19)})"
+# Without messages yet: each adds its bytes itself.
+INSERT_SESSION = f"INSERT INTO sessions VALUES ({', '.join('?' * 19)}, 0)"
 
 SAVE_SESSION = """UPDATE sessions SET user_id = ?, version = ?, last_sequence = ?, window_start = ?, pruned_count = ?,
   count_1 = ?, count_2 = ?, count_3 = ?, count_4 = ?, tokens_1 = ?, tokens_2 = ?, tokens_3 = ?, tokens_4 = ?,
@@ -77,6 +78,11 @@ def open_calls_column(head: Head) -> str | None:
 def find_head(connection: sqlite3.Connection, key: SessionKey) -> Head | None:
     row = connection.execute(f"{HEADS} WHERE s.namespace = ? AND s.session_id = ?", key).fetchone()
     return None if row is None else head_of(row)
+
+
+def find_bytes(connection: sqlite3.Connection, number: int) -> int:
+    (size,) = connection.execute("SELECT bytes FROM sessions WHERE number = ?", (number,)).fetchone()
+    return int(size)
 
 
 def last_lsn(connection: sqlite3.Connection) -> int:

@@ -126,9 +126,42 @@ ALTER TABLE policies ADD COLUMN summarize INTEGER NOT NULL DEFAULT 0;
 """
 VERSION_OF_NOTES = 3
 
+# What of a namespace's quota each thing takes (`stores.measuring`), in the row of the thing itself: written when that
+# row is written, and known when it goes without looking at what it has.
+SESSION_BYTES = """(SELECT coalesce(sum(length(l.body) + coalesce(length(l.vector), 0)), 0)
+  FROM messages m JOIN log l ON l.lsn = m.lsn WHERE m.session = sessions.number)"""
+DOCUMENT_BYTES = """(SELECT coalesce(sum(length(t.text)), 0) FROM texts t WHERE t.number = documents.cover
+  OR t.number >= documents.first_chunk AND t.number < documents.first_chunk + documents.chunk_count)"""
+NOTE_BYTES = "coalesce((SELECT length(t.text) FROM texts t WHERE t.number = notes.body), 0)"
+VERSION_4 = f"""
+ALTER TABLE sessions ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE documents ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE notes ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE sessions SET bytes = {SESSION_BYTES};
+UPDATE documents SET bytes = {DOCUMENT_BYTES};
+UPDATE notes SET bytes = {NOTE_BYTES};
+DROP TRIGGER incoming_message;
+CREATE TRIGGER incoming_message INSTEAD OF INSERT ON incoming BEGIN
+  INSERT INTO log(lsn, session, kind, sequence, time_us, id, body, vector, crc)
+    VALUES(NEW.lsn, NEW.session, 1, NEW.sequence, NEW.now_us, NEW.id, NEW.body, NEW.vector, NEW.crc);
+  INSERT INTO messages(session, sequence, lsn, shown_lsn, first_lsn, role, tokens, shown_tokens, flags, time_us, score,
+                       exchange, id_hash, fingerprint)
+    VALUES(NEW.session, NEW.sequence, NEW.lsn, NEW.lsn, NEW.lsn, NEW.role, NEW.tokens, NEW.tokens, NEW.flags,
+           NEW.time_us, NEW.score, NEW.exchange, NEW.id_hash, NEW.fingerprint);
+  UPDATE sessions SET version = NEW.lsn, last_sequence = NEW.sequence, last_active_us = NEW.now_us,
+    count_1 = count_1 + (NEW.role = 1), count_2 = count_2 + (NEW.role = 2),
+    count_3 = count_3 + (NEW.role = 3), count_4 = count_4 + (NEW.role = 4),
+    tokens_1 = tokens_1 + (NEW.role = 1) * NEW.tokens, tokens_2 = tokens_2 + (NEW.role = 2) * NEW.tokens,
+    tokens_3 = tokens_3 + (NEW.role = 3) * NEW.tokens, tokens_4 = tokens_4 + (NEW.role = 4) * NEW.tokens,
+    bytes = bytes + length(NEW.body) + coalesce(length(NEW.vector), 0)
+    WHERE number = NEW.session;
+END;
+"""
+VERSION_OF_BYTES = 4
+
 # What makes each version out of the one before it, in order; the first makes it out of an empty file. Version 1 was
 # changed in place while it was developed: its number does not tell which tables a file has, so none is read.
-MIGRATIONS = {2: VERSION_2, VERSION_OF_NOTES: VERSION_3}
+MIGRATIONS = {2: VERSION_2, VERSION_OF_NOTES: VERSION_3, VERSION_OF_BYTES: VERSION_4}
 OLDEST, NEWEST = min(MIGRATIONS), max(MIGRATIONS)
 
 

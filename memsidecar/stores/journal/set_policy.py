@@ -1,5 +1,6 @@
 """SetPolicy: how a session, or every session of a namespace without a policy of its own, prunes itself."""
 
+from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract import Change, PolicySet, SetPolicy
 from memsidecar.stores.journal.staging import Stage, owned
@@ -18,6 +19,7 @@ def set_policy(stage: Stage, command: SetPolicy) -> PolicySet:
 def _session(stage: Stage, command: SetPolicy) -> Head:
     before = stage.head(command.key)
     if before is None:
+        stage.book(command.key.namespace, Usage(sessions=1))
         return stage.new(command.key, command.user_id)
     head = owned(before, command.user_id)
     stage.claim(before, head)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memsidecar.domain.errors import NotYourSession
+from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import Head, SessionKey
 from memsidecar.stores.contract import (
     Advance,
@@ -32,6 +33,7 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.journal import rows
 from memsidecar.stores.journal.identity import Known
+from memsidecar.stores.journal.metering import Meter
 from memsidecar.stores.journal.schema import NAMED_FROM, Kind
 
 # A message's own vector moves on to its newest encoding.
@@ -77,6 +79,7 @@ class Stage:
         path: Path,
         published: dict[SessionKey, Head],
         numbers: Numbers,
+        meter: Meter,
     ) -> None:
         self.connection = connection
         self.path = path
@@ -90,6 +93,8 @@ class Stage:
         self.changes: list[Change] = []
         self.outcomes: list[tuple[Ticket, Any]] = []
         self.dropped_notes: set[int] = set()
+        self.used: dict[str, Usage] = {}
+        self._meter = meter
         self._published = published
         self._appended_to: set[Hashable] = set()
         self._closed: set[Hashable] = set()
@@ -145,6 +150,16 @@ class Stage:
 
     def new(self, key: SessionKey, user_id: str) -> Head:
         return Head(key, self.next_number, user_id, create_time_us=self.now_us, last_active_us=self.now_us)
+
+    def book(self, namespace: str, change: Usage, *, refusable: bool = True) -> None:
+        """Take a change into what the namespace keeps; QuotaExceeded, and nothing is taken, if it grows too much.
+
+        The last thing that may refuse a command, and so the first that it stages.
+        """
+        after = (self.used.get(namespace) or self._meter.usage(namespace)).plus(change)
+        if refusable:
+            self._meter.quotas(namespace).check(after, change)
+        self.used[namespace] = after
 
     @property
     def body_bytes(self) -> int:

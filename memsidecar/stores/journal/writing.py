@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from memsidecar.domain.errors import DiskFull, FatalStoreError, SidecarError
+from memsidecar.domain.quota import Quotas
 from memsidecar.domain.session import Head, SessionKey
 from memsidecar.stores.contract import Append, Change, DropDocument, DropNote, Erase, Ticket
 from memsidecar.stores.journal.checkpoints import Checkpoints
@@ -16,6 +17,7 @@ from memsidecar.stores.journal.erasing import Erasures
 from memsidecar.stores.journal.files import Ballast, HighWaterMark
 from memsidecar.stores.journal.identity import SeenIds, find_known, id_hash
 from memsidecar.stores.journal.leftovers import Erasing
+from memsidecar.stores.journal.metering import Meter
 from memsidecar.stores.journal.rows import last_lsn
 from memsidecar.stores.journal.staging import ROWS_PER_STATEMENT, Numbers, Stage, Statement, insertion
 from memsidecar.stores.journal.verbs import VERBS
@@ -28,10 +30,17 @@ SESSION_COLUMN, ID_HASH_COLUMN = 1, 9  # of a row of `incoming`
 
 
 class Writer:
-    """Works on the committer's thread only, but for `wait_until_published` and `published_lsn`: any thread may."""
+    """Works on the committer's thread only; any thread may read `published_lsn` and the meter, and wait."""
 
     def __init__(
-        self, connection: sqlite3.Connection, path: Path, mark: HighWaterMark, ballast: Ballast, checkpoint_bytes: int
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        mark: HighWaterMark,
+        ballast: Ballast,
+        *,
+        checkpoint_bytes: int,
+        quotas: Quotas,
     ) -> None:
         self._connection = connection
         self._path = path
@@ -41,6 +50,7 @@ class Writer:
         self.erasures = Erasures(connection, path, ballast, self._checkpoints)
         self._heads: dict[SessionKey, Head] = {}
         self._seen = SeenIds(IDS_KEPT)
+        self.meter = Meter(connection, quotas)
         self._listeners: list[Callable[[Sequence[Change]], None]] = []
         self._failed = False
         self._numbers = next_numbers(connection)
@@ -58,7 +68,7 @@ class Writer:
         self._forget_cold_heads()
 
     def _stage(self, waiting: deque[Ticket]) -> Stage:
-        stage = Stage(self._connection, self._path, self._heads, self._numbers)
+        stage = Stage(self._connection, self._path, self._heads, self._numbers, self.meter)
         admitted: list[Ticket] = []
         while waiting and stage.admits(waiting[0].command):
             admitted.append(waiting.popleft())
@@ -141,6 +151,7 @@ class Writer:
                 self._heads[key] = head
         self._note_ids(stage)
         self._numbers = stage.numbers
+        self.meter.publish(stage.used)
         try:
             if stage.changes:
                 self._tell(stage.changes)

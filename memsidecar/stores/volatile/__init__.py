@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from memsidecar.domain.errors import ShuttingDown, SidecarError
+from memsidecar.domain.quota import Quotas, Usage, without_quotas
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract import (
     Calibration,
@@ -42,9 +43,9 @@ log = logging.getLogger(__name__)
 class VolatileJournal:
     """Keeps the promises of `stores.contract.Journal`, but for surviving the process."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, quotas: Quotas = without_quotas) -> None:
         self._lock = threading.RLock()
-        self._ledger = Ledger(self._tell)
+        self._ledger = Ledger(self._tell, quotas)
         self._listeners: list[Callable[[Sequence[Change]], None]] = []
         self._closed = False
 
@@ -179,6 +180,10 @@ class VolatileJournal:
             self._refuse_when_closed()
             return [entry for place, entry in sorted(self._ledger.set_asides.items()) if place[0] == task]
 
+    def usage(self, namespace: str) -> Usage:
+        with self._lock:
+            return self._ledger.usage(namespace)
+
     def figures(self) -> JournalFigures:
         return JournalFigures(last_lsn=len(self._ledger.log))
 
@@ -207,5 +212,5 @@ def _is_listed(head: Head, page: SessionPage) -> bool:
     )
 
 
-def _activity(head: Head) -> tuple[int, int]:
-    return head.last_active_us, head.number
+def _activity(head: Head) -> tuple[int, str]:
+    return head.last_active_us, head.key.session_id

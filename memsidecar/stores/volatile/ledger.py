@@ -1,12 +1,13 @@
 """What commands do to the sessions in RAM: everything is checked first, then changed."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from memsidecar.domain.errors import NoSuchThing, SequenceMismatch
 from memsidecar.domain.message import Draft, Flag, Stored
 from memsidecar.domain.pruning import link_exchange
+from memsidecar.domain.quota import NO_QUOTA, Quotas, Usage
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract import (
     Advance,
@@ -37,6 +38,7 @@ from memsidecar.stores.contract import (
     Trimmed,
     TrimNow,
 )
+from memsidecar.stores.measuring import message_bytes
 from memsidecar.stores.sequencing import with_sequence
 from memsidecar.stores.volatile.entry import About, Entry
 from memsidecar.stores.volatile.library import Library
@@ -47,17 +49,18 @@ from memsidecar.stores.volatile.session import Message, Session
 class Ledger:
     """All that the journal knows. Not thread-safe by itself."""
 
-    def __init__(self, tell: Callable[[Change], None]) -> None:
+    def __init__(self, tell: Callable[[Change], None], quotas: Quotas) -> None:
         self.log: list[Entry] = []
         self.tails: dict[str, int] = {}
-        self.library = Library(self._write_of_document)
-        self.notebook = Notebook()
+        self.library = Library(self._write_of_document, self._refuse_growth)
+        self.notebook = Notebook(self._refuse_growth)
         self.sessions: dict[SessionKey, Session] = {}
         self.policies: dict[SessionKey, Policy] = {}
         self.calibrations: dict[tuple[str, str], Calibration] = {}
         self.watermarks: dict[tuple[str, str], int] = {}
         self.set_asides: dict[tuple[str, int, str], SetAsideEntry] = {}
         self._tell_all = tell
+        self._quotas = quotas
         self._number = 0
         self._last_us = 0
 
@@ -69,6 +72,18 @@ class Ledger:
 
     def by_number(self) -> dict[int, Session]:
         return {session.number: session for session in self.sessions.values()}
+
+    def usage(self, namespace: str) -> Usage:
+        mine = [session for session in self.sessions.values() if session.key.namespace == namespace]
+        said = [message for session in mine for message in session.messages]
+        size = sum(message.bytes for message in said) + self.library.bytes(namespace) + self.notebook.bytes(namespace)
+        return Usage(len(mine), len(said), size)
+
+    def _refuse_growth(self, namespace: str, change: Usage) -> None:
+        """If it is more than the namespace's quota allows. All is counted again for that: only where there is one."""
+        quota = self._quotas(namespace)
+        if quota != NO_QUOTA:
+            quota.check(self.usage(namespace).plus(change), change)
 
     def _write(self, about: About, namespace: str, number: int, sequence: int = 0) -> int:
         lsn = len(self.log) + 1
@@ -122,11 +137,17 @@ class Ledger:
         fresh = known.fresh(command.drafts)
         if fresh and command.expected_sequence not in (None, known.last_sequence):
             raise SequenceMismatch(command.expected_sequence or 0, known.last_sequence)
+        self._refuse_growth(command.key.namespace, self._growth(known, fresh))
         session = self._claim(command.key, command.user_id)
         appended = [self._append_one(session, draft) for draft in fresh]
         revived = session.revive({one.exchange for one in appended if one.exchange})
         head = self._tell(session, appended=appended, reload=revived)
         return Appended(head, list(session.answers(command.drafts, fresh)))
+
+    def _growth(self, known: Session, fresh: Sequence[Draft]) -> Usage:
+        places = enumerate(fresh, known.last_sequence + 1)
+        size = sum(message_bytes(with_sequence(draft.body, sequence), draft.vector) for sequence, draft in places)
+        return Usage(int(known.key not in self.sessions), len(fresh), size)
 
     def _append_one(self, session: Session, draft: Draft) -> Stored:
         sequence = session.last_sequence + 1
@@ -143,7 +164,9 @@ class Ledger:
         message = session.find(command.message_id) if session else None
         if session is None or message is None:
             raise NoSuchThing(f"there is no message {command.message_id!r} in this session")
-        message.revise(command.revise(message.written), command.revise(message.shown))
+        written, shown = command.revise(message.written), command.revise(message.shown)
+        self._refuse_growth(command.key.namespace, Usage(bytes=len(written.body) - len(message.written.body)))
+        message.revise(written, shown)
         self._claim(command.key, command.user_id)
         self._write_of(session, About.ANNOTATION, message.written.sequence)
         if message.shown.flags & Flag.SHORTENED:
@@ -206,7 +229,9 @@ class Ledger:
         self._tell_all(Change(session.key, None, reload=True))
 
     def _set_policy(self, command: SetPolicy) -> PolicySet:
-        self._find(command.key, command.user_id)
+        known = self._find(command.key, command.user_id)
+        if known is None and command.key.session_id:
+            self._refuse_growth(command.key.namespace, Usage(sessions=1))
         self.policies.pop(command.key, None)
         if command.policy is not None:
             self.policies[command.key] = command.policy

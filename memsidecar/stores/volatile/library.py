@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import (
     Chunk,
@@ -16,26 +17,36 @@ from memsidecar.stores.contract import (
     PutDocument,
     StoredDocument,
 )
+from memsidecar.stores.measuring import document_bytes
 from memsidecar.stores.volatile.entry import About
 
 
 class Library:
-    """All documents. `write` adds an entry to the log and answers its lsn."""
+    """All documents. `write` adds an entry to the log and answers its lsn, `refuse_growth` raises QuotaExceeded."""
 
-    def __init__(self, write: Callable[[About, str, int], int]) -> None:
+    def __init__(self, write: Callable[[About, str, int], int], refuse_growth: Callable[[str, Usage], None]) -> None:
         self._write = write
+        self._refuse_growth = refuse_growth
         self._kept: dict[tuple[Owner, str], StoredDocument] = {}
         self._number = 0
 
     def put(self, command: PutDocument) -> DocumentPut:
         draft = command.document
         kept = self._kept.get((draft.owner, draft.id))
+        self._check(draft, kept)
         same_text = kept is not None and (kept.sha256, kept.chunking) == (draft.sha256, draft.chunking)
         if kept is None or not same_text:
             return DocumentPut(bare(self._shelve(draft, kept)), unchanged=False)
         document = replace(kept, title=draft.title, source=draft.source, metadata=draft.metadata)
         self._kept[draft.owner, draft.id] = document
         return DocumentPut(bare(document), unchanged=document == kept)
+
+    def _check(self, draft: DocumentDraft, kept: StoredDocument | None) -> None:
+        before = document_bytes(kept) if kept else 0
+        self._refuse_growth(draft.owner.namespace, Usage(bytes=document_bytes(draft) - before))
+
+    def bytes(self, namespace: str) -> int:
+        return sum(document_bytes(one) for one in self._documents() if one.owner.namespace == namespace)
 
     def _shelve(self, draft: DocumentDraft, kept: StoredDocument | None) -> StoredDocument:
         if kept is None:

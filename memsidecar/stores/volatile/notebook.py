@@ -1,8 +1,9 @@
 """Notes in RAM."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import DropNote, Note, NoteKind, NotePage, NotesRevised, Owner, ReviseNotes
 
@@ -10,20 +11,32 @@ _Place = tuple[Owner, NoteKind, str]
 
 
 class Notebook:
-    """All notes."""
+    """All notes. `refuse_growth` raises QuotaExceeded."""
 
-    def __init__(self) -> None:
+    def __init__(self, refuse_growth: Callable[[str, Usage], None]) -> None:
+        self._refuse_growth = refuse_growth
         self._kept: dict[_Place, Note] = {}
 
     def revise(self, command: ReviseNotes) -> NotesRevised:
         slots, mine = set(command.slots), self._of(command.owner, command.kind)
         revised = command.revise(sorted([note for note in mine if note.slot in slots], key=_age))
         kept = {note.id: note for note in revised.kept}
+        if not command.is_derived:
+            self._check(command, kept, revised.dropped)
         for name in revised.dropped:
             self._kept.pop((command.owner, command.kind, name), None)
         for name, note in kept.items():
             self._kept[command.owner, command.kind, name] = note
         return NotesRevised(tuple(kept.values()))
+
+    def _check(self, command: ReviseNotes, kept: Mapping[str, Note], dropped: Sequence[str]) -> None:
+        known = [self.find(command.owner, command.kind, name) for name in {*kept, *dropped}]
+        before = sum(len(note.body) for note in known if note)
+        after = sum(len(note.body) for note in kept.values())
+        self._refuse_growth(command.owner.namespace, Usage(bytes=after - before))
+
+    def bytes(self, namespace: str) -> int:
+        return sum(len(note.body) for (owner, _, _), note in self._kept.items() if owner.namespace == namespace)
 
     def drop(self, command: DropNote) -> Note:
         place = (command.owner, command.kind, command.note_id)

@@ -9,6 +9,7 @@ from memsidecar.domain.message import Draft, Flag, Role, Stored
 from memsidecar.domain.pruning import link_exchange
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract import Added, Found, Revision, Selection
+from memsidecar.stores.measuring import message_bytes
 
 # Where a message stands is the journal's to say, whatever a revision makes of the flags it was given.
 _STANDING = Flag.PRUNED | Flag.SHORTENED
@@ -22,6 +23,10 @@ class Message:
     lsn: int
     written: Stored
     shown: Stored
+
+    @property
+    def bytes(self) -> int:
+        return message_bytes(self.written.body, self.draft.vector)
 
     @property
     def in_window(self) -> bool:

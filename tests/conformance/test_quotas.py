@@ -1,0 +1,257 @@
+"""Quotas: what counts, what is refused, and what never is."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from memsidecar.domain.errors import IdConflict, QuotaExceeded, SequenceMismatch
+from memsidecar.domain.quota import Quota, Usage
+from memsidecar.domain.session import Policy, SessionKey
+from memsidecar.stores.contract import (
+    DropDocument,
+    DropNote,
+    Journal,
+    NoteKind,
+    Owner,
+    Progress,
+    SetPolicy,
+    Trim,
+    TrimNow,
+)
+from tests.conformance.said import (
+    ANN,
+    EVERYBODY,
+    KEY,
+    answer,
+    append,
+    call,
+    carry_out,
+    contents,
+    draft,
+    erase,
+    keep,
+    known_head,
+    note,
+    notes,
+    put,
+    read,
+    recount,
+    rewrite,
+    scored,
+    shortened,
+    trim,
+)
+
+OTHER = SessionKey("default", "s2")
+Quotas = dict[str, Quota]
+
+
+def refused(work: Callable[[], object], what: str, limit: int) -> None:
+    """Refused for this reason, which names nothing of the caller's."""
+    with pytest.raises(QuotaExceeded) as refusal:
+        work()
+    assert (refusal.value.what, refusal.value.limit) == (what, limit)
+    told = f"the namespace may keep {limit} {what}, and this would be more; nothing was changed"
+    assert str(refusal.value) == told
+
+
+def test_an_empty_namespace_keeps_nothing(journal: Journal) -> None:
+    assert journal.usage("default") == Usage() == Usage(0, 0, 0)
+
+
+def test_bodies_and_vectors_count_in_their_own_namespace(journal: Journal) -> None:
+    append(journal, draft("a", vector=b"12345678"), draft("b"))
+    append(journal, draft("c"), key=SessionKey("elsewhere", "s1"))
+    sizes = [len(stored.body) for stored in read(journal)]
+    assert journal.usage("default") == Usage(1, 2, sum(sizes) + 8) == recount(journal)
+    assert journal.usage("elsewhere")[:2] == (1, 1)
+
+
+def test_a_duplicate_counts_once(journal: Journal) -> None:
+    append(journal, draft("a"))
+    before = journal.usage("default")
+    append(journal, draft("a"), draft("a"))
+    assert journal.usage("default") == before
+
+
+def test_pruned_messages_count_and_shortened_ones_count_as_written(journal: Journal) -> None:
+    append(journal, draft("a" * 100), draft("b"))
+    before = journal.usage("default")
+    trim(journal, 2, shortened=[shortened(read(journal)[0], "a", 1)])
+    assert journal.usage("default") == before == recount(journal)
+
+
+def test_an_annotation_counts(journal: Journal) -> None:
+    append(journal, draft("a" * 50))
+    trim(journal, shortened=[shortened(read(journal)[0], "a", 1)])
+    before = journal.usage("default").bytes
+    rewrite(journal, "a" * 50, scored(7, "mark"))
+    rewrite(journal, "a" * 50, scored(8, "mark"))
+    assert journal.usage("default").bytes == before + 2 * len("..mark")
+    assert journal.usage("default") == recount(journal)
+
+
+def test_documents_and_notes_count_with_all_that_was_put(journal: Journal) -> None:
+    put(journal, "text", "more", title="title", metadata=b"meta")
+    assert journal.usage("default").bytes > len("textmoretitlemeta")
+    assert journal.usage("default") == recount(journal)
+    put(journal, "text", "more", title="t", metadata=b"meta")
+    put(journal, "other", name="d2", owner=ANN)
+    put(journal, "another", name="d2", owner=ANN)
+    keep(journal, note("body"), note("", name="n2"))
+    keep(journal, note("longer body"), note("made", name="n3"), dropped=["n2"])
+    assert journal.usage("default") == recount(journal)
+    carry_out(journal, DropDocument(EVERYBODY, "d1"))
+    carry_out(journal, DropDocument(ANN, "d2"))
+    assert journal.usage("default").bytes == len("longer bodymade")
+    carry_out(journal, DropNote(ANN, NoteKind.ARTIFACT, "n1"))
+    assert journal.usage("default").bytes == len("made")
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["cleared", "deleted"])
+def test_what_is_erased_counts_no_more(journal: Journal, whole: bool) -> None:
+    mine = Owner("default", session_id="s1")
+    append(journal, draft("a"), draft("b"))
+    trim(journal, 1)
+    put(journal, "text", owner=mine)
+    keep(journal, note("made of it", source="s1"), note("kept", name="n2"))
+    keep(journal, note("its own"), owner=mine)
+    erase(journal, whole=whole)
+    assert journal.usage("default") == recount(journal, owners=[ANN, mine])
+    assert journal.usage("default")[:2] == (int(not whole), 0)
+    assert whole == (journal.usage("default").bytes == len("kept"))
+
+
+def test_messages_are_taken_up_to_the_limit_and_no_further(journal: Journal, quotas: Quotas) -> None:
+    quotas["default"] = Quota(messages=2)
+    append(journal, draft("a"), draft("b"))
+    head = known_head(journal)
+    refused(lambda: append(journal, draft("c")), "messages", 2)
+    assert known_head(journal) == head
+    assert contents(journal) == ["a", "b"]
+    append(journal, draft("free"), draft("of"), draft("limits"), key=SessionKey("elsewhere", "s1"))
+
+
+def test_a_batch_is_taken_whole_or_not_at_all(journal: Journal, quotas: Quotas) -> None:
+    quotas["default"] = Quota(messages=2)
+    refused(lambda: append(journal, draft("a"), draft("b"), draft("c")), "messages", 2)
+    assert journal.head(KEY) is None
+    assert journal.usage("default") == Usage()
+
+
+def test_a_session_more_is_refused_however_it_would_begin(journal: Journal, quotas: Quotas) -> None:
+    quotas["default"] = Quota(sessions=1)
+    append(journal, draft("a"))
+    refused(lambda: append(journal, draft("b"), key=OTHER), "sessions", 1)
+    refused(lambda: carry_out(journal, SetPolicy(OTHER, "", Policy())), "sessions", 1)
+    carry_out(journal, SetPolicy(KEY, "", Policy()))
+    carry_out(journal, SetPolicy(SessionKey("default", ""), "", Policy()))
+    append(journal, draft("c"))
+    erase(journal, whole=True)
+    append(journal, draft("b"), key=OTHER)
+
+
+def test_bytes_are_refused_whatever_they_are_put_as(journal: Journal, quotas: Quotas) -> None:
+    append(journal, draft("a"))
+    put(journal, "text")
+    keep(journal, note("body"))
+    limit = journal.usage("default").bytes
+    quotas["default"] = Quota(bytes=limit)
+    for work in (
+        lambda: append(journal, draft("b")),
+        lambda: rewrite(journal, "a", scored(3, "mark")),
+        lambda: put(journal, "text", name="d2"),
+        lambda: put(journal, "longer"),
+        lambda: put(journal, "text", title="titled"),
+        lambda: keep(journal, note("longer")),
+        lambda: keep(journal, note("fact"), kind=NoteKind.FACT),
+        lambda: keep(journal, note("more", name="n2"), derived_from=known_head(journal).number),
+    ):
+        refused(work, "bytes", limit)
+    assert journal.usage("default") == recount(journal) == Usage(1, 1, limit)
+
+
+def test_what_takes_the_place_of_something_as_large_is_taken(journal: Journal, quotas: Quotas) -> None:
+    put(journal, "text")
+    keep(journal, note("body"))
+    quotas["default"] = Quota(bytes=journal.usage("default").bytes)
+    put(journal, "next")
+    keep(journal, note("ydob"))
+    keep(journal, note("more", name="n2"), dropped=["n1"])
+    assert journal.usage("default") == recount(journal)
+
+
+def test_what_is_stored_already_is_never_refused(journal: Journal, quotas: Quotas) -> None:
+    append(journal, draft("a"))
+    put(journal, "text")
+    keep(journal, note("body"))
+    quotas["default"] = Quota(1, 1, 1)
+    assert append(journal, draft("a")).results[0].duplicate
+    assert put(journal, "text").unchanged
+    keep(journal, note("body"))
+    keep(journal, note("body", time_us=2_000))
+    refused(lambda: append(journal, draft("a"), draft("b")), "messages", 1)
+
+
+def test_another_refusal_comes_first(journal: Journal, quotas: Quotas) -> None:
+    append(journal, draft("a"))
+    quotas["default"] = Quota(messages=1)
+    with pytest.raises(IdConflict):
+        append(journal, draft("other", message_id="a"))
+    with pytest.raises(SequenceMismatch):
+        append(journal, draft("b"), expected=7)
+
+
+def test_erasing_and_pruning_work_above_a_quota_that_was_lowered(journal: Journal, quotas: Quotas) -> None:
+    append(journal, draft("a" * 50), draft("b"), draft("c"))
+    append(journal, draft("d"), key=OTHER)
+    put(journal, "text")
+    keep(journal, note("body"), note("body", name="n2"))
+    quotas["default"] = Quota(1, 1, 1)
+    trim(journal, 2, shortened=[shortened(read(journal)[0], "a", 1)])
+    carry_out(journal, TrimNow(KEY, lambda: Trim(KEY, known_head(journal).version, [3])))
+    keep(journal, note("b"), dropped=["n2"])
+    carry_out(journal, DropNote(ANN, NoteKind.ARTIFACT, "n1"))
+    put(journal, "t")
+    carry_out(journal, DropDocument(EVERYBODY, "d1"))
+    erase(journal)
+    erase(journal, key=OTHER, whole=True)
+    assert journal.usage("default") == Usage(1, 0, 0)
+
+
+def test_a_refused_answer_does_not_bring_its_call_back(journal: Journal, quotas: Quotas) -> None:
+    append(journal, draft("u1"), call("c", "x"), draft("u2"))
+    trim(journal, 1, 2)
+    quotas["default"] = Quota(messages=3)
+    refused(lambda: append(journal, answer("ax", "x")), "messages", 3)
+    assert contents(journal) == ["u2"]
+
+
+def test_what_the_sidecar_makes_itself_counts_and_is_not_refused(journal: Journal, quotas: Quotas) -> None:
+    append(journal, draft("a"))
+    number = known_head(journal).number
+    quotas["default"] = Quota(bytes=1)
+    before = journal.usage("default").bytes
+    keep(journal, note("summary"), kind=NoteKind.SUMMARY, derived_from=number)
+    keep(journal, note("habits"), kind=NoteKind.PATTERNS)
+    keep(journal, note("learned"), kind=NoteKind.FACT, derived_from=number, progress=Progress("facts", 1))
+    assert notes(journal, kind=NoteKind.FACT) == ["n1"]
+    assert journal.usage("default").bytes == before + len("summaryhabitslearned")
+
+
+def test_many_at_once_never_pass_the_limit(journal: Journal, quotas: Quotas) -> None:
+    quotas["default"] = Quota(sessions=5, messages=60)
+
+    def add(number: int) -> bool:
+        try:
+            append(journal, draft(f"a{number}"), draft(f"b{number}"), key=SessionKey("default", f"s{number % 8}"))
+        except QuotaExceeded:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as threads:
+        taken = sum(threads.map(add, range(160)))
+    usage = journal.usage("default")
+    assert (usage.sessions, usage.messages, taken) == (5, 60, 30)
+    assert usage == recount(journal)
