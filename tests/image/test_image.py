@@ -1,0 +1,110 @@
+"""What image/build makes, run as a container would run it: read-only, as its own user, without a network."""
+
+import json
+import shutil
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.image.conftest import build
+from tests.image.container import Container, require_namespaces
+from tests.image.dockerfile import Dockerfile
+
+pytestmark = pytest.mark.image
+
+LISBON = "I moved to Lisbon in spring."
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A volume as the image makes it: the user's alone."""
+    folder = tmp_path_factory.mktemp("volume") / "data"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+@pytest.fixture
+def container(tree: Path, data: Path, tmp_path: Path) -> Iterator[Container]:
+    require_namespaces()
+    shutil.chown(data, *Dockerfile.read().user)
+    with Container(tmp_path, tree, data) as running:
+        yield running
+
+
+def test_an_agent_is_served_and_what_it_said_survives_a_restart(
+    container: Container, tree: Path, data: Path, tmp_path: Path
+) -> None:
+    told = container.agent("tell")
+    assert told["sequence"] == 1 and told["degraded"] == []
+    assert any(LISBON in text for text in told["context"]) and 0 < told["tokens"] <= 500
+    assert container.stop() == 0, container.log()
+    (tmp_path / "again").mkdir()
+    with Container(tmp_path / "again", tree, data) as restarted:
+        assert any(LISBON in text for text in restarted.agent("ask")["context"])
+        assert restarted.stop() == 0
+
+
+def test_health_answers_and_the_log_is_json_without_complaints(container: Container) -> None:
+    assert set(container.agent("probe").values()) == {"SERVING"}
+    assert container.stop() == 0
+    records = [json.loads(line) for line in container.log().splitlines()]
+    assert records and not [record for record in records if record["level"] not in ("debug", "info")]
+
+
+def test_the_sidecar_can_be_checked_with_the_command_that_is_inside(container: Container) -> None:
+    done = container.inside(*container.dockerfile.entrypoint, "check")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "deleted" in done.stdout
+
+
+def test_nothing_but_the_data_can_be_written_and_nothing_but_loopback_is_there(container: Container) -> None:
+    """The proof that the other tests prove something."""
+    status = Path(f"/proc/{container.first_process}/status").read_text()
+    uid, gid = container.dockerfile.user
+    assert f"Uid:\t{uid}\t{uid}\t{uid}\t{uid}\n" in status and f"Gid:\t{gid}\t{gid}\t{gid}\t{gid}\n" in status
+    assert "CapEff:\t0000000000000000\n" in status
+    for place in ("/", "/etc", container.dockerfile.runtime_prefix):
+        done = container.inside("/usr/bin/touch", f"{place}/written")
+        assert done.returncode == 1 and ("Read-only" in done.stderr or "denied" in done.stderr)
+    mounts = Path(f"/proc/{container.first_process}/mounts").read_text().splitlines()
+    writable = {line.split()[1] for line in mounts if line.split()[3].split(",")[0] == "rw"}
+    assert writable <= {"/data", "/proc", "/dev/null", "/dev/urandom"}
+    assert [line.split()[1] for line in container.beside("ip", "-br", "-o", "link").stdout.splitlines()] == ["UNKNOWN"]
+
+
+def test_the_tree_names_no_place_of_the_machine_that_built_it(tree: Path) -> None:
+    naming = [file for file in tree.rglob("*") if file.is_file() and str(tree).encode() in file.read_bytes()]
+    assert naming == []
+
+
+def test_all_code_of_the_tree_is_compiled(tree: Path) -> None:
+    sources = {file for file in (tree / "lib").rglob("*.py") if "__pycache__" not in file.parts}
+    tag = sys.implementation.cache_tag
+    assert not [file for file in sources if not (file.parent / "__pycache__" / f"{file.stem}.{tag}.pyc").exists()]
+
+
+def test_a_tree_that_is_there_is_left_alone(tmp_path: Path) -> None:
+    done = build("runtime", str(tmp_path))
+    assert done.returncode == 2 and "exists already" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [(), ("bake",), ("runtime",), ("base", "a", "b")])
+def test_wrong_usage_is_told(arguments: tuple[str, ...]) -> None:
+    done = build(*arguments)
+    assert done.returncode == 2 and done.stderr.startswith("Usage:")
+
+
+def test_the_base_keeps_python_and_loses_pip(tmp_path: Path) -> None:
+    library = Path(sysconfig.get_path("stdlib"))
+    copied = tmp_path / "lib" / library.name
+    shutil.copytree(library, copied, ignore=shutil.ignore_patterns("site-packages", "__pycache__", "test"))
+    for leftover in (copied / "site-packages/pip", tmp_path / "bin"):
+        leftover.mkdir(parents=True)
+    (tmp_path / "bin/pip3").touch()
+    done = build("base", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert (copied / "__pycache__" / f"os.{sys.implementation.cache_tag}.pyc").exists()
+    assert not [*copied.rglob("pip"), *copied.rglob("*.whl"), *(tmp_path / "bin").iterdir()]
