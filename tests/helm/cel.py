@@ -1,0 +1,11 @@
+"""Reads back the literals of CEL that the chart writes: JSON, but for dyn() and commas before a closing bracket."""
+
+import json
+import re
+from typing import Any
+
+STRING_OR_CEL = re.compile(r'("(?:[^"\\]|\\.)*")|dyn\(|\)|,(?=\s*[\]}])')
+
+
+def literal(expression: str) -> Any:
+    return json.loads(STRING_OR_CEL.sub(lambda found: found[1] or "", expression))

@@ -1,0 +1,182 @@
+"""All modes run one container, which is safe wherever it is put."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memsidecar.settings import documentation, load_settings
+from tests.helm.cel import literal
+from tests.helm.rendering import CHART, VALUES, Helm, Manifest, of_kind, pods
+
+pytestmark = pytest.mark.helm
+
+CI = CHART / "ci"
+MAY_DIFFER = {"restartPolicy", "env", "ports", "volumeMounts"}
+ALLOWED_VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected"}
+
+
+def injected(manifests: list[Manifest], variable: str) -> Any:
+    policy = of_kind("MutatingAdmissionPolicy", manifests)[0]
+    expressions = {one["name"]: one["expression"] for one in policy["spec"]["variables"]}
+    return literal(expressions[variable])
+
+
+def containers(manifests: list[Manifest]) -> list[Manifest]:
+    """Whatever runs memsidecar, in the manifests or by the policy among them."""
+    of_pods = [one for pod in pods(manifests) for one in pod.get("initContainers", []) + pod["containers"]]
+    of_policies = [injected(manifests, "sidecar")] if of_kind("MutatingAdmissionPolicy", manifests) else []
+    return [one for one in of_pods + of_policies if one["name"] == "memsidecar"]
+
+
+def container(either_helm: Helm, name: str) -> Manifest:
+    (only,) = containers(either_helm.render(CI / f"{name}-values.yaml"))
+    return only
+
+
+def env(one: Manifest) -> dict[str, str]:
+    return {variable["name"]: variable["value"] for variable in one["env"]}
+
+
+def mounts(one: Manifest) -> dict[str, str]:
+    return {mount["mountPath"]: mount["name"] for mount in one["volumeMounts"]}
+
+
+def test_three_modes_run_one_container(either_helm: Helm) -> None:
+    sidecar, injection, service = (container(either_helm, name) for name in ("sidecar", "injection", "service"))
+    assert sidecar == injection
+    assert sidecar.keys() - service.keys() == {"restartPolicy"}
+    assert {name for name in service if service[name] != sidecar[name]} <= MAY_DIFFER
+    assert env(service) == {
+        **env(sidecar),
+        "MEMSIDECAR_LISTEN": "0.0.0.0:7600",
+        "MEMSIDECAR_TLS_CERTIFICATE_FILE": "/etc/memsidecar/tls/tls.crt",
+        "MEMSIDECAR_TLS_KEY_FILE": "/etc/memsidecar/tls/tls.key",
+        "MEMSIDECAR_ACCESS_FILE": "/etc/memsidecar/access/access.toml",
+    }
+    secrets = {"/etc/memsidecar/tls": "memsidecar-tls", "/etc/memsidecar/access": "memsidecar-access"}
+    assert mounts(service) == mounts(sidecar) | secrets
+
+
+def test_the_agent_starts_when_memory_is_there_and_reaches_nobody_elses(either_helm: Helm) -> None:
+    sidecar = container(either_helm, "sidecar")
+    assert sidecar["restartPolicy"] == "Always"
+    assert sidecar["startupProbe"]["grpc"] == {"port": 7601, "service": "memsidecar.v1.MemoryService"}
+    assert env(sidecar)["MEMSIDECAR_LISTEN"] == "127.0.0.1:7600"
+    (pod,) = pods(either_helm.render(CI / "sidecar-values.yaml"))
+    assert env(pod["containers"][0]) == {"MEMSIDECAR_ADDRESS": "127.0.0.1:7600"}
+
+
+def test_the_agent_mounts_the_socket_and_its_token(either_helm: Helm) -> None:
+    (pod,) = pods(either_helm.render(CI / "sidecar-socket-values.yaml"))
+    agent = pod["containers"][0]
+    assert env(agent) == {
+        "MEMSIDECAR_ADDRESS": "unix:/run/memsidecar/memsidecar.sock",
+        "MEMSIDECAR_TOKEN_FILE": "/var/run/secrets/memsidecar/token",
+    }
+    assert mounts(agent) == {"/run/memsidecar": "memsidecar-run", "/var/run/secrets/memsidecar": "memsidecar-token"}
+    assert env(agent)["MEMSIDECAR_ADDRESS"] == env(pod["initContainers"][0])["MEMSIDECAR_LISTEN"]
+
+
+def test_text_comes_through_the_policy_as_it_was_given(either_helm: Helm) -> None:
+    odd = 'a "b" \\ \n {{ c }} $(d) <e> ü \U0001f9e0 {"f": dyn(1,)}'
+    settings = {"model_name": odd, "quota_messages": 100_000_000, "auto_prune_target": 0.5, "index": "off"}
+    found = env(injected(either_helm.render({"mode": "injection", "settings": settings}), "sidecar"))
+    assert found["MEMSIDECAR_MODEL_NAME"] == odd
+    assert found["MEMSIDECAR_QUOTA_MESSAGES"] == "100000000"
+    assert found["MEMSIDECAR_AUTO_PRUNE_TARGET"] == "0.5"
+    assert found["MEMSIDECAR_INDEX"] == "off"
+
+
+@pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+def test_the_server_knows_every_variable_and_takes_its_value(either_helm: Helm, values: Path) -> None:
+    (only,) = containers(either_helm.render(values))
+    known = documentation()
+    assert [name for name in env(only) if f"| `{name}` |" not in known] == []
+    assert load_settings({}, env(only)).data_dir == Path("/data")
+
+
+@pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+def test_every_mount_has_its_volume_and_every_volume_is_mounted(either_helm: Helm, values: Path) -> None:
+    manifests = either_helm.render(values)
+    for pod in pods(manifests):
+        mounted = {m["name"] for one in all_containers(pod) for m in one.get("volumeMounts") or []}
+        assert mounted == {volume["name"] for volume in pod.get("volumes", [])} | claims(manifests, pod)
+    if of_kind("MutatingAdmissionPolicy", manifests):
+        there = {volume["name"] for volume in injected(manifests, "volumes")}
+        assert set(mounts(injected(manifests, "sidecar")).values()) == there - {"memsidecar-token"}
+
+
+def claims(manifests: list[Manifest], pod: Manifest) -> set[str]:
+    return {
+        claim["metadata"]["name"]
+        for one in of_kind("StatefulSet", manifests)
+        if one["spec"]["template"]["spec"] == pod
+        for claim in one["spec"].get("volumeClaimTemplates") or []
+    }
+
+
+# -- Pod security standard "restricted", rule by rule
+
+
+@pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+def test_every_container_is_restricted(either_helm: Helm, values: Path) -> None:
+    manifests = either_helm.render(values)
+    for one in containers(manifests):
+        assert_contained(one["securityContext"])
+        assert one["securityContext"]["readOnlyRootFilesystem"] is True
+    for pod in pods(manifests):
+        assert not pod.keys() & {"hostNetwork", "hostPID", "hostIPC"}
+        assert all((volume.keys() - {"name"}) <= ALLOWED_VOLUMES | {"secret"} for volume in pod.get("volumes", []))
+        for one in all_containers(pod):
+            assert_contained(pod["securityContext"] | one["securityContext"])
+            assert all("hostPort" not in port for port in one.get("ports", []))
+
+
+def assert_contained(security: Manifest) -> None:
+    assert security["runAsNonRoot"] is True
+    assert security["runAsUser"] != 0
+    assert security["allowPrivilegeEscalation"] is False
+    assert security["capabilities"] == {"drop": ["ALL"]}
+    assert security["seccompProfile"] == {"type": "RuntimeDefault"}
+
+
+def all_containers(pod: Manifest) -> list[Manifest]:
+    both: list[Manifest] = pod.get("initContainers", []) + pod["containers"]
+    return both
+
+
+@pytest.mark.parametrize("name", ["service", "injection"])
+def test_pods_of_the_chart_get_no_token_of_the_api_server_and_no_variables_of_others(
+    either_helm: Helm, name: str
+) -> None:
+    for pod in pods(either_helm.render(CI / f"{name}-values.yaml")):
+        assert pod["automountServiceAccountToken"] is False
+        assert pod["enableServiceLinks"] is False
+
+
+def test_a_platform_may_choose_the_user(either_helm: Helm) -> None:
+    (only,) = containers(either_helm.render({"mode": "injection", "user": None}))
+    assert "runAsUser" not in only["securityContext"]
+
+
+# -- Storage, and the time to stop
+
+
+def test_a_service_keeps_its_memory_in_a_claim(either_helm: Helm) -> None:
+    (stateful,) = of_kind("StatefulSet", either_helm.render(CI / "service-values.yaml"))
+    assert stateful["spec"]["replicas"] == 1
+    assert [claim["metadata"]["name"] for claim in stateful["spec"]["volumeClaimTemplates"]] == ["memsidecar-data"]
+    assert stateful["spec"]["template"]["spec"]["securityContext"]["fsGroup"] == 65532
+
+
+def test_a_drain_fits_into_the_time_before_the_pod_is_killed(either_helm: Helm) -> None:
+    insecure = {"mode": "service", "access": {"insecure": True}}
+    (stateful,) = of_kind("StatefulSet", either_helm.render({**insecure, "settings": {"drain_seconds": 60}}))
+    assert stateful["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == 80
+
+
+@pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+def test_secrets_are_mounted_whole_so_that_a_rotation_is_seen(either_helm: Helm, values: Path) -> None:
+    for one in containers(either_helm.render(values)):
+        assert all("subPath" not in mount for mount in one["volumeMounts"])

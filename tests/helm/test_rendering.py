@@ -1,0 +1,61 @@
+"""Both Helms take the chart, make the same of it, and Kubernetes knows every field of that."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from helm.generate import MADE
+from memsidecar import __version__
+from tests.helm.rendering import CHART, ROOT, VALUES, Helm, helm
+from tests.helm.validating import problem
+
+pytestmark = pytest.mark.helm
+
+# The oldest that a mode renders for, and the newest that there are schemas of.
+OLDEST = {"service": "1.27.0", "sidecar": "1.29.0", "injection": "1.36.0"}
+NEWEST = "1.37.0"
+
+
+def mode_of(values: Path) -> str:
+    mode: str = yaml.safe_load(values.read_text())["mode"]
+    return mode
+
+
+def test_helm_finds_nothing_to_complain_about(either_helm: Helm) -> None:
+    for values in ([], *(["--values", str(path)] for path in VALUES)):
+        done = either_helm("lint", "--strict", str(CHART), "--kube-version", NEWEST, *values)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+def test_kubernetes_knows_every_field_of_what_is_rendered(either_helm: Helm, values: Path) -> None:
+    for kubernetes in (OLDEST[mode_of(values)], NEWEST):
+        manifests = either_helm.render(values, kubernetes)
+        assert manifests
+        assert [found for one in manifests if (found := problem(one, kubernetes))] == []
+
+
+@pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+def test_helm_4_renders_what_helm_3_does(tmp_path: Path, values: Path) -> None:
+    third, fourth = (helm(major, tmp_path / str(major)) for major in (3, 4))
+    assert third.render(values) == fourth.render(values)
+
+
+def test_a_field_that_kubernetes_does_not_know_is_found(either_helm: Helm) -> None:
+    manifest = either_helm.render(CHART / "ci" / "service-values.yaml")[0]
+    manifest["spec"]["replica"] = 1
+    assert "'replica' was unexpected" in str(problem(manifest, NEWEST))
+
+
+def test_the_chart_and_the_examples_run_the_version_that_they_come_with() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert chart["appVersion"] == __version__
+    assert f"image: memsidecar:{__version__}" in chart["annotations"]["artifacthub.io/images"]
+    kustomization = yaml.safe_load((ROOT / "examples" / "kubernetes" / "kustomize" / "kustomization.yaml").read_text())
+    assert {"name": "memsidecar", "newTag": __version__} in kustomization["images"]
+
+
+@pytest.mark.parametrize("path", MADE, ids=lambda path: path.name)
+def test_what_is_made_is_fresh(path: Path) -> None:
+    assert path.read_text() == MADE[path](), "run `make helm-docs`"
