@@ -11,11 +11,11 @@ from memsidecar.embedding.registry import ConfiguredEmbedders, EmbeddingChoice
 from memsidecar.language.contract import FactExtractor, Summarizer
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.language.invalid import InvalidModel
+from memsidecar.language.late_rules import LateRules
 from memsidecar.language.model_facts import ModelFacts
 from memsidecar.language.model_summaries import ModelSummaries
 from memsidecar.language.openai import OpenAIModel
 from memsidecar.language.registry import ModelChoice, configured_model
-from memsidecar.language.rules.extractor import RuleExtractor
 from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.layers.artifacts.drafting import Drafting as ArtifactDrafting
 from memsidecar.layers.artifacts.offloading import Offloading
@@ -83,7 +83,7 @@ def language(settings: Settings, counters: Counters) -> Language:
     extractive = ExtractiveSummarizer(count)
     model = _model(settings)
     if model is None:
-        return Language(RuleExtractor(), extractive, extractive)
+        return Language(LateRules(), extractive, extractive)
     return Language(ModelFacts(model, count), ModelSummaries(model, count), extractive, model)
 
 
