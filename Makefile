@@ -36,7 +36,7 @@ CHART_TOOLS_INSTALLED := $(TOOLS)/.helm-$(HELM3_VERSION)-$(HELM4_VERSION)-kustom
 CHART_PYTHON_INSTALLED := $(VENV)/.installed-helm
 APISERVER_INSTALLED := $(TOOLS)/.kube-apiserver-$(KUBERNETES_VERSION)
 
-.PHONY: help setup serve test test-kills test-index-faults test-contexts test-grpcurl test-image image test-helm test-apiserver helm-docs lint format proto proto-check proto-lint tools bench quality soak clean
+.PHONY: help setup serve test test-kills test-index-faults test-contexts test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-python lint format proto proto-check proto-lint tools bench quality soak clean
 
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,7 +60,7 @@ test: setup ## Run all tests but the kill rounds, the faults of the index and th
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile $(ARGS)
 
 test-kills: setup ## Kill a writing sidecar with SIGKILL 200 times and look for losses (KILL_ROUNDS=20 for less)
-	KILL_ROUNDS=$(KILL_ROUNDS) $(BIN)/python -m pytest -m kills $(ARGS)
+	KILL_ROUNDS=$(KILL_ROUNDS) $(BIN)/python -m pytest -n $(TEST_WORKERS) -m kills $(ARGS)
 
 test-index-faults: setup ## Damage, starve and kill sidecars with LanceDB: does the index complete itself? (a few minutes)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m 'index_faults and not kills' $(ARGS)
@@ -115,6 +115,21 @@ $(APISERVER_INSTALLED): tests/helm/apiserver/go.mod tests/helm/apiserver/go.sum
 	  '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES_VERSION)' ./kube-apiserver
 	@touch $@
 
+# A language joins by its name here, and a verb test-client-<name> that writes clients/tallies/<name>.json.
+CLIENTS := python
+
+test-clients: $(CLIENTS:%=test-client-%) ## Play the scenarios with the client of every language, and write the table of clients/README.md
+	$(BIN)/python clients/parity.py
+
+test-client-python: setup ## Types, tests and scenarios of the Python clients, against real sidecars (three minutes)
+	cd clients/python && $(CURDIR)/$(BIN)/mypy
+	cd clients/python && $(CURDIR)/$(BIN)/python -m pytest -c pyproject.toml tests ../scenarios/tests $(ARGS)
+	$(SCENARIOS) python --tally clients/tallies/python.json -- $(PYTHON_DRIVER)
+	$(SCENARIOS) python-async --tally clients/tallies/python-async.json -- $(PYTHON_DRIVER) --async
+
+SCENARIOS = $(BIN)/python clients/scenarios/run.py
+PYTHON_DRIVER = env PYTHONPATH=clients/python $(BIN)/python clients/python/tests/driver.py
+
 lint: setup ## Check style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -163,4 +178,4 @@ $(LOAD): $(wildcard benchmarks/load/*.go) benchmarks/load/go.mod benchmarks/load
 
 clean: ## Remove what the verbs made: .venv, .tools, caches, build output; never ./memsidecar-data
 	rm -rf $(VENV) $(TOOLS) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find memsidecar tests benchmarks protos helm examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find memsidecar tests benchmarks protos helm examples clients -name __pycache__ -type d -prune -exec rm -rf {} +

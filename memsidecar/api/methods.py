@@ -14,6 +14,7 @@ from memsidecar.api.interceptors import Context, Stream, Unary, errors
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.limits import Limits
 from memsidecar.api.interceptors.request_log import RequestLog
+from memsidecar.api.wire import only_request
 from memsidecar.domain.errors import NotBuilt
 
 
@@ -38,11 +39,11 @@ class Methods:
 
     def _method(self, method: MethodDescriptor, service: Service) -> Any:
         answer = getattr(service, _snake_case(method.name), None)
-        kind = _KINDS[bool(method.client_streaming), bool(method.server_streaming)]
         if not method.client_streaming and not method.server_streaming:
-            return kind(self._unary(method.full_name, self.gate.unary(method, answer or _no_answer(method))))
+            unary = self._unary(method.full_name, self.gate.unary(method, answer or _no_answer(method)))
+            return _read_already(unary) if self.gate.reception is None else _read_when_asked(unary)
         serve = self._stream(method.full_name, self.gate.stream(method, answer or _no_stream(method)))
-        return kind(serve if method.client_streaming else _of_one_request(serve))
+        return grpc.stream_stream_rpc_method_handler(serve if method.client_streaming else _of_one_request(serve))
 
     def _unary(self, name: str, serve: Unary) -> Unary:
         inner = self.limits.unary(name, self.deadlines.unary(name, serve))
@@ -52,13 +53,32 @@ class Methods:
         return errors.stream(name, self.request_log.stream(name, self.limits.stream(name, serve)))
 
 
-def _of_one_request(serve: Stream) -> Callable[[bytes, Context], AsyncIterator[bytes]]:
-    async def alone(data: bytes) -> AsyncIterator[bytes]:
-        yield data
+def _read_already(serve: Unary) -> Any:
+    async def plain(data: bytes, context: Context) -> bytes:
+        async def read() -> bytes:
+            return data
+
+        return await serve(read, context)
+
+    return grpc.unary_unary_rpc_method_handler(plain)
+
+
+def _read_when_asked(serve: Unary) -> Any:
+    """To gRPC a stream, if of one: a plain request it reads before it asks anybody. It costs every call some time."""
+
+    async def of_one(_requests: AsyncIterator[bytes], context: Context) -> bytes:
+        return await serve(lambda: only_request(context), context)
+
+    return grpc.stream_unary_rpc_method_handler(of_one)
+
+
+def _of_one_request(serve: Stream) -> Any:
+    async def alone(context: Context) -> AsyncIterator[bytes]:
+        yield await only_request(context)
 
     # gRPC looks whether it is a generator itself.
-    async def of_one(data: bytes, context: Context) -> AsyncIterator[bytes]:
-        async for response in serve(alone(data), context):
+    async def of_one(_requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+        async for response in serve(alone(context), context):
             yield response
 
     return of_one
@@ -80,13 +100,6 @@ def _no_stream(method: MethodDescriptor) -> Callable[[AsyncIterator[Message]], A
         raise NotBuilt(method.name)
 
     return refuse
-
-
-_KINDS: dict[tuple[bool, bool], Callable[..., Any]] = {
-    (False, False): grpc.unary_unary_rpc_method_handler,
-    (False, True): grpc.unary_stream_rpc_method_handler,
-    (True, True): grpc.stream_stream_rpc_method_handler,
-}
 
 
 def _snake_case(name: str) -> str:

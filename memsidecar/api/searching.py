@@ -23,7 +23,7 @@ from memsidecar.layers.episodic.recalling import Hits, Turn
 from memsidecar.layers.episodic.shelves import messages_of
 from memsidecar.layers.working import WorkingMemory
 from memsidecar.layers.working.drafting import check_time
-from memsidecar.layers.working.pages import page_token, position_of
+from memsidecar.layers.working.hidden_pages import HiddenPages
 from memsidecar.layers.working.searching import Wanted
 from memsidecar.stores.contract import Found, Scope
 from memsidecar.v1 import memory_pb2 as pb
@@ -33,7 +33,6 @@ from memsidecar.v1.message_pb2 import Message
 
 DEFAULT_LIMIT, MAX_LIMIT = 10, 1_000
 SUBSTRING_SCORE = 1.0
-LAST_START, LAST_LSN = 1 << 30, 1 << 62
 _SCOPES = message_pb2.Scope
 _MODES = {
     pb.SEARCH_MODE_UNSPECIFIED: Mode.HYBRID,
@@ -50,6 +49,7 @@ class SearchApi:
     memory: WorkingMemory
     episodic: EpisodicMemory
     bridge: Bridge
+    pages: HiddenPages
 
     async def __call__(self, request: pb.SearchRequest) -> pb.SearchResponse:
         wanted, limit = _wanted(request), limit_of("limit", request.limit, DEFAULT_LIMIT, MAX_LIMIT)
@@ -59,21 +59,19 @@ class SearchApi:
 
     async def _by_substring(self, request: pb.SearchRequest, wanted: Wanted, limit: int) -> pb.SearchResponse:
         same = _same(request)
-        position = position_of(request.page_token, same, 1)
+        position = self.pages.position(request.page_token, same, 1)
         before_lsn = position[0] if position else None
         scope, _ = await self._scope(request)
         if request.min_score > SUBSTRING_SCORE:
             return pb.SearchResponse()
         return await self._while_wanted(
-            lambda go_on: _substring_hits(*self.memory.search(scope, wanted, limit, before_lsn, go_on), same)
+            lambda go_on: self._substring_hits(*self.memory.search(scope, wanted, limit, before_lsn, go_on), same)
         )
 
     async def _by_rank(self, request: pb.SearchRequest, wanted: Wanted, limit: int) -> pb.SearchResponse:
         same = _same(request)
-        position = position_of(request.page_token, same, 2)
+        position = self.pages.position(request.page_token, same, 2)
         as_of, start = position or (None, 0)
-        if start > LAST_START or (as_of or 0) > LAST_LSN:
-            raise InvalidField("page_token", "is not a token of this server")
         turn = Turn(limit, request.min_score, start, as_of)
         question = self._question(request)
         scope, head = await self._scope(request)
@@ -82,7 +80,7 @@ class SearchApi:
             return pb.SearchResponse()
         recall = self.episodic.recall.messages
         return await self._while_wanted(
-            lambda go_on: _ranked_hits(recall(question, within, turn, wanted.has_its_tags, go_on), same)
+            lambda go_on: self._ranked_hits(recall(question, within, turn, wanted.has_its_tags, go_on), same)
         )
 
     async def _while_wanted(self, work: Callable[[Callable[[], bool]], T]) -> T:
@@ -112,6 +110,24 @@ class SearchApi:
                 raise InvalidField("user_id", "is required: the session has no user")
             return Scope(namespace, session_id=check_id("session_id", session_id)), head
         return Scope(namespace, user_id), head
+
+    def _substring_hits(self, hits: Sequence[Found], next_lsn: int | None, same: bytes) -> pb.SearchResponse:
+        response = pb.SearchResponse(next_page_token="" if next_lsn is None else self.pages.token([next_lsn], same))
+        for hit in hits:
+            message = Message.FromString(hit.message.body)
+            response.hits.add(message=message, session_id=hit.key.session_id, score=SUBSTRING_SCORE)
+        return response
+
+    def _ranked_hits(self, found: Hits[Found], same: bytes) -> pb.SearchResponse:
+        response = pb.SearchResponse(degraded=degradations_of(found.lacks))
+        if found.next is not None:
+            response.next_page_token = self.pages.token([found.next.as_of or 0, found.next.start], same)
+        for pointer, hit in found.hits:
+            message = Message.FromString(hit.message.body)
+            response.hits.add(
+                message=message, session_id=hit.key.session_id, score=pointer.score, scores=scores_of(pointer.parts)
+            )
+        return response
 
 
 def vector_of(field: str, numbers: Sequence[float], dimensions: int) -> NDArray[np.float32] | None:
@@ -161,26 +177,6 @@ def _range(scope: Scope, head: Head | None, wanted: Wanted) -> Range | None:
             return None
         return replace(where, shelves=[messages_of(head.user_id, head.number)], session=head.number)
     return replace(where, shelves=[messages_of(scope.user_id, 0)]) if scope.user_id else where
-
-
-def _substring_hits(hits: Sequence[Found], next_lsn: int | None, same: bytes) -> pb.SearchResponse:
-    response = pb.SearchResponse(next_page_token="" if next_lsn is None else page_token([next_lsn], same))
-    for hit in hits:
-        message = Message.FromString(hit.message.body)
-        response.hits.add(message=message, session_id=hit.key.session_id, score=SUBSTRING_SCORE)
-    return response
-
-
-def _ranked_hits(found: Hits[Found], same: bytes) -> pb.SearchResponse:
-    response = pb.SearchResponse(degraded=degradations_of(found.lacks))
-    if found.next is not None:
-        response.next_page_token = page_token([found.next.as_of or 0, found.next.start], same)
-    for pointer, hit in found.hits:
-        message = Message.FromString(hit.message.body)
-        response.hits.add(
-            message=message, session_id=hit.key.session_id, score=pointer.score, scores=scores_of(pointer.parts)
-        )
-    return response
 
 
 def degradations_of(lacks: Iterable[int]) -> list[str]:

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 import grpc
 import grpc.aio
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2
 
+from memsidecar.api.gate.crowd import unworked
+from memsidecar.api.gate.reception import Reception
+from memsidecar.api.health import MOST_REQUEST_BYTES, Health
 from memsidecar.api.listening import bind, claimed
 from memsidecar.api.methods import Methods, Service
 from memsidecar.api.reflection import add_reflection
@@ -16,7 +19,11 @@ from memsidecar.domain.errors import StartRefused
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
-HARD_REQUEST_BYTES_FACTOR = 4
+HARD_REQUEST_BYTES_FACTOR = 2
+HEALTH_RECEIVED_AT_ONCE = 4
+MOST_HEALTH_CALLS = 1_000
+OUTER_WALL_FACTOR = 4
+"gRPC refuses calls without details; so it does so only far beyond where we do, and keeps no more of them than that."
 LIVENESS = ""
 EPISODIC = "memsidecar.episodic"
 "As health calls retrieval, which is there some seconds after the rest."
@@ -30,6 +37,8 @@ _OPTIONS = (
     # Whoever opens a connection and says nothing is sent away, long before gRPC's own two minutes.
     ("grpc.server_handshake_timeout_ms", 10_000),
 )
+# Else gRPC learns that the line is fast, and takes megabytes of each request before anybody asked for it.
+_GUARDED = (("grpc.http2.bdp_probe", 0),)
 
 
 @dataclass(frozen=True)
@@ -49,17 +58,22 @@ class Server:
         tls: grpc.ServerCredentials | None = None,
     ) -> None:
         # gRPC's own refusal of a large request carries no details; so it stands further out than ours.
-        limit = ("grpc.max_receive_message_length", HARD_REQUEST_BYTES_FACTOR * max_request_bytes)
         self._methods = methods
         self._tls = tls
-        self._main = grpc.aio.server(options=(*_OPTIONS, limit))
-        self._health_only = grpc.aio.server(options=_OPTIONS)
+        guarded = () if methods.gate.reception is None else _GUARDED
+        most_bytes, most_calls = HARD_REQUEST_BYTES_FACTOR * max_request_bytes, OUTER_WALL_FACTOR * methods.limits.most
+        self._main = _server(guarded, most_bytes, most_calls)
+        self._health_only = _server(_GUARDED, MOST_REQUEST_BYTES, MOST_HEALTH_CALLS)
         self._health = health.aio.HealthServicer()
         self._names = [service.descriptor.full_name for service in services]
         self._main.add_generic_rpc_handlers(tuple(methods.handler(service) for service in services))
         for server in (self._main, self._health_only):
-            health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+            server.add_generic_rpc_handlers((self._health_handler(),))
         add_reflection(self._main, (*self._names, health.SERVICE_NAME), methods.gate.credentials)
+
+    def _health_handler(self) -> grpc.GenericRpcHandler:
+        reception = Reception(unworked(0), HEALTH_RECEIVED_AT_ONCE)
+        return Health(self._health, reception).handler()
 
     async def start(self, listen: Address, health_listen: Address | None) -> Addresses:
         try:
@@ -94,3 +108,8 @@ class Server:
         await self._main.stop(None)
         self._watch.cancel()
         await self._health_only.stop(None)
+
+
+def _server(options: tuple[tuple[str, int], ...], most_request_bytes: int, most_calls: int) -> grpc.aio.Server:
+    limits = (("grpc.max_receive_message_length", most_request_bytes), ("grpc.max_concurrent_streams", most_calls))
+    return grpc.aio.server(options=(*_OPTIONS, *options, *limits), maximum_concurrent_rpcs=most_calls)

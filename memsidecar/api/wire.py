@@ -1,11 +1,13 @@
 """Between the contract's messages and the values of the house."""
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
+import grpc.aio
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from memsidecar.api.interceptors import Context
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.session import DEFAULT_NAMESPACE, Head, Policy, SessionKey, Strategy
@@ -31,6 +33,13 @@ class Scoped(Namespaced, Protocol):
 
     user_id: str
     session_id: str
+
+
+async def only_request(context: Context) -> bytes:
+    data: Any = await context.read()
+    if data is grpc.aio.EOF:
+        raise InvalidField("request", "is missing: the call ended without one")
+    return bytes(data)
 
 
 def decode(kind: type[M], data: bytes) -> M:

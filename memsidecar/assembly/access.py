@@ -14,11 +14,13 @@ from memsidecar.access.policy import AccessPolicy
 from memsidecar.access.watching import Watched
 from memsidecar.api.gate.audit import AUDIT_LOG, Audit
 from memsidecar.api.gate.credentials import Credentials
-from memsidecar.api.gate.crowd import Crowd, Unsent
+from memsidecar.api.gate.crowd import Crowd, Unsent, unworked
 from memsidecar.api.gate.gate import Gate
 from memsidecar.api.gate.pace import Pace
+from memsidecar.api.gate.reception import Reception
 from memsidecar.api.tls import Tls
 from memsidecar.domain.errors import StartRefused
+from memsidecar.domain.quota import Quota
 from memsidecar.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -37,6 +39,9 @@ class Doors:
     def allowance(self, namespace: str) -> Allowance:
         allowances = self.policy.value.allowances if self.policy else {}
         return allowances.get(namespace, self.everybody)
+
+    def quota(self, namespace: str) -> Quota:
+        return self.allowance(namespace).kept
 
     def credentials(self) -> Credentials:
         policy = self.policy
@@ -57,9 +62,8 @@ class Doors:
 
 def open_doors(settings: Settings) -> Doors:
     """Raises what tells that a file cannot be used."""
-    everybody = Allowance(
-        settings.quota_calls_per_second, settings.quota_sessions, settings.quota_messages, settings.quota_bytes
-    )
+    kept = Quota(settings.quota_sessions, settings.quota_messages, settings.quota_bytes)
+    everybody = Allowance(settings.quota_calls_per_second, kept)
     _warn(settings)
     _open_audit(settings.audit_file)
     return Doors(_watched_policy(settings, everybody), _watched_certificates(settings), everybody)
@@ -70,11 +74,17 @@ def gate(settings: Settings, doors: Doors) -> Gate:
         doors.credentials(),
         Pace(lambda namespace: doors.allowance(namespace).calls_per_second),
         calls=Crowd(settings.max_namespace_calls, "calls"),
-        # Half, because a stream stays: else the first tenant to come takes them all.
-        streams=Crowd(max(1, settings.max_concurrent_streams // 2), "streams"),
+        streams=Crowd(_streams_of_one(settings), "streams"),
+        reception=None if settings.access_file is None else Reception(unworked(settings.max_unsent_bytes)),
         unsent=Unsent(settings.max_unsent_bytes),
         audit=Audit(settings.audit),
     )
+
+
+def _streams_of_one(settings: Settings) -> int:
+    """Half, because a stream stays: else the first tenant to come takes them all. Without tenants, all."""
+    most = settings.max_concurrent_streams
+    return most if settings.access_file is None else max(1, most // 2)
 
 
 def _watched_policy(settings: Settings, everybody: Allowance) -> Watched[AccessPolicy] | None:

@@ -4,9 +4,10 @@ import asyncio
 import gc
 import json
 import logging
+import resource
 import signal
 from collections.abc import Coroutine, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import uvloop
 
@@ -24,9 +25,10 @@ from memsidecar.assembly import parts
 from memsidecar.assembly.access import Doors, gate, open_doors
 from memsidecar.assembly.contexts import context_api
 from memsidecar.assembly.layers import Layers, open_layers
-from memsidecar.assembly.storage import drop_unused_index, open_index, open_journal
+from memsidecar.assembly.storage import drop_unused_index, open_index, open_journal, page_key
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.chunks import ChunkFinding
+from memsidecar.layers.working.hidden_pages import HiddenPages
 from memsidecar.settings import Settings
 from memsidecar.tokens.registry import Counters
 
@@ -37,15 +39,23 @@ RETRY_SECONDS = 10
 
 def serve(settings: Settings) -> int:
     """Run until told to stop; the exit code."""
+    _allow_many_files()
     with ExitStack() as opened:
         doors = open_doors(settings)
         counters = parts.counters(settings)
-        journal = open_journal(settings)
+        journal = open_journal(settings, doors.quota)
         opened.callback(journal.close)
         drop_unused_index(settings)
         layers = open_layers(settings, journal, counters, opened)
         uvloop.run(_run(settings, layers, counters, doors))
     return 0
+
+
+def _allow_many_files() -> None:
+    """Each connection is one, and the usual 1,024 are soon used up by callers who do nothing but stay."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # some systems promise more than they give
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def _run(settings: Settings, layers: Layers, counters: Counters, doors: Doors) -> None:
@@ -100,7 +110,7 @@ def _services(settings: Settings, layers: Layers, bridge: Bridge) -> tuple[Servi
             memory,
             bridge,
             settings.max_batch_messages,
-            SearchApi(memory, episodic, bridge),
+            SearchApi(memory, episodic, bridge, HiddenPages(page_key(settings))),
             context_api(settings, layers, find_chunks, bridge),
         ),
         SessionService(memory, bridge),

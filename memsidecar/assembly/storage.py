@@ -2,12 +2,14 @@
 
 import logging
 import os
+import secrets
 import shutil
 from importlib import import_module
 from typing import cast
 
 from memsidecar.domain.errors import FatalStoreError, StartRefused
 from memsidecar.domain.quota import Quotas, without_quotas
+from memsidecar.layers.working.hidden_pages import KEY_BYTES
 from memsidecar.settings import Settings, prepare_libraries
 from memsidecar.stores.contract import Index, Journal
 from memsidecar.stores.index.environment import ENVIRONMENT
@@ -20,6 +22,7 @@ log = logging.getLogger(__name__)
 
 DISK_FAILED = 74  # EX_IOERR
 INDEX_FOLDER = "index"
+PAGE_KEY_FILE = "page.key"
 
 
 def open_journal(settings: Settings, quotas: Quotas = without_quotas) -> Journal:
@@ -35,6 +38,22 @@ def open_journal(settings: Settings, quotas: Quotas = without_quotas) -> Journal
         on_fatal=_stop_at_once,
         quotas=quotas,
     )
+
+
+def page_key(settings: Settings) -> bytes:
+    """What hides the places in page tokens. For whoever holds the directory, as the journal does."""
+    fresh = secrets.token_bytes(KEY_BYTES)
+    if settings.journal == "volatile":
+        return fresh
+    file = settings.data_dir / PAGE_KEY_FILE
+    try:
+        if file.exists() and len(kept := file.read_bytes()) == KEY_BYTES:
+            return kept
+        file.touch(0o600)
+        file.write_bytes(fresh)
+    except OSError as error:
+        log.warning("%s: %s; pages of searches end with this process", file, error.strerror)
+    return fresh
 
 
 def _stop_at_once(error: FatalStoreError) -> None:

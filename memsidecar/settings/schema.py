@@ -81,7 +81,7 @@ class Settings(AccessSettings, ContextSettings, LanguageSettings, RetrievalSetti
         ge=KIB,
         le=64 * MIB,
         description="Largest request in bytes; a larger one is refused with the limit in its error, and one of more "
-        "than four times as much by gRPC itself. The default is gRPC's own.",
+        "than twice as much by gRPC itself. The default is gRPC's own.",
     )
     max_message_bytes: Bytes = Field(
         default=1 * MIB,

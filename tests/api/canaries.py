@@ -11,8 +11,8 @@ from google.protobuf.struct_pb2 import Struct, Value
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.bad_input.rpcs import METHODS, NOT_BUILT, good, put
 from tests.bad_input.table import TABLE
+from tests.support.canaries import CANARY
 
-CANARY = "canary7f3a"
 TEXTS = (CANARY, f"{CANARY}\n", CANARY * 30)
 
 

@@ -8,9 +8,10 @@ import grpc
 import pytest
 
 from memsidecar.v1 import memory_pb2 as memory
-from tests.api.canaries import CANARY, canary_requests
+from tests.api.canaries import canary_requests
 from tests.bad_input.rpcs import METHODS, NOT_BUILT, send_bytes
 from tests.scenarios.retrieval import until_retrieval_is_there
+from tests.support.canaries import CANARY
 from tests.support.process import Client, SidecarProcess, refusal
 
 COUNT = memory.CountRequest(session_id="s")

@@ -12,7 +12,6 @@ from google.protobuf.message import Message as Proto
 from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as session
-from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Scope
 from tests.bad_input.rpcs import good, put, send
 from tests.bad_input.values import DIMENSIONS, tags
 from tests.support.process import Client, SidecarProcess, refusal
@@ -163,20 +162,8 @@ def test_a_forged_position_beyond_every_number_is_not_a_bug(paged: Client, posit
     assert_refused(paged, "GetAll", base64.urlsafe_b64encode(seal + position.encode()).decode().rstrip("="))
 
 
-@pytest.mark.parametrize("scope", [SCOPE_SESSION, SCOPE_USER, SCOPE_NAMESPACE], ids=Scope.Name)
-@pytest.mark.parametrize("position", [(2**62, 2**30), (0, 2**30), (0, 0)], ids=str)
-def test_a_forged_position_among_ranked_hits_is_behind_the_last_page(
-    paged: Client, position: tuple[int, int], scope: Scope
-) -> None:
-    request = memory.SearchRequest(session_id="paged", query="hello", scope=scope)
-    seal = blake2b(request.SerializeToString(deterministic=True), digest_size=6).digest()
-    request.page_token = base64.urlsafe_b64encode(seal + struct.pack(">2q", *position)).decode().rstrip("=")
-    answer = send(paged, "Search", request)
-    assert not answer.hits and not answer.next_page_token
-
-
-@pytest.mark.parametrize("position", [(2**63 - 1, 0), (0, 2**30 + 1), (2**62 + 1, 2**40)], ids=str)
-def test_a_forged_position_that_no_ranking_has_is_refused(paged: Client, position: tuple[int, int]) -> None:
+@pytest.mark.parametrize("position", [(2**63 - 1, 0), (0, 2**30 + 1), (1, 1), (0, 0)], ids=str)
+def test_a_position_in_the_log_of_everybody_cannot_be_forged(paged: Client, position: tuple[int, int]) -> None:
     same = memory.SearchRequest(**{name: value for name, value in SEARCH.items() if name != "limit"})
     seal = blake2b(same.SerializeToString(deterministic=True), digest_size=6).digest()
     token = base64.urlsafe_b64encode(seal + struct.pack(">2q", *position)).decode().rstrip("=")

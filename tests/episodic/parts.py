@@ -21,6 +21,7 @@ from memsidecar.layers.episodic.chunks import ChunkFinding
 from memsidecar.layers.episodic.indexing import Indexing
 from memsidecar.layers.episodic.places import Places
 from memsidecar.layers.working import WorkingLimits, WorkingMemory
+from memsidecar.layers.working.hidden_pages import HiddenPages
 from memsidecar.stores.contract import Erase, Generation, Harvest, Index, IndexUnavailable, Journal
 from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.stores.volatile.index import VolatileIndex, VolatileTable
@@ -151,7 +152,7 @@ class World:
         self.tables: Index = index or VolatileIndex()
         self._loop = asyncio.new_event_loop()
         self._bridge = self._loop.run_until_complete(_bridge())
-        self._search = SearchApi(self.working, self.episodic, self._bridge)
+        self._search = SearchApi(self.working, self.episodic, self._bridge, HiddenPages(bytes(32)))
         if opened:
             self.open()
 

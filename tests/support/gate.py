@@ -1,18 +1,22 @@
-"""A gate that lets everybody in, for servers that a test puts together by hand."""
+"""A gate that lets everybody in unless told otherwise, for servers that a test puts together by hand."""
 
 from memsidecar.api.gate.audit import Audit
 from memsidecar.api.gate.credentials import Credentials
-from memsidecar.api.gate.crowd import Crowd, Unsent
+from memsidecar.api.gate.crowd import Crowd, Unsent, unworked
 from memsidecar.api.gate.gate import Gate
 from memsidecar.api.gate.pace import Pace
+from memsidecar.api.gate.reception import Reception
+
+EVERYBODY = Credentials(None)
 
 
-def open_gate() -> Gate:
+def open_gate(credentials: Credentials = EVERYBODY) -> Gate:
     return Gate(
-        Credentials(None),
+        credentials,
         Pace(lambda _namespace: 0),
         calls=Crowd(1_000, "calls"),
         streams=Crowd(1_000, "streams"),
+        reception=Reception(unworked(1 << 30)),
         unsent=Unsent(1 << 30),
         audit=Audit("off"),
     )

@@ -14,6 +14,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 from memsidecar.v1 import knowledge_pb2_grpc, memory_pb2, memory_pb2_grpc, session_pb2_grpc
 from memsidecar.v1.message_pb2 import Message, Role
+from tests.support import canaries
 
 START_SECONDS = 30
 STOP_SECONDS = 30
@@ -31,6 +32,7 @@ class SidecarProcess:
         self._flags = flags
         self._environ = {**_clean_environ(), **(environ or {})}
         self._wrap = wrap
+        canaries.secrets_given(flags)
         self.start()
 
     def start(self) -> None:
@@ -74,6 +76,7 @@ class SidecarProcess:
         if self.process.stdout is not None:
             self.process.stdout.close()
         self._log.close()
+        canaries.check_log(self.log(), self.address)
         return code
 
     def __enter__(self) -> Self:
@@ -96,6 +99,7 @@ class Client:
     def __init__(self, address: str) -> None:
         # Channels of one process share connections unless told not to; a restarted server must be met anew.
         options = (("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", 64 << 20))
+        self.address = address
         self.channel = grpc.insecure_channel(address, options=options)
         grpc.channel_ready_future(self.channel).result(timeout=START_SECONDS)
         self.memory = memory_pb2_grpc.MemoryServiceStub(self.channel)  # type: ignore[no-untyped-call]
@@ -103,6 +107,7 @@ class Client:
         self.knowledge = knowledge_pb2_grpc.KnowledgeServiceStub(self.channel)  # type: ignore[no-untyped-call]
 
     def add(self, session_id: str, content: str, role: Role = Role.ROLE_USER, **fields: Any) -> memory_pb2.AddResponse:
+        canaries.note_content(self.address, content)
         request = memory_pb2.AddRequest(
             session_id=session_id,
             user_id=fields.pop("user_id", ""),

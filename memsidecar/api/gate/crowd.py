@@ -1,4 +1,4 @@
-"""How many at once, and how much of what they asked for waits to be sent: a share for each tenant."""
+"""How many at once, and how much of what they send and ask for is in memory: a share for each tenant."""
 
 from collections import Counter
 from collections.abc import Hashable
@@ -8,8 +8,8 @@ from typing import Any, cast
 from memsidecar.api.interceptors import Context
 from memsidecar.domain.errors import RateLimited
 
-SMALL_ANSWER_BYTES = 64 * 1024
-"Below it nothing is reckoned: so much stays in gRPC's own buffers anyway, and most answers are smaller."
+SMALL_BYTES = 64 * 1024
+"Below it nothing is reckoned: so much stays in gRPC's own buffers anyway, and most requests and answers are smaller."
 
 
 @dataclass(frozen=True)
@@ -33,26 +33,46 @@ class Crowd:
 
 
 @dataclass
-class Unsent:
-    """Answers that wait for somebody who reads slowly stay in memory, so there is a limit to them together."""
+class Load:
+    """What is large and in memory: a limit to all of it together, and half of that for one tenant."""
 
     most_bytes: int
+    complaint: str
     _bytes: int = 0
     _of: Counter[Hashable] = field(default_factory=Counter)
 
-    def hold(self, tenant: Hashable, size: int, context: Context) -> None:
-        """Reckon an answer until gRPC is done with it."""
-        if size < SMALL_ANSWER_BYTES:
-            return
+    @staticmethod
+    def is_small(size: int) -> bool:
+        return size < SMALL_BYTES
+
+    def take(self, tenant: Hashable, size: int) -> None:
         if self._bytes + size > self.most_bytes or self._of[tenant] + size > self.most_bytes // 2:
-            raise RateLimited("too many answers wait to be read by their callers; read them, and try again")
+            raise RateLimited(self.complaint)
         self._bytes += size
         self._of[tenant] += size
-        # The stubs know a done-callback only as a class of their own.
-        context.add_done_callback(cast(Any, lambda _context: self._let_go(tenant, size)))
 
-    def _let_go(self, tenant: Hashable, size: int) -> None:
+    def let_go(self, tenant: Hashable, size: int) -> None:
         self._bytes -= size
         self._of[tenant] -= size
         if not self._of[tenant]:
             del self._of[tenant]
+
+
+class Unsent:
+    """Answers that wait for somebody who reads slowly."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._load = Load(most_bytes, "too many answers wait to be read by their callers; read them, and try again")
+
+    def hold(self, tenant: Hashable, size: int, context: Context) -> None:
+        """Reckon an answer until gRPC is done with it."""
+        if self._load.is_small(size):
+            return
+        self._load.take(tenant, size)
+        # The stubs know a done-callback only as a class of their own.
+        context.add_done_callback(cast(Any, lambda _context: self._load.let_go(tenant, size)))
+
+
+def unworked(most_bytes: int) -> Load:
+    """Requests that came faster than they are worked on."""
+    return Load(most_bytes, "too many large requests of this namespace are in progress; try again")

@@ -1,6 +1,8 @@
 """The gate itself, in the order in which a request passes it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,13 +15,17 @@ from memsidecar.api.gate.audit import Audit
 from memsidecar.api.gate.credentials import Credentials
 from memsidecar.api.gate.crowd import Crowd, Unsent
 from memsidecar.api.gate.pace import Pace
+from memsidecar.api.gate.reception import Reception
 from memsidecar.api.gate.rules import ROLES, needed_role
 from memsidecar.api.gate.visit import Visit
-from memsidecar.api.interceptors import Context, Stream, Unary
+from memsidecar.api.interceptors import Context, Read, Stream, Unary
 from memsidecar.api.wire import decode
-from memsidecar.domain.errors import NotAllowed
+from memsidecar.domain.errors import NotAllowed, RateLimited
 
 M = TypeVar("M", bound=Message)
+
+HOLD_BACK_SECONDS = 0.1
+"How long a caller over its rate waits for the refusal."
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,8 @@ class Gate:
     pace: Pace
     calls: Crowd
     streams: Crowd
+    reception: Reception | None
+    "None where nobody has to be guarded against: whoever reaches the address may do everything anyway."
     unsent: Unsent
     audit: Audit
 
@@ -37,12 +45,15 @@ class Gate:
         name, kind = method.name, GetMessageClass(method.input_type)
         is_read = ROLES[name] is Role.READ
 
-        async def serve(data: bytes, context: Context) -> bytes:
+        async def serve(read: Read, context: Context) -> bytes:
             visit = Visit(name, context.peer)
             with self.audit.following(visit):
-                self._admit(visit, context)
+                tenant = self._admit(visit, context).namespaces
+                data = await (self.reception.receive(tenant, read) if self.reception else read())
                 request = self._asked(visit, kind, data)
-                response = _encoded(await self._answered(visit, answer, request))
+                await self._pace(visit.namespace)
+                with self._keeping(visit.namespace, len(data)):
+                    response = _encoded(await self._answered(visit, answer, request))
             if is_read:  # the answer of a write is never larger than its request, and says what has been done
                 self.unsent.hold(visit.namespace, len(response), context)
             return response
@@ -58,6 +69,7 @@ class Gate:
                 # Once more for each: a token may expire, or be taken back, in the middle of a stream.
                 self._admit(visit, context)
                 request = self._asked(visit, kind, data)
+                await self._pace(visit.namespace)
                 if visit.place != before:
                     self.audit.note(visit, "STREAMING")
                 yield request
@@ -75,6 +87,9 @@ class Gate:
 
         return serve
 
+    def _keeping(self, tenant: str, size: int) -> AbstractContextManager[None]:
+        return self.reception.keeping(tenant, size) if self.reception else nullcontext()
+
     def _admit(self, visit: Visit, context: Context) -> Caller:
         visit.caller = self.credentials.caller(context)
         return visit.caller
@@ -89,8 +104,22 @@ class Gate:
         needed = needed_role(visit.method, request)
         if caller.role < needed:
             raise NotAllowed(f"this needs the role {needed.name.lower()}")
-        self.pace.take(visit.namespace)
         return request
+
+    async def _pace(self, namespace: str) -> None:
+        try:
+            self.pace.take(namespace)
+        except RateLimited:
+            await self._hold_back(namespace)
+            raise
+
+    async def _hold_back(self, namespace: str) -> None:
+        """Else whoever asks again at once is refused a thousand times a second, and all others wait for that."""
+        self.calls.enter(namespace)
+        try:
+            await asyncio.sleep(HOLD_BACK_SECONDS)
+        finally:
+            self.calls.leave(namespace)
 
     async def _answered(self, visit: Visit, answer: Callable[[Any], Any], request: Message) -> Any:
         self.calls.enter(visit.namespace)

@@ -2,6 +2,8 @@
 
 An interceptor is given a method's name and what answers it, once, when the server is put together, and returns what
 answers instead. So nothing is looked up or wrapped while calls come in.
+
+A call is given no request but what reads it: whoever is refused before that makes us keep nothing of it.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,5 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import grpc.aio
 
 Context = grpc.aio.ServicerContext[bytes, bytes]
-Unary = Callable[[bytes, Context], Awaitable[bytes]]
+Read = Callable[[], Awaitable[bytes]]
+Unary = Callable[[Read, Context], Awaitable[bytes]]
 Stream = Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]

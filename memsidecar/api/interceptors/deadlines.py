@@ -7,10 +7,11 @@ oldest now and then does what a timer for each call would do at a tenth of the c
 
 import asyncio
 import time
+from collections.abc import Awaitable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from memsidecar.api.interceptors import Context, Unary
+from memsidecar.api.interceptors import Context, Read, Unary
 from memsidecar.domain.errors import DeadlinePassed
 
 LOOK_EVERY_SECONDS = 0.25
@@ -31,13 +32,12 @@ class Fuse:
     _running: dict[asyncio.Task[object], float] = field(default_factory=dict)
     _ended: set[asyncio.Task[object]] = field(default_factory=set)
 
-    async def run(self, answer: Unary, data: bytes, context: Context) -> bytes:
+    async def run(self, work: Awaitable[bytes]) -> bytes:
         task = asyncio.current_task()
         assert task is not None
-        self._running[task] = end = time.monotonic() + self.seconds
-        _END.set(end)
+        self._running[task] = time.monotonic() + self.seconds
         try:
-            return await answer(data, context)
+            return await work
         except asyncio.CancelledError:
             if task in self._ended:
                 raise DeadlinePassed() from None
@@ -61,16 +61,17 @@ class Deadlines:
         self._most = Fuse(most_seconds)
 
     def unary(self, _method: str, answer: Unary) -> Unary:
-        async def in_time(data: bytes, context: Context) -> bytes:
-            remaining = _remaining(context)
+        async def in_time(read: Read, context: Context) -> bytes:
+            remaining, fuse = _remaining(context), None
             if remaining is None:
-                return await self._default.run(answer, data, context)
-            if remaining > self._most_seconds:
-                return await self._most.run(answer, data, context)
-            if remaining <= 0:
+                fuse = self._default
+            elif remaining > self._most_seconds:
+                fuse = self._most
+            elif remaining <= 0:
                 raise DeadlinePassed()
-            _END.set(time.monotonic() + remaining)
-            return await answer(data, context)
+            _END.set(time.monotonic() + (fuse.seconds if fuse else remaining or 0))
+            answered = answer(read, context)
+            return await (fuse.run(answered) if fuse else answered)
 
         return in_time
 

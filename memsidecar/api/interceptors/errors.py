@@ -10,7 +10,7 @@ import grpc.aio
 from grpc_status import rpc_status
 
 from memsidecar import logs
-from memsidecar.api.interceptors import Context, Stream, Unary
+from memsidecar.api.interceptors import Context, Read, Stream, Unary
 from memsidecar.api.status import BUG, rich_status
 from memsidecar.domain.errors import SidecarError
 
@@ -18,16 +18,17 @@ log = logging.getLogger(__name__)
 
 
 def unary(method: str, answer: Unary) -> Unary:
-    async def with_errors(data: bytes, context: Context) -> bytes:
+    async def with_errors(read: Read, context: Context) -> bytes:
         try:
-            return await answer(data, context)
+            return await answer(read, context)
         except SidecarError as error:
-            await refuse(context, error)
+            told = _alone(error)
         except grpc.aio.AbortError:
             raise
         except Exception as bug:  # noqa: BLE001  the border: whatever it is, the caller learns nothing of the inside
             _report(method, bug)
-            await refuse(context, BUG)
+            told = BUG
+        return await refuse(context, told)
 
     return with_errors
 
@@ -37,15 +38,23 @@ def stream(method: str, answer: Stream) -> Stream:
         try:
             async for one in answer(requests, context):
                 yield one
+            return
         except SidecarError as error:
-            await refuse(context, error)
+            told = _alone(error)
         except grpc.aio.AbortError:
             raise
         except Exception as bug:  # noqa: BLE001  the border, as above
             _report(method, bug)
-            await refuse(context, BUG)
+            told = BUG
+        await refuse(context, told)
 
     return with_errors
+
+
+def _alone(error: SidecarError) -> SidecarError:
+    """Without the frames it came through: gRPC keeps what a call is aborted with, and they keep the whole request."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 def _report(method: str, bug: Exception) -> None:

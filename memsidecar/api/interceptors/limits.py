@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
-from memsidecar.api.interceptors import Context, Stream, Unary
+from memsidecar.api.interceptors import Context, Read, Stream, Unary
 from memsidecar.domain.errors import Busy, ShuttingDown, TooLarge
 
 LOOK_EVERY_SECONDS = 0.01
@@ -35,14 +35,20 @@ class Limits:
     calls: InFlight = field()
     streams: InFlight = field()
 
+    @property
+    def most(self) -> int:
+        return self.calls.most + self.streams.most
+
     def unary(self, _method: str, answer: Unary) -> Unary:
         calls = self.calls
 
-        async def limited(data: bytes, context: Context) -> bytes:
-            self._check_size(data)
+        async def limited(read: Read, context: Context) -> bytes:
+            async def sized() -> bytes:
+                return self._sized(await read())
+
             calls.enter()
             try:
-                return await answer(data, context)
+                return await answer(sized, context)
             finally:
                 calls.now -= 1
 
@@ -54,17 +60,16 @@ class Limits:
         async def limited(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
             streams.enter()
             try:
-                async for one in answer(self._sized(requests), context):
+                async for one in answer(self._all_sized(requests), context):
                     yield one
             finally:
                 streams.now -= 1
 
         return limited
 
-    async def _sized(self, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def _all_sized(self, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         async for data in requests:
-            self._check_size(data)
-            yield data
+            yield self._sized(data)
 
     async def drain(self, seconds: float) -> None:
         """Refuse what comes now in words that clients retry on, and let what has begun come to its end.
@@ -77,6 +82,7 @@ class Limits:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
         await asyncio.sleep(LAST_CALLS_SECONDS)
 
-    def _check_size(self, data: bytes) -> None:
+    def _sized(self, data: bytes) -> bytes:
         if len(data) > self.max_request_bytes:
             raise TooLarge(f"the request has {len(data)} bytes; {self.max_request_bytes} are allowed")
+        return data

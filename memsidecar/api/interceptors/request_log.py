@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memsidecar import logs
-from memsidecar.api.interceptors import Context, Stream, Unary
+from memsidecar.api.interceptors import Context, Read, Stream, Unary
 from memsidecar.api.status import reason_name, row_of
 from memsidecar.domain.errors import InvalidField, SidecarError
 
@@ -26,10 +26,10 @@ class RequestLog:
         if self.log_calls == "none":
             return answer
 
-        async def logged(data: bytes, context: Context) -> bytes:
+        async def logged(read: Read, context: Context) -> bytes:
             start = time.perf_counter()
             try:
-                result = await answer(data, context)
+                result = await answer(read, context)
             except SidecarError as error:
                 self._failed(method, start, error)
                 raise

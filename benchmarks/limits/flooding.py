@@ -1,0 +1,109 @@
+"""What tenant B notices while tenant A floods: beside B alone, on the same sidecar, right before it."""
+
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from benchmarks import requests
+from benchmarks.servers import LOAD, SERVICE, Figures, Running, Shape
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1 import memory_pb2_grpc
+from memsidecar.v1.context_pb2 import BuildContextRequest
+
+FLOODS = ("BuildContext", "GetAll", "Add")
+CALLERS = (16, 64)
+SESSIONS, MESSAGES = 16, 60
+CALLS_PER_SECOND = 25.0
+"Of B, evenly: far below what the sidecar can do, and below the quota."
+RAMP_SECONDS = 0.5
+SETTLING_SECONDS = 8.0
+"What was said is read for facts and summaries first, in the background."
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """Ratios are to B alone. A `rate_quota` of 0 is none."""
+
+    flood: str
+    callers: int
+    rate_quota: float
+    p50_ratio: float
+    p99_ratio: float
+    alone: dict[str, Any]
+    meanwhile: dict[str, Any]
+
+
+def fill(address: str) -> None:
+    source = random.Random(1)
+    with grpc.insecure_channel(address) as channel:
+        stub: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
+        for namespace in ("a", "b"):
+            for session in _sessions():
+                messages = [requests.message(source) for _ in range(MESSAGES)]
+                batch = pb.AddBatchRequest(session_id=session, namespace=namespace, messages=messages)
+                stub.AddBatch(batch, timeout=60)
+    time.sleep(SETTLING_SECONDS)
+
+
+def noticed(server: Running, folder: Path, rate_quota: float, seconds: float) -> Iterator[Noticed]:
+    quiet = requests.write(folder / "quiet", _asked("GetRecent", "b", 1))
+    shape = Shape(4, 1, seconds, CALLS_PER_SECOND)
+    for flood in FLOODS:
+        for callers in CALLERS:
+            alone = server.load("GetRecent", quiet, shape, repeat=True)
+            with _flooding(server, flood, callers, folder, seconds + 2 * RAMP_SECONDS):
+                meanwhile = server.load("GetRecent", quiet, shape, repeat=True)
+            yield _compared(flood, callers, rate_quota, alone, meanwhile)
+
+
+def _compared(flood: str, callers: int, rate_quota: float, alone: Figures, meanwhile: Figures) -> Noticed:
+    return Noticed(
+        flood,
+        callers,
+        rate_quota,
+        meanwhile.p50_us / alone.p50_us,
+        meanwhile.p99_us / alone.p99_us,
+        asdict(alone),
+        asdict(meanwhile),
+    )
+
+
+@contextmanager
+def _flooding(server: Running, method: str, callers: int, folder: Path, seconds: float) -> Iterator[None]:
+    """As fast as they can, whatever they are told."""
+    path = requests.write(folder / "flood", _asked(method, "a", int(seconds * 10_000) if method == "Add" else 1))
+    command = [str(LOAD), "-address", server.address, "-method", SERVICE + method, "-requests", str(path)]
+    command += ["-callers", str(callers), "-connections", "4", "-seconds", str(seconds), "-repeat=true"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        time.sleep(RAMP_SECONDS)
+        yield
+    finally:
+        process.wait(60)
+
+
+def _asked(method: str, namespace: str, rounds: int) -> Iterator[bytes]:
+    source = random.Random(namespace + method)
+    for number in range(max(rounds, SESSIONS)):
+        session = f"s{number % SESSIONS}"
+        if method == "Add":
+            request: Any = pb.AddRequest(message=requests.message(source))
+        elif method == "BuildContext":
+            request = BuildContextRequest(query="was the invoice paid last week?")
+        elif method == "GetAll":
+            request = pb.GetAllRequest(page_size=100)
+        else:
+            request = pb.GetRecentRequest(n=50)
+        request.session_id, request.namespace = session, namespace
+        yield request.SerializeToString()
+
+
+def _sessions() -> list[str]:
+    return [f"s{number}" for number in range(SESSIONS)]

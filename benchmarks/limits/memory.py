@@ -1,0 +1,123 @@
+"""What callers can make a sidecar hold: resident memory before, and the most of it meanwhile."""
+
+import resource
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from benchmarks.limits.http2 import SERVICE, RawCaller, framed
+from benchmarks.servers import Running, sidecar
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1 import memory_pb2_grpc
+from memsidecar.v1.message_pb2 import ROLE_USER, Message
+
+MIB = 1 << 20
+CONNECTIONS = 2_000
+CALLERS, STREAMS = 4, 32
+SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Held:
+    what: str
+    idle_mb: float
+    peak_mb: float
+    offered_mb: float
+
+    @property
+    def grown_mb(self) -> float:
+        return self.peak_mb - self.idle_mb
+
+
+def everything(folder: Path) -> Iterator[Held]:
+    """Each on a sidecar of its own: memory that was used once is not always given back to the system."""
+    for what, burden in _BURDENS.items():
+        with sidecar(folder / what.replace(" ", "-"), "--index", "off") as server:
+            _fill(server.address)
+            idle = server.resident_mb
+            offered = burden(server)
+            yield Held(what, idle, server.peak_mb, offered / MIB)
+
+
+def _fill(address: str) -> None:
+    """A session of which one answer has three MiB."""
+    with grpc.insecure_channel(address) as channel:
+        stub: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
+        for _ in range(3):
+            message = Message(role=ROLE_USER, content="word " * (MIB // 5 - 200))
+            stub.Add(pb.AddRequest(session_id="large", message=message), timeout=60)
+
+
+def _nothing(_server: Running) -> float:
+    return 0.0
+
+
+def _idle_connections(server: Running) -> float:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    asking = pb.CountRequest(session_id="s").SerializeToString()
+    with ExitStack() as opened:
+        callers = [opened.enter_context(RawCaller(server.address)) for _ in range(CONNECTIONS)]
+        for caller in callers:
+            caller.until_answered([caller.ask(f"{SERVICE}Count", asking)], SECONDS)
+    return 0.0
+
+
+def _slow_readers(server: Running) -> float:
+    asking = pb.GetAllRequest(session_id="large", page_size=100).SerializeToString()
+
+    def ask(caller: RawCaller) -> None:
+        for _ in range(STREAMS):
+            caller.ask(f"{SERVICE}GetAll", asking)
+        caller.listen(3)
+
+    _each(server, ask)
+    return CALLERS * STREAMS * 3 * MIB
+
+
+def _endless(size: int) -> Callable[[Running], float]:
+    def send(caller: RawCaller) -> None:
+        caller.send([caller.call(f"{SERVICE}Add") for _ in range(STREAMS)], framed(bytes(size))[:-1], SECONDS)
+
+    def burden(server: Running) -> float:
+        _each(server, send)
+        return CALLERS * STREAMS * size
+
+    return burden
+
+
+def _whole(size: int) -> Callable[[Running], float]:
+    def send(caller: RawCaller) -> None:
+        caller.send([caller.call(f"{SERVICE}Add") for _ in range(STREAMS)], framed(bytes(size)), SECONDS)
+
+    def burden(server: Running) -> float:
+        _each(server, send)
+        return CALLERS * STREAMS * size
+
+    return burden
+
+
+def _each(server: Running, work: Callable[[RawCaller], None]) -> None:
+    with ExitStack() as opened:
+        callers = [opened.enter_context(RawCaller(server.address)) for _ in range(CALLERS)]
+        threads = [threading.Thread(target=work, args=(caller,)) for caller in callers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+_BURDENS: dict[str, Callable[[Running], float]] = {
+    "nothing": _nothing,
+    f"{CONNECTIONS} idle connections": _idle_connections,
+    f"{CALLERS * STREAMS} answers that nobody reads": _slow_readers,
+    f"{CALLERS * STREAMS} requests of 4 MiB that never end": _endless(4 * MIB),
+    f"{CALLERS * STREAMS} requests of 16 MiB that never end": _endless(16 * MIB),
+    f"{CALLERS * STREAMS} requests of 4 MiB at once": _whole(4 * MIB - 100),
+    f"{CALLERS * STREAMS} requests of 8 MiB at once": _whole(8 * MIB - 100),
+}

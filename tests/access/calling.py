@@ -1,0 +1,87 @@
+"""Calls with credentials, as they go over the wire, and all that comes back."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import grpc
+from google.protobuf.message import Message as Proto
+from google.protobuf.message_factory import GetMessageClass
+
+from tests.bad_input.rpcs import BUILT, METHODS, good
+from tests.support.process import CALL_SECONDS, Refusal
+
+SESSION = "shared"
+"The session that requests name unless told otherwise."
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back: the answers until the end, and how it ended."""
+
+    bodies: tuple[bytes, ...]
+    code: grpc.StatusCode = grpc.StatusCode.OK
+    reason: str = ""
+    message: str = ""
+    trailing: tuple[tuple[str, str | bytes], ...] = ()
+
+    @classmethod
+    def failed(cls, bodies: Sequence[bytes], error: grpc.RpcError) -> Self:
+        refused = Refusal(error)
+        trailing: Any = error.trailing_metadata() or ()
+        return cls(tuple(bodies), refused.code, refused.reason, refused.message, tuple(map(tuple, trailing)))
+
+    @property
+    def verdict(self) -> tuple[grpc.StatusCode, str]:
+        return self.code, self.reason
+
+    @property
+    def everything(self) -> bytes:
+        """Every byte that a caller gets to see."""
+        told = (value if isinstance(value, bytes) else value.encode() for _, value in self.trailing)
+        return b"\0".join((*self.bodies, self.message.encode(), *told))
+
+
+def bearer(token: str | None) -> tuple[tuple[str, str], ...]:
+    return () if token is None else (("authorization", f"Bearer {token}"),)
+
+
+def call(
+    channel: Any,
+    name: str,
+    requests: Iterable[bytes],
+    token: str | None = None,
+    *,
+    metadata: tuple[tuple[str, str], ...] = (),
+    seconds: float = CALL_SECONDS,
+) -> Answer:
+    """Send bytes to an RPC of the contract; of a stream, all of them."""
+    bodies: list[bytes] = []
+    sent: dict[str, Any] = {"metadata": (*bearer(token), *metadata), "timeout": seconds}
+    try:
+        bodies.extend(_answers(channel, name, requests, sent))
+    except grpc.RpcError as error:
+        return Answer.failed(bodies, error)
+    return Answer(tuple(bodies))
+
+
+def _answers(channel: Any, name: str, requests: Iterable[bytes], sent: dict[str, Any]) -> Iterable[bytes]:
+    method = METHODS[name]
+    path = f"/{method.containing_service.full_name}/{name}"
+    if method.client_streaming:
+        yield from channel.stream_stream(path)(iter(requests), **sent)
+    elif method.server_streaming:
+        yield from channel.unary_stream(path)(next(iter(requests)), **sent)
+    else:
+        yield channel.unary_unary(path)(next(iter(requests)), **sent)
+
+
+def minimal(name: str, namespace: str, session_id: str = SESSION) -> Proto:
+    """A right request of any RPC, built or not, in this namespace."""
+    request: Any = good(name, session_id) if name in BUILT else GetMessageClass(METHODS[name].input_type)()
+    request.namespace = namespace
+    if name not in BUILT:
+        for field in ("session_id", "user_id", "message_id"):
+            if field in request.DESCRIPTOR.fields_by_name:
+                setattr(request, field, session_id)
+    return request  # type: ignore[no-any-return]

@@ -1,0 +1,54 @@
+"""Access files as operators write them, and the tokens in them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Self
+
+from memsidecar.access.rights import Role
+from memsidecar.access.secret import Token, new_token
+from memsidecar.access.writing import token_lines
+from tests.support import canaries
+
+LONG_AGO = datetime(2020, 1, 31, tzinfo=UTC)
+
+
+def secret_token() -> Token:
+    """A new one, which no log of the suite may hold."""
+    token = new_token()
+    canaries.secret(token.secret)
+    return token
+
+
+@dataclass(frozen=True)
+class Grant:
+    """A token, and what the access file says of it."""
+
+    name: str
+    namespaces: tuple[str, ...]
+    role: Role = Role.WRITE
+    expires: datetime | None = None
+    token: Token = field(default_factory=secret_token)
+
+    @property
+    def text(self) -> str:
+        return self.token.text
+
+    @property
+    def lines(self) -> str:
+        return token_lines(self.token, self.name, self.namespaces, self.role, self.expires)
+
+    def rotated(self) -> Self:
+        """The next token of the same caller."""
+        return replace(self, token=secret_token())
+
+    def ending(self, seconds: float) -> Self:
+        return replace(self, expires=datetime.now(UTC) + timedelta(seconds=seconds))
+
+
+def write_access_file(file: Path, grants: Iterable[Grant]) -> Path:
+    """All at once, as whatever mounts secrets does."""
+    fresh = file.with_name(f"{file.name}.fresh")
+    fresh.write_text("\n".join(grant.lines for grant in grants), encoding="utf-8")
+    return fresh.replace(file)

@@ -1,0 +1,95 @@
+"""The real server and gate in this process, with services behind them that only note what gets to them."""
+
+import asyncio
+import re
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.message import Message as Proto
+from google.protobuf.message_factory import GetMessageClass
+
+from memsidecar.access.policy import AccessPolicy
+from memsidecar.api.gate.credentials import Credentials
+from memsidecar.api.interceptors.deadlines import Deadlines
+from memsidecar.api.interceptors.limits import InFlight, Limits
+from memsidecar.api.interceptors.request_log import RequestLog
+from memsidecar.api.methods import Methods
+from memsidecar.api.server import Server
+from memsidecar.domain.address import Address
+from tests.bad_input.rpcs import SERVICES
+from tests.support.gate import open_gate
+from tests.support.process import Client
+
+MAX_REQUEST_BYTES = 4 << 20
+
+
+@dataclass
+class Spy:
+    """Answers every RPC of a service with nothing. All that a store or a layer hears of a request goes through here."""
+
+    descriptor: ServiceDescriptor
+    reached: list[tuple[str, Proto]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for method in self.descriptor.methods:
+            answer = self._stream if method.client_streaming or method.server_streaming else self._call
+            name = re.sub(r"(?<!^)(?=[A-Z])", "_", method.name).lower()
+            setattr(self, name, answer(method.name, GetMessageClass(method.output_type)))
+
+    def _call(self, name: str, kind: type[Proto]) -> Callable[[Proto], Any]:
+        async def answer(request: Proto) -> Proto:
+            self.reached.append((name, request))
+            return kind()
+
+        return answer
+
+    def _stream(self, name: str, kind: type[Proto]) -> Callable[[AsyncIterator[Proto]], AsyncIterator[Proto]]:
+        async def answer(requests: AsyncIterator[Proto]) -> AsyncIterator[Proto]:
+            async for request in requests:
+                self.reached.append((name, request))
+                yield kind()
+
+        return answer
+
+
+@dataclass(frozen=True)
+class Watched:
+    channel: Any
+    spies: list[Spy]
+
+    def reached(self) -> list[tuple[str, Proto]]:
+        """What got through since this was last asked."""
+        found = [one for spy in self.spies for one in spy.reached]
+        for spy in self.spies:
+            spy.reached.clear()
+        return found
+
+
+@contextmanager
+def spying(policy: AccessPolicy) -> Iterator[Watched]:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    spies = [Spy(service) for service in SERVICES]
+    server, address = asyncio.run_coroutine_threadsafe(_start(policy, spies), loop).result(30)
+    try:
+        with Client(str(address)) as client:
+            yield Watched(client.channel, spies)
+    finally:
+        asyncio.run_coroutine_threadsafe(server.stop(1), loop).result(30)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _start(policy: AccessPolicy, spies: list[Spy]) -> tuple[Server, Address]:
+    limits = Limits(MAX_REQUEST_BYTES, InFlight(256, "calls"), InFlight(32, "streams"))
+    gate = open_gate(Credentials(lambda: policy))
+    services: Any = spies  # a service's descriptor is one of its class; a spy has any
+    server = Server(Methods(RequestLog("none", 60), limits, Deadlines(30, 300), gate), services, MAX_REQUEST_BYTES)
+    addresses = await server.start(Address(host="127.0.0.1", port=0), None)
+    return server, addresses.listen

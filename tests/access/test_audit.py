@@ -1,0 +1,243 @@
+"""The audit log: who did what, for whatever was asked for, and nothing that was said."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from memsidecar.access.rights import Caller, Role
+from memsidecar.api.gate.audit import AUDIT_LOG, LONGEST_NAME, Audit
+from memsidecar.api.gate.visit import Visit
+from memsidecar.assembly.access import open_doors
+from memsidecar.domain import errors
+from memsidecar.logs import JsonLines, TextLines
+from memsidecar.settings import Settings
+from memsidecar.v1 import memory_pb2 as memory
+from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from tests.access.calling import call, minimal
+from tests.access.doors import Guarded, guarded, until
+from tests.access.granting import Grant
+from tests.bad_input.rpcs import METHODS
+from tests.support.canaries import CANARY
+
+WRITER = Caller("agent", Role.WRITE, frozenset({"n"}))
+Line = dict[str, Any]
+
+
+def visit(method: str = "Add", **request: str) -> Visit:
+    made = Visit(method, lambda: "ipv4:127.0.0.1:5", WRITER)
+    place: dict[str, Any] = {"namespace": "n", "user_id": "u", "session_id": "s", **request}
+    made.asks(memory.AddRequest(**place))
+    return made
+
+
+Noted = pytest.LogCaptureFixture
+
+
+@pytest.fixture
+def noted(caplog: Noted) -> Noted:
+    caplog.set_level(logging.INFO, AUDIT_LOG)
+    return caplog
+
+
+def codes(noted: Noted) -> list[str]:
+    return [vars(record)["fields"]["code"] for record in noted.records]
+
+
+def follow(which: str, called: Visit, error: BaseException | None = None) -> None:
+    try:
+        with Audit(which).following(called):
+            if error is not None:
+                raise error
+    except BaseException as raised:
+        if raised is not error:
+            raise
+
+
+ALL, CHANGES, OFF = "all", "changes", "off"
+
+
+@pytest.mark.parametrize(
+    ("which", "method", "error", "expected"),
+    [
+        (OFF, "Add", None, []),
+        (OFF, "Add", errors.BadCredentials(), []),
+        (CHANGES, "Add", None, ["OK"]),
+        (CHANGES, "Clear", None, ["OK"]),
+        (CHANGES, "GetAll", None, []),
+        (CHANGES, "GetAll", errors.NoSuchThing("x"), []),
+        (CHANGES, "GetAll", errors.BadCredentials(), ["UNAUTHENTICATED"]),
+        (CHANGES, "GetAll", errors.NotAllowed("x"), ["PERMISSION_DENIED"]),
+        (CHANGES, "Add", errors.IdConflict("x"), ["ALREADY_EXISTS"]),
+        (CHANGES, "Add", RuntimeError("x"), ["INTERNAL"]),
+        (CHANGES, "Add", asyncio.CancelledError(), ["CANCELLED"]),
+        (CHANGES, "AddStream", GeneratorExit(), ["CANCELLED"]),
+        (ALL, "GetAll", None, ["OK"]),
+        (ALL, "GetAll", errors.NoSuchThing("x"), ["NOT_FOUND"]),
+    ],
+)
+def test_what_is_noted(noted: Noted, which: str, method: str, error: BaseException | None, expected: list[str]) -> None:
+    follow(which, visit(method), error)
+    assert codes(noted) == expected
+
+
+def test_every_rpc_can_be_noted(noted: Noted) -> None:
+    for method in METHODS:
+        follow(ALL, visit(method))
+    assert len(noted.records) == len(METHODS)
+
+
+def test_a_line_says_who_did_what_where_and_how_it_went(noted: Noted) -> None:
+    follow(ALL, visit())
+    (record,) = noted.records
+    assert vars(record)["fields"] == {
+        "who": "agent",
+        "peer": "ipv4:127.0.0.1:5",
+        "method": "Add",
+        "namespace": "n",
+        "user": "u",
+        "session": "s",
+        "code": "OK",
+    }
+
+
+HOSTILE = [
+    "a\nb",
+    "\r\n2026-01-31T12:00:00.000Z info memsidecar.audit audit who=root code=OK",
+    '" code=OK who="root',
+    "x code=OK",
+    "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e",
+    "\x1b[2J\x1b[1;1H",
+    "\u202eolleh",
+    '"}\n{"who": "root", "message": "audit"}',
+    "\\",
+    "\0",
+    "%s %(who)s {0}",
+    "z" * 10_000,
+    "é🦊" * 5_000,
+]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_no_name_forges_a_line_or_a_field(noted: Noted, hostile: str) -> None:
+    follow(ALL, visit(namespace=hostile, user_id=hostile, session_id=hostile), errors.NotAllowed("x"))
+    (record,) = noted.records
+    (as_json,) = JsonLines().format(record).splitlines()
+    line = json.loads(as_json)
+    assert (line["who"], line["code"], line["user"]) == ("agent", "PERMISSION_DENIED", hostile[:LONGEST_NAME])
+    (as_text,) = TextLines().format(record).splitlines()
+    head, _, last = as_text.rpartition(" ")
+    assert last == "code=PERMISSION_DENIED" and " audit who=agent peer=" in head and as_text.isprintable()
+    assert max(len(as_json), len(as_text)) < 3 * 12 * LONGEST_NAME + 500
+
+
+# -- of running sidecars
+
+HOME = "home"
+AGENT = Grant("agent", (HOME,), Role.ADMIN)
+READER = Grant("reader \u202e\"'=", (HOME,), Role.READ)
+
+
+def said(content: str, namespace: str = HOME, session_id: str = "s") -> bytes:
+    message = Message(role=ROLE_USER, content=content, name=content)
+    return memory.AddRequest(namespace=namespace, session_id=session_id, message=message).SerializeToString()
+
+
+def use(door: Guarded) -> None:
+    """A change, a read, and refusals of both kinds, with a canary in all that is content."""
+    call(door.channel, "Add", [said(CANARY)], AGENT.text)
+    call(door.channel, "Search", [memory.SearchRequest(namespace=HOME, query=CANARY).SerializeToString()], READER.text)
+    call(door.channel, "Add", [said(CANARY)], READER.text)
+    call(door.channel, "Add", [said(CANARY)], AGENT.rotated().text)
+    call(door.channel, "GetAll", [minimal("GetAll", "away").SerializeToString()], AGENT.text)
+    for hostile in HOSTILE:
+        call(door.channel, "Add", [said(CANARY, hostile, hostile)], AGENT.text)
+
+
+USED = [
+    ("agent", "Add", "OK"),
+    (READER.name, "Search", "INVALID_ARGUMENT"),
+    (READER.name, "Add", "PERMISSION_DENIED"),
+    ("", "Add", "UNAUTHENTICATED"),
+    ("agent", "GetAll", "PERMISSION_DENIED"),
+    *[("agent", "Add", "PERMISSION_DENIED")] * len(HOSTILE),
+]
+
+
+def told(line: Line) -> tuple[str, str, str]:
+    return line["who"], line["method"], line["code"]
+
+
+@pytest.fixture(scope="module")
+def into_a_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Guarded, Path]]:
+    folder = tmp_path_factory.mktemp("audited")
+    file = folder / "audit.log"
+    with guarded(folder, [AGENT, READER], "--audit", "all", "--audit-file", str(file), "--log-level", "debug") as door:
+        yield door, file
+
+
+def lines_of(file: Path) -> list[Line]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def test_all_calls_are_written_to_the_file_and_none_to_the_log(into_a_file: tuple[Guarded, Path]) -> None:
+    door, file = into_a_file
+    file.write_text("")
+    use(door)
+    assert [told(line) for line in lines_of(file)] == USED
+    assert CANARY not in file.read_text()
+    assert all(grant.token.secret not in file.read_text() for grant in (AGENT, READER))
+    assert AUDIT_LOG not in door.sidecar.log()
+
+
+def test_a_file_that_is_moved_away_is_begun_anew(into_a_file: tuple[Guarded, Path]) -> None:
+    door, file = into_a_file
+    door.ask("Count", HOME, AGENT)
+    before = file.read_text()
+    moved = file.rename(file.with_name("audit.log.1"))
+    door.ask("GetAll", HOME, READER)
+    assert moved.read_text() == before
+    assert [told(line) for line in lines_of(file)] == [(READER.name, "GetAll", "OK")]
+
+
+def test_a_file_that_is_removed_is_begun_anew(into_a_file: tuple[Guarded, Path]) -> None:
+    door, file = into_a_file
+    door.ask("Count", HOME, AGENT)
+    file.unlink()
+    door.ask("Count", HOME, AGENT)
+    assert [told(line) for line in lines_of(file)] == [("agent", "Count", "OK")]
+
+
+def test_a_stream_is_noted_at_each_place_it_goes_to_and_at_its_end(into_a_file: tuple[Guarded, Path]) -> None:
+    door, file = into_a_file
+    file.write_text("")
+    sessions = ("a", "a", "b", "b")
+    spoken = [minimal("AddStream", HOME, session_id).SerializeToString() for session_id in sessions]
+    astray = minimal("AddStream", "away", "c").SerializeToString()
+    answer = call(door.channel, "AddStream", [*spoken, astray], AGENT.text)
+    assert answer.code is grpc.StatusCode.PERMISSION_DENIED
+    until(lambda: len(lines_of(file)) == 3)
+    assert [(line["namespace"], line["session"], line["code"]) for line in lines_of(file)] == [
+        (HOME, "a", "STREAMING"),
+        (HOME, "b", "STREAMING"),
+        ("away", "c", "PERMISSION_DENIED"),
+    ]
+
+
+def test_changes_and_refusals_are_lines_of_the_log(tmp_path: Path) -> None:
+    flags = ("--audit", "changes", "--log-format", "json", "--log-calls", "all", "--log-level", "debug")
+    with guarded(tmp_path, [AGENT, READER], *flags) as door:
+        use(door)
+        lines: list[Line] = [json.loads(line) for line in door.sidecar.log().splitlines()]
+    audited = [told(line) for line in lines if line["logger"] == AUDIT_LOG]
+    assert audited == [one for one in USED if one[1] != "Search"]
+
+
+def test_an_audit_file_that_cannot_be_written_stops_the_start(tmp_path: Path) -> None:
+    with pytest.raises(errors.StartRefused, match=r"audit_file .* cannot be written: No such file"):
+        open_doors(Settings(audit_file=tmp_path / "none" / "audit"))

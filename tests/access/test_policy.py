@@ -1,0 +1,234 @@
+"""Whose credentials they are: rights, expiry, rotation, and the same work whatever is wrong."""
+
+import hmac
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memsidecar.access.allowance import Allowance
+from memsidecar.access.file import read_access_file
+from memsidecar.access.policy import AccessPolicy, CertificateName, NameKind
+from memsidecar.access.rights import ANYBODY, Caller, Role
+from memsidecar.access.secret import PREFIX, Token, new_token, read_token
+from memsidecar.api.gate.credentials import Credentials
+from memsidecar.domain.errors import BadCredentials
+from tests.access.granting import LONG_AGO, Grant, write_access_file
+
+NOW = datetime(2026, 7, 1, tzinfo=UTC)
+GOOD = Grant("agent", ("research", "a*"))
+ENDING = Grant("guest", ("research",), Role.READ, NOW)
+OVER = Grant("ghost", ("research",), Role.ADMIN, LONG_AGO)
+
+
+@pytest.fixture
+def policy(access_file: Path) -> AccessPolicy:
+    write_access_file(access_file, [GOOD, GOOD.rotated(), ENDING, OVER])
+    return read_access_file(access_file, Allowance())
+
+
+NOT_GOOD = {
+    "nothing": "",
+    "no token": "open sesame",
+    "another prefix": GOOD.text.replace(PREFIX, "mcs"),
+    "prefix alone": f"{PREFIX}__",
+    "no secret": f"{PREFIX}_{GOOD.token.id}_",
+    "no id": f"{PREFIX}__{GOOD.token.secret}",
+    "unknown id": new_token().text,
+    "unknown id, known secret": Token("0" * 12, GOOD.token.secret).text,
+    "another's secret": Token(GOOD.token.id, ENDING.token.secret).text,
+    "cut": GOOD.text[:-1],
+    "longer": f"{GOOD.text}A",
+    "other case": GOOD.text.swapcase(),
+    "its hash": GOOD.token.hash,
+    "expired": OVER.text,
+    "no ASCII": f"{GOOD.text}é\U0001f98a",
+    "very long": GOOD.text * 1_000,
+}
+
+
+@pytest.fixture
+def comparisons(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The lengths of what was compared, each time something was."""
+    seen: list[tuple[int, int]] = []
+    compare = hmac.compare_digest
+
+    def counted(one: bytes, other: bytes) -> bool:
+        seen.append((len(one), len(other)))
+        return compare(one, other)
+
+    monkeypatch.setattr(hmac, "compare_digest", counted)
+    return seen
+
+
+@pytest.mark.parametrize("text", NOT_GOOD.values(), ids=NOT_GOOD)
+def test_what_is_not_good_lets_nobody_in_and_takes_the_work_of_a_good_one(
+    policy: AccessPolicy, comparisons: list[tuple[int, int]], text: str
+) -> None:
+    assert policy.by_token(text, NOW) is None
+    of_a_bad_one, comparisons[:] = comparisons[:], []
+    assert policy.by_token(GOOD.text, NOW) is not None
+    assert of_a_bad_one == comparisons and len(comparisons) == 1
+
+
+def test_a_good_token_names_its_caller(policy: AccessPolicy) -> None:
+    assert policy.by_token(GOOD.text, NOW) == Caller("agent", Role.WRITE, frozenset({"research", "a*"}))
+
+
+def test_a_token_ends_at_its_time_and_not_before(policy: AccessPolicy) -> None:
+    assert policy.by_token(ENDING.text, NOW - timedelta(microseconds=1)) is not None
+    assert policy.by_token(ENDING.text, NOW) is None
+
+
+def test_a_time_of_another_zone_is_the_same_time(access_file: Path) -> None:
+    access_file.write_text(GOOD.lines + "expires = 2026-07-01T02:00:00+02:00\n", encoding="utf-8")
+    policy = read_access_file(access_file, Allowance())
+    assert policy.by_token(GOOD.text, NOW - timedelta(seconds=1)) is not None
+    assert policy.by_token(GOOD.text, NOW) is None
+
+
+def test_while_a_token_is_rotated_both_are_good(access_file: Path) -> None:
+    old, new = GOOD, GOOD.rotated()
+    write_access_file(access_file, [old, new])
+    policy = read_access_file(access_file, Allowance())
+    assert policy.by_token(old.text, NOW) == policy.by_token(new.text, NOW) != None  # noqa: E711
+    write_access_file(access_file, [new])
+    policy = read_access_file(access_file, Allowance())
+    assert policy.by_token(old.text, NOW) is None and policy.by_token(new.text, NOW) is not None
+
+
+def test_a_token_is_read_as_it_is_written() -> None:
+    for _ in range(200):
+        token = new_token()
+        assert read_token(token.text) == token
+
+
+def test_no_two_tokens_are_alike() -> None:
+    made = [new_token() for _ in range(500)]
+    assert len({token.id for token in made}) == len({token.secret for token in made}) == len(made)
+    assert min(len(token.secret) for token in made) >= 43  # 256 bits
+
+
+def test_a_star_inside_a_name_is_a_star() -> None:
+    caller = Caller("agent", Role.READ, frozenset({"a*", "*b", "**"}))
+    assert [name for name in ("a", "ab", "b", "*", "a*", "**", "***", "") if caller.may_enter(name)] == ["a*", "**"]
+    assert ANYBODY.may_enter("whatever")
+
+
+# -- certificates
+
+URI, DNS = "spiffe://cluster.local/ns/billing/sa/agent", "agent.example"
+CERTIFICATES = f"""
+[[certificates]]
+name = "by-uri"
+uri = "{URI}"
+namespaces = ["billing"]
+role = "read"
+
+[[certificates]]
+name = "by-dns"
+dns = "Agent.Example"
+namespaces = ["shop"]
+role = "admin"
+"""
+
+
+@pytest.fixture
+def certificates(access_file: Path) -> AccessPolicy:
+    access_file.write_text(CERTIFICATES + GOOD.lines, encoding="utf-8")
+    return read_access_file(access_file, Allowance())
+
+
+def name_of(caller: Caller | None) -> str:
+    return caller.name if caller else "nobody"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "who"),
+    [
+        (NameKind.URI, URI, "by-uri"),
+        (NameKind.DNS, URI, "nobody"),
+        (NameKind.DNS, DNS, "by-dns"),
+        (NameKind.URI, DNS, "nobody"),
+        (NameKind.URI, URI.upper(), "nobody"),
+        (NameKind.URI, f"{URI}/", "nobody"),
+        (NameKind.DNS, f"x.{DNS}", "nobody"),
+        (NameKind.DNS, "*.example", "nobody"),
+        (NameKind.DNS, "", "nobody"),
+    ],
+)
+def test_a_name_in_a_certificate_is_of_its_kind(
+    certificates: AccessPolicy, kind: NameKind, name: str, who: str
+) -> None:
+    assert name_of(certificates.by_certificate([CertificateName(kind, name)])) == who
+
+
+class Shown:
+    """What gRPC shows of a call: its metadata, and what it has verified about the connection."""
+
+    def __init__(self, *headers: object, **names: list[bytes]) -> None:
+        self._metadata = [("user-agent", "test"), *(("authorization", header) for header in headers)]
+        self._names = names
+
+    def invocation_metadata(self) -> list[tuple[str, object]]:
+        return self._metadata
+
+    def auth_context(self) -> dict[str, list[bytes]]:
+        return {"transport_security_type": [b"ssl"], **self._names}
+
+
+def who(policy: AccessPolicy, shown: Any) -> str:
+    try:
+        return Credentials(lambda: policy).caller(shown).name
+    except BadCredentials:
+        return "nobody"
+
+
+def test_a_certificate_is_asked_for_its_names_by_kind(certificates: AccessPolicy) -> None:
+    assert who(certificates, Shown(peer_uri=[URI.encode()])) == "by-uri"
+    assert who(certificates, Shown(peer_dns=[b"other.example", b"AGENT.example"])) == "by-dns"
+    assert who(certificates, Shown(peer_dns=[URI.encode()], peer_uri=[DNS.encode()])) == "nobody"
+
+
+@pytest.mark.parametrize("key", ["x509_common_name", "x509_subject_alternative_name", "peer_email", "peer_ip"])
+def test_other_names_in_a_certificate_are_not_asked(certificates: AccessPolicy, key: str) -> None:
+    assert who(certificates, Shown(**{key: [URI.encode(), DNS.encode()]})) == "nobody"
+
+
+def test_a_name_that_is_no_utf8_is_nobodys(certificates: AccessPolicy) -> None:
+    assert who(certificates, Shown(peer_uri=[b"\xff\xfe"], peer_dns=[b"\x00"])) == "nobody"
+
+
+def test_a_token_goes_before_the_certificate_and_a_bad_one_is_not_made_good_by_it(certificates: AccessPolicy) -> None:
+    names = {"peer_uri": [URI.encode()]}
+    assert who(certificates, Shown(f"Bearer {GOOD.text}", **names)) == "agent"
+    assert who(certificates, Shown("Bearer wrong", **names)) == "nobody"
+    assert who(certificates, Shown("", **names)) == "nobody"
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ((f"Bearer {GOOD.text}",), "agent"),
+        ((f"bearer {GOOD.text}",), "agent"),
+        ((f"BEARER   {GOOD.text} ",), "agent"),
+        ((GOOD.text,), "nobody"),
+        ((f"Basic {GOOD.text}",), "nobody"),
+        ((f"Bearer{GOOD.text}",), "nobody"),
+        ((f"Bearer Bearer {GOOD.text}",), "nobody"),
+        ((f"Bearer {GOOD.text}", f"Bearer {GOOD.text}"), "nobody"),
+        ((f"Bearer {GOOD.text}, Bearer {GOOD.text}",), "nobody"),
+        ((f"Bearer {GOOD.text}".encode(),), "nobody"),
+        ((), "nobody"),
+    ],
+)
+def test_the_header_is_a_bearer_token_and_there_is_one(
+    certificates: AccessPolicy, headers: tuple[object, ...], expected: str
+) -> None:
+    assert who(certificates, Shown(*headers)) == expected
+
+
+def test_without_an_access_file_everybody_is_somebody() -> None:
+    shown: Any = Shown("Bearer whatever")
+    assert Credentials(None).caller(shown) is ANYBODY

@@ -1,0 +1,218 @@
+"""Callers who send too much, too slowly, too often, or nothing at all: memory is bounded, and others are answered."""
+
+import resource
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from benchmarks.limits.http2 import HEALTH_CHECK, SERVICE, RawCaller, framed
+from memsidecar.access.rights import Role
+from memsidecar.access.secret import new_token
+from memsidecar.access.writing import token_lines
+from memsidecar.v1 import memory_pb2 as memory
+from tests.limits.refused import refused
+from tests.support.process import Client, SidecarProcess
+from tests.tls.authority import Authority
+from tests.tls.serving import TlsClient, tls_sidecar
+
+MIB = 1 << 20
+ADD, COUNT = f"{SERVICE}Add", f"{SERVICE}Count"
+ASKING = memory.CountRequest(session_id="s").SerializeToString()
+INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNAUTHENTICATED = 3, 8, 16
+CONNECTIONS = 3000
+SPARE_FILES = 200
+SECONDS = 30
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
+    # As many systems have it: the sidecar itself must ask for more.
+    limited = ("prlimit", f"--nofile=1024:{_hard_limit()}")
+    with SidecarProcess(tmp_path_factory.mktemp("floods") / "data", wrap=limited) as running:
+        yield running
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A sidecar that lets in whoever has the token, and so guards itself against all others."""
+
+    sidecar: SidecarProcess
+    bearer: list[tuple[str, str]]
+
+    def assert_answers(self) -> None:
+        with RawCaller(self.sidecar.address) as caller:
+            assert caller.until_answered([caller.ask(COUNT, ASKING, self.bearer)], SECONDS) == [0]
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    folder, token = tmp_path_factory.mktemp("guarded"), new_token()
+    access = folder / "access.toml"
+    access.write_text(token_lines(token, "agent", ["*"], Role.ADMIN, None))
+    with SidecarProcess(folder / "data", "--access-file", str(access)) as running:
+        yield Guarded(running, [("authorization", f"Bearer {token.text}")])
+
+
+def _hard_limit() -> int:
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+
+def resident_mib(sidecar: SidecarProcess) -> float:
+    status = Path(f"/proc/{sidecar.process.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+def assert_answers(client: Client) -> None:
+    assert refused(lambda: client.memory.Count(memory.CountRequest(session_id="s"), timeout=SECONDS)) is None
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < CONNECTIONS + SPARE_FILES:
+        pytest.skip(f"NOT TESTED: only {hard} files may be open")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, CONNECTIONS + SPARE_FILES), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("many_files")
+def test_thousands_of_idle_connections(sidecar: SidecarProcess, client: Client) -> None:
+    assert_answers(client)
+    before = resident_mib(sidecar)
+    with ExitStack() as opened:
+        callers = [opened.enter_context(RawCaller(sidecar.address)) for _ in range(CONNECTIONS)]
+        for caller in callers[:: CONNECTIONS // 10]:
+            assert caller.until_answered([caller.ask(COUNT, ASKING)], SECONDS) == [0]
+        assert_answers(client)
+        assert resident_mib(sidecar) - before < CONNECTIONS * 64 / 1024, "64 KiB each at most"
+    with sidecar.client() as another:
+        assert_answers(another)
+
+
+@pytest.mark.slow
+def test_requests_that_never_end_are_received_a_few_at_a_time(guarded: Guarded) -> None:
+    """512 MiB are on offer; what is kept of them is bounded, and whoever sends a whole request is answered."""
+    guarded.assert_answers()
+    before = resident_mib(guarded.sidecar)
+    endless = framed(bytes(4 * MIB))[:-1]
+    with ExitStack() as opened:
+        callers = [opened.enter_context(RawCaller(guarded.sidecar.address)) for _ in range(4)]
+        for caller in callers:
+            caller.send([caller.call(ADD, guarded.bearer) for _ in range(32)], endless, 1.5)
+        assert resident_mib(guarded.sidecar) - before < 150
+        guarded.assert_answers()
+    guarded.assert_answers()
+
+
+def test_health_without_credentials_is_no_way_around_it(guarded: Guarded) -> None:
+    before = resident_mib(guarded.sidecar)
+    endless = framed(bytes(4 * MIB))[:-1]
+    health_listen = guarded.sidecar.ready["health_listen"]
+    with RawCaller(guarded.sidecar.address) as caller, RawCaller(health_listen) as probing:
+        caller.send([caller.call(HEALTH_CHECK) for _ in range(64)], endless, 1.5)
+        streams = [probing.call(HEALTH_CHECK) for _ in range(32)]
+        probing.send(streams, endless, 1.5)
+        assert set(probing.until_answered(streams, SECONDS)) == {RESOURCE_EXHAUSTED}
+        assert resident_mib(guarded.sidecar) - before < 80
+        guarded.assert_answers()
+
+
+def test_strangers_are_refused_before_their_request_is_read(guarded: Guarded) -> None:
+    with RawCaller(guarded.sidecar.address) as caller:
+        streams = [caller.call(ADD) for _ in range(100)]
+        assert set(caller.until_answered(streams, SECONDS)) == {UNAUTHENTICATED}, "with nothing sent at all"
+    guarded.assert_answers()
+
+
+def test_refused_requests_are_not_kept(guarded: Guarded) -> None:
+    """Whole ones this time: what they were refused with must not hold on to them."""
+    guarded.assert_answers()
+    before = resident_mib(guarded.sidecar)
+    with RawCaller(guarded.sidecar.address) as caller:
+        streams = [caller.call(ADD, guarded.bearer) for _ in range(64)]
+        caller.send(streams, framed(bytes(8 * MIB - 100)), SECONDS)
+        assert set(caller.until_answered(streams, SECONDS)) == {RESOURCE_EXHAUSTED}
+    assert resident_mib(guarded.sidecar) - before < 256, "of 512"
+
+
+def test_a_call_that_ends_without_a_request_is_told_so(guarded: Guarded) -> None:
+    with RawCaller(guarded.sidecar.address) as caller:
+        stream = caller.call(COUNT, guarded.bearer)
+        caller.end(stream)
+        assert caller.until_answered([stream], SECONDS) == [INVALID_ARGUMENT]
+
+
+@pytest.mark.parametrize(("size", "reason"), [(4 * MIB + 1, "TOO_LARGE"), (8 * MIB + 1, "")])
+def test_too_large_requests(client: Client, size: int, reason: str) -> None:
+    """Up to twice the limit we say so ourselves; beyond it gRPC refuses to read on, and gives no details."""
+    request = memory.CountRequest(session_id="s", user_id="x" * size)
+    found = refused(lambda: client.memory.Count(request, timeout=SECONDS))
+    assert found is not None
+    assert (found.code.name, found.reason) == ("RESOURCE_EXHAUSTED", reason)
+
+
+BROKEN = {
+    "a frame larger than agreed": struct.pack(">I", 1 << 20)[1:] + b"\x00\x00" + struct.pack(">I", 1) + bytes(1 << 17),
+    "data on a stream that is none": b"\x00\x00\x01\x00\x00" + struct.pack(">I", 99) + b"x",
+    "headers that cannot be decoded": b"\x00\x00\x04\x01\x05" + struct.pack(">I", 1) + b"\xff\xff\xff\xff",
+    "not HTTP/2": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN)
+def test_broken_frames_hurt_nobody_else(sidecar: SidecarProcess, client: Client, data: bytes) -> None:
+    with RawCaller(sidecar.address) as caller:
+        caller.raw(data)
+        caller.listen(0.2)
+    assert_answers(client)
+
+
+def test_rapid_reset_hurts_nobody_else(sidecar: SidecarProcess, client: Client) -> None:
+    before = resident_mib(sidecar)
+    for _ in range(3):
+        with RawCaller(sidecar.address) as caller:
+            for _ in range(700):
+                if caller.is_closed:
+                    break
+                caller.cancel(caller.ask(COUNT, ASKING))
+                caller.listen(0)
+        assert_answers(client)
+    assert resident_mib(sidecar) - before < 100
+
+
+def test_a_flood_of_pings_is_sent_away(sidecar: SidecarProcess, client: Client) -> None:
+    with RawCaller(sidecar.address) as caller:
+        give_up = time.monotonic() + SECONDS
+        while not caller.is_closed and time.monotonic() < give_up:
+            caller.ping()
+            caller.listen(0.01)
+        assert caller.is_closed
+    assert_answers(client)
+
+
+@pytest.mark.slow
+def test_whoever_never_finishes_the_handshake_is_sent_away(tmp_path: Path) -> None:
+    authority = Authority.new()
+    with tls_sidecar(tmp_path, authority.server()) as sidecar, ExitStack() as opened:
+        host, port = sidecar.address.rsplit(":", 1)
+        silent = [opened.enter_context(socket.create_connection((host, int(port)))) for _ in range(200)]
+        silent[0].sendall(b"\x16\x03\x01\x02\x00\x01")
+        with TlsClient(sidecar.address, authority.pem) as client:
+            assert client.count() == 0
+        for one in silent:
+            one.settimeout(SECONDS)
+            assert _is_hung_up(one)
+
+
+def _is_hung_up(one: socket.socket) -> bool:
+    try:
+        return one.recv(1) == b""
+    except ConnectionResetError:
+        return True

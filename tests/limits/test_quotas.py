@@ -1,0 +1,113 @@
+"""How much a namespace may keep: refused beyond it, and only what would grow."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memsidecar.access.rights import Role
+from memsidecar.access.secret import new_token
+from memsidecar.access.writing import token_lines
+from memsidecar.v1 import memory_pb2 as memory
+from memsidecar.v1 import session_pb2 as session
+from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from tests.limits.refused import Refused, refused
+from tests.support.process import SidecarProcess
+
+TOKEN = new_token()
+METADATA = (("authorization", f"Bearer {TOKEN.text}"),)
+LINES = token_lines(TOKEN, "agent", ["*"], Role.ADMIN, None)
+SECONDS = 30
+NOTICED_SECONDS = 10
+
+
+class Keeper:
+    """A sidecar with an access file, and one caller who may do everything."""
+
+    def __init__(self, folder: Path) -> None:
+        self.access = folder / "access.toml"
+        self.allow("")
+        flags = ("--quota-sessions", "2", "--quota-messages", "5", "--quota-bytes", "8KiB")
+        self.sidecar = SidecarProcess(folder / "data", "--access-file", str(self.access), *flags)
+        self.client = self.sidecar.client()
+
+    def allow(self, quotas: str) -> None:
+        self.access.write_text(f"{LINES}\n{quotas}\n")
+
+    def add(self, namespace: str, session_id: str = "s", content: str = "hello") -> Refused | None:
+        message = Message(role=ROLE_USER, content=content)
+        request = memory.AddRequest(session_id=session_id, namespace=namespace, message=message)
+        return refused(lambda: self.client.memory.Add(request, timeout=SECONDS, metadata=METADATA))
+
+    def count(self, namespace: str) -> int:
+        request: Any = memory.CountRequest(session_id="s", namespace=namespace)
+        answer = self.client.memory.Count(request, timeout=SECONDS, metadata=METADATA)
+        return int(answer.stats.message_count)
+
+    def erase(self, namespace: str, session_id: str = "s") -> None:
+        request = session.DeleteSessionRequest(session_id=session_id, namespace=namespace)
+        self.client.sessions.DeleteSession(request, timeout=SECONDS, metadata=METADATA)
+
+
+@pytest.fixture(scope="module")
+def keeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keeper]:
+    made = Keeper(tmp_path_factory.mktemp("quotas"))
+    with made.sidecar, made.client:
+        yield made
+
+
+def assert_exceeded(found: Refused | None, quota: str, limit: int) -> None:
+    assert found is not None
+    assert (found.code.name, found.reason, found.retry) == ("RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED", True)
+    assert found.metadata == {"quota": quota, "limit": str(limit)}
+
+
+def test_messages(keeper: Keeper) -> None:
+    assert [keeper.add("messages") for _ in range(5)] == [None] * 5
+    assert_exceeded(keeper.add("messages"), "messages", 5)
+    assert keeper.count("messages") == 5
+    assert keeper.add("messages of another") is None
+    keeper.erase("messages")
+    assert keeper.add("messages") is None
+
+
+def test_sessions(keeper: Keeper) -> None:
+    assert [keeper.add("sessions", name) for name in "ab"] == [None] * 2
+    assert_exceeded(keeper.add("sessions", "c"), "sessions", 2)
+    assert keeper.add("sessions", "b") is None
+    keeper.erase("sessions", "a")
+    assert keeper.add("sessions", "c") is None
+
+
+def test_bytes(keeper: Keeper) -> None:
+    assert keeper.add("bytes", content="x" * 6000) is None
+    assert_exceeded(keeper.add("bytes", content="x" * 6000), "bytes", 8192)
+    assert keeper.add("bytes", content="x" * 100) is None
+
+
+def test_a_batch_is_refused_as_a_whole(keeper: Keeper) -> None:
+    messages = [Message(role=ROLE_USER, content="hello") for _ in range(6)]
+    request = memory.AddBatchRequest(session_id="s", namespace="batch", messages=messages)
+    found = refused(lambda: keeper.client.memory.AddBatch(request, timeout=SECONDS, metadata=METADATA))
+    assert_exceeded(found, "messages", 5)
+    assert keeper.count("batch") == 0
+
+
+def test_the_access_file_may_raise_and_lower_it_at_any_time(keeper: Keeper) -> None:
+    assert [keeper.add("moving") for _ in range(5)] == [None] * 5
+    assert_exceeded(keeper.add("moving"), "messages", 5)
+    keeper.allow("[quotas.moving]\nmessages = 7")
+    give_up = time.monotonic() + NOTICED_SECONDS
+    while keeper.add("moving") is not None and time.monotonic() < give_up:
+        time.sleep(0.1)
+    assert keeper.add("moving") is None
+    assert_exceeded(keeper.add("moving"), "messages", 7)
+    keeper.allow("[quotas.moving]\nmessages = 3")
+    give_up = time.monotonic() + NOTICED_SECONDS
+    while (found := keeper.add("moving")) is not None and found.metadata["limit"] != "3":
+        assert time.monotonic() < give_up
+        time.sleep(0.1)
+    assert_exceeded(keeper.add("moving"), "messages", 3)
+    assert keeper.count("moving") == 7, "what is there stays"

@@ -1,0 +1,99 @@
+"""The places where requests are received, without a server around them."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from memsidecar.api.gate.crowd import unworked
+from memsidecar.api.gate.reception import Reception
+from memsidecar.domain.errors import RateLimited
+
+MIB = 1 << 20
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    async def in_time() -> None:
+        async with asyncio.timeout(20):
+            await work
+
+    asyncio.run(in_time())
+
+
+async def at_once() -> bytes:
+    await asyncio.sleep(0)
+    return b"request"
+
+
+async def never() -> bytes:
+    await asyncio.Event().wait()
+    return b""
+
+
+def test_any_number_of_quick_senders_get_through() -> None:
+    async def work() -> None:
+        reception = Reception(unworked(MIB), most=4)
+        assert set(await asyncio.gather(*(reception.receive("a", at_once) for _ in range(100)))) == {b"request"}
+
+    run(work())
+
+
+def test_a_slow_sender_gives_way_and_is_told_so() -> None:
+    async def work() -> None:
+        reception = Reception(unworked(MIB), most=4)
+        slow = [asyncio.ensure_future(reception.receive("a", never)) for _ in range(10)]
+        await asyncio.sleep(0.01)
+        assert await reception.receive("a", at_once) == b"request", "the last to come is the next"
+        with pytest.raises(RateLimited):
+            await slow[0]
+        for one in slow[1:]:
+            one.cancel()
+        await asyncio.gather(*slow, return_exceptions=True)
+        assert await reception.receive("a", at_once) == b"request", "every place was given back"
+
+    run(work())
+
+
+def test_a_slow_sender_stays_while_nobody_waits() -> None:
+    async def work() -> None:
+        reception, late = Reception(unworked(MIB), most=2), asyncio.Event()
+
+        async def slowly() -> bytes:
+            await late.wait()
+            return b"late"
+
+        slow = asyncio.ensure_future(reception.receive("a", slowly))
+        await asyncio.sleep(0.7)
+        late.set()
+        assert await slow == b"late"
+
+    run(work())
+
+
+def test_one_tenant_leaves_half_of_the_reception_to_the_others() -> None:
+    async def work() -> None:
+        reception = Reception(unworked(MIB), most=4)
+        slow = [asyncio.ensure_future(reception.receive("slow", never)) for _ in range(10)]
+        await asyncio.sleep(0.01)
+        async with asyncio.timeout(0.3):
+            assert await reception.receive("quick", at_once) == b"request"
+        for one in slow:
+            one.cancel()
+        await asyncio.gather(*slow, return_exceptions=True)
+
+    run(work())
+
+
+def test_large_requests_in_progress_have_a_limit_and_small_ones_none() -> None:
+    async def work() -> None:
+        reception = Reception(unworked(4 * MIB))
+        with reception.keeping("a", 2 * MIB):
+            with pytest.raises(RateLimited), reception.keeping("a", MIB):
+                pass
+            with reception.keeping("a", 1000), reception.keeping("b", 2 * MIB), pytest.raises(RateLimited):
+                reception.load.take("c", MIB)
+        with reception.keeping("a", 2 * MIB):
+            pass
+
+    run(work())

@@ -1,0 +1,94 @@
+"""Callers who ask for much and read nothing: what waits for them has a limit, and is given back."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.limits.http2 import SERVICE, RawCaller
+from memsidecar.v1 import memory_pb2 as memory
+from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from tests.limits.refused import refused
+from tests.support.process import Client, SidecarProcess
+
+MIB = 1 << 20
+GET_ALL = f"{SERVICE}GetAll"
+RESOURCE_EXHAUSTED = 8
+SECONDS = 30
+# An answer has 3 MiB, and half of 16 MiB is for one namespace.
+FIT = 2
+ASKED = 12
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
+    with SidecarProcess(tmp_path_factory.mktemp("slow") / "data", "--max-unsent-bytes", "16MiB") as running:
+        with running.client() as client:
+            for namespace in ("a", "b"):
+                fill(client, namespace)
+        yield running
+
+
+def fill(client: Client, namespace: str) -> None:
+    for _ in range(3):
+        message = Message(role=ROLE_USER, content="word " * (MIB // 5 - 200))
+        request = memory.AddRequest(session_id="large", namespace=namespace, message=message)
+        client.memory.Add(request, timeout=SECONDS)
+
+
+def asking(namespace: str) -> bytes:
+    return memory.GetAllRequest(session_id="large", namespace=namespace, page_size=100).SerializeToString()
+
+
+def get_all(client: Client, namespace: str) -> int:
+    request = memory.GetAllRequest(session_id="large", namespace=namespace, page_size=100)
+    return len(client.memory.GetAll(request, timeout=SECONDS).messages)
+
+
+def stall(caller: RawCaller, namespace: str) -> list[int]:
+    """Ask for more than may wait, and read only what is refused; the streams whose answers wait."""
+    streams = [caller.ask(GET_ALL, asking(namespace)) for _ in range(ASKED)]
+    give_up = time.monotonic() + SECONDS
+    while len(caller.statuses) < ASKED - FIT and time.monotonic() < give_up:
+        caller.listen(0.05)
+    assert set(caller.statuses.values()) == {RESOURCE_EXHAUSTED}
+    return [one for one in streams if one not in caller.statuses]
+
+
+def answers_again(client: Client, namespace: str) -> bool:
+    give_up = time.monotonic() + SECONDS
+    while time.monotonic() < give_up:
+        if refused(lambda: get_all(client, namespace)) is None:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_what_waits_is_bounded_and_others_are_answered(sidecar: SidecarProcess, client: Client) -> None:
+    with RawCaller(sidecar.address) as stalling:
+        waiting = stall(stalling, "a")
+        assert len(waiting) == FIT
+        found = refused(lambda: get_all(client, "a"))
+        assert found is not None
+        assert (found.code.name, found.reason, found.retry) == ("RESOURCE_EXHAUSTED", "RATE_LIMITED", True)
+        assert found.seconds > 0
+        assert get_all(client, "b") == 3, "another namespace has its own half"
+        small = memory.CountRequest(session_id="large", namespace="a")
+        assert client.memory.Count(small, timeout=SECONDS).stats.message_count == 3, "small answers do not count"
+    assert answers_again(client, "a"), "whoever goes away gives back what waited for him"
+
+
+def test_whoever_reads_at_last_gives_it_back(sidecar: SidecarProcess, client: Client) -> None:
+    with RawCaller(sidecar.address) as stalling:
+        waiting = stall(stalling, "a")
+        stalling.grant(4 * MIB, waiting)
+        assert stalling.until_answered(waiting, SECONDS) == [0] * FIT
+        assert all(stalling.received[one] > 2 * MIB for one in waiting)
+        assert answers_again(client, "a")
+
+
+def test_whoever_cancels_gives_it_back(sidecar: SidecarProcess, client: Client) -> None:
+    with RawCaller(sidecar.address) as stalling:
+        for stream in stall(stalling, "a"):
+            stalling.cancel(stream)
+        assert answers_again(client, "a")
