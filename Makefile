@@ -36,7 +36,7 @@ CHART_TOOLS_INSTALLED := $(TOOLS)/.helm-$(HELM3_VERSION)-$(HELM4_VERSION)-kustom
 CHART_PYTHON_INSTALLED := $(VENV)/.installed-helm
 APISERVER_INSTALLED := $(TOOLS)/.kube-apiserver-$(KUBERNETES_VERSION)
 
-.PHONY: help setup serve test test-kills test-index-faults test-contexts test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-python lint format proto proto-check proto-lint tools bench quality soak clean
+.PHONY: help setup serve test test-kills test-index-faults test-contexts test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-python lint format proto proto-check proto-lint tools bench quality soak clean
 
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,7 +56,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 serve: setup ## Run the sidecar on 127.0.0.1:7600, data in ./memsidecar-data (ARGS='--listen ...' is passed on)
 	$(BIN)/memsidecar serve $(ARGS)
 
-test: setup ## Run all tests but the kill rounds, the faults of the index and the long talks (ARGS='-k prune' is passed on)
+test: setup ## Run all tests but those that have a verb of their own (ARGS='-k prune' is passed on)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile $(ARGS)
 
 test-kills: setup ## Kill a writing sidecar with SIGKILL 200 times and look for losses (KILL_ROUNDS=20 for less)
@@ -67,6 +67,9 @@ test-index-faults: setup ## Damage, starve and kill sidecars with LanceDB: does 
 
 test-contexts: setup ## Talk to running sidecars and look at what they learn and the contexts they build (two minutes)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m contexts $(ARGS)
+
+test-access: setup ## Ask guarded sidecars for what is not allowed, for too much, and over TLS (two minutes)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m access $(ARGS)
 
 test-grpcurl: setup tools ## Run the examples of the documentation with the real grpcurl
 	REQUIRE_GRPCURL=1 GRPCURL="$(CURDIR)/$(GRPCURL)" $(BIN)/python -m pytest tests/scenarios/test_grpcurl.py $(ARGS)

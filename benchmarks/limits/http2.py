@@ -32,7 +32,14 @@ def framed(message: bytes) -> bytes:
 class RawCaller:
     """One connection. Nothing is read unless `listen` is called, and nothing is granted beyond `window` bytes."""
 
-    def __init__(self, address: str, window: int = 65_535, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        address: str,
+        window: int = 65_535,
+        tls: ssl.SSLContext | None = None,
+        headers: Iterable[Header] = (),
+    ) -> None:
+        self._headers = tuple(headers)
         host, port = address.rsplit(":", 1)
         self.socket = socket.create_connection((host, int(port)), timeout=_SOCKET_SECONDS)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -60,7 +67,7 @@ class RawCaller:
         stream = self._http.get_next_available_stream_id()
         fixed = ((":method", "POST"), (":scheme", "http"), (":path", method), (":authority", "localhost"))
         grpc = (("content-type", "application/grpc"), ("te", "trailers"))
-        self._http.send_headers(stream, [*fixed, *grpc, *headers])
+        self._http.send_headers(stream, [*fixed, *grpc, *self._headers, *headers])
         self._flush()
         return stream
 

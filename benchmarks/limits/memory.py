@@ -12,6 +12,9 @@ import grpc
 
 from benchmarks.limits.http2 import SERVICE, RawCaller, framed
 from benchmarks.servers import Running, sidecar
+from memsidecar.access.rights import Role
+from memsidecar.access.secret import new_token
+from memsidecar.access.writing import token_lines
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import memory_pb2_grpc
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
@@ -20,6 +23,17 @@ MIB = 1 << 20
 CONNECTIONS = 2_000
 CALLERS, STREAMS = 4, 32
 SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Known:
+    """A sidecar with an access file, which guards itself, and callers that it lets in: they can do the most harm."""
+
+    server: Running
+    bearer: tuple[tuple[str, str], ...]
+
+    def caller(self) -> RawCaller:
+        return RawCaller(self.server.address, headers=self.bearer)
 
 
 @dataclass(frozen=True)
@@ -37,38 +51,43 @@ class Held:
 def everything(folder: Path) -> Iterator[Held]:
     """Each on a sidecar of its own: memory that was used once is not always given back to the system."""
     for what, burden in _BURDENS.items():
-        with sidecar(folder / what.replace(" ", "-"), "--index", "off") as server:
-            _fill(server.address)
+        token = new_token()
+        access = folder / "access.toml"
+        access.write_text(token_lines(token, "benchmark", ["*"], Role.ADMIN, None))
+        flags = ("--index", "off", "--access-file", str(access))
+        with sidecar(folder / what.replace(" ", "-"), *flags) as server:
+            known = Known(server, (("authorization", f"Bearer {token.text}"),))
+            _fill(known)
             idle = server.resident_mb
-            offered = burden(server)
+            offered = burden(known)
             yield Held(what, idle, server.peak_mb, offered / MIB)
 
 
-def _fill(address: str) -> None:
+def _fill(known: Known) -> None:
     """A session of which one answer has three MiB."""
-    with grpc.insecure_channel(address) as channel:
+    with grpc.insecure_channel(known.server.address) as channel:
         stub: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
         for _ in range(3):
             message = Message(role=ROLE_USER, content="word " * (MIB // 5 - 200))
-            stub.Add(pb.AddRequest(session_id="large", message=message), timeout=60)
+            stub.Add(pb.AddRequest(session_id="large", message=message), timeout=60, metadata=known.bearer)
 
 
-def _nothing(_server: Running) -> float:
+def _nothing(_known: Known) -> float:
     return 0.0
 
 
-def _idle_connections(server: Running) -> float:
+def _idle_connections(known: Known) -> float:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     asking = pb.CountRequest(session_id="s").SerializeToString()
     with ExitStack() as opened:
-        callers = [opened.enter_context(RawCaller(server.address)) for _ in range(CONNECTIONS)]
+        callers = [opened.enter_context(known.caller()) for _ in range(CONNECTIONS)]
         for caller in callers:
             caller.until_answered([caller.ask(f"{SERVICE}Count", asking)], SECONDS)
     return 0.0
 
 
-def _slow_readers(server: Running) -> float:
+def _slow_readers(known: Known) -> float:
     asking = pb.GetAllRequest(session_id="large", page_size=100).SerializeToString()
 
     def ask(caller: RawCaller) -> None:
@@ -76,35 +95,35 @@ def _slow_readers(server: Running) -> float:
             caller.ask(f"{SERVICE}GetAll", asking)
         caller.listen(3)
 
-    _each(server, ask)
+    _each(known, ask)
     return CALLERS * STREAMS * 3 * MIB
 
 
-def _endless(size: int) -> Callable[[Running], float]:
+def _endless(size: int) -> Callable[[Known], float]:
     def send(caller: RawCaller) -> None:
         caller.send([caller.call(f"{SERVICE}Add") for _ in range(STREAMS)], framed(bytes(size))[:-1], SECONDS)
 
-    def burden(server: Running) -> float:
-        _each(server, send)
+    def burden(known: Known) -> float:
+        _each(known, send)
         return CALLERS * STREAMS * size
 
     return burden
 
 
-def _whole(size: int) -> Callable[[Running], float]:
+def _whole(size: int) -> Callable[[Known], float]:
     def send(caller: RawCaller) -> None:
         caller.send([caller.call(f"{SERVICE}Add") for _ in range(STREAMS)], framed(bytes(size)), SECONDS)
 
-    def burden(server: Running) -> float:
-        _each(server, send)
+    def burden(known: Known) -> float:
+        _each(known, send)
         return CALLERS * STREAMS * size
 
     return burden
 
 
-def _each(server: Running, work: Callable[[RawCaller], None]) -> None:
+def _each(known: Known, work: Callable[[RawCaller], None]) -> None:
     with ExitStack() as opened:
-        callers = [opened.enter_context(RawCaller(server.address)) for _ in range(CALLERS)]
+        callers = [opened.enter_context(known.caller()) for _ in range(CALLERS)]
         threads = [threading.Thread(target=work, args=(caller,)) for caller in callers]
         for thread in threads:
             thread.start()
@@ -112,7 +131,7 @@ def _each(server: Running, work: Callable[[RawCaller], None]) -> None:
             thread.join()
 
 
-_BURDENS: dict[str, Callable[[Running], float]] = {
+_BURDENS: dict[str, Callable[[Known], float]] = {
     "nothing": _nothing,
     f"{CONNECTIONS} idle connections": _idle_connections,
     f"{CALLERS * STREAMS} answers that nobody reads": _slow_readers,
