@@ -61,6 +61,9 @@ def schema() -> str:
 def accepted(annotation: Any) -> dict[str, Any]:
     if get_origin(annotation) is Literal:
         return {"enum": list(get_args(annotation))}
+    # Seconds, shares and weights have no unit to write; sizes such as 64MiB are whole numbers.
+    if annotation is float:
+        return {"type": "number"}
     return {"type": ["string", "number"]}
 
 

@@ -1,9 +1,11 @@
 """All modes run one container, which is safe wherever it is put."""
 
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
+import yaml
 
 from memsidecar.settings import documentation, load_settings
 from tests.helm.cel import literal
@@ -76,6 +78,22 @@ def test_the_agent_mounts_the_socket_and_its_token(either_helm: Helm) -> None:
     }
     assert mounts(agent) == {"/run/memsidecar": "memsidecar-run", "/var/run/secrets/memsidecar": "memsidecar-token"}
     assert env(agent)["MEMSIDECAR_ADDRESS"] == env(pod["initContainers"][0])["MEMSIDECAR_LISTEN"]
+
+
+def test_the_agent_can_write_neither_the_socket_nor_its_token(either_helm: Helm) -> None:
+    (pod,) = pods(either_helm.render(CI / "sidecar-socket-values.yaml"))
+    manifests = either_helm.render(CI / "injection-socket-token-values.yaml")
+    for mounted in (pod["containers"][0]["volumeMounts"], injected(manifests, "mounts")):
+        assert [(one["mountPath"], one["readOnly"]) for one in mounted] == [
+            ("/run/memsidecar", True),
+            ("/var/run/secrets/memsidecar", True),
+        ]
+    for volumes in (pod["volumes"], injected(manifests, "volumes")):
+        (run,) = (volume["emptyDir"] for volume in volumes if volume["name"] == "memsidecar-run")
+        assert run == {"medium": "Memory", "sizeLimit": "1Mi"}
+    for server in (pod["initContainers"][0], injected(manifests, "sidecar")):
+        (own,) = (mount for mount in server["volumeMounts"] if mount["name"] == "memsidecar-run")
+        assert "readOnly" not in own
 
 
 def test_text_comes_through_the_policy_as_it_was_given(either_helm: Helm) -> None:
@@ -170,10 +188,32 @@ def test_a_service_keeps_its_memory_in_a_claim(either_helm: Helm) -> None:
     assert stateful["spec"]["template"]["spec"]["securityContext"]["fsGroup"] == 65532
 
 
-def test_a_drain_fits_into_the_time_before_the_pod_is_killed(either_helm: Helm) -> None:
+@pytest.mark.parametrize(("drain", "grace"), [(60, 80), (3600, 3620), (0, 20), (0.5, 21), (None, 30)])
+def test_a_drain_fits_into_the_time_before_the_pod_is_killed(
+    either_helm: Helm, drain: float | None, grace: int
+) -> None:
     insecure = {"mode": "service", "access": {"insecure": True}}
-    (stateful,) = of_kind("StatefulSet", either_helm.render({**insecure, "settings": {"drain_seconds": 60}}))
-    assert stateful["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == 80
+    (stateful,) = of_kind("StatefulSet", either_helm.render({**insecure, "settings": {"drain_seconds": drain}}))
+    assert stateful["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == grace
+
+
+def test_a_new_chart_with_the_same_image_leaves_the_pod_alone(either_helm: Helm, tmp_path: Path) -> None:
+    newer = copytree(CHART, tmp_path / "memsidecar")
+    described = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    (newer / "Chart.yaml").write_text(yaml.safe_dump(described | {"version": "99.0.0", "appVersion": "99.0.0"}))
+    flags = ["--set", "image.tag=same,podLabels.team=agents", "--values", str(CI / "service-values.yaml")]
+    before, after = (rendered_stateful(either_helm, chart, *flags) for chart in (CHART, newer))
+    assert before["metadata"]["labels"] != after["metadata"]["labels"]
+    assert before["spec"] == after["spec"]
+    selected = after["spec"]["selector"]["matchLabels"]
+    assert after["spec"]["template"]["metadata"]["labels"] == {**selected, "team": "agents"}
+
+
+def rendered_stateful(either_helm: Helm, chart: Path, *flags: str) -> Manifest:
+    done = either_helm("template", "memory", str(chart), "--kube-version", "1.37.0", *flags)
+    assert done.returncode == 0, done.stderr
+    (only,) = of_kind("StatefulSet", [manifest for manifest in yaml.safe_load_all(done.stdout) if manifest])
+    return only
 
 
 @pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)

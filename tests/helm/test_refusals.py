@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.helm.rendering import CHART, Helm, Manifest
+from tests.helm.rendering import CHART, Helm, Manifest, of_kind
 
 pytestmark = pytest.mark.helm
 
@@ -34,6 +34,9 @@ def test_a_cluster_too_old_for_the_mode_is_told(
         ({"mode": "service"}, "needs tls.secretName and access.secretName"),
         ({"mode": "service", "tls": {"secretName": "tls"}}, "needs tls.secretName and access.secretName"),
         (SECURE | {"listen": {"kind": "socket"}}, "listen.kind=socket reaches no other pod"),
+        (SECURE | {"listen": {"healthPort": 7600}}, "listen.port and listen.healthPort are both 7600"),
+        ({"mode": "injection", "listen": {"port": 7601}}, "listen.port and listen.healthPort are both 7601"),
+        ({"mode": "sidecar", "listen": {"port": 9, "healthPort": 9}}, "two listeners cannot share a port"),
         ({"mode": "injection", "tls": {"secretName": "tls"}}, "tls.* is for mode service"),
         ({"mode": "sidecar", "tls": {"secretName": "tls"}}, "tls.* is for mode service"),
         (
@@ -42,11 +45,27 @@ def test_a_cluster_too_old_for_the_mode_is_told(
         ),
         ({"mode": "injection", "storage": {"kind": "pvc"}}, "one claim, and mode injection serves many pods"),
         ({"mode": "injection", "settings": {"listen": "0.0.0.0:7600"}}, "settings.listen is the chart's own"),
+        (SECURE | {"networkPolicy": {"from": None}}, "names nobody, which Kubernetes takes for everybody"),
         (SECURE | {"settings": {"model_url": "http://ollama:11434/v1"}}, "networkPolicy.egress lets nothing out"),
     ],
 )
 def test_values_that_do_not_go_together_are_refused(either_helm: Helm, values: Manifest, words: str) -> None:
     assert words in either_helm.refusal(values)
+
+
+def test_ports_given_as_flags_are_compared_with_those_of_the_file(either_helm: Helm) -> None:
+    flags = ["--set", "mode=injection,listen.healthPort=7600"]
+    done = either_helm("template", "memory", str(CHART), "--kube-version", "1.37.0", *flags)
+    assert done.returncode != 0 and "are both 7600" in done.stderr
+
+
+def test_a_socket_has_no_port_to_share(either_helm: Helm) -> None:
+    assert either_helm.render({"mode": "injection", "listen": {"kind": "socket", "healthPort": 7600}})
+
+
+def test_a_policy_that_is_not_made_needs_no_callers(either_helm: Helm) -> None:
+    manifests = either_helm.render(SECURE | {"networkPolicy": {"enabled": False, "from": None}})
+    assert of_kind("NetworkPolicy", manifests) == []
 
 
 @pytest.mark.parametrize(
@@ -57,6 +76,8 @@ def test_values_that_do_not_go_together_are_refused(either_helm: Helm, values: M
         (SECURE | {"settings": {"quota_byte": 1}}, ["settings", "additional properties 'quota_byte' not allowed"]),
         # `off` without quotes is a boolean in YAML.
         (SECURE | {"settings": {"index": False}}, ["settings/index", "'lancedb', 'volatile', 'off'"]),
+        (SECURE | {"settings": {"drain_seconds": "120s"}}, ["settings/drain_seconds", "got string, want number"]),
+        (SECURE | {"settings": {"drain_seconds": "120"}}, ["settings/drain_seconds", "got string, want number"]),
         (SECURE | {"storage": {"kind": "hostPath"}}, ["storage/kind", "'emptyDir', 'ephemeral', 'pvc'"]),
         (SECURE | {"storage": {"size": "5 GB"}}, ["storage/size", "does not match pattern"]),
         (SECURE | {"listen": {"port": 70000}}, ["listen/port", "65,535"]),

@@ -13,6 +13,8 @@
 {{- if eq .Values.listen.kind "socket" }}
 - name: memsidecar-run
   mountPath: /run/memsidecar
+  # Connecting writes nothing there; an agent that could might put a socket of its own in this one's place.
+  readOnly: true
 {{- end }}
 {{- if .Values.agent.tokenSecretName }}
 - name: memsidecar-token

@@ -16,6 +16,9 @@
 {{- if and (eq $mode "service") (eq .Values.listen.kind "socket") }}
 {{- fail "memsidecar: listen.kind=socket reaches no other pod, so mode service cannot use it." }}
 {{- end }}
+{{- if and (ne .Values.listen.kind "socket") (eq (int .Values.listen.port) (int .Values.listen.healthPort)) }}
+{{- fail (printf "memsidecar: listen.port and listen.healthPort are both %d, and two listeners cannot share a port." (int .Values.listen.port)) }}
+{{- end }}
 {{- if and (ne $mode "service") (or .Values.tls.secretName .Values.tls.clientCaSecretName) }}
 {{- fail (printf "memsidecar: tls.* is for mode service. In mode %s nothing leaves the pod; to ask for a token, set access.secretName and agent.tokenSecretName." $mode) }}
 {{- end }}
@@ -29,6 +32,10 @@
 {{- if hasKey $.Values.settings $name }}
 {{- fail (printf "memsidecar: settings.%s is the chart's own; see listen.*, storage.*, tls.* and access.*." $name) }}
 {{- end }}
+{{- end }}
+{{- /* The schema sees an empty list, but not a null: Helm takes the key away before. */}}
+{{- if and (eq $mode "service") .Values.networkPolicy.enabled (not .Values.networkPolicy.from) }}
+{{- fail "memsidecar: networkPolicy.from names nobody, which Kubernetes takes for everybody. Name who may call, or do without the policy with networkPolicy.enabled=false." }}
 {{- end }}
 {{- if and (eq $mode "service") .Values.networkPolicy.enabled (not .Values.networkPolicy.egress) (or .Values.settings.model_url .Values.settings.embedder_url) }}
 {{- fail "memsidecar: settings name a model or an embedder, and networkPolicy.egress lets nothing out. Add a rule for it, and one for DNS." }}

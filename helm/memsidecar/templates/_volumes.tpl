@@ -39,6 +39,8 @@
 - name: memsidecar-run
   emptyDir:
     medium: Memory
+    # Holds a socket and its lock, both empty. What is in it counts as memory of the pod.
+    sizeLimit: 1Mi
 {{- end }}
 {{- range include "memsidecar.secrets" . | fromYamlArray }}
 - name: {{ .volume }}
