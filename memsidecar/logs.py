@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 Format = Literal["text", "json"]
 Level = Literal["debug", "info", "warning", "error"]
@@ -30,6 +30,29 @@ def event(
 ) -> None:
     """Log that something happened, with its particulars as fields instead of inside a sentence."""
     logger.log(level, name, exc_info=exception, extra={"fields": fields})
+
+
+class Sparing:
+    """So many records a second of something that anybody can make happen; of the rest, how many there were."""
+
+    def __init__(self, most_per_second: int = 10) -> None:
+        self._most = most_per_second
+        self._second = 0
+        self._count = 0
+
+    def passed_over(self, now: float) -> int | None:
+        """None: this one is not to be told. Else how many were not, in the second before."""
+        if int(now) == self._second:
+            self._count += 1
+            return 0 if self._count <= self._most else None
+        missed = max(0, self._count - self._most)
+        self._second, self._count = int(now), 1
+        return missed
+
+
+def not_told(missed: int) -> dict[str, Any]:
+    """The field that says how many records were spared before this one, where there were any."""
+    return {"not_told": missed} if missed else {}
 
 
 class TextLines(logging.Formatter):

@@ -62,8 +62,6 @@ def _policy(path: Path, file: AccessFile, default: Allowance) -> AccessPolicy:
         raise InvalidAccessFile(f"access_file {path} is wrong: two tokens have the same id")
     if len(certificates) < len(file.certificates):
         raise InvalidAccessFile(f"access_file {path} is wrong: two certificates have the same name")
-    if not tokens and not certificates:
-        raise InvalidAccessFile(f"access_file {path} lets nobody in: expected [[tokens]] or [[certificates]]")
     _refuse_unusable_quota(path, file.quotas)
     return AccessPolicy(tokens, certificates, {name: entry.over(default) for name, entry in file.quotas.items()})
 

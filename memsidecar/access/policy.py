@@ -39,6 +39,11 @@ class AccessPolicy:
     certificates: Mapping[CertificateName, Caller] = field(default_factory=dict)
     allowances: Mapping[str, Allowance] = field(default_factory=dict)
 
+    @property
+    def lets_nobody_in(self) -> bool:
+        """A start with it is a mistake; while running, it is how the last token is taken back."""
+        return not self.tokens and not self.certificates
+
     def by_token(self, text: str, now: datetime) -> Caller | None:
         """Whose token it is; None for one that is unknown, wrong or expired, which takes as long as a good one."""
         token = secret.read_token(text) or secret.Token("", text)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
+from memsidecar.api.turns import FairTurns
 from memsidecar.stores.contract import Ticket
 
 SEARCHING_THREADS = 2  # a search is mostly arithmetic: more at once take memory, and turns at the GIL
@@ -17,44 +18,62 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+class Threads:
+    """A few threads for one kind of work, with fair turns at them where tenants share them."""
+
+    def __init__(self, name: str, count: int, shared: bool) -> None:
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix=name)
+        self._turns = FairTurns(count, max(1, count - 1)) if shared else None
+
+    async def run(self, work: Callable[[], T]) -> T:
+        if self._turns is None:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        async with self._turns.turn():
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True)
+
+
 class Bridge:
     """Belongs to one event loop; `settled` alone is called from other threads."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, *, shared: bool = False) -> None:
+        """`shared`: by tenants of whom none may take all threads. Else whoever comes takes what is free."""
         self._loop = asyncio.get_running_loop()
-        self._readers = ThreadPoolExecutor(threads, thread_name_prefix="reader")
-        self._searchers = ThreadPoolExecutor(SEARCHING_THREADS, thread_name_prefix="searcher")
-        self._writers = ThreadPoolExecutor(threads, thread_name_prefix="writer")
-        self._counters = ThreadPoolExecutor(COUNTING_THREADS, thread_name_prefix="counter")
-        self._chunkers = ThreadPoolExecutor(CHUNKING_THREADS, thread_name_prefix="chunker")
-        self._learners = ThreadPoolExecutor(LEARNING_THREADS, thread_name_prefix="learner")
+        self._readers = Threads("reader", threads, shared)
+        self._searchers = Threads("searcher", SEARCHING_THREADS, shared)
+        self._writers = Threads("writer", threads, shared)
+        self._counters = Threads("counter", COUNTING_THREADS, shared)
+        self._chunkers = Threads("chunker", CHUNKING_THREADS, shared)
+        self._learners = Threads("learner", LEARNING_THREADS, shared)
         self._settled: deque[Ticket] = deque()
         self._waiting: dict[Ticket, asyncio.Future[None]] = {}
         self._woken = False
 
     async def reading(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Work that may read from the disk, and never waits for a commit."""
-        return await self._loop.run_in_executor(self._readers, lambda: work(*args, **kwargs))
+        return await self._readers.run(lambda: work(*args, **kwargs))
 
     async def searching(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Work that may wait for an embedder far away. It has threads of its own: no other read waits with it."""
-        return await self._loop.run_in_executor(self._searchers, lambda: work(*args, **kwargs))
+        return await self._searchers.run(lambda: work(*args, **kwargs))
 
     async def writing(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Work that waits for commits. It has threads of its own: a reader must not queue behind an fsync."""
-        return await self._loop.run_in_executor(self._writers, lambda: work(*args, **kwargs))
+        return await self._writers.run(lambda: work(*args, **kwargs))
 
     async def counting(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Work that is long without any disk: checking and counting large requests."""
-        return await self._loop.run_in_executor(self._counters, lambda: work(*args, **kwargs))
+        return await self._counters.run(lambda: work(*args, **kwargs))
 
     async def chunking(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The same for documents. A megabyte takes a second, so it has a thread of its own: no Add queues behind it."""
-        return await self._loop.run_in_executor(self._chunkers, lambda: work(*args, **kwargs))
+        return await self._chunkers.run(lambda: work(*args, **kwargs))
 
     async def learning(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Work that may wait for a language model or read a long log. No commit and no other read waits with it."""
-        return await self._loop.run_in_executor(self._learners, lambda: work(*args, **kwargs))
+        return await self._learners.run(lambda: work(*args, **kwargs))
 
     async def outcome(self, ticket: Ticket) -> Any:
         """Wait until the journal has settled a ticket that was begun with `settled` of this bridge."""
@@ -84,4 +103,4 @@ class Bridge:
 
     def close(self) -> None:
         for pool in (self._readers, self._searchers, self._writers, self._counters, self._chunkers, self._learners):
-            pool.shutdown(wait=True)
+            pool.close()

@@ -1,27 +1,34 @@
-"""Health, as gRPC has it, for callers without credentials: so their requests are received a few at a time."""
+"""Health, as gRPC has it, for callers without credentials: whoever opens a call and says nothing is soon sent away."""
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
 import grpc.aio
 from grpc_health.v1 import health, health_pb2
 
-from memsidecar.api.gate.reception import Reception
+from memsidecar.api.gate.crowd import Crowd
 from memsidecar.api.interceptors import Context
 from memsidecar.api.interceptors.errors import refuse
 from memsidecar.api.wire import decode, only_request
-from memsidecar.domain.errors import SidecarError, TooLarge
+from memsidecar.domain.errors import DeadlinePassed, SidecarError, TooLarge
 
-NOBODY = "nobody in particular"
 MOST_REQUEST_BYTES = 4 * 1024
+RECEIPT_SECONDS = 1.0
+MOST_WATCHERS = 64
+"They stay for as long as they like, so there is a limit to them; probes ask once."
+_ALL = "all of them"
 
 
 @dataclass(frozen=True)
 class Health:
+    """`admit` raises for whoever may not ask."""
+
     servicer: Any  # the stubs know a context of their own only
-    reception: Reception
+    admit: Callable[[Context], object]
+    _watchers: Crowd = field(default_factory=lambda: Crowd(MOST_WATCHERS, "watchers"))
 
     def handler(self) -> grpc.GenericRpcHandler:
         encoded: Any = health_pb2.HealthCheckResponse.SerializeToString
@@ -35,15 +42,27 @@ class Health:
         return await self.servicer.Check(await self._request(context), context)
 
     async def _watch(self, _requests: AsyncIterator[bytes], context: Context) -> None:
-        await self.servicer.Watch(await self._request(context), context)
+        request = await self._request(context)
+        try:
+            self._watchers.enter(_ALL)
+        except SidecarError as error:
+            await refuse(context, error)
+        try:
+            await self.servicer.Watch(request, context)
+        finally:
+            self._watchers.leave(_ALL)
 
     async def _request(self, context: Context) -> health_pb2.HealthCheckRequest:
         try:
-            return self._decoded(await self.reception.receive(NOBODY, lambda: only_request(context)))
+            self.admit(context)
+            return _decoded(await asyncio.wait_for(only_request(context), RECEIPT_SECONDS))
+        except TimeoutError:
+            await refuse(context, DeadlinePassed())
         except SidecarError as error:
             await refuse(context, error)
 
-    def _decoded(self, data: bytes) -> health_pb2.HealthCheckRequest:
-        if len(data) > MOST_REQUEST_BYTES:
-            raise TooLarge(f"the request has {len(data)} bytes; {MOST_REQUEST_BYTES} are allowed")
-        return decode(health_pb2.HealthCheckRequest, data)
+
+def _decoded(data: bytes) -> health_pb2.HealthCheckRequest:
+    if len(data) > MOST_REQUEST_BYTES:
+        raise TooLarge(f"the request has {len(data)} bytes; {MOST_REQUEST_BYTES} are allowed")
+    return decode(health_pb2.HealthCheckRequest, data)

@@ -1,5 +1,6 @@
 """Reflection, for grpcurl: what may be called is told to whoever may call anything at all."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -7,9 +8,14 @@ import grpc.aio
 from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
 
 from memsidecar.api.gate.credentials import Credentials
+from memsidecar.api.gate.crowd import Crowd
 from memsidecar.api.interceptors import Context
 from memsidecar.api.interceptors.errors import refuse
-from memsidecar.domain.errors import BadCredentials
+from memsidecar.domain.errors import SidecarError
+
+MOST_READERS = 32
+IDLE_SECONDS = 30.0
+_ALL = "all of them"
 
 
 class Reflection:
@@ -17,16 +23,30 @@ class Reflection:
         # The stubs take its async generator for a coroutine.
         self._all: Any = reflection.aio.ReflectionServicer((*names, reflection.SERVICE_NAME))
         self._credentials = credentials
+        self._readers = Crowd(MOST_READERS, "readers of reflection")
 
     async def ServerReflectionInfo(
         self, requests: AsyncIterator[reflection_pb2.ServerReflectionRequest], context: Context
     ) -> AsyncIterator[reflection_pb2.ServerReflectionResponse]:
         try:
             self._credentials.caller(context)
-        except BadCredentials as error:
+            self._readers.enter(_ALL)
+        except SidecarError as error:
             await refuse(context, error)
-        async for response in self._all.ServerReflectionInfo(requests, context):
-            yield response
+        try:
+            async for response in self._all.ServerReflectionInfo(_while_asked(requests), context):
+                yield response
+        finally:
+            self._readers.leave(_ALL)
+
+
+async def _while_asked(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """A tool asks what it wants to know and goes; a stream on which nothing is asked any more ends."""
+    while True:
+        try:
+            yield await asyncio.wait_for(anext(requests), IDLE_SECONDS)
+        except (StopAsyncIteration, TimeoutError):
+            return
 
 
 def add_reflection(server: grpc.aio.Server, names: Sequence[str], credentials: Credentials) -> None:

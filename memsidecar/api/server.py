@@ -8,9 +8,8 @@ import grpc
 import grpc.aio
 from grpc_health.v1 import health, health_pb2
 
-from memsidecar.api.gate.crowd import unworked
-from memsidecar.api.gate.reception import Reception
 from memsidecar.api.health import MOST_REQUEST_BYTES, Health
+from memsidecar.api.interceptors import Context
 from memsidecar.api.listening import bind, claimed
 from memsidecar.api.methods import Methods, Service
 from memsidecar.api.reflection import add_reflection
@@ -20,8 +19,7 @@ from memsidecar.domain.errors import StartRefused
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 HARD_REQUEST_BYTES_FACTOR = 2
-HEALTH_RECEIVED_AT_ONCE = 4
-MOST_HEALTH_CALLS = 1_000
+MOST_HEALTH_CALLS = 4_000
 OUTER_WALL_FACTOR = 4
 "gRPC refuses calls without details; so it does so only far beyond where we do, and keeps no more of them than that."
 LIVENESS = ""
@@ -33,10 +31,14 @@ _OPTIONS = (
     ("grpc.so_reuseport", 0),
     # What clients may do to keep an idle connection alive without being sent away.
     ("grpc.keepalive_permit_without_calls", 1),
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
     # Whoever opens a connection and says nothing is sent away, long before gRPC's own two minutes.
     ("grpc.server_handshake_timeout_ms", 10_000),
+    # Clients connect again by themselves when they have something to ask.
+    ("grpc.max_connection_idle_ms", 30 * 60_000),
 )
+# A probe connects, asks once and goes. Whoever stays has something else in mind.
+_HEALTH_ONLY = (("grpc.max_connection_age_ms", 60_000), ("grpc.max_connection_age_grace_ms", 5_000))
 # Else gRPC learns that the line is fast, and takes megabytes of each request before anybody asked for it.
 _GUARDED = (("grpc.http2.bdp_probe", 0),)
 
@@ -63,17 +65,13 @@ class Server:
         guarded = () if methods.gate.reception is None else _GUARDED
         most_bytes, most_calls = HARD_REQUEST_BYTES_FACTOR * max_request_bytes, OUTER_WALL_FACTOR * methods.limits.most
         self._main = _server(guarded, most_bytes, most_calls)
-        self._health_only = _server(_GUARDED, MOST_REQUEST_BYTES, MOST_HEALTH_CALLS)
+        self._health_only = _server((*_GUARDED, *_HEALTH_ONLY), MOST_REQUEST_BYTES, MOST_HEALTH_CALLS)
         self._health = health.aio.HealthServicer()
         self._names = [service.descriptor.full_name for service in services]
         self._main.add_generic_rpc_handlers(tuple(methods.handler(service) for service in services))
-        for server in (self._main, self._health_only):
-            server.add_generic_rpc_handlers((self._health_handler(),))
+        self._main.add_generic_rpc_handlers((Health(self._health, methods.gate.credentials.caller).handler(),))
+        self._health_only.add_generic_rpc_handlers((Health(self._health, _anybody).handler(),))
         add_reflection(self._main, (*self._names, health.SERVICE_NAME), methods.gate.credentials)
-
-    def _health_handler(self) -> grpc.GenericRpcHandler:
-        reception = Reception(unworked(0), HEALTH_RECEIVED_AT_ONCE)
-        return Health(self._health, reception).handler()
 
     async def start(self, listen: Address, health_listen: Address | None) -> Addresses:
         try:
@@ -108,6 +106,10 @@ class Server:
         await self._main.stop(None)
         self._watch.cancel()
         await self._health_only.stop(None)
+
+
+def _anybody(_context: Context) -> None:
+    """The kubelet has no credentials."""
 
 
 def _server(options: tuple[tuple[str, int], ...], most_request_bytes: int, most_calls: int) -> grpc.aio.Server:

@@ -17,6 +17,9 @@ from memsidecar.v1.memory_pb2 import PruneStrategy
 MAX_PAGE_SIZE = 1_000
 DEFAULT_PAGE_SIZE = 100
 
+_NAMESPACE_TAG = b"\x0a"  # field 1, a text
+_LONGEST_VARINT = 6
+
 M = TypeVar("M", bound=Message)
 Names = tuple[str, str, str]
 "Namespace, user and session of a request that need not name all of them."
@@ -40,6 +43,19 @@ async def only_request(context: Context) -> bytes:
     if data is grpc.aio.EOF:
         raise InvalidField("request", "is missing: the call ended without one")
     return bytes(data)
+
+
+def leading_namespace(data: bytes) -> str:
+    """What stands where every encoder writes it, first; what a request is of decides in the end."""
+    if data[:1] != _NAMESPACE_TAG:
+        return DEFAULT_NAMESPACE
+    length, shift, at = 0, 0, 1
+    while at < min(len(data), _LONGEST_VARINT):
+        length |= (data[at] & 0x7F) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 0x80:
+            break
+    return data[at : at + length].decode("utf-8", "replace") or DEFAULT_NAMESPACE
 
 
 def decode(kind: type[M], data: bytes) -> M:

@@ -5,11 +5,12 @@ import logging
 from dataclasses import dataclass
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
+from typing import Any
 
 from memsidecar import logs
 from memsidecar.access.allowance import Allowance
 from memsidecar.access.certificates import CertificateFiles, Certificates, read_certificates
-from memsidecar.access.file import read_access_file
+from memsidecar.access.file import InvalidAccessFile, read_access_file
 from memsidecar.access.policy import AccessPolicy
 from memsidecar.access.watching import Watched
 from memsidecar.api.gate.audit import AUDIT_LOG, Audit
@@ -17,6 +18,7 @@ from memsidecar.api.gate.credentials import Credentials
 from memsidecar.api.gate.crowd import Crowd, Unsent, unworked
 from memsidecar.api.gate.gate import Gate
 from memsidecar.api.gate.pace import Pace
+from memsidecar.api.gate.parts import MOST_PARTS
 from memsidecar.api.gate.reception import Reception
 from memsidecar.api.tls import Tls
 from memsidecar.domain.errors import StartRefused
@@ -57,7 +59,13 @@ class Doors:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
             for watched in (self.policy, self.certificates):
                 if watched is not None:
-                    await asyncio.to_thread(watched.look)
+                    await self._look(watched)
+
+    async def _look(self, watched: Watched[Any]) -> None:
+        try:
+            await asyncio.to_thread(watched.look)
+        except Exception:  # the edge of a background loop: else no token could be taken back any more
+            log.exception("%s cannot be looked at, which is tried again", watched.what)
 
 
 def open_doors(settings: Settings) -> Doors:
@@ -73,11 +81,13 @@ def gate(settings: Settings, doors: Doors) -> Gate:
     return Gate(
         doors.credentials(),
         Pace(lambda namespace: doors.allowance(namespace).calls_per_second),
-        calls=Crowd(settings.max_namespace_calls, "calls"),
-        streams=Crowd(_streams_of_one(settings), "streams"),
+        calls=Crowd(settings.max_namespace_calls, "calls of this namespace"),
+        callers=Crowd(settings.max_namespace_calls, "calls of this caller"),
+        streams=Crowd(_streams_of_one(settings), "streams of this caller"),
         reception=None if settings.access_file is None else Reception(unworked(settings.max_unsent_bytes)),
         unsent=Unsent(settings.max_unsent_bytes),
         audit=Audit(settings.audit),
+        most_parts=max(MOST_PARTS, 2 * settings.max_batch_messages),
     )
 
 
@@ -91,7 +101,10 @@ def _watched_policy(settings: Settings, everybody: Allowance) -> Watched[AccessP
     file = settings.access_file
     if file is None:
         return None
-    return Watched("access_file", (file,), lambda: read_access_file(file, everybody))
+    watched = Watched("access_file", (file,), lambda: read_access_file(file, everybody))
+    if watched.value.lets_nobody_in:
+        raise InvalidAccessFile(f"access_file {file} lets nobody in: expected [[tokens]] or [[certificates]]")
+    return watched
 
 
 def _watched_certificates(settings: Settings) -> Watched[Certificates] | None:

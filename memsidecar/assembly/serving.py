@@ -60,7 +60,7 @@ def _allow_many_files() -> None:
 
 async def _run(settings: Settings, layers: Layers, counters: Counters, doors: Doors) -> None:
     stopping = _on_signals()
-    bridge = Bridge(settings.read_threads)
+    bridge = Bridge(settings.read_threads, shared=settings.access_file is not None)
     server = _server(settings, layers, bridge, doors)
     addresses = await server.start(settings.listen, settings.health_listen)
     _announce(addresses)

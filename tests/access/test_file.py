@@ -8,7 +8,9 @@ from memsidecar.access.allowance import Allowance
 from memsidecar.access.file import InvalidAccessFile, read_access_file
 from memsidecar.access.policy import AccessPolicy
 from memsidecar.access.rights import Role
+from memsidecar.assembly.access import open_doors
 from memsidecar.domain.quota import Quota
+from memsidecar.settings import Settings
 from tests.access.granting import Grant, write_access_file
 
 GRANT = Grant("agent", ("research",))
@@ -119,8 +121,10 @@ def test_a_certificate_has_one_name(access_file: Path, names: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n# nobody yet\n", "tokens = []\n", "[quotas.research]\nsessions = 1\n"])
-def test_a_file_that_lets_nobody_in_is_refused(access_file: Path, text: str) -> None:
-    assert "lets nobody in" in problem(access_file, text)
+def test_no_start_with_a_file_that_lets_nobody_in(access_file: Path, text: str) -> None:
+    access_file.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidAccessFile, match="lets nobody in"):
+        open_doors(Settings(access_file=access_file))
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ ENVIRONMENT = {"settings"}
 CATCH_ALL: dict[str, str] = {
     "assembly/serving.py": "the edge of the loop that opens retrieval: it is told, and tried again",
     "tokens/custom.py": "a user's own function is tried once, and may do anything",
+    "assembly/access.py": "the edge of the loop that looks at certificates and tokens: it is told, and tried again",
     "api/gate/audit.py": "whatever it is, it is noted who did it, and goes on",
     "api/interceptors/errors.py": "the border: whatever it is, the caller learns nothing of the inside",
     "layers/background/runner.py": "the edge of the background loop: one bad entry must not stop the rest",

@@ -33,5 +33,5 @@ def health_of(channel: grpc.Channel, service: str) -> int:
 
 
 def until_retrieval_is_there(sidecar: SidecarProcess) -> None:
-    with grpc.insecure_channel(sidecar.address) as channel:
+    with grpc.insecure_channel(sidecar.ready["health_listen"]) as channel:
         until(lambda: health_of(channel, EPISODIC) == SERVING)

@@ -15,6 +15,7 @@ def open_gate(credentials: Credentials = EVERYBODY) -> Gate:
         credentials,
         Pace(lambda _namespace: 0),
         calls=Crowd(1_000, "calls"),
+        callers=Crowd(1_000, "calls"),
         streams=Crowd(1_000, "streams"),
         reception=Reception(unworked(1 << 30)),
         unsent=Unsent(1 << 30),

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memsidecar import logs
 from memsidecar.access.rights import Role
@@ -23,6 +24,7 @@ LONGEST_NAME = 256
 @dataclass(frozen=True)
 class Audit:
     which: str
+    strangers: logs.Sparing = field(default_factory=logs.Sparing)
 
     @contextmanager
     def following(self, visit: Visit) -> Iterator[None]:
@@ -43,7 +45,10 @@ class Audit:
         self.note(visit, "OK")
 
     def note(self, visit: Visit, code: str, refused: bool = False) -> None:
-        if self.which == "all" or (self.which == "changes" and (refused or ROLES[visit.method] > Role.READ)):
+        if not self._is_noted(visit, refused):
+            return
+        missed = self.strangers.passed_over(time.perf_counter()) if visit.caller is None else 0
+        if missed is not None:
             logs.event(
                 log,
                 logging.INFO,
@@ -55,4 +60,10 @@ class Audit:
                 user=visit.user_id[:LONGEST_NAME],
                 session=visit.session_id[:LONGEST_NAME],
                 code=code,
+                **logs.not_told(missed),
             )
+
+    def _is_noted(self, visit: Visit, refused: bool) -> bool:
+        if self.which == "changes":
+            return refused or (visit.needed or ROLES[visit.method]) > Role.READ
+        return self.which == "all"

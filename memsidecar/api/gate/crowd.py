@@ -23,7 +23,7 @@ class Crowd:
     def enter(self, tenant: Hashable) -> None:
         inside = self._inside.get(tenant, 0)
         if inside >= self.most:
-            raise RateLimited(f"{self.most} {self.what} of this namespace are in progress; try again")
+            raise RateLimited(f"{self.most} {self.what} are in progress; try again")
         self._inside[tenant] = inside + 1
 
     def leave(self, tenant: Hashable) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
@@ -13,13 +13,15 @@ from google.protobuf.message_factory import GetMessageClass
 from memsidecar.access.rights import Caller, Role
 from memsidecar.api.gate.audit import Audit
 from memsidecar.api.gate.credentials import Credentials
-from memsidecar.api.gate.crowd import Crowd, Unsent
+from memsidecar.api.gate.crowd import SMALL_BYTES, Crowd, Unsent
 from memsidecar.api.gate.pace import Pace
+from memsidecar.api.gate.parts import MOST_PARTS, check_parts
 from memsidecar.api.gate.reception import Reception
 from memsidecar.api.gate.rules import ROLES, needed_role
 from memsidecar.api.gate.visit import Visit
 from memsidecar.api.interceptors import Context, Read, Stream, Unary
-from memsidecar.api.wire import decode
+from memsidecar.api.turns import TENANT
+from memsidecar.api.wire import decode, leading_namespace
 from memsidecar.domain.errors import NotAllowed, RateLimited
 
 M = TypeVar("M", bound=Message)
@@ -35,11 +37,13 @@ class Gate:
     credentials: Credentials
     pace: Pace
     calls: Crowd
+    callers: Crowd
     streams: Crowd
     reception: Reception | None
     "None where nobody has to be guarded against: whoever reaches the address may do everything anyway."
     unsent: Unsent
     audit: Audit
+    most_parts: int = MOST_PARTS
 
     def unary(self, method: MethodDescriptor, answer: Callable[[Any], Any]) -> Unary:
         name, kind = method.name, GetMessageClass(method.input_type)
@@ -48,8 +52,8 @@ class Gate:
         async def serve(read: Read, context: Context) -> bytes:
             visit = Visit(name, context.peer)
             with self.audit.following(visit):
-                tenant = self._admit(visit, context).namespaces
-                data = await (self.reception.receive(tenant, read) if self.reception else read())
+                tenant = self._admit(visit, context).name
+                data = await self._received(tenant, read, context)
                 request = self._asked(visit, kind, data)
                 await self._pace(visit.namespace)
                 with self._keeping(visit.namespace, len(data)):
@@ -77,7 +81,7 @@ class Gate:
         async def serve(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
             visit = Visit(name, context.peer)
             with self.audit.following(visit):
-                tenant = self._admit(visit, context).namespaces
+                tenant = self._admit(visit, context).name
                 self.streams.enter(tenant)
                 try:
                     async for response in answer(asked(visit, requests, context)):
@@ -87,6 +91,15 @@ class Gate:
 
         return serve
 
+    async def _received(self, tenant: str, read: Read, context: Context) -> bytes:
+        """A call counts until gRPC is done with it: also while nothing comes, and while nobody reads the answer."""
+        if self.reception is None:
+            return await read()
+        self.callers.enter(tenant)
+        # The stubs know a done-callback only as a class of their own.
+        context.add_done_callback(cast(Any, lambda _context: self.callers.leave(tenant)))
+        return await self.reception.receive(tenant, read)
+
     def _keeping(self, tenant: str, size: int) -> AbstractContextManager[None]:
         return self.reception.keeping(tenant, size) if self.reception else nullcontext()
 
@@ -95,15 +108,16 @@ class Gate:
         return visit.caller
 
     def _asked(self, visit: Visit, kind: type[M], data: bytes) -> M:
+        is_large = len(data) > SMALL_BYTES
+        if is_large:  # it may unfold to much more, so that is not done for somebody who has no business here
+            _check_namespace(visit, leading_namespace(data))
         request = decode(kind, data)
         visit.asks(request)
-        caller = visit.caller
-        assert caller is not None
-        if not caller.may_enter(visit.namespace):
-            raise NotAllowed("these credentials are not for this namespace")
-        needed = needed_role(visit.method, request)
-        if caller.role < needed:
-            raise NotAllowed(f"this needs the role {needed.name.lower()}")
+        _check_namespace(visit, visit.namespace)
+        _check_role(visit, needed_role(visit.method, request))
+        if is_large:
+            check_parts(request, self.most_parts)
+        TENANT.set(visit.namespace)
         return request
 
     async def _pace(self, namespace: str) -> None:
@@ -127,6 +141,17 @@ class Gate:
             return await answer(request)
         finally:
             self.calls.leave(visit.namespace)
+
+
+def _check_namespace(visit: Visit, namespace: str) -> None:
+    if visit.caller is None or not visit.caller.may_enter(namespace):
+        raise NotAllowed("these credentials are not for this namespace")
+
+
+def _check_role(visit: Visit, needed: Role) -> None:
+    visit.needed = needed
+    if visit.caller is None or visit.caller.role < needed:
+        raise NotAllowed(f"this needs the role {needed.name.lower()}")
 
 
 def _encoded(response: Any) -> bytes:

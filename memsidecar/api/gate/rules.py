@@ -48,7 +48,9 @@ ROLES: dict[str, Role] = {
 
 
 def needed_role(method: str, request: Any) -> Role:
-    """More than the RPC's own where the request reaches for all users of the namespace at once."""
+    """More than the RPC's own where the request reaches for all users of the namespace at once, or stores something."""
+    if method == "GetPatterns" and request.refresh:
+        return _WRITE
     return _ADMIN if _is_for_everybody(method, request) else ROLES[method]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from memsidecar.access.rights import Caller
+from memsidecar.access.rights import Caller, Role
 from memsidecar.domain.session import DEFAULT_NAMESPACE
 
 
@@ -15,6 +15,7 @@ class Visit:
     method: str
     peer: Callable[[], str]
     caller: Caller | None = None
+    needed: Role | None = None
     namespace: str = ""
     user_id: str = ""
     session_id: str = ""

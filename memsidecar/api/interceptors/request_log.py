@@ -6,13 +6,13 @@ Never any content, and no ids: those are the caller's, and may name a person.
 import logging
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from memsidecar import logs
 from memsidecar.api.interceptors import Context, Read, Stream, Unary
 from memsidecar.api.status import reason_name, row_of
-from memsidecar.domain.errors import InvalidField, SidecarError
+from memsidecar.domain.errors import BadCredentials, InvalidField, SidecarError
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 class RequestLog:
     log_calls: str
     slow_call_seconds: float
+    strangers: logs.Sparing = field(default_factory=logs.Sparing)
+    "Whoever has no credentials can still call as often as they like."
 
     def unary(self, method: str, answer: Unary) -> Unary:
         if self.log_calls == "none":
@@ -61,6 +63,9 @@ class RequestLog:
             logs.event(log, logging.INFO, "call", method=method, code="OK", ms=_ms(seconds))
 
     def _failed(self, method: str, start: float, error: SidecarError) -> None:
+        missed = self.strangers.passed_over(start) if isinstance(error, BadCredentials) else 0
+        if missed is None:
+            return
         row = row_of(error)
         logs.event(
             log,
@@ -71,6 +76,7 @@ class RequestLog:
             reason=reason_name(row.reason),
             ms=_ms(time.perf_counter() - start),
             **_place(error),
+            **logs.not_told(missed),
         )
 
 
