@@ -11,7 +11,7 @@ from memsidecar.context.counting import Counts
 from memsidecar.context.fitting import Fitting, Material
 from memsidecar.context.gathering import Gathering, document_items, summary_item
 from memsidecar.context.item import Item, Omission
-from memsidecar.context.memories import Hit, Memory, Sifting, Taste
+from memsidecar.context.memories import Hit, Memory, Sifting, Taste, telling_stems
 from memsidecar.context.order import Order
 from memsidecar.context.turns import LAST_MESSAGES, Rhythm, Shown, Talk, Turn, shown, turns_of
 from memsidecar.domain.message import Role
@@ -159,7 +159,13 @@ class Building:
     ) -> tuple[tuple[Item, ...], list[Omission]]:
         caps, order = prepared.caps, prepared.order
         sift = Sifting(
-            self.taste, prepared.is_shown, order.now_us, caps[SECTION_EPISODIC], order.debug, bool(order.query)
+            self.taste,
+            prepared.is_shown,
+            order.now_us,
+            caps[SECTION_EPISODIC],
+            order.debug,
+            bool(order.query),
+            telling_stems(prepared.query) if prepared.query.rstrip().endswith("?") else frozenset(),
         )
         memories, passed_over = sift(hit for hit in retrieved.memories if hit[1].message.role != Role.SYSTEM)
         best = [self._with_neighbour(sift, memory, count) for memory in memories[:_WITH_NEIGHBOURS]]

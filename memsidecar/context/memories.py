@@ -8,7 +8,7 @@ from memsidecar.context.caps import Cap
 from memsidecar.context.item import UNSEEN, Item, Omission
 from memsidecar.domain.message import Role
 from memsidecar.layers.episodic.asking import Pointer
-from memsidecar.layers.episodic.words import words_of
+from memsidecar.layers.episodic.words import stem, telling_words, words_of
 from memsidecar.stores.contract import Found
 from memsidecar.v1.context_pb2 import (
     INCLUSION_BELOW_THRESHOLD,
@@ -27,6 +27,8 @@ _TIMES_AS_CLOSE = 2
 "What is said in passing must be this much closer than what is asked for: measured by what a cache reuses of a prompt."
 _EXACT = 0.5
 "What a memory gets that has every word of the query."
+_WORDS_IN_COMMON = 0.5
+"The share of a question's telling words that a memory must have to be what is asked about."
 _ENOUGH = 2
 "Times as much as fits: what comes behind that has no chance."
 
@@ -41,6 +43,10 @@ class Taste:
     threshold: float = 0.25
     min_quality: float = 7.0
     recency: float = 0.3
+
+
+def telling_stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, telling_words(words_of(text))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,8 @@ class Sifting:
     debug: bool
     asked: bool = True
     "Somebody asks for something. Else it is a turn of a conversation, which may have nothing to do with memory."
+    question: frozenset[str] = frozenset()
+    "The telling words of that turn, where it is a question."
 
     def __call__(self, hits: Iterable[Hit]) -> tuple[list[Memory], list[Omission]]:
         kept: list[Memory] = []
@@ -91,15 +99,20 @@ class Sifting:
     def _reason(self, pointer: Pointer, found: Found) -> Inclusion | None:
         if self.is_shown(found.session, found.message.sequence):
             return INCLUSION_IN_WINDOW
-        if self._relevance(pointer) < self.taste.threshold or not (self.asked or self._is_close(pointer)):
+        if self._relevance(pointer) < self.taste.threshold or not (self.asked or self._is_close(pointer, found)):
             return INCLUSION_BELOW_THRESHOLD
         if pointer.evaluation is not None and pointer.evaluation < self.taste.min_quality:
             return INCLUSION_LOW_QUALITY
         return None
 
-    def _is_close(self, pointer: Pointer) -> bool:
+    def _is_close(self, pointer: Pointer, found: Found) -> bool:
         """By itself, and not only closer than others: scores are relative, and something is always closest."""
-        return pointer.cosine >= _TIMES_AS_CLOSE * self.taste.threshold or pointer.parts.keyword >= _EXACT
+        if pointer.cosine >= _TIMES_AS_CLOSE * self.taste.threshold or pointer.parts.keyword >= _EXACT:
+            return True
+        if not self.question:
+            return False
+        in_common = len(self.question & telling_stems(content_of(found)))
+        return in_common >= _WORDS_IN_COMMON * len(self.question)
 
     def _relevance(self, pointer: Pointer) -> float:
         """The score without its recency: old or new, it either has to do with the question or not."""
