@@ -1,0 +1,60 @@
+"""Fair turns: never more at once than there are places, nobody forgotten, and a crowd of one does not delay another."""
+
+import asyncio
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsidecar.api.turns import TENANT, FairTurns
+
+CALLS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.booleans()), max_size=40)
+
+
+@given(CALLS, st.integers(1, 3))
+def test_all_get_their_turn_and_no_more_at_once_than_may(calls: list[tuple[str, int, bool]], places: int) -> None:
+    of_one = max(1, places - 1)
+    turns, inside, done = FairTurns(places, of_one), Counter[str](), 0
+
+    async def call(tenant: str, length: int) -> None:
+        nonlocal done
+        TENANT.set(tenant)
+        async with turns.turn():
+            inside[tenant] += 1
+            try:
+                assert inside.total() <= places
+                assert inside[tenant] <= of_one
+                for _ in range(length):
+                    await asyncio.sleep(0)
+            finally:
+                inside[tenant] -= 1
+        done += 1
+
+    async def all_of_them() -> None:
+        tasks = [asyncio.create_task(call(tenant, length)) for tenant, length, _ in calls]
+        await asyncio.sleep(0)
+        for task, (_, _, given_up) in zip(tasks, calls, strict=True):
+            if given_up and not task.done():
+                task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.wait_for(call("late", 0), 5)
+
+    asyncio.run(all_of_them())
+    assert done >= 1 + sum(not given_up for _, _, given_up in calls)
+
+
+def test_a_crowd_does_not_delay_somebody_else() -> None:
+    order: list[str] = []
+    turns = FairTurns(2, 1)
+
+    async def call(tenant: str) -> None:
+        TENANT.set(tenant)
+        async with turns.turn():
+            order.append(tenant)
+            await asyncio.sleep(0)
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(call("crowd") for _ in range(50)), call("other"))
+
+    asyncio.run(all_of_them())
+    assert order.index("other") <= 1
