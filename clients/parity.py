@@ -1,0 +1,62 @@
+"""Write what the client of each language can do into clients/README.md, by the tallies of the last runs."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+README = HERE / "README.md"
+TALLIES = HERE / "tallies"
+BEGIN, END = "<!-- parity: made by clients/parity.py -->\n", "<!-- end of parity -->"
+ORDER = ("python", "python-async", "go", "typescript", "java", "rust")
+
+
+def main() -> int:
+    tallies = read_tallies()
+    text = README.read_text()
+    README.write_text(re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}{table(tallies)}{END}", text, flags=re.DOTALL))
+    for tally in tallies:
+        print(f"{tally['language']}: {counts(tally['scenarios'])}")
+    return 1 if any(tally["scenarios"]["failed"] for tally in tallies) else 0
+
+
+def read_tallies() -> list[dict[str, Any]]:
+    """Known languages first."""
+    found: list[dict[str, Any]] = [json.loads(file.read_text()) for file in sorted(TALLIES.glob("*.json"))]
+    return sorted(found, key=lambda tally: ORDER.index(tally["language"]) if tally["language"] in ORDER else len(ORDER))
+
+
+def counts(scenarios: dict[str, int]) -> str:
+    skipped = f", {scenarios['skipped']} skipped" if scenarios["skipped"] else ""
+    return f"{scenarios['passed']} passed, {scenarios['failed']} failed{skipped}"
+
+
+def table(tallies: list[dict[str, Any]]) -> str:
+    languages = [tally["language"] for tally in tallies]
+    lines = [row(["RPC", *languages]), row(["---"] * (1 + len(languages)))]
+    for rpc in tallies[0]["rpcs"] if tallies else ():
+        lines.append(row([rpc, *(cell(tally["rpcs"].get(rpc)) for tally in tallies)]))
+    lines.append(row(["all scenarios", *(cell(_all(tally["scenarios"])) for tally in tallies)]))
+    return "".join(lines)
+
+
+def row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def cell(counted: dict[str, int] | None) -> str:
+    """How many scenarios passed; of how many, where not all did."""
+    if not counted or not counted["scenarios"]:
+        return "-"
+    passed, played = counted["passed"], counted["scenarios"]
+    return str(passed) if passed == played else f"{passed} of {played}"
+
+
+def _all(scenarios: dict[str, int]) -> dict[str, int]:
+    return {"passed": scenarios["passed"], "scenarios": scenarios["passed"] + scenarios["failed"]}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

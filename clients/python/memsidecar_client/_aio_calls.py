@@ -1,0 +1,182 @@
+"""How calls are made: deadlines, tokens, retries, pages and streams; once for asyncio."""
+
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Iterable
+from contextlib import aclosing
+from typing import Any, TypeVar
+
+import grpc
+import grpc.aio
+from google.protobuf.message import Message as Proto
+
+from memsidecar_client import _health
+from memsidecar_client._connection import Connection
+from memsidecar_client._replay import AsyncReplay
+from memsidecar_client._retry import Attempts
+from memsidecar_client._translation import failure, options_of, path_of, to_bytes
+from memsidecar_client.errors import Cancelled, Closed, MemsidecarError
+
+Answer = TypeVar("Answer", bound=Proto)
+
+
+class AsyncCalls:
+    """A channel, and what all calls on it have in common. It belongs to the event loop that it is first used in."""
+
+    def __init__(self, connection: Connection, timeout: float | None, attempts: int) -> None:
+        self._connection = connection
+        self._timeout = timeout
+        self._attempts = attempts
+        self._closed = False
+        self._opened: Any = None
+        self._stubs: dict[str, Any] = {}
+
+    async def close(self) -> None:
+        """Ends the connection; calls in progress end with Closed. To close again is harmless."""
+        self._closed = True
+        if self._opened is not None:
+            await self._opened.close()
+
+    async def wait_until_ready(self, timeout: float) -> None:
+        """Returns as soon as the sidecar says that it serves. Raises DeadlineExceeded when it does not in time."""
+        attempts, check = Attempts(1, timeout), self._channel.unary_unary(_health.PATH)
+        while True:
+            try:
+                if _health.serves(await self._sent(check, _health.REQUEST, attempts.begin(), wait_for_ready=True)):
+                    return
+            except MemsidecarError as error:
+                _health.check_worth_waiting(error, self._connection.address, timeout)
+            await asyncio.sleep(_health.LOOK_EVERY_SECONDS)
+
+    @property
+    def _channel(self) -> Any:
+        """Opened by the first call, because before it there may be no event loop."""
+        if self._closed:
+            raise Closed()
+        if self._opened is None:
+            self._opened = _channel(self._connection)
+        return self._opened
+
+    async def _call(self, method: str, request: Proto, answer: type[Answer], timeout: float | None) -> Answer:
+        stub = self._stubs.get(method) or self._stub(method, answer)
+        attempts = Attempts(self._attempts, self._timeout if timeout is None else timeout)
+        while True:
+            try:
+                found: Answer = await self._sent(stub, request, attempts.begin())
+                return found
+            except MemsidecarError as error:
+                await asyncio.sleep(attempts.wait_after(error))
+
+    async def _paged(
+        self, method: str, request: Any, answer: type[Answer], items: str, timeout: float | None
+    ) -> AsyncIterator[Any]:
+        while True:
+            page: Any = await self._call(method, request, answer, timeout)
+            for item in getattr(page, items):
+                yield item
+            request.page_token = page.next_page_token
+            if not request.page_token:
+                return
+
+    async def _answers(
+        self, method: str, request: Proto, answer: type[Answer], timeout: float | None
+    ) -> AsyncIterator[Answer]:
+        """Sent again until something is answered; from then on whoever reads knows where to go on."""
+        stub = self._channel.unary_stream(path_of(method), to_bytes, answer.FromString)
+        attempts = Attempts(self._attempts, timeout)
+        while True:
+            answered = False
+            try:
+                async with aclosing(self._streamed(stub, request, attempts.begin())) as answers:
+                    async for one in answers:
+                        answered = True
+                        yield one
+                return
+            except MemsidecarError as error:
+                if answered:
+                    raise
+                await asyncio.sleep(attempts.wait_after(error))
+
+    async def _sent_again(
+        self, method: str, requests: Iterable[Any] | AsyncIterable[Any], answer: type[Answer], timeout: float | None
+    ) -> AsyncIterator[Answer]:
+        """A stream that breaks off goes on with what is not answered yet. No deadline holds but a given one."""
+        stub = self._channel.stream_stream(path_of(method), to_bytes, answer.FromString)
+        attempts, replay = Attempts(self._attempts, timeout), AsyncReplay(_source(requests))
+        try:
+            while True:
+                try:
+                    async with aclosing(self._streamed(stub, replay.unanswered(), attempts.begin())) as answers:
+                        async for one in answers:
+                            replay.answered()
+                            attempts.progressed()
+                            yield one
+                    replay.check()
+                    return
+                except MemsidecarError as error:
+                    replay.check()
+                    await asyncio.sleep(attempts.wait_after(error))
+        finally:
+            await replay.close()
+
+    async def _exchanged(
+        self, method: str, requests: Iterable[Any] | AsyncIterable[Any], answer: type[Answer], timeout: float | None
+    ) -> AsyncIterator[Answer]:
+        stub = self._channel.stream_stream(path_of(method), to_bytes, answer.FromString)
+        async with aclosing(self._streamed(stub, _source(requests), timeout)) as answers:
+            async for one in answers:
+                yield one
+
+    async def _streamed(self, stub: Any, requests: Any, timeout: float | None) -> Any:
+        """Whoever stops reading ends the stream."""
+        stream = stub(requests, timeout=timeout, metadata=self._connection.metadata())
+        try:
+            async for one in stream:
+                yield one
+        except grpc.aio.AioRpcError as error:
+            raise self._failure(error) from error
+        except asyncio.CancelledError:
+            raise self._why_cancelled() from None
+        finally:
+            stream.cancel()
+
+    async def _sent(self, stub: Any, request: Any, timeout: float | None, **options: Any) -> Any:
+        """One attempt; gRPC's errors end here."""
+        if self._closed:
+            raise Closed()
+        try:
+            return await stub(request, timeout=timeout, metadata=self._connection.metadata(), **options)
+        except grpc.aio.AioRpcError as error:
+            raise self._failure(error) from error
+        except asyncio.CancelledError:
+            raise self._why_cancelled() from None
+
+    def _why_cancelled(self) -> BaseException:
+        """gRPC tells of a call that was cancelled as if its task was. If the task was not, the call has failed."""
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            return asyncio.CancelledError()
+        return Closed() if self._closed else Cancelled("the call was cancelled", grpc.StatusCode.CANCELLED)
+
+    def _failure(self, error: grpc.RpcError) -> MemsidecarError:
+        return Closed() if self._closed else failure(error)
+
+    def _stub(self, method: str, answer: type[Answer]) -> Any:
+        """Kept, because to make one costs as much as to call it."""
+        made = self._channel.unary_unary(path_of(method), to_bytes, answer.FromString)
+        return self._stubs.setdefault(method, made)
+
+
+async def _source(requests: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Any]:
+    if isinstance(requests, AsyncIterable):
+        async for request in requests:
+            yield request
+    else:
+        for request in requests:
+            yield request
+
+
+def _channel(connection: Connection) -> grpc.aio.Channel:
+    options = options_of(connection)
+    if connection.credentials is None:
+        return grpc.aio.insecure_channel(connection.address, options)
+    return grpc.aio.secure_channel(connection.address, connection.credentials, options)

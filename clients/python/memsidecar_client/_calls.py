@@ -1,0 +1,143 @@
+"""How calls are made: deadlines, tokens, retries, pages and streams; once for threads."""
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+import grpc
+from google.protobuf.message import Message as Proto
+
+from memsidecar_client import _health
+from memsidecar_client._connection import Connection
+from memsidecar_client._replay import Replay
+from memsidecar_client._retry import Attempts
+from memsidecar_client._translation import failure, options_of, path_of, to_bytes
+from memsidecar_client.errors import Closed, MemsidecarError
+
+Answer = TypeVar("Answer", bound=Proto)
+
+
+class Calls:
+    """A channel, and what all calls on it have in common."""
+
+    def __init__(self, connection: Connection, timeout: float | None, attempts: int) -> None:
+        self._connection = connection
+        self._timeout = timeout
+        self._attempts = attempts
+        self._closed = False
+        self._channel: Any = _channel(connection)
+        self._stubs: dict[str, Any] = {}
+
+    def close(self) -> None:
+        """Ends the connection; calls in progress end with Closed. To close again is harmless."""
+        self._closed = True
+        self._channel.close()
+
+    def wait_until_ready(self, timeout: float) -> None:
+        """Returns as soon as the sidecar says that it serves. Raises DeadlineExceeded when it does not in time."""
+        attempts, check = Attempts(1, timeout), self._channel.unary_unary(_health.PATH)
+        while True:
+            try:
+                if _health.serves(self._sent(check, _health.REQUEST, attempts.begin(), wait_for_ready=True)):
+                    return
+            except MemsidecarError as error:
+                _health.check_worth_waiting(error, self._connection.address, timeout)
+            time.sleep(_health.LOOK_EVERY_SECONDS)
+
+    def _call(self, method: str, request: Proto, answer: type[Answer], timeout: float | None) -> Answer:
+        stub = self._stubs.get(method) or self._stub(method, answer)
+        attempts = Attempts(self._attempts, self._timeout if timeout is None else timeout)
+        while True:
+            try:
+                found: Answer = self._sent(stub, request, attempts.begin())
+                return found
+            except MemsidecarError as error:
+                time.sleep(attempts.wait_after(error))
+
+    def _paged(
+        self, method: str, request: Any, answer: type[Answer], items: str, timeout: float | None
+    ) -> Iterator[Any]:
+        while True:
+            page: Any = self._call(method, request, answer, timeout)
+            yield from getattr(page, items)
+            request.page_token = page.next_page_token
+            if not request.page_token:
+                return
+
+    def _answers(self, method: str, request: Proto, answer: type[Answer], timeout: float | None) -> Iterator[Answer]:
+        """Sent again until something is answered; from then on whoever reads knows where to go on."""
+        stub = self._channel.unary_stream(path_of(method), to_bytes, answer.FromString)
+        attempts = Attempts(self._attempts, timeout)
+        while True:
+            answered = False
+            try:
+                for one in self._streamed(stub, request, attempts.begin()):
+                    answered = True
+                    yield one
+                return
+            except MemsidecarError as error:
+                if answered:
+                    raise
+                time.sleep(attempts.wait_after(error))
+
+    def _sent_again(
+        self, method: str, requests: Iterable[Any], answer: type[Answer], timeout: float | None
+    ) -> Iterator[Answer]:
+        """A stream that breaks off goes on with what is not answered yet. No deadline holds but a given one."""
+        stub = self._channel.stream_stream(path_of(method), to_bytes, answer.FromString)
+        attempts, replay = Attempts(self._attempts, timeout), Replay(iter(requests))
+        while True:
+            try:
+                for one in self._streamed(stub, replay.unanswered(), attempts.begin()):
+                    replay.answered()
+                    attempts.progressed()
+                    yield one
+                return
+            except MemsidecarError as error:
+                replay.check()
+                time.sleep(attempts.wait_after(error))
+
+    def _exchanged(
+        self, method: str, requests: Iterable[Any], answer: type[Answer], timeout: float | None
+    ) -> Iterator[Answer]:
+        stub = self._channel.stream_stream(path_of(method), to_bytes, answer.FromString)
+        yield from self._streamed(stub, iter(requests), timeout)
+
+    def _streamed(self, stub: Any, requests: Any, timeout: float | None) -> Iterator[Any]:
+        """Whoever stops reading ends the stream."""
+        stream = self._sent(stub, requests, timeout)
+        try:
+            while (one := self._read(stream)) is not None:
+                yield one
+        finally:
+            stream.cancel()
+
+    def _read(self, stream: Any) -> Any:
+        try:
+            return next(stream, None)
+        except grpc.RpcError as error:
+            raise self._failure(error) from error
+
+    def _sent(self, stub: Any, request: Any, timeout: float | None, **options: Any) -> Any:
+        """One attempt; gRPC's errors end here."""
+        if self._closed:
+            raise Closed()
+        try:
+            return stub(request, timeout=timeout, metadata=self._connection.metadata(), **options)
+        except grpc.RpcError as error:
+            raise self._failure(error) from error
+
+    def _failure(self, error: grpc.RpcError) -> MemsidecarError:
+        return Closed() if self._closed else failure(error)
+
+    def _stub(self, method: str, answer: type[Answer]) -> Any:
+        """Kept, because to make one costs as much as to call it."""
+        made = self._channel.unary_unary(path_of(method), to_bytes, answer.FromString)
+        return self._stubs.setdefault(method, made)
+
+
+def _channel(connection: Connection) -> grpc.Channel:
+    options = options_of(connection)
+    if connection.credentials is None:
+        return grpc.insecure_channel(connection.address, options)
+    return grpc.secure_channel(connection.address, connection.credentials, options)

@@ -1,0 +1,119 @@
+"""The requests of a stream that are not answered yet, so that a stream which breaks off can go on."""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from memsidecar_client._ids import identify
+
+
+class Kept:
+    """Requests from when they are taken until they are answered, which happens in their order."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._requests: deque[Any] = deque()
+        self._answered = 0
+
+    def put(self, request: Any) -> None:
+        """What is sent again is known by its id, so it has one from the beginning."""
+        identify(request.message)
+        with self._lock:
+            self._requests.append(request)
+
+    def answered(self) -> None:
+        with self._lock:
+            self._requests.popleft()
+            self._answered += 1
+
+    @property
+    def oldest(self) -> int:
+        """The place in the stream of the oldest that is not answered."""
+        return self._answered
+
+    def at(self, place: int) -> Any:
+        """None where nothing was taken for that place yet."""
+        with self._lock:
+            index = place - self._answered
+            return self._requests[index] if 0 <= index < len(self._requests) else None
+
+
+class Replay(Kept):
+    """For threads. gRPC reads requests in a thread of its own, and that of a stream which broke may still wait for the
+    source when the next stream begins: they take turns, and what one has taken the other finds.
+    """
+
+    def __init__(self, source: Iterator[Any]) -> None:
+        super().__init__()
+        self._source = source
+        self._turn = threading.Lock()
+        self._ended = False
+        self._broken: BaseException | None = None
+
+    def check(self) -> None:
+        """Raises what the caller's own iterator raised; gRPC knows only that it ended badly."""
+        if self._broken is not None:
+            raise self._broken
+
+    def unanswered(self) -> Iterator[Any]:
+        """From the oldest that is not answered on, to the source's end."""
+        place = self.oldest
+        while (request := self.at(place) or self._taken(place)) is not None:
+            yield request
+            place += 1
+
+    def _taken(self, place: int) -> Any:
+        with self._turn:
+            if self.at(place) is None and not self._ended:
+                self._take()
+        return self.at(place)
+
+    def _take(self) -> None:
+        try:
+            self.put(next(self._source))
+        except StopIteration:
+            self._ended = True
+        except BaseException as error:
+            self._ended, self._broken = True, error
+            raise
+
+
+class AsyncReplay(Kept):
+    """For tasks. A stream that breaks cancels who waits for the source, and must not cancel the source itself."""
+
+    def __init__(self, source: AsyncIterator[Any]) -> None:
+        super().__init__()
+        self._source = source
+        self._taking: asyncio.Task[bool] | None = None
+
+    def check(self) -> None:
+        """As with Replay."""
+        if self._taking is not None and self._taking.done() and not self._taking.cancelled():
+            self._taking.result()
+
+    async def unanswered(self) -> AsyncIterator[Any]:
+        place = self.oldest
+        while (request := self.at(place) or await self._taken(place)) is not None:
+            yield request
+            place += 1
+
+    async def close(self) -> None:
+        """Nobody reads on: whoever still waits for the source waits for nothing."""
+        if self._taking is not None and not self._taking.done():
+            self._taking.cancel()
+            await asyncio.wait([self._taking])
+
+    async def _taken(self, place: int) -> Any:
+        if self._taking is None or (self._taking.done() and self._taking.result()):
+            self._taking = asyncio.ensure_future(self._take())
+        await asyncio.shield(self._taking)
+        return self.at(place)
+
+    async def _take(self) -> bool:
+        """Whether there may be more."""
+        async for request in self._source:
+            self.put(request)
+            return True
+        return False

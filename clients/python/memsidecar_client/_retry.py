@@ -1,0 +1,62 @@
+"""The one policy by which a call is sent again."""
+
+import random
+import time
+from dataclasses import dataclass
+
+import grpc
+
+from memsidecar_client.errors import Closed, MemsidecarError
+
+ATTEMPTS = 4
+FIRST_SECONDS = 0.4
+FACTOR = 3.0
+JITTER = 0.2
+"The waits are 0.4, 1.2 and 3.6 seconds, each a fifth more or less: a sidecar restarts within that."
+
+# Codes that a transport which broke is told by, where no reason says that the sidecar gave them.
+_BROKEN = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.CANCELLED}
+
+
+@dataclass
+class Attempts:
+    """One call's way through the policy: how long each attempt may take, and how long to wait before the next."""
+
+    most: int
+    timeout: float | None
+    made: int = 0
+
+    def __post_init__(self) -> None:
+        self._end = None if self.timeout is None else time.monotonic() + self.timeout
+
+    def remaining(self) -> float | None:
+        """Seconds that the next attempt may take. None: as long as it likes."""
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
+
+    def begin(self) -> float | None:
+        self.made += 1
+        return self.remaining()
+
+    def progressed(self) -> None:
+        """Something was answered: whatever breaks now is another mishap, not the same again."""
+        self.made = 1
+
+    def wait_after(self, error: MemsidecarError) -> float:
+        """Seconds to wait before the next attempt. Raises the error where there shall be none."""
+        wait, remaining = self._wait(error), self.remaining()
+        if not _worth_another(error) or self.made >= self.most or (remaining is not None and wait >= remaining):
+            raise error
+        return wait
+
+    def _wait(self, error: MemsidecarError) -> float:
+        """As long as the sidecar said, and a little more; else longer each time."""
+        if error.retry_after is not None:
+            return error.retry_after * random.uniform(1, 1 + JITTER)
+        return FIRST_SECONDS * FACTOR ** (self.made - 1) * random.uniform(1 - JITTER, 1 + JITTER)
+
+
+def _worth_another(error: MemsidecarError) -> bool:
+    """Whether it was the moment or the way, and not the call. Writes carry ids, so none is stored twice."""
+    if isinstance(error, Closed):
+        return False
+    return error.code is grpc.StatusCode.UNAVAILABLE or (not error.reason and error.code in _BROKEN)

@@ -1,0 +1,84 @@
+"""Streams whose requests wait for answers, or fail by themselves. Streams that break off are in the scenarios."""
+
+import asyncio
+import queue
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from conductor.process import SidecarProcess
+from memsidecar_client import AddStreamRequest, AsyncClient, Client, Message, Role, new_id
+
+
+def said(session_id: str, content: str) -> AddStreamRequest:
+    return AddStreamRequest(session_id=session_id, message=Message(role=Role.ROLE_USER, content=content))
+
+
+class SourceFailed(Exception):
+    pass
+
+
+def test_a_request_may_wait_for_the_answer_before_it(sidecar: SidecarProcess) -> None:
+    session, answered = new_id(), queue.Queue[int]()
+
+    def requests() -> Iterator[AddStreamRequest]:
+        yield said(session, "first")
+        for _ in range(3):
+            yield said(session, f"after {answered.get(timeout=10)}")
+
+    with Client(sidecar.address) as client:
+        for answer in client.add_stream(requests()):
+            answered.put(answer.result.sequence)
+        assert [one.content for one in client.iter_messages(session_id=session)] == [
+            "first",
+            "after 1",
+            "after 2",
+            "after 3",
+        ]
+
+
+async def test_the_same_with_asyncio(sidecar: SidecarProcess) -> None:
+    session, answered = new_id(), asyncio.Queue[int]()
+
+    async def requests() -> AsyncIterator[AddStreamRequest]:
+        yield said(session, "first")
+        for _ in range(3):
+            yield said(session, f"after {await answered.get()}")
+
+    async with AsyncClient(sidecar.address) as client:
+        async for answer in client.add_stream(requests(), timeout=10):
+            answered.put_nowait(answer.result.sequence)
+        assert len([one async for one in client.iter_messages(session_id=session)]) == 4
+
+
+def test_an_error_of_the_source_is_the_callers(sidecar: SidecarProcess) -> None:
+    def requests() -> Iterator[AddStreamRequest]:
+        yield said("s", "good")
+        raise SourceFailed
+
+    with Client(sidecar.address) as client, pytest.raises(SourceFailed):
+        list(client.add_stream(requests()))
+
+
+async def test_an_error_of_the_source_is_the_callers_with_asyncio(sidecar: SidecarProcess) -> None:
+    async def requests() -> AsyncIterator[AddStreamRequest]:
+        yield said("s", "good")
+        raise SourceFailed
+
+    async with AsyncClient(sidecar.address) as client:
+        with pytest.raises(SourceFailed):
+            async for _ in client.add_stream(requests(), timeout=10):
+                pass
+
+
+async def test_whoever_is_cancelled_is_cancelled_and_the_client_goes_on(sidecar: SidecarProcess) -> None:
+    async with AsyncClient(sidecar.address) as client:
+        await client.count(session_id="s")
+        sidecar.pause()
+        try:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.3):
+                    await client.count(session_id="s")
+        finally:
+            sidecar.resume()
+        await client.count(session_id="s")

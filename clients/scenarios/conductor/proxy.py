@@ -1,0 +1,143 @@
+"""A TCP proxy between a client and a sidecar that breaks, delays and refuses connections."""
+
+import socket
+import threading
+import time
+from contextlib import suppress
+
+HOLD_SECONDS = 0.5
+"How long the sidecar gets to store what it was sent before the connection breaks."
+CHUNK_BYTES = 1 << 16
+_PREFACE_BYTES = 24
+_FRAME_HEADER_BYTES = 9
+_DATA = 0
+_END_STREAM = 1
+
+
+class RequestWatch:
+    """Follows the frames that a client sends, to tell when a whole request has passed. Plain HTTP/2 only."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+        self._skip = _PREFACE_BYTES
+
+    def saw_request(self, data: bytes) -> bool:
+        """Whether this completes a request: a DATA frame that ends its stream."""
+        self._pending += data
+        found = False
+        while True:
+            del self._pending[: (dropped := min(self._skip, len(self._pending)))]
+            self._skip -= dropped
+            if self._skip or len(self._pending) < _FRAME_HEADER_BYTES:
+                return found
+            length, kind, flags = int.from_bytes(self._pending[:3]), self._pending[3], self._pending[4]
+            self._skip = _FRAME_HEADER_BYTES + length
+            # As soon as its beginning is here, the rest of a small frame is, too.
+            found = found or (kind == _DATA and bool(flags & _END_STREAM))
+
+
+class Proxy:
+    """Says what it does to connections by plain attributes, which may be set at any time."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        self._open: set[socket.socket] = set()
+        self.refuse = False
+        self.delay_seconds = 0.0
+        self.lose_answers = 0
+        self.cut_after_bytes = 0
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """Breaks what is connected now."""
+        for end in list(self._open):
+            _break(end)
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.cut()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            if self.refuse:
+                _break(client)
+            else:
+                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        try:
+            sidecar = _connected(self._target)
+        except OSError:
+            _break(client)
+            return
+        pair = Pair(self, client, sidecar)
+        self._open |= {client, sidecar}
+        answers = threading.Thread(target=pair.pass_answers, daemon=True)
+        answers.start()
+        pair.pass_requests()
+        answers.join()
+        self._open -= {client, sidecar}
+
+
+class Pair:
+    """One connection of a client, and the one to the sidecar that belongs to it."""
+
+    def __init__(self, proxy: Proxy, client: socket.socket, sidecar: socket.socket) -> None:
+        self._proxy = proxy
+        self._client = client
+        self._sidecar = sidecar
+        self._watch = RequestWatch()
+        self._losing = threading.Event()
+
+    def pass_requests(self) -> None:
+        with suppress(OSError):
+            while data := self._client.recv(CHUNK_BYTES):
+                if self._watch.saw_request(data) and self._proxy.lose_answers > 0:
+                    self._proxy.lose_answers -= 1
+                    self._losing.set()
+                self._sidecar.sendall(data)
+                if self._losing.is_set():
+                    time.sleep(HOLD_SECONDS)
+                    break
+        self._break()
+
+    def pass_answers(self) -> None:
+        with suppress(OSError):
+            while data := self._sidecar.recv(CHUNK_BYTES):
+                if self._proxy.delay_seconds:
+                    time.sleep(self._proxy.delay_seconds)
+                if self._losing.is_set():
+                    continue
+                self._client.sendall(data)
+                if self._is_cut(len(data)):
+                    break
+        self._break()
+
+    def _is_cut(self, size: int) -> bool:
+        """After so many more bytes of answers, once."""
+        left = self._proxy.cut_after_bytes
+        self._proxy.cut_after_bytes = max(0, left - size)
+        return 0 < left <= size
+
+    def _break(self) -> None:
+        _break(self._client)
+        _break(self._sidecar)
+
+
+def _connected(target: str) -> socket.socket:
+    host, _, port = target.rpartition(":")
+    return socket.create_connection((host, int(port)))
+
+
+def _break(end: socket.socket) -> None:
+    with suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
+    end.close()

@@ -1,0 +1,90 @@
+"""The scenarios are well formed, and together they leave nothing of the contract out."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from conductor.contract import METHODS
+from conductor.library import SCHEMA, read_scenarios, scenario_files
+from conductor.steps import KINDS
+from memsidecar.v1.errors_pb2 import ErrorReason
+
+FOLDER = SCHEMA.parent
+CHECKER = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+DEFINITIONS = CHECKER.schema["$defs"]
+
+
+def steps_of(scenario: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for step in scenario["steps"]:
+        yield from (step, *step.get("concurrently", ()))
+
+
+ALL_STEPS = [step for scenario in read_scenarios() for step in steps_of(scenario)]
+
+
+@pytest.mark.parametrize("file", scenario_files(), ids=lambda file: file.stem)
+def test_a_file_is_as_the_schema_says(file: Path) -> None:
+    CHECKER.validate(yaml.safe_load(file.read_text()))
+
+
+def test_names_tell_scenarios_apart() -> None:
+    names = [scenario["name"] for scenario in read_scenarios()]
+    assert len(names) == len(set(names))
+
+
+def test_the_schema_knows_the_contract_the_fixtures_and_the_kinds_of_steps() -> None:
+    assert set(DEFINITIONS["rpc"]["enum"]) == set(METHODS)
+    assert set(DEFINITIONS["scenario"]["properties"]["fixture"]["enum"]) == set(
+        yaml.safe_load((FOLDER / "fixtures.yaml").read_text())
+    )
+    assert {alternative["required"][0] for alternative in DEFINITIONS["step"]["oneOf"]} == set(KINDS)
+
+
+def test_every_rpc_is_called() -> None:
+    called = {step[kind] for step in ALL_STEPS for kind in ("call", "stream", "iterate") if kind in step}
+    assert called == set(METHODS)
+
+
+def test_every_rpc_that_answers_in_pages_is_gone_through() -> None:
+    paged = {name for name, method in METHODS.items() if "next_page_token" in method.output_type.fields_by_name}
+    assert {step["iterate"] for step in ALL_STEPS if "iterate" in step} == paged
+
+
+def test_every_reason_comes_up() -> None:
+    reasons = {step["fails"].get("reason") for step in ALL_STEPS if "fails" in step}
+    assert reasons >= {name.removeprefix("ERROR_REASON_") for name in ErrorReason.keys()[1:]}
+
+
+def test_the_readme_explains_every_keyword() -> None:
+    readme = (FOLDER / "README.md").read_text()
+    keywords = {
+        *DEFINITIONS["scenario"]["properties"],
+        *DEFINITIONS["step"]["properties"],
+        *DEFINITIONS["client"]["properties"],
+    }
+    explained = set(re.findall(r"`([$\w]+)`", readme))
+    assert not keywords - explained
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {},
+        {"call": "Nothing"},
+        {"call": "Add", "stream": "AddStream", "requests": [{}]},
+        {"call": "Add", "fails": {"reason": "BUSY"}},
+        {"call": "Add", "expects": {}},
+        {"sidecar": "explode"},
+        {"proxy": {}},
+    ],
+)
+def test_a_wrong_step_is_refused(step: dict[str, Any]) -> None:
+    document = {"about": "a", "scenarios": [{"name": "n", "fixture": "plain", "steps": [step]}]}
+    with pytest.raises(jsonschema.ValidationError):
+        CHECKER.validate(document)
