@@ -6,7 +6,7 @@ from google.protobuf.message import Message
 
 from memsidecar.domain.errors import TooLarge
 
-MOST_PARTS = 100_000
+MOST_PARTS = 200_000
 
 
 def check_parts(request: Message, most: int) -> None:
