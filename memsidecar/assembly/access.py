@@ -78,12 +78,13 @@ def open_doors(settings: Settings) -> Doors:
 
 
 def gate(settings: Settings, doors: Doors) -> Gate:
+    calls_of_one = settings.max_namespace_calls or _share_of(settings.max_concurrent_calls, settings)
     return Gate(
         doors.credentials(),
         Pace(lambda namespace: doors.allowance(namespace).calls_per_second),
-        calls=Crowd(settings.max_namespace_calls, "calls of this namespace"),
-        callers=Crowd(settings.max_namespace_calls, "calls of this caller"),
-        streams=Crowd(_streams_of_one(settings), "streams of this caller"),
+        calls=Crowd(calls_of_one, "calls of this namespace"),
+        callers=Crowd(calls_of_one, "calls of this caller"),
+        streams=Crowd(_share_of(settings.max_concurrent_streams, settings), "streams of this caller"),
         reception=None if settings.access_file is None else Reception(unworked(settings.max_unsent_bytes)),
         unsent=Unsent(settings.max_unsent_bytes),
         audit=Audit(settings.audit),
@@ -91,9 +92,8 @@ def gate(settings: Settings, doors: Doors) -> Gate:
     )
 
 
-def _streams_of_one(settings: Settings) -> int:
-    """Half, because a stream stays: else the first tenant to come takes them all. Without tenants, all."""
-    most = settings.max_concurrent_streams
+def _share_of(most: int, settings: Settings) -> int:
+    """Half, so that no tenant takes all of it. Without tenants, all."""
     return most if settings.access_file is None else max(1, most // 2)
 
 

@@ -78,18 +78,18 @@ class AccessSettings(BaseModel):
         "given. What the files take is more. 0: no limit. The access file may say otherwise.",
     )
     max_namespace_calls: Calls = Field(
-        default=128,
-        ge=1,
+        default=0,
+        ge=0,
         le=65_536,
-        description="Most calls of one namespace in progress together, so that the flood of one leaves room for the "
-        "others. Keep it below max_concurrent_calls.",
+        description="Most calls of one namespace, and of one token's name, in progress together, so that the flood of "
+        "one leaves room for the others. 0: half of max_concurrent_calls with an access file, all of them without.",
     )
     max_unsent_bytes: Bytes = Field(
-        default=64 * MIB,
+        default=128 * MIB,
         ge=8 * MIB,
         le=64 * GIB,
-        description="Most bytes of answers that wait for callers who read slowly; beyond it large answers are refused, "
-        "to be asked for again. One namespace gets at most half.",
+        description="Most bytes of answers that wait for callers who read slowly, and, with an access file, of large "
+        "requests in progress; beyond it large ones are refused, to be tried again. One namespace gets half.",
     )
     max_deadline_seconds: Seconds = Field(
         default=300.0,
