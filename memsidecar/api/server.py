@@ -62,10 +62,10 @@ class Server:
         # gRPC's own refusal of a large request carries no details; so it stands further out than ours.
         self._methods = methods
         self._tls = tls
-        guarded = () if methods.gate.reception is None else _GUARDED
         most_bytes, most_calls = HARD_REQUEST_BYTES_FACTOR * max_request_bytes, OUTER_WALL_FACTOR * methods.limits.most
-        self._main = _server(guarded, most_bytes, most_calls)
-        self._health_only = _server((*_GUARDED, *_HEALTH_ONLY), MOST_REQUEST_BYTES, MOST_HEALTH_CALLS)
+        is_guarded = methods.gate.reception is not None
+        self._main = _walled(most_bytes, most_calls) if is_guarded else _server(most_bytes)
+        self._health_only = _walled(MOST_REQUEST_BYTES, MOST_HEALTH_CALLS, *_HEALTH_ONLY)
         self._health = health.aio.HealthServicer()
         self._names = [service.descriptor.full_name for service in services]
         self._main.add_generic_rpc_handlers(tuple(methods.handler(service) for service in services))
@@ -112,6 +112,10 @@ def _anybody(_context: Context) -> None:
     """The kubelet has no credentials."""
 
 
-def _server(options: tuple[tuple[str, int], ...], most_request_bytes: int, most_calls: int) -> grpc.aio.Server:
+def _server(most_request_bytes: int) -> grpc.aio.Server:
+    return grpc.aio.server(options=(*_OPTIONS, ("grpc.max_receive_message_length", most_request_bytes)))
+
+
+def _walled(most_request_bytes: int, most_calls: int, *options: tuple[str, int]) -> grpc.aio.Server:
     limits = (("grpc.max_receive_message_length", most_request_bytes), ("grpc.max_concurrent_streams", most_calls))
-    return grpc.aio.server(options=(*_OPTIONS, *options, *limits), maximum_concurrent_rpcs=most_calls)
+    return grpc.aio.server(options=(*_OPTIONS, *_GUARDED, *options, *limits), maximum_concurrent_rpcs=most_calls)

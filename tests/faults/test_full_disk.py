@@ -45,6 +45,9 @@ class Foreign:
     def __init__(self, disk: Path) -> None:
         self._path = disk / "foreign"
 
+    def take(self, size: int) -> None:
+        self._path.write_bytes(bytes(size))
+
     def take_all(self) -> None:
         with self._path.open("ab", buffering=0) as file:
             size = 1 << 16
@@ -163,6 +166,7 @@ def test_a_batch_that_does_not_fit_leaves_nothing_behind_and_a_smaller_one_fits(
 @pytest.mark.parametrize("cleanly", [False, True], ids=["killed", "stopped"])
 def test_reads_go_on_when_the_sidecar_is_started_on_a_full_disk(sidecar: SidecarProcess, cleanly: bool) -> None:
     foreign = Foreign(sidecar.data_dir)
+    foreign.take(1 << 18)  # so that there is room when it leaves, also where the sidecar itself left none
     with sidecar.client() as client:
         expected = {"a": fill(client, "a", LARGE)}
     if cleanly:
