@@ -7,10 +7,14 @@ from typing import Any
 import grpc.aio
 from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
 
+from memsidecar.api.gate.audit import Audit
 from memsidecar.api.gate.credentials import Credentials
 from memsidecar.api.gate.crowd import Crowd
+from memsidecar.api.gate.gate import Gate
+from memsidecar.api.gate.visit import Visit
 from memsidecar.api.interceptors import Context
 from memsidecar.api.interceptors.errors import refuse
+from memsidecar.api.status import row_of
 from memsidecar.domain.errors import SidecarError
 
 MOST_READERS = 32
@@ -19,10 +23,11 @@ _ALL = "all of them"
 
 
 class Reflection:
-    def __init__(self, names: Sequence[str], credentials: Credentials) -> None:
+    def __init__(self, names: Sequence[str], credentials: Credentials, audit: Audit) -> None:
         # The stubs take its async generator for a coroutine.
         self._all: Any = reflection.aio.ReflectionServicer((*names, reflection.SERVICE_NAME))
         self._credentials = credentials
+        self._audit = audit
         self._readers = Crowd(MOST_READERS, "readers of reflection")
 
     async def ServerReflectionInfo(
@@ -32,6 +37,8 @@ class Reflection:
             self._credentials.caller(context)
             self._readers.enter(_ALL)
         except SidecarError as error:
+            # Tools ask here first: who is refused here would else leave no trace.
+            self._audit.note(Visit("ServerReflectionInfo", context.peer), row_of(error).code.name, refused=True)
             await refuse(context, error)
         try:
             async for response in self._all.ServerReflectionInfo(_while_asked(requests), context):
@@ -49,6 +56,6 @@ async def _while_asked(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
             return
 
 
-def add_reflection(server: grpc.aio.Server, names: Sequence[str], credentials: Credentials) -> None:
+def add_reflection(server: grpc.aio.Server, names: Sequence[str], gate: Gate) -> None:
     add: Any = reflection_pb2_grpc.add_ServerReflectionServicer_to_server
-    add(Reflection(names, credentials), server)
+    add(Reflection(names, gate.credentials, gate.audit), server)

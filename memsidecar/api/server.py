@@ -71,7 +71,7 @@ class Server:
         self._main.add_generic_rpc_handlers(tuple(methods.handler(service) for service in services))
         self._main.add_generic_rpc_handlers((Health(self._health, methods.gate.credentials.caller).handler(),))
         self._health_only.add_generic_rpc_handlers((Health(self._health, _anybody).handler(),))
-        add_reflection(self._main, (*self._names, health.SERVICE_NAME), methods.gate.credentials)
+        add_reflection(self._main, (*self._names, health.SERVICE_NAME), methods.gate)
 
     async def start(self, listen: Address, health_listen: Address | None) -> Addresses:
         try:

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import os
 from dataclasses import dataclass
+from io import TextIOWrapper
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from typing import Any
@@ -125,12 +127,20 @@ def _warn(settings: Settings) -> None:
         )
 
 
+class _Private(WatchedFileHandler):
+    """Ids may name people: the file is for its owner and a group."""
+
+    def _open(self) -> TextIOWrapper:
+        os.close(os.open(self.baseFilename, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o640))
+        return super()._open()
+
+
 def _open_audit(file: Path | None) -> None:
     """A file that somebody moves away is begun anew, so that logs can be rotated."""
     if file is None:
         return
     try:
-        handler = WatchedFileHandler(file, encoding="utf-8")
+        handler = _Private(file, encoding="utf-8")
     except OSError as error:
         raise StartRefused(f"audit_file {file} cannot be written: {error.strerror}") from None
     handler.setFormatter(logs.JsonLines())
