@@ -186,6 +186,13 @@ def test_reflection_is_for_whoever_has_a_good_token(door: Guarded, role: Role) -
         assert "memsidecar.v1" not in told.message
 
 
+def test_whoever_is_refused_by_reflection_leaves_a_trace(door: Guarded) -> None:
+    with pytest.raises(grpc.RpcError):
+        services(door, None)
+    lines = (door.sidecar.data_dir.parent / "audit").read_text().splitlines()
+    assert any(json.loads(line)["method"] == "ServerReflectionInfo" for line in lines)
+
+
 def check_health(address: str, service: str, token: str | None) -> Any:
     with grpc.insecure_channel(address) as channel:
         stub: Any = health_pb2_grpc.HealthStub(channel)
