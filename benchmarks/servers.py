@@ -57,10 +57,11 @@ class Running:
                 return int(line.split()[1]) / 1024
         raise RuntimeError("the system does not tell resident memory")
 
-    def load(self, method: str, requests: Path, shape: Shape, repeat: bool) -> Figures:
+    def load(self, method: str, requests: Path, shape: Shape, repeat: bool, token: str = "") -> Figures:
         command = [str(LOAD), "-address", self.address, "-method", SERVICE + method, "-requests", str(requests)]
         command += ["-callers", str(shape.callers), "-connections", str(shape.connections)]
         command += ["-seconds", str(shape.seconds), "-rate", str(shape.rate), f"-repeat={str(repeat).lower()}"]
+        command += ["-token", token]
         answer = json.loads(subprocess.check_output(command, text=True))
         if answer["failures"] or not answer["calls"]:
             raise RuntimeError(

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.limits import flooding, memory
 from benchmarks.limits.flooding import Noticed
 from benchmarks.limits.memory import Held
-from benchmarks.servers import LOAD, sidecar
+from benchmarks.servers import LOAD
 
 RESULTS = Path(__file__).with_name("results.json")
 QUOTAS = (0.0, 50.0)
@@ -50,10 +50,9 @@ def _report(folder: Path, seconds: float) -> dict[str, Any]:
 
 def _floods(folder: Path, seconds: float) -> Iterator[Noticed]:
     for quota in QUOTAS:
-        flags = ("--index", "volatile", "--quota-calls-per-second", str(quota))
-        with sidecar(folder / f"quota-{quota:g}", *flags) as server:
-            flooding.fill(server.address)
-            yield from flooding.noticed(server, folder, quota, seconds)
+        with flooding.sharing(folder, quota) as tenants:
+            flooding.fill(tenants)
+            yield from flooding.noticed(tenants, folder, quota, seconds)
 
 
 def _shown_held(one: Held) -> dict[str, Any]:

@@ -12,7 +12,10 @@ from typing import Any
 import grpc
 
 from benchmarks import requests
-from benchmarks.servers import LOAD, SERVICE, Figures, Running, Shape
+from benchmarks.servers import LOAD, SERVICE, Figures, Running, Shape, sidecar
+from memsidecar.access.rights import Role
+from memsidecar.access.secret import new_token
+from memsidecar.access.writing import token_lines
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import memory_pb2_grpc
 from memsidecar.v1.context_pb2 import BuildContextRequest
@@ -40,26 +43,48 @@ class Noticed:
     meanwhile: dict[str, Any]
 
 
-def fill(address: str) -> None:
+@dataclass(frozen=True)
+class Tenants:
+    """A and B, each with a token for its own namespace."""
+
+    server: Running
+    tokens: dict[str, str]
+
+
+@contextmanager
+def sharing(folder: Path, rate_quota: float) -> Iterator[Tenants]:
+    tokens = {namespace: new_token() for namespace in ("a", "b")}
+    access = folder / f"access-{rate_quota:g}.toml"
+    lines = (token_lines(token, namespace, [namespace], Role.WRITE, None) for namespace, token in tokens.items())
+    access.write_text("\n".join(lines))
+    flags = ("--index", "volatile", "--access-file", str(access), "--quota-calls-per-second", str(rate_quota))
+    with sidecar(folder / f"quota-{rate_quota:g}", *flags) as server:
+        yield Tenants(server, {namespace: token.text for namespace, token in tokens.items()})
+
+
+def fill(tenants: Tenants) -> None:
     source = random.Random(1)
-    with grpc.insecure_channel(address) as channel:
+    with grpc.insecure_channel(tenants.server.address) as channel:
         stub: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
-        for namespace in ("a", "b"):
+        for namespace, token in tenants.tokens.items():
+            bearer = (("authorization", f"Bearer {token}"),)
             for session in _sessions():
                 messages = [requests.message(source) for _ in range(MESSAGES)]
                 batch = pb.AddBatchRequest(session_id=session, namespace=namespace, messages=messages)
-                stub.AddBatch(batch, timeout=60)
+                stub.AddBatch(batch, timeout=60, metadata=bearer)
+                time.sleep(1 / CALLS_PER_SECOND)
     time.sleep(SETTLING_SECONDS)
 
 
-def noticed(server: Running, folder: Path, rate_quota: float, seconds: float) -> Iterator[Noticed]:
+def noticed(tenants: Tenants, folder: Path, rate_quota: float, seconds: float) -> Iterator[Noticed]:
+    server, token = tenants.server, tenants.tokens["b"]
     quiet = requests.write(folder / "quiet", _asked("GetRecent", "b", 1))
     shape = Shape(4, 1, seconds, CALLS_PER_SECOND)
     for flood in FLOODS:
         for callers in CALLERS:
-            alone = server.load("GetRecent", quiet, shape, repeat=True)
-            with _flooding(server, flood, callers, folder, seconds + 2 * RAMP_SECONDS):
-                meanwhile = server.load("GetRecent", quiet, shape, repeat=True)
+            alone = server.load("GetRecent", quiet, shape, repeat=True, token=token)
+            with _flooding(tenants, flood, callers, folder, seconds + 2 * RAMP_SECONDS):
+                meanwhile = server.load("GetRecent", quiet, shape, repeat=True, token=token)
             yield _compared(flood, callers, rate_quota, alone, meanwhile)
 
 
@@ -76,10 +101,20 @@ def _compared(flood: str, callers: int, rate_quota: float, alone: Figures, meanw
 
 
 @contextmanager
-def _flooding(server: Running, method: str, callers: int, folder: Path, seconds: float) -> Iterator[None]:
+def _flooding(tenants: Tenants, method: str, callers: int, folder: Path, seconds: float) -> Iterator[None]:
     """As fast as they can, whatever they are told."""
     path = requests.write(folder / "flood", _asked(method, "a", int(seconds * 10_000) if method == "Add" else 1))
-    command = [str(LOAD), "-address", server.address, "-method", SERVICE + method, "-requests", str(path)]
+    command = [
+        str(LOAD),
+        "-address",
+        tenants.server.address,
+        "-token",
+        tenants.tokens["a"],
+        "-method",
+        SERVICE + method,
+        "-requests",
+        str(path),
+    ]
     command += ["-callers", str(callers), "-connections", "4", "-seconds", str(seconds), "-repeat=true"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:

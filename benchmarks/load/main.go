@@ -29,6 +29,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/metadata"
 )
 
 // Figures is what one run prints, as one JSON object.
@@ -60,6 +61,7 @@ func (plainBytes) Unmarshal(data mem.BufferSlice, v any) error {
 // work is the shared state of one run: callers take the next request until
 // the time is over or the requests are used up.
 type work struct {
+	calling  context.Context
 	method   string
 	requests [][]byte
 	repeat   bool
@@ -104,13 +106,20 @@ type outcome struct {
 func (w *work) call(channel *grpc.ClientConn, result *outcome) {
 	for request, start := w.take(); request != nil; request, start = w.take() {
 		var answerBytes int
-		err := channel.Invoke(context.Background(), w.method, request, &answerBytes, grpc.ForceCodecV2(plainBytes{}))
+		err := channel.Invoke(w.calling, w.method, request, &answerBytes, grpc.ForceCodecV2(plainBytes{}))
 		result.micros = append(result.micros, float64(time.Since(start).Nanoseconds())/1e3)
 		if err != nil {
 			result.failed++
 			result.failure = err
 		}
 	}
+}
+
+func calling(token string) context.Context {
+	if token == "" {
+		return context.Background()
+	}
+	return metadata.AppendToOutgoingContext(context.Background(), "authorization", "Bearer "+token)
 }
 
 func readRequests(path string) ([][]byte, error) {
@@ -194,6 +203,7 @@ func main() {
 	connections := flag.Int("connections", 1, "connections that the callers share")
 	seconds := flag.Float64("seconds", 5, "how long to go on")
 	rate := flag.Float64("rate", 0, "calls due per second, however long the answers take; 0: as fast as they come")
+	token := flag.String("token", "", "bearer token of a benchmark's own sidecar")
 	repeat := flag.Bool("repeat", false, "start again when the requests are used up")
 	flag.Parse()
 
@@ -210,6 +220,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(2)
 	}
-	todo := &work{method: *method, requests: requests, repeat: *repeat, rate: *rate}
+	todo := &work{method: *method, requests: requests, repeat: *repeat, rate: *rate, calling: calling(*token)}
 	json.NewEncoder(os.Stdout).Encode(todo.run(channels, *callers, *seconds))
 }
