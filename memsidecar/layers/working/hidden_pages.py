@@ -1,13 +1,13 @@
 """Page tokens that hold places in the log of everybody: unreadable, because they would tell what others do."""
 
 import base64
-import binascii
 import secrets
 import struct
 from collections.abc import Sequence
 from hashlib import blake2b
 
 from memsidecar.domain.errors import InvalidField
+from memsidecar.layers.working.pages import decoded
 
 KEY_BYTES = 32
 _NONCE_BYTES = 8
@@ -32,7 +32,7 @@ class HiddenPages:
         """Where to go on; None for an empty token. Raises InvalidField for one that this request did not get."""
         if not token:
             return None
-        raw = _decoded(token)
+        raw = decoded(token)
         nonce, seal = raw[:_NONCE_BYTES], raw[_NONCE_BYTES : _NONCE_BYTES + _SEAL_BYTES]
         packed = self._masked(nonce, raw[_NONCE_BYTES + _SEAL_BYTES :])
         is_ours = len(packed) == length * _NUMBER_BYTES
@@ -48,10 +48,3 @@ class HiddenPages:
     def _seal(self, nonce: bytes, packed: bytes, request: bytes) -> bytes:
         sealed = nonce + struct.pack(">q", len(packed)) + packed + request
         return blake2b(sealed, key=self._key, person=b"seal", digest_size=_SEAL_BYTES).digest()
-
-
-def _decoded(token: str) -> bytes:
-    try:
-        return base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        raise InvalidField("page_token", "is not a token of this server") from None

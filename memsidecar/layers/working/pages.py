@@ -23,7 +23,7 @@ def position_of(token: str, request: bytes, length: int) -> tuple[int, ...] | No
     """Where to go on; None for an empty token. Raises InvalidField for one that this request did not get."""
     if not token:
         return None
-    raw = _decoded(token)
+    raw = decoded(token)
     if len(raw) != _SEAL_BYTES + length * _NUMBER_BYTES:
         raise InvalidField("page_token", "is not a token of this server")
     if raw[:_SEAL_BYTES] != _seal(request):
@@ -67,7 +67,7 @@ def _sealed(position: bytes, request: bytes) -> str:
 
 
 def _unsealed(token: str, request: bytes) -> bytes:
-    raw = _decoded(token)
+    raw = decoded(token)
     seal, position = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
     if not position or seal != _seal(request + position):
         raise InvalidField("page_token", "is not a token of this request; only the size of the page may change")
@@ -81,7 +81,8 @@ def _text_of(raw: bytes) -> str:
         raise InvalidField("page_token", "is not a token of this server") from None
 
 
-def _decoded(token: str) -> bytes:
+def decoded(token: str) -> bytes:
+    """What stands in a token, whoever made it. Raises InvalidField for what is none."""
     try:
         return base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
