@@ -1,0 +1,52 @@
+"""The bucket by itself, on a clock of the test's own: exactly as many calls as promised, neither more nor fewer."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from memsidecar.api.gate.pace import Pace
+from memsidecar.domain.errors import RateLimited
+
+RATE = 20
+
+
+@dataclass
+class Clock:
+    seconds: float = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def taken(pace: Pace) -> int:
+    """How many calls go through at this moment."""
+    for count in range(10 * RATE):
+        try:
+            pace.take("a")
+        except RateLimited:
+            return count
+    raise AssertionError("nothing was refused")
+
+
+@pytest.mark.parametrize("pause", [1.0, 60.0])
+def test_after_a_pause_a_second_of_calls_is_there_and_then_the_rate(pause: float) -> None:
+    clock = Clock()
+    pace = Pace(lambda _: RATE, clock)
+    assert taken(pace) == RATE
+    clock.seconds += pause
+    first_second = taken(pace)
+    clock.seconds += 1
+    assert (first_second, first_second + taken(pace)) == (RATE, 2 * RATE)
+
+
+def test_waiting_as_long_as_is_said_is_enough_and_less_is_not() -> None:
+    clock = Clock()
+    pace = Pace(lambda _: RATE, clock)
+    taken(pace)
+    with pytest.raises(RateLimited) as refused:
+        pace.take("a")
+    clock.seconds += refused.value.seconds * 0.9
+    with pytest.raises(RateLimited):
+        pace.take("a")
+    clock.seconds += refused.value.seconds * 0.11
+    pace.take("a")
