@@ -34,7 +34,7 @@ class LearnedCalls:
         return pb.GetSummaryResponse(summary=_summary(summary))
 
     def _known(self, key: SessionKey, user_id: str) -> RollingSummary | None:
-        return self.summarizing.summaries.of(key) if self.read.head(key, user_id) else None
+        return self.summarizing.summaries.settled(key) if self.read.head(key, user_id) else None
 
     async def summarize(self, request: pb.SummarizeRequest) -> pb.SummarizeResponse:
         max_tokens = limit_of("max_tokens", request.max_tokens, 0, _MOST_TOKENS)

@@ -1,8 +1,10 @@
 """A rolling summary as it is kept: one a session."""
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.ids import new_id
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.at_hand import AtHand
@@ -36,10 +38,18 @@ class Summaries:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self._at_hand: AtHand[RollingSummary | None] = AtHand(SESSIONS_KEPT)
+        self._under_way: dict[Owner, threading.Event] = {}
         journal.listen(self._committed)
 
     def of(self, key: SessionKey) -> RollingSummary | None:
         return self._at_hand.get(owner_of(key), lambda: self._read(key))
+
+    def settled(self, key: SessionKey) -> RollingSummary | None:
+        """The same for whoever saw one in a context a moment ago: waits until that one is committed."""
+        under_way = self._under_way.get(owner_of(key))
+        if under_way is not None:
+            under_way.wait()
+        return self.of(key)
 
     def _read(self, key: SessionKey) -> RollingSummary | None:
         notes = self.journal.notes(NotePage(owner_of(key), NoteKind.SUMMARY, 1))
@@ -58,9 +68,21 @@ class Summaries:
 
     def begin_keeping(self, key: SessionKey, session: int, summary: RollingSummary) -> None:
         """The same, and nobody waits for it; what comes in between is made again."""
-        owner = owner_of(key)
-        ticket = Ticket(self._keeping(key, session, [summary]), lambda _: self._at_hand.forget_one(owner))
-        self.journal.submit(ticket)
+        owner, kept = owner_of(key), threading.Event()
+
+        def settled(_ticket: Ticket) -> None:
+            self._at_hand.forget_one(owner)
+            if self._under_way.get(owner) is kept:
+                del self._under_way[owner]
+            kept.set()
+
+        ticket = Ticket(self._keeping(key, session, [summary]), settled)
+        self._under_way[owner] = kept
+        try:
+            self.journal.submit(ticket)
+        except SidecarError:
+            settled(ticket)
+            raise
 
     def _keeping(self, key: SessionKey, session: int, kept: list[RollingSummary]) -> ReviseNotes:
         summary = kept[0]
