@@ -12,7 +12,11 @@ from memsidecar.domain.address import LOCALHOST, UNIX_SCHEME
 from memsidecar.domain.errors import SidecarError
 from memsidecar.settings.client import (
     ADDRESS_VARIABLE,
+    CA_FILE_VARIABLE,
+    CERTIFICATE_FILE_VARIABLE,
     DEFAULT_ADDRESS,
+    KEY_FILE_VARIABLE,
+    TLS_VARIABLE,
     TOKEN_FILE_VARIABLE,
     TOKEN_VARIABLE,
     ClientEnvironment,
@@ -25,9 +29,10 @@ _TARGET = re.compile(r"(?P<host>[^\s:/\[\]]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}|unix
 _FILES = {
     "token_file": f"File that holds the token to call with. Default: the token in {TOKEN_VARIABLE}, or none. "
     f"[{TOKEN_FILE_VARIABLE}]",
-    "ca_file": "PEM file with the authority that signed the sidecar's certificate. Given, TLS is spoken.",
-    "certificate_file": "PEM file with a certificate to show to the sidecar (mTLS).",
-    "key_file": "PEM file with the key of --certificate-file.",
+    "ca_file": "PEM file with the authority that signed the sidecar's certificate. Given, TLS is spoken. "
+    f"[{CA_FILE_VARIABLE}; {TLS_VARIABLE}=true for the authorities of the system]",
+    "certificate_file": f"PEM file with a certificate to show to the sidecar (mTLS). [{CERTIFICATE_FILE_VARIABLE}]",
+    "key_file": f"PEM file with the key of --certificate-file. [{KEY_FILE_VARIABLE}]",
 }
 
 
@@ -43,6 +48,7 @@ class CheckPlan:
     namespace: str
     ready_seconds: float
     token: str = ""
+    tls: bool = False
     ca: bytes | None = None
     certificate: bytes | None = None
     key: bytes | None = None
@@ -76,21 +82,35 @@ def check_plan(arguments: Namespace, environment: ClientEnvironment) -> CheckPla
     """Reads the files. Raises WrongCheck."""
     target = arguments.address or _target_of(environment)
     token = _token(arguments.token_file, environment)
-    if token and not (arguments.ca_file or arguments.insecure or _is_local(target)):
+    ca_file, certificate_file, key_file, tls = _tls(arguments, environment)
+    if token and not (tls or arguments.insecure or _is_local(target)):
         raise WrongCheck(f"the token would go to {target} for all to read: give --ca-file, or --insecure")
-    if bool(arguments.certificate_file) != bool(arguments.key_file):
+    if bool(certificate_file) != bool(key_file):
         raise WrongCheck("--certificate-file and --key-file go together")
-    if arguments.certificate_file and not arguments.ca_file:
+    if certificate_file and not tls:
         raise WrongCheck("--certificate-file is of no use without --ca-file")
     return CheckPlan(
         target=target,
         namespace=arguments.namespace,
         ready_seconds=arguments.timeout,
         token=token,
-        ca=_content(arguments.ca_file),
-        certificate=_content(arguments.certificate_file),
-        key=_content(arguments.key_file),
+        tls=tls,
+        ca=_content(ca_file),
+        certificate=_content(certificate_file),
+        key=_content(key_file),
     )
+
+
+def _tls(arguments: Namespace, environment: ClientEnvironment) -> tuple[Path | None, Path | None, Path | None, bool]:
+    """The files, and whether TLS is spoken: by the flags, or, where none of them is given, by the environment."""
+    given = (arguments.ca_file, arguments.certificate_file, arguments.key_file)
+    if any(given):
+        return *given, arguments.ca_file is not None
+    ca, certificate, key = (
+        Path(file) if file else None
+        for file in (environment.ca_file, environment.certificate_file, environment.key_file)
+    )
+    return ca, certificate, key, environment.tls or ca is not None
 
 
 def _target_of(environment: ClientEnvironment) -> str:

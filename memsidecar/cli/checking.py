@@ -73,7 +73,7 @@ def run_check(arguments: Namespace) -> int:
 
 
 def _channel(plan: CheckPlan) -> grpc.Channel:
-    if plan.ca is None:
+    if not plan.tls:
         return grpc.insecure_channel(plan.target, options=_OPTIONS)
     credentials = grpc.ssl_channel_credentials(plan.ca, plan.key, plan.certificate)
     return grpc.secure_channel(plan.target, credentials, options=_OPTIONS)

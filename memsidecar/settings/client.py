@@ -11,15 +11,36 @@ DEFAULT_ADDRESS = "127.0.0.1:7600"
 ADDRESS_VARIABLE = "MEMSIDECAR_ADDRESS"
 TOKEN_VARIABLE = "MEMSIDECAR_TOKEN"
 TOKEN_FILE_VARIABLE = "MEMSIDECAR_TOKEN_FILE"
+TLS_VARIABLE = "MEMSIDECAR_TLS"
+CA_FILE_VARIABLE = "MEMSIDECAR_CA_FILE"
+CERTIFICATE_FILE_VARIABLE = "MEMSIDECAR_CLIENT_CERTIFICATE_FILE"
+KEY_FILE_VARIABLE = "MEMSIDECAR_CLIENT_KEY_FILE"
+
+CLIENT_VARIABLES = frozenset(
+    {
+        ADDRESS_VARIABLE,
+        TOKEN_VARIABLE,
+        TOKEN_FILE_VARIABLE,
+        TLS_VARIABLE,
+        CA_FILE_VARIABLE,
+        CERTIFICATE_FILE_VARIABLE,
+        KEY_FILE_VARIABLE,
+    }
+)
 
 
 @dataclass(frozen=True)
 class ClientEnvironment:
-    """Where the sidecar is, and with which token it is called; what is not set is empty."""
+    """Where the sidecar is, and what it is shown; what is not set is empty."""
 
     address: str
     token: str
     token_file: str
+    ca_file: str
+    certificate_file: str
+    key_file: str
+    tls: bool
+    "With the authorities that the system trusts, where no file names others."
 
 
 def client_environment(environ: Mapping[str, str] = os.environ) -> ClientEnvironment:
@@ -27,4 +48,8 @@ def client_environment(environ: Mapping[str, str] = os.environ) -> ClientEnviron
         address=environ.get(ADDRESS_VARIABLE) or DEFAULT_ADDRESS,
         token=environ.get(TOKEN_VARIABLE, ""),
         token_file=environ.get(TOKEN_FILE_VARIABLE, ""),
+        ca_file=environ.get(CA_FILE_VARIABLE, ""),
+        certificate_file=environ.get(CERTIFICATE_FILE_VARIABLE, ""),
+        key_file=environ.get(KEY_FILE_VARIABLE, ""),
+        tls=environ.get(TLS_VARIABLE, "").strip().lower() == "true",
     )

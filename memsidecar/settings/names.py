@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from difflib import get_close_matches
 
+from memsidecar.settings.client import CLIENT_VARIABLES
 from memsidecar.settings.schema import Settings
 
 PREFIX = "MEMSIDECAR_"
@@ -14,9 +15,6 @@ PREFIX = "MEMSIDECAR_"
 CONFIG = "config"
 
 SETTING_NAMES = tuple(Settings.model_fields)
-
-# Clients read these, often in the same container as the sidecar.
-CLIENT_VARIABLES = frozenset({"MEMSIDECAR_ADDRESS", "MEMSIDECAR_TOKEN", "MEMSIDECAR_TOKEN_FILE"})
 
 # The kubelet sets these in every pod of a namespace that has a Service called memsidecar or memsidecar-something.
 SERVICE_LINK = re.compile(
@@ -36,7 +34,7 @@ def variable(name: str) -> str:
 
 
 def is_exempt(variable_name: str) -> bool:
-    """True for a variable that begins like ours and is set by somebody else for somebody else."""
+    """True for a variable that begins like ours and is set by somebody else, or for clients in the same container."""
     return variable_name in CLIENT_VARIABLES or SERVICE_LINK.fullmatch(variable_name) is not None
 
 

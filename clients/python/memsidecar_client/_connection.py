@@ -62,6 +62,11 @@ def connection(
     if token is None and token_file is None:
         token, token_file = os.environ.get("MEMSIDECAR_TOKEN"), os.environ.get("MEMSIDECAR_TOKEN_FILE")
     source = token_source(token, token_file)
+    if tls is None and not (ca_file or certificate_file or key_file):
+        tls = os.environ.get("MEMSIDECAR_TLS", "").strip().lower() == "true" or None
+        ca_file = os.environ.get("MEMSIDECAR_CA_FILE")
+        certificate_file = os.environ.get("MEMSIDECAR_CLIENT_CERTIFICATE_FILE")
+        key_file = os.environ.get("MEMSIDECAR_CLIENT_KEY_FILE")
     credentials = _credentials(tls, ca_file, certificate_file, key_file)
     if source and credentials is None and not allow_token_in_clear and not stays_here(address):
         raise ValueError(f"a token would go to {address} in the clear: use TLS, or say allow_token_in_clear=True")
