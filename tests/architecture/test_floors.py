@@ -16,7 +16,8 @@ PACKAGE = "memsidecar"
 
 GROUND = {"stores", "embedding", "tokens", "language"}
 BASEMENT = {"endpoint", "access"}
-FLOORS = [{"__main__"}, {"assembly"}, {"api", "cli"}, {"context"}, {"layers"}, GROUND, BASEMENT, {"domain"}]
+SERVERS = {"assembly", "mcp_server"}
+FLOORS = [{"__main__"}, SERVERS, {"api", "cli"}, {"context"}, {"layers"}, GROUND, BASEMENT, {"domain"}]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 BESIDE_DOMAIN = {"settings", "logs"}
 # Rooms that only some of those above may enter: how to talk to an endpoint is nobody's business who does not, and who
@@ -33,11 +34,13 @@ PURE_VALUES: dict[str, str] = {
 
 # Libraries and the only rooms that may import them.
 QUARANTINE = {
-    "grpc": {"api", "cli"},
+    "grpc": {"api", "cli", "mcp_server"},
     "grpc_health": {"api", "cli"},
     "grpc_reflection": {"api", "cli"},
-    "grpc_status": {"api", "cli"},
+    "grpc_status": {"api", "cli", "mcp_server"},
     "lancedb": {"stores"},
+    "mcp": {"mcp_server"},
+    "mcp_types": {"mcp_server"},
     "pyarrow": {"stores"},
     "regex": {"layers"},
     "sqlite3": {"stores"},
@@ -46,8 +49,8 @@ QUARANTINE = {
     "tokenizers": {"embedding"},
     "urllib3": {"endpoint"},
 }
-GENERATED_MESSAGES = {"api", "cli", "context", "layers"}
-GENERATED_STUBS = {"api", "cli"}
+GENERATED_MESSAGES = {"api", "cli", "context", "layers", "mcp_server"}
+GENERATED_STUBS = {"api", "cli", "mcp_server"}
 ENVIRONMENT = {"settings"}
 
 # Files that may catch everything: the border, and the edge of each background loop. Path below memsidecar/: reason.
@@ -57,6 +60,7 @@ CATCH_ALL: dict[str, str] = {
     "assembly/access.py": "the edge of the loop that looks at certificates and tokens: it is told, and tried again",
     "api/gate/audit.py": "whatever it is, it is noted who did it, and goes on",
     "api/interceptors/errors.py": "the border: whatever it is, the caller learns nothing of the inside",
+    "mcp_server/serving.py": "the border: whatever it is, the model that asked learns nothing of the inside",
     "layers/background/runner.py": "the edge of the background loop: one bad entry must not stop the rest",
     "layers/semantic/learning.py": "the edge of reading what was said: a batch that cannot be read is set aside",
     "stores/index/lance_border.py": "LanceDB raises all sorts: whatever it is, the index is away and the rest goes on",
@@ -276,6 +280,7 @@ BROKEN = [
     (libraries_out_of_their_room, "layers/episodic.py", "import lancedb"),
     (libraries_out_of_their_room, "layers/working.py", "import sqlite3"),
     (libraries_out_of_their_room, "embedding/openai.py", "import urllib3"),
+    (libraries_out_of_their_room, "cli/mcp.py", "from mcp.server import Server"),
     (libraries_out_of_their_room, "context/fit.py", "from tiktoken import Encoding"),
     (libraries_out_of_their_room, "stores/contract.py", "from memsidecar.v1 import message_pb2"),
     (libraries_out_of_their_room, "layers/working.py", "from memsidecar.v1.memory_pb2_grpc import MemoryServiceStub"),

@@ -3,7 +3,6 @@
 import random
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +18,7 @@ from memsidecar.stores.journal.doctor import examine
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.knowledge_pb2 import SummarizeRequest, SummarizeResponse, Summary
 from memsidecar.v1.message_pb2 import Message, Role, ToolCall
+from tests.support.forked import run
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess, refusal
 
 PAGE_BYTES = 4096
@@ -67,8 +67,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Original:
 
 
 def doctor(directory: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "memsidecar", "doctor", "--data-dir", str(directory)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=CALL_SECONDS, check=False)
+    return run("doctor", "--data-dir", str(directory), timeout=CALL_SECONDS)
 
 
 def overwrite(path: Path, at: int, content: bytes) -> None:
@@ -120,7 +119,7 @@ def damaged(original: Original, damage: str, directory: Path) -> Path:
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_journal_is_not_served(original: Original, data_dir: Path, damage: str) -> None:
     refused = serve(damaged(original, damage, data_dir))
-    assert refused.returncode not in (0, None), "it was started"
+    assert (refused.returncode, refused.stdout) == (1, ""), "it was started"
     assert "journal.db" in refused.stderr and "Traceback" not in refused.stderr
     examined = doctor(data_dir)
     assert examined.returncode == 1
@@ -128,16 +127,9 @@ def test_a_damaged_journal_is_not_served(original: Original, data_dir: Path, dam
 
 
 def serve(directory: Path) -> subprocess.CompletedProcess[str]:
-    """Start it with the expectation that it refuses; one that starts is stopped and has no exit code of its own."""
-    command = [sys.executable, "-m", "memsidecar", "serve", "--data-dir", str(directory), *FLAGS]
-    command += ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None and process.stderr is not None
-        if process.stdout.readline():
-            process.terminate()
-            process.wait(CALL_SECONDS)
-            return subprocess.CompletedProcess(command, 0, "started", process.stderr.read())
-        return subprocess.CompletedProcess(command, process.wait(CALL_SECONDS), "", process.stderr.read())
+    """Start it with the expectation that it refuses; one that starts does not end, and fails the test."""
+    listen = ("--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0")
+    return run("serve", "--data-dir", str(directory), *FLAGS, *listen, timeout=CALL_SECONDS)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

@@ -31,7 +31,7 @@ class Rounds:
     def __init__(self, data_dir: Path, seed: str) -> None:
         self._chance = random.Random(seed)
         self._ledger = Ledger()
-        self._sidecar = SidecarProcess(data_dir, *FLAGS)
+        self._sidecar = SidecarProcess(data_dir, *FLAGS, executed=True)
 
     def run(self, rounds: int) -> None:
         with self._sidecar:

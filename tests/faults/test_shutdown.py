@@ -19,7 +19,7 @@ FLAGS = ("--tokenizer", "chars4", "--drain-seconds", "2")
 @pytest.mark.parametrize("acks", [1, 50, 400])
 def test_sigterm_under_load_loses_nothing_and_tells_callers_to_retry(data_dir: Path, acks: int) -> None:
     ledger = Ledger()
-    with SidecarProcess(data_dir, *FLAGS) as sidecar:
+    with SidecarProcess(data_dir, *FLAGS, executed=True) as sidecar:
         with sidecar.client() as client, Crowd(client, ledger, "c", shared=["a", "b"], owned=["c"]) as crowd:
             ledger.wait_for_acks(acks, CALL_SECONDS)
             assert sidecar.stop() == 0
@@ -34,7 +34,7 @@ def test_sigterm_under_load_loses_nothing_and_tells_callers_to_retry(data_dir: P
 
 def test_a_stream_that_is_open_at_the_end_is_told_to_retry(data_dir: Path) -> None:
     over = threading.Event()
-    with SidecarProcess(data_dir, *FLAGS) as sidecar:
+    with SidecarProcess(data_dir, *FLAGS, executed=True) as sidecar:
         with sidecar.client() as client:
             answers = client.memory.AddStream(one_and_then_wait(over), timeout=CALL_SECONDS)
             assert next(answers).result.sequence == 1
@@ -55,7 +55,7 @@ def one_and_then_wait(over: threading.Event) -> Iterator[pb.AddStreamRequest]:
 
 def test_a_second_sigterm_does_not_cut_the_end_short(data_dir: Path) -> None:
     ledger = Ledger()
-    with SidecarProcess(data_dir, *FLAGS) as sidecar:
+    with SidecarProcess(data_dir, *FLAGS, executed=True) as sidecar:
         with sidecar.client() as client, Crowd(client, ledger, "c", shared=["a"]):
             ledger.wait_for_acks(50, CALL_SECONDS)
             sidecar.process.terminate()

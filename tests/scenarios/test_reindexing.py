@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,14 @@ from memsidecar.v1 import memory_pb2 as pb
 from tests.scenarios.library import Library
 from tests.scenarios.retrieval import until, until_retrieval_is_there
 from tests.scenarios.talk import Talk
+from tests.support.forked import run
 from tests.support.process import START_SECONDS, Client, SidecarProcess
 
 PEANUTS = "My daughter Emma is allergic to peanuts, so we never keep them at home."
 
 
 def reindex(data_dir: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "memsidecar", "reindex", "--data-dir", str(data_dir), *flags]
-    return subprocess.run(command, capture_output=True, text=True, timeout=START_SECONDS, check=False)
+    return run("reindex", "--data-dir", str(data_dir), *flags, timeout=START_SECONDS)
 
 
 def furnish(client: Client) -> None:

@@ -38,7 +38,7 @@ def test_the_ready_line_names_the_addresses_it_really_has(sidecar: SidecarProces
 
 
 def test_a_unix_socket_serves_the_owner_and_the_group(data_dir: Path, socket_path: Path) -> None:
-    with SidecarProcess(data_dir, "--listen", f"unix:{socket_path}") as sidecar:
+    with SidecarProcess(data_dir, "--listen", f"unix:{socket_path}", executed=True) as sidecar:
         assert sidecar.ready["listen"] == f"unix:{socket_path}"
         assert stat.S_IMODE(socket_path.stat().st_mode) == 0o660
         with sidecar.client() as client:
@@ -49,7 +49,7 @@ def test_a_unix_socket_serves_the_owner_and_the_group(data_dir: Path, socket_pat
 
 def test_a_second_server_does_not_take_a_living_socket_away(tmp_path: Path, data_dir: Path, socket_path: Path) -> None:
     listen = ("--listen", f"unix:{socket_path}")
-    with SidecarProcess(data_dir, *listen) as sidecar:
+    with SidecarProcess(data_dir, *listen, executed=True) as sidecar:
         second = refused(tmp_path / "other", *listen)
         assert second.returncode == 1
         assert str(socket_path) in second.stderr and "in use" in second.stderr
@@ -59,7 +59,7 @@ def test_a_second_server_does_not_take_a_living_socket_away(tmp_path: Path, data
 
 
 def test_the_socket_of_a_killed_server_is_replaced(data_dir: Path, socket_path: Path) -> None:
-    with SidecarProcess(data_dir, "--listen", f"unix:{socket_path}") as sidecar:
+    with SidecarProcess(data_dir, "--listen", f"unix:{socket_path}", executed=True) as sidecar:
         sidecar.kill()
         assert socket_path.is_socket()
         sidecar.start()
@@ -106,5 +106,5 @@ def test_a_wide_address_is_refused(data_dir: Path) -> None:
 
 
 def test_an_idle_sidecar_stops_at_once_and_exits_0(data_dir: Path) -> None:
-    with SidecarProcess(data_dir) as sidecar:
+    with SidecarProcess(data_dir, executed=True) as sidecar:
         assert sidecar.stop() == 0

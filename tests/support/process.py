@@ -15,6 +15,7 @@ from google.rpc import error_details_pb2, status_pb2
 from memsidecar.v1 import knowledge_pb2_grpc, memory_pb2, memory_pb2_grpc, session_pb2_grpc
 from memsidecar.v1.message_pb2 import Message, Role
 from tests.support import canaries
+from tests.support.forked import Forked
 
 START_SECONDS = 30
 STOP_SECONDS = 30
@@ -22,21 +23,32 @@ CALL_SECONDS = 30
 
 
 class SidecarProcess:
-    """`python -m memsidecar serve` on loopback and free ports; `wrap` goes before the command (strace, env ...)."""
+    """`memsidecar serve` on loopback and free ports, in a process of its own.
+
+    It is forked from one that has loaded the code, or executed as `python -m memsidecar` when it is told so, has an
+    environment of its own (what is in there may have to be there before any code is: LD_PRELOAD ...), or a command
+    to go before it (`wrap`).
+    """
 
     def __init__(
-        self, data_dir: Path, *flags: str, environ: Mapping[str, str] | None = None, wrap: tuple[str, ...] = ()
+        self,
+        data_dir: Path,
+        *flags: str,
+        environ: Mapping[str, str] | None = None,
+        wrap: tuple[str, ...] = (),
+        executed: bool = False,
     ):
         self.data_dir = data_dir
         self.log_path = data_dir.with_name(f"{data_dir.name}.log")
         self._flags = flags
         self._environ = {**_clean_environ(), **(environ or {})}
         self._wrap = wrap
+        self._executed = executed or environ is not None or bool(wrap)
         canaries.secrets_given(flags)
         self.start()
 
     def start(self) -> None:
-        command = [*self._wrap, sys.executable, "-m", "memsidecar", "serve", "--data-dir", str(self.data_dir)]
+        command = ["serve", "--data-dir", str(self.data_dir)]
         if "--listen" not in self._flags:
             command += ["--listen", "127.0.0.1:0"]
         if "--index" not in self._flags:
@@ -45,15 +57,19 @@ class SidecarProcess:
         if "--health-listen" not in self._flags:
             command += ["--health-listen", "127.0.0.1:0"]
         self._log = self.log_path.open("ab")
-        self.process = subprocess.Popen(
-            [*command, *self._flags], stdout=subprocess.PIPE, stderr=self._log, env=self._environ
-        )
+        self.process = self._begin([*command, *self._flags])
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
             raise AssertionError(f"the sidecar did not start (exit {self.process.wait(START_SECONDS)}):\n{self.log()}")
         self.ready: dict[str, str] = json.loads(line)
         self.address = self.ready["listen"]
+
+    def _begin(self, arguments: list[str]) -> subprocess.Popen[bytes] | Forked:
+        if not self._executed:
+            return Forked(arguments, self._environ, self._log.fileno())
+        command = [*self._wrap, sys.executable, "-m", "memsidecar", *arguments]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._log, env=self._environ)
 
     def log(self) -> str:
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""

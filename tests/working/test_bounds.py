@@ -75,7 +75,10 @@ def test_a_long_stream_keeps_none_of_its_past_in_ram(data_dir: Path) -> None:
 
     What is learned of it in the background needs no more either, and is waited for.
     """
-    with SidecarProcess(data_dir, *QUICK, "--working-memory-bytes", str(MIB)) as sidecar, sidecar.client() as client:
+    with (
+        SidecarProcess(data_dir, *QUICK, "--working-memory-bytes", str(MIB), executed=True) as sidecar,
+        sidecar.client() as client,
+    ):
         stream = Stream(client, "s")
         stream.add(WARM_UP)  # fills the caches that have bounds of their own
         until_summarized(client, WARM_UP)
@@ -89,7 +92,7 @@ def test_a_long_stream_keeps_none_of_its_past_in_ram(data_dir: Path) -> None:
 
 def test_a_long_session_is_summarised_without_reading_all_of_it_at_once(data_dir: Path) -> None:
     lazy = ("--summary-every-messages", "100000", "--summary-tail-tokens", "10000000")
-    with SidecarProcess(data_dir, *QUICK, *lazy) as sidecar, sidecar.client() as client:
+    with SidecarProcess(data_dir, *QUICK, *lazy, executed=True) as sidecar, sidecar.client() as client:
         stream = Stream(client, "s")
         stream.add(WARM_UP)
         stream.close()
@@ -104,7 +107,7 @@ def test_the_write_ahead_log_is_bounded_when_messages_are_large(data_dir: Path) 
     checkpoint_bytes, message_bytes = 4 * MIB, 900_000
     content = "x" * message_bytes
     sizes = []
-    with SidecarProcess(data_dir, *QUICK) as sidecar, sidecar.client() as client:
+    with SidecarProcess(data_dir, *QUICK, executed=True) as sidecar, sidecar.client() as client:
         for _ in range(60):
             client.add("s", content)
             sizes.append((data_dir / "journal.db-wal").stat().st_size)
