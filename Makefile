@@ -36,7 +36,12 @@ CHART_TOOLS_INSTALLED := $(TOOLS)/.helm-$(HELM3_VERSION)-$(HELM4_VERSION)-kustom
 CHART_PYTHON_INSTALLED := $(VENV)/.installed-helm
 APISERVER_INSTALLED := $(TOOLS)/.kube-apiserver-$(KUBERNETES_VERSION)
 
-.PHONY: help setup serve test test-kills test-index-faults test-contexts test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-python lint format proto proto-check proto-lint tools bench quality soak clean
+# A client joins by its name here, a verb check-client-<name> that does all but play the scenarios, the faces that play
+# them where there are several, and its lines in clients/languages.yaml.
+CLIENTS := python
+FACES_python := python python-async
+
+.PHONY: help setup serve test test-kills test-index-faults test-contexts test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-faults test-quickstarts bench-clients $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
 
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,20 +123,27 @@ $(APISERVER_INSTALLED): tests/helm/apiserver/go.mod tests/helm/apiserver/go.sum
 	  '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES_VERSION)' ./kube-apiserver
 	@touch $@
 
-# A language joins by its name here, and a verb test-client-<name> that writes clients/tallies/<name>.json.
-CLIENTS := python
+FACES := $(foreach client,$(CLIENTS),$(FACES_$(client)))
+SCENARIOS = $(BIN)/python clients/scenarios/run.py --tallies clients/tallies
 
-test-clients: $(CLIENTS:%=test-client-%) ## Play the scenarios with the client of every language, and write the table of clients/README.md
-	$(BIN)/python clients/parity.py
+test-clients: $(CLIENTS:%=check-client-%) ## Check the clients of all languages, play the scenarios side by side, write the table of clients/README.md (one of them: make test-client-go)
+	$(SCENARIOS) $(FACES); played=$$?; $(BIN)/python clients/parity.py && exit $$played
 
-test-client-python: setup ## Types, tests and scenarios of the Python clients, against real sidecars (three minutes)
+$(CLIENTS:%=test-client-%): test-client-%: check-client-% ## The same for one language: test-client-go and so on
+	$(SCENARIOS) $(FACES_$*)
+
+check-client-python: setup
 	cd clients/python && $(CURDIR)/$(BIN)/mypy
 	cd clients/python && $(CURDIR)/$(BIN)/python -m pytest -c pyproject.toml tests ../scenarios/tests $(ARGS)
-	$(SCENARIOS) python --tally clients/tallies/python.json -- $(PYTHON_DRIVER)
-	$(SCENARIOS) python-async --tally clients/tallies/python-async.json -- $(PYTHON_DRIVER) --async
 
-SCENARIOS = $(BIN)/python clients/scenarios/run.py
-PYTHON_DRIVER = env PYTHONPATH=clients/python $(BIN)/python clients/python/tests/driver.py
+test-client-faults: $(CLIENTS:%=check-client-%) ## Lose 500 answers of each client on the way: nothing may be lost, nothing doubled (two minutes)
+	$(BIN)/python clients/scenarios/faults.py $(FACES)
+
+test-quickstarts: setup ## Do what the README of each client says, in an empty folder
+	$(BIN)/python clients/quickstarts.py $(CLIENTS)
+
+bench-clients: $(CLIENTS:%=check-client-%) ## Measure Add through each client against a bare stub of its language, and write the table of clients/README.md
+	$(BIN)/python clients/scenarios/times.py && $(BIN)/python clients/parity.py
 
 lint: setup ## Check style, format and types
 	$(BIN)/ruff check .

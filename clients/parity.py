@@ -1,4 +1,4 @@
-"""Write what the client of each language can do into clients/README.md, by the tallies of the last runs."""
+"""Write what the client of each language can do, and how long Add takes, into clients/README.md, by the last runs."""
 
 import json
 import re
@@ -9,17 +9,22 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 README = HERE / "README.md"
 TALLIES = HERE / "tallies"
-BEGIN, END = "<!-- parity: made by clients/parity.py -->\n", "<!-- end of parity -->"
-ORDER = ("python", "python-async", "go", "typescript", "java", "rust")
+ADD_TIMES = HERE / "add_times.json"
+ORDER = ("python", "python-async", "go", "typescript", "java", "java-async", "rust")
 
 
 def main() -> int:
     tallies = read_tallies()
-    text = README.read_text()
-    README.write_text(re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}{table(tallies)}{END}", text, flags=re.DOTALL))
+    text = with_part(README.read_text(), "parity", table(tallies))
+    README.write_text(with_part(text, "add times", times_table(json.loads(ADD_TIMES.read_text()))))
     for tally in tallies:
         print(f"{tally['language']}: {counts(tally['scenarios'])}")
     return 1 if any(tally["scenarios"]["failed"] for tally in tallies) else 0
+
+
+def with_part(text: str, name: str, content: str) -> str:
+    begin, end = f"<!-- {name}: made by clients/parity.py -->\n", f"<!-- end of {name} -->"
+    return re.sub(f"{begin}.*{end}", lambda _: f"{begin}{content}{end}", text, flags=re.DOTALL)
 
 
 def read_tallies() -> list[dict[str, Any]]:
@@ -39,6 +44,13 @@ def table(tallies: list[dict[str, Any]]) -> str:
     for rpc in tallies[0]["rpcs"] if tallies else ():
         lines.append(row([rpc, *(cell(tally["rpcs"].get(rpc)) for tally in tallies)]))
     lines.append(row(["all scenarios", *(cell(_all(tally["scenarios"])) for tally in tallies)]))
+    return "".join(lines)
+
+
+def times_table(times: dict[str, Any]) -> str:
+    lines = [row(["client", "through it", "bare stub", "ratio"]), row(["---"] * 4)]
+    for language, one in times.items():
+        lines.append(row([language, f"{one['client_us']} µs", f"{one['stub_us']} µs", f"{one['ratio']:.2f}"]))
     return "".join(lines)
 
 

@@ -1,16 +1,20 @@
-"""Play the scenarios with a language's driver: run.py LANGUAGE [--only WORDS] [--tally FILE] -- COMMAND ...
+"""Play the scenarios: run.py LANGUAGE ... [--only WORDS] [--tallies FOLDER] [-- COMMAND ...]
 
-COMMAND starts the driver. The last line tells how many scenarios passed; the exit code is 1 unless all of them did.
+Several languages are played side by side, against the same sidecars. A COMMAND starts the driver of one that is not in
+languages.yaml yet. The last lines tell how many scenarios passed in each; the exit code is 1 unless all of them did.
 """
 
 import argparse
 import signal
 import sys
 import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from conductor.driver import Driver, DriverFailed
+from conductor.drivers import UnknownLanguage, driver_commands
 from conductor.fixtures import Fixtures, NotPossible
 from conductor.library import read_scenarios
 from conductor.matching import Mismatch
@@ -22,40 +26,58 @@ from conductor.values import UnknownVariable
 
 
 def main() -> int:
-    arguments, command = _arguments()
+    arguments, commands = _arguments()
     # Whoever ends us early ends the sidecars, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    tally = Tally(arguments.language)
-    with Fixtures() as fixtures:
-        driver = Driver(command, {})
-        for scenario in read_scenarios():
-            if arguments.only in f"{scenario['file']}: {scenario['name']}":
-                _play(scenario, fixtures, command, driver, tally)
+    tallies = played(commands, arguments.only)
+    for tally in tallies:
+        if arguments.tallies:
+            tally.write(arguments.tallies / f"{tally.language}.json")
+        print(tally.last_line(), flush=True)
+    return 1 if any(tally.failed or not tally.passed for tally in tallies) else 0
+
+
+def played(commands: Mapping[str, list[str]], only: str) -> list[Tally]:
+    scenarios = [one for one in read_scenarios() if only in f"{one['file']}: {one['name']}"]
+    with Fixtures() as fixtures, ThreadPoolExecutor(len(commands)) as together:
+        parts = [Part(language, command, fixtures) for language, command in commands.items()]
+        return list(together.map(lambda part: part.play(scenarios), parts))
+
+
+class Part:
+    """One language."""
+
+    def __init__(self, language: str, command: list[str], fixtures: Fixtures) -> None:
+        self._command = command
+        self._fixtures = fixtures
+        self._tally = Tally(language)
+
+    def play(self, scenarios: list[dict[str, Any]]) -> Tally:
+        driver = Driver(self._command, {})
+        for scenario in scenarios:
+            self._play(scenario, driver)
         driver.end()
-    if arguments.tally:
-        tally.write(arguments.tally)
-    print(tally.last_line(), flush=True)
-    return 1 if tally.failed else 0
+        return self._tally
 
-
-def _play(scenario: dict[str, Any], fixtures: Fixtures, command: list[str], driver: Driver, tally: Tally) -> None:
-    """One scenario, on a line of its own."""
-    title, begin, called, problem = f"{scenario['file']}: {scenario['name']}", time.monotonic(), set[str](), ""
-    try:
-        with Stage(scenario, fixtures, command, driver) as stage:
-            steps = Steps(stage)
-            called = steps.called
-            problem = _played(steps, scenario["steps"], stage.variables)
-    except NotPossible as why:
-        tally.skipped += 1
-        print(f"skip {title}: {why}", flush=True)
-        return
-    except (DriverFailed, NotStarted) as failed:
-        problem = problem or str(failed)
-    tally.count(called, not problem)
-    print(f"{'FAIL' if problem else 'ok  '} {title} ({time.monotonic() - begin:.1f} s)", flush=True)
-    if problem:
-        print(f"     {problem}", flush=True)
+    def _play(self, scenario: dict[str, Any], driver: Driver) -> None:
+        """One scenario, on a line of its own."""
+        title = f"{self._tally.language}: {scenario['file']}: {scenario['name']}"
+        begin, called, problem = time.monotonic(), set[str](), ""
+        try:
+            with Stage(scenario, self._fixtures, self._command, driver) as stage:
+                steps = Steps(stage)
+                called = steps.called
+                problem = _played(steps, scenario["steps"], stage.variables)
+        except NotPossible as why:
+            self._tally.skipped += 1
+            _tell(f"skip {title}: {why}")
+            return
+        except (DriverFailed, NotStarted) as failed:
+            problem = problem or str(failed)
+        self._tally.count(called, not problem)
+        _tell(f"{'FAIL' if problem else 'ok  '} {title} ({time.monotonic() - begin:.1f} s)")
+        if problem:
+            _tell(f"     {problem}")
 
 
 def _played(steps: Steps, all_steps: list[dict[str, Any]], variables: dict[str, Any]) -> str:
@@ -68,15 +90,23 @@ def _played(steps: Steps, all_steps: list[dict[str, Any]], variables: dict[str, 
     return ""
 
 
-def _arguments() -> tuple[argparse.Namespace, list[str]]:
-    parser = argparse.ArgumentParser(usage="run.py LANGUAGE [--only WORDS] [--tally FILE] -- COMMAND ...")
-    parser.add_argument("language")
+def _tell(line: str) -> None:
+    """In one piece, though others tell something at the same time."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _arguments() -> tuple[argparse.Namespace, dict[str, list[str]]]:
+    at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    parser = argparse.ArgumentParser(usage="run.py LANGUAGE ... [--only WORDS] [--tallies FOLDER] [-- COMMAND ...]")
+    parser.add_argument("languages", nargs="+")
     parser.add_argument("--only", default="", help="Only scenarios with these words in their file or name.")
-    parser.add_argument("--tally", type=Path, help="Where to write what came of it, by RPC.")
-    if "--" not in sys.argv:
-        parser.error("which driver? Give its command behind --")
-    at = sys.argv.index("--")
-    return parser.parse_args(sys.argv[1:at]), sys.argv[at + 1 :]
+    parser.add_argument("--tallies", type=Path, help="Folder for what came of it, by RPC, in a file for each language.")
+    arguments = parser.parse_args(sys.argv[1:at])
+    try:
+        return arguments, driver_commands(arguments.languages, sys.argv[at + 1 :])
+    except UnknownLanguage as unknown:
+        parser.error(str(unknown))
 
 
 if __name__ == "__main__":

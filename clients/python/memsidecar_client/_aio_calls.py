@@ -158,7 +158,7 @@ class AsyncCalls:
         return Closed() if self._closed else Cancelled("the call was cancelled", grpc.StatusCode.CANCELLED)
 
     def _failure(self, error: grpc.RpcError) -> MemsidecarError:
-        return Closed() if self._closed else failure(error)
+        return Closed() if self._closed else failure(error, self._connection)
 
     def _stub(self, method: str, answer: type[Answer]) -> Any:
         """Kept, because to make one costs as much as to call it."""

@@ -128,7 +128,7 @@ class Calls:
             raise self._failure(error) from error
 
     def _failure(self, error: grpc.RpcError) -> MemsidecarError:
-        return Closed() if self._closed else failure(error)
+        return Closed() if self._closed else failure(error, self._connection)
 
     def _stub(self, method: str, answer: type[Answer]) -> Any:
         """Kept, because to make one costs as much as to call it."""

@@ -6,7 +6,9 @@ from google.protobuf.message import Message as Proto
 
 from memsidecar_client._connection import OPTIONS, Connection, stays_here
 from memsidecar_client._details import details_of
-from memsidecar_client.errors import MemsidecarError, error_of
+from memsidecar_client.errors import MemsidecarError, Unreachable, error_of
+
+_HUNG_UP = ("Socket closed", "Connection reset", "Broken pipe", "recvmsg")
 
 
 def path_of(method: str) -> str:
@@ -23,6 +25,19 @@ def options_of(connection: Connection) -> tuple[tuple[str, Any], ...]:
     return (*OPTIONS, ("grpc.enable_http_proxy", 0)) if stays_here(connection.address) else OPTIONS
 
 
-def failure(error: Any) -> MemsidecarError:
+def failure(error: Any, connection: Connection) -> MemsidecarError:
     """Our error for one of gRPC's, of either of its libraries."""
-    return error_of(error.code(), error.details() or "", details_of(error.trailing_metadata()))
+    found = error_of(error.code(), error.details() or "", details_of(error.trailing_metadata()))
+    if isinstance(found, Unreachable):
+        found.message = f"{connection.address} cannot be reached: {found.message}{_hint(connection, found.message)}"
+        found.args = (found.message,)
+    return found
+
+
+def _hint(connection: Connection, message: str) -> str:
+    """What gRPC says of a side that speaks TLS to one that does not tells nobody what to do."""
+    if connection.credentials is None:
+        return "; does it want TLS? Give ca_file or tls=True" if any(said in message for said in _HUNG_UP) else ""
+    if "WRONG_VERSION_NUMBER" in message:
+        return "; it does not speak TLS"
+    return "; its certificate is not trusted: give its authority as ca_file" if "VERIFY_FAILED" in message else ""

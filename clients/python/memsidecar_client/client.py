@@ -16,8 +16,8 @@ class Client(Methods):
     token, token_file: What to show. None: MEMSIDECAR_TOKEN or MEMSIDECAR_TOKEN_FILE, if set. A file is read again
         when it changes.
     tls, ca_file: True, or a file with the authorities that sign the sidecar's certificate. None of both: in the clear.
-    certificate_file, key_file: The client's own certificate, where the sidecar wants one. Where none of these four is
-        given, MEMSIDECAR_TLS, MEMSIDECAR_CA_FILE, MEMSIDECAR_CLIENT_CERTIFICATE_FILE and MEMSIDECAR_CLIENT_KEY_FILE say.
+    certificate_file, key_file: The client's own certificate, where the sidecar wants one. None of these four:
+        MEMSIDECAR_TLS, MEMSIDECAR_CA_FILE, MEMSIDECAR_CLIENT_CERTIFICATE_FILE and MEMSIDECAR_CLIENT_KEY_FILE, if set.
     timeout: Seconds that a call may take, retries included, unless it says otherwise. None: no limit but the sidecar's.
         Streams have none.
     attempts: How often a call is sent at most. 1: never again.

@@ -30,7 +30,7 @@ def test_the_example_remembers_across_sessions(sidecar: SidecarProcess) -> None:
 
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_the_code_of_the_readme_runs(sidecar: SidecarProcess, number: int) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (HERE / "README.md").read_text(), re.DOTALL)
+    blocks = re.findall(r"```python[^\n]*\n(.*?)```", (HERE / "README.md").read_text(), re.DOTALL)
     assert len(blocks) == 3
     python("-c", blocks[number], address=sidecar.address)
 

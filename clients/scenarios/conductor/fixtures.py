@@ -2,6 +2,7 @@
 
 import socket
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any, Self
 
@@ -72,9 +73,12 @@ class Sidecar:
 
 
 class Fixtures:
+    """Thread-safe: several languages are played against the same sidecars."""
+
     def __init__(self) -> None:
         self._described: dict[str, Any] = yaml.safe_load(FILE.read_text())
         self._shared: dict[str, Sidecar] = {}
+        self._starting = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -84,9 +88,10 @@ class Fixtures:
             sidecar.close()
 
     def shared(self, name: str) -> Sidecar:
-        if name not in self._shared:
-            self._shared[name] = self.alone(name)
-        return self._shared[name]
+        with self._starting:
+            if name not in self._shared:
+                self._shared[name] = self.alone(name)
+            return self._shared[name]
 
     def alone(self, name: str) -> Sidecar:
         """The caller closes it."""
