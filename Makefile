@@ -41,7 +41,7 @@ APISERVER_INSTALLED := $(TOOLS)/.kube-apiserver-$(KUBERNETES_VERSION)
 CLIENTS := python
 FACES_python := python python-async
 
-.PHONY: help setup serve test test-kills test-index-faults test-contexts test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-faults test-quickstarts bench-clients $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
+.PHONY: help setup serve test test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-faults test-quickstarts bench-clients $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
 
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ test-index-faults: setup ## Damage, starve and kill sidecars with LanceDB: does 
 
 test-contexts: setup ## Talk to running sidecars and look at what they learn and the contexts they build (two minutes)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m contexts $(ARGS)
+
+test-mcp: setup ## Use `memsidecar mcp` with a real MCP client, as desktop programs do, and kill what they share (a minute)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m mcp $(ARGS)
 
 test-access: setup ## Ask guarded sidecars for what is not allowed, for too much, and over TLS (two minutes)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m access $(ARGS)

@@ -6,10 +6,12 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Protocol, cast
 
 from memsidecar import logs
-from memsidecar.cli.parser import CHECK, DOCTOR, REINDEX, SERVE, SETTINGS, TOKEN, given_flags, parse
+from memsidecar.cli.mcp import MISSING
+from memsidecar.cli.parser import CHECK, DOCTOR, MCP, REINDEX, SERVE, SETTINGS, TOKEN, given_flags, parse
 from memsidecar.cli.token import run_token
 from memsidecar.domain.errors import SidecarError
 from memsidecar.settings import InvalidSettings, Settings, documentation, load_settings, quiet_native_logs
@@ -38,6 +40,13 @@ class Checking(Protocol):
         """Use a running sidecar once, say how it went, and return the exit code."""
 
 
+class McpServing(Protocol):
+    """What the command line asks of `memsidecar.mcp_server.running`."""
+
+    def run_mcp(self, arguments: Namespace) -> int:
+        """Answer over standard input and output until the former ends, and return the exit code."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; wrong usage leaves by SystemExit(2), as argparse does."""
     arguments = parse(argv)
@@ -49,6 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command == CHECK:
         quiet_native_logs()
         return _checking().run_check(arguments)
+    if arguments.command == MCP:
+        return _mcp(arguments)
     try:
         settings = load_settings(given_flags(arguments))
     except InvalidSettings as error:
@@ -67,6 +78,15 @@ def _run(arguments: Namespace, settings: Settings) -> int:
     except SidecarError as error:
         print(f"memsidecar: {error}", file=sys.stderr)
         return FAILED
+
+
+def _mcp(arguments: Namespace) -> int:
+    if find_spec("mcp") is None:
+        print(MISSING, file=sys.stderr)
+        return FAILED
+    quiet_native_logs()
+    # By name and late: nobody else needs the SDK, and it is an extra.
+    return cast(McpServing, import_module("memsidecar.mcp_server.running")).run_mcp(arguments)
 
 
 def _assembly() -> Assembly:

@@ -8,7 +8,7 @@ import pytest
 from tests.support.process import Client, SidecarProcess
 
 # Folders whose tests talk to running sidecars for minutes in all, and the marker of the verb that runs them.
-VERBS = {"context_wire": "contexts", "access": "access", "tls": "access", "limits": "access"}
+VERBS = {"context_wire": "contexts", "access": "access", "tls": "access", "limits": "access", "mcp": "mcp"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before the choice by marker

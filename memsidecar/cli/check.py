@@ -55,6 +55,19 @@ class CheckPlan:
 
 
 def add_check_flags(command: ArgumentParser) -> None:
+    add_caller_flags(command)
+    command.add_argument("--namespace", default="default", metavar="NAMESPACE", help="Where to add. Default: default.")
+    command.add_argument(
+        "--timeout",
+        type=seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="Seconds to wait until the sidecar is ready. Default: 30.",
+    )
+
+
+def add_caller_flags(command: ArgumentParser) -> None:
+    """Whom to call, and what to show."""
     command.add_argument(
         "--address",
         type=_target,
@@ -63,14 +76,6 @@ def add_check_flags(command: ArgumentParser) -> None:
     )
     for name, text in _FILES.items():
         command.add_argument(f"--{name.replace('_', '-')}", type=Path, metavar="FILE", help=text)
-    command.add_argument("--namespace", default="default", metavar="NAMESPACE", help="Where to add. Default: default.")
-    command.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=30.0,
-        metavar="SECONDS",
-        help="Seconds to wait until the sidecar is ready. Default: 30.",
-    )
     command.add_argument(
         "--insecure",
         action="store_true",
@@ -126,14 +131,14 @@ def _target(given: str) -> str:
     return given
 
 
-def _seconds(given: str) -> float:
+def seconds(given: str) -> float:
     try:
-        seconds = float(given)
+        number = float(given)
     except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds <= 86_400:
+        number = -1.0
+    if not 0 <= number <= 86_400:
         raise ArgumentTypeError(f"{given!r} is no number of seconds from 0 up to 86400")
-    return seconds
+    return number
 
 
 def _is_local(target: str) -> bool:

@@ -112,7 +112,7 @@ def _problem(plan: CheckPlan, channel: grpc.Channel) -> str | None:
                 metadata=_credentials(plan.token),
             )
     except _Unavailable as error:
-        return _hint(str(error), secure=plan.ca is not None)
+        return hint(str(error), secure=plan.ca is not None)
     return None if answer.status == health_pb2.HealthCheckResponse.SERVING else "its health is NOT_SERVING"
 
 
@@ -198,7 +198,8 @@ def _step(called: str, or_else: type[_Unavailable | _Denied] | None = None) -> I
     raise CheckFailed(f"{called} is refused with {code.name}: {details}")
 
 
-def _hint(details: str, *, secure: bool) -> str:
+def hint(details: str, *, secure: bool) -> str:
+    """What gRPC says when it cannot connect, and before it what that means, where it is known."""
     for said, meaning in _HINTS.items():
         if said in details:
             return f"{meaning} ({details})"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from memsidecar.cli.check import add_check_flags
+from memsidecar.cli.mcp import add_mcp_flags
 from memsidecar.cli.token import add_token_commands
 from memsidecar.settings.documentation import CONFIG_MEANING
 from memsidecar.settings.expectation import expectation, metavar, shown
@@ -19,6 +20,7 @@ DOCTOR = "doctor"
 REINDEX = "reindex"
 TOKEN = "token"
 CHECK = "check"
+MCP = "mcp"
 
 _FOR_THE_INDEX = ("data_dir", "log_format", "log_level", "index_cache_bytes")
 
@@ -28,6 +30,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     SETTINGS: ("Print every setting with its names, default and reason, as Markdown.", ()),
     TOKEN: ("Make tokens for an access file, and see what they may do.", ()),
     CHECK: ("Use a running sidecar once as an agent would, and say what came of it.", ()),
+    MCP: ("Serve the memory to a desktop agent: the tools of an MCP server, over standard input and output.", ()),
     DOCTOR: ("Check a data directory while no sidecar runs on it.", (CONFIG, "data_dir", "log_format", "log_level")),
     REINDEX: (
         "Make the index anew from the journal while no sidecar runs on it.",
@@ -49,6 +52,8 @@ def parser() -> ArgumentParser:
             add_token_commands(command)
         if name == CHECK:
             add_check_flags(command)
+        if name == MCP:
+            add_mcp_flags(command)
     return root
 
 

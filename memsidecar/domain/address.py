@@ -64,6 +64,8 @@ def _unix_path(path: str) -> str:
     path = path.removeprefix("//") if path.startswith("///") else path
     if not path or path.startswith("//") or "\0" in path:
         raise ValueError("names no socket: expected unix:/path or unix:relative/path")
+    if "%" in path:
+        raise ValueError("has a % in its path, which gRPC takes for an escape: expected a path without")
     if len(path.encode()) > MAX_UNIX_PATH_BYTES:
         raise ValueError(f"is too long for a unix socket: expected a path of at most {MAX_UNIX_PATH_BYTES} bytes")
     return path

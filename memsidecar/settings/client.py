@@ -15,6 +15,8 @@ TLS_VARIABLE = "MEMSIDECAR_TLS"
 CA_FILE_VARIABLE = "MEMSIDECAR_CA_FILE"
 CERTIFICATE_FILE_VARIABLE = "MEMSIDECAR_CLIENT_CERTIFICATE_FILE"
 KEY_FILE_VARIABLE = "MEMSIDECAR_CLIENT_KEY_FILE"
+USER_ID_VARIABLE = "MEMSIDECAR_USER_ID"
+SESSION_ID_VARIABLE = "MEMSIDECAR_SESSION_ID"
 
 CLIENT_VARIABLES = frozenset(
     {
@@ -25,6 +27,8 @@ CLIENT_VARIABLES = frozenset(
         CA_FILE_VARIABLE,
         CERTIFICATE_FILE_VARIABLE,
         KEY_FILE_VARIABLE,
+        USER_ID_VARIABLE,
+        SESSION_ID_VARIABLE,
     }
 )
 
@@ -41,6 +45,8 @@ class ClientEnvironment:
     key_file: str
     tls: bool
     "With the authorities that the system trusts, where no file names others."
+    user_id: str
+    session_id: str
 
 
 def client_environment(environ: Mapping[str, str] = os.environ) -> ClientEnvironment:
@@ -52,4 +58,6 @@ def client_environment(environ: Mapping[str, str] = os.environ) -> ClientEnviron
         certificate_file=environ.get(CERTIFICATE_FILE_VARIABLE, ""),
         key_file=environ.get(KEY_FILE_VARIABLE, ""),
         tls=environ.get(TLS_VARIABLE, "").strip().lower() == "true",
+        user_id=environ.get(USER_ID_VARIABLE, ""),
+        session_id=environ.get(SESSION_ID_VARIABLE, ""),
     )

@@ -1,0 +1,263 @@
+"""Tools for what was said: add it, find it, read the newest of it, forget a conversation."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from google.protobuf.timestamp_pb2 import Timestamp
+from pydantic import BaseModel, Field
+
+from memsidecar.domain.ids import new_id
+from memsidecar.mcp_server.degraded import in_brackets, notes
+from memsidecar.mcp_server.memory import Memory
+from memsidecar.mcp_server.shortening import ANSWER_BYTES, fitting, shortened
+from memsidecar.mcp_server.tool import ADDS, ERASES, READS, Answer, Arguments, SessionId, Tool, Unpacked
+from memsidecar.v1 import memory_pb2, message_pb2, session_pb2
+
+Role = Literal["user", "assistant"]
+SESSIONS_LOOKED_AT = 10
+LEAST_SCORE = 0.05
+"What has next to nothing in common with the query is worse than nothing for a model, which believes what it is given."
+
+
+class NewMessage(Arguments):
+    role: Role = Field(description="Who said it.")
+    content: str = Field(min_length=1, description="What was said, in its own words. Plain text.")
+    name: str = Field(default="", description="The speaker's name, where several people talk.")
+
+
+class AddMessages(Arguments):
+    messages: Annotated[list[NewMessage], Unpacked] = Field(
+        min_length=1, max_length=100, description="In the order in which they were said; all are stored, or none."
+    )
+    session_id: SessionId
+
+
+class Added(Answer):
+    session_id: str = Field(description="The conversation that they were added to.")
+    message_ids: list[str] = Field(description="In the order of the messages.")
+    tokens: int = Field(description="Of all of them.")
+
+    def text(self) -> str:
+        return (
+            f"Remembered in the session {self.session_id} (messages: {len(self.message_ids)}, tokens: {self.tokens})."
+        )
+
+
+async def add(memory: Memory, given: AddMessages) -> Added:
+    session_id = given.session_id or memory.session_id
+    request = memory_pb2.AddBatchRequest(
+        namespace=memory.namespace,
+        user_id=memory.user_id,
+        session_id=session_id,
+        messages=[
+            message_pb2.Message(id=new_id(), role=_role(one.role), content=one.content, name=one.name)
+            for one in given.messages
+        ],
+    )
+    answer: memory_pb2.AddBatchResponse = await memory.ask(memory.messages.AddBatch, request)
+    return Added(
+        session_id=session_id,
+        message_ids=[one.message_id for one in answer.results],
+        tokens=sum(one.tokens for one in answer.results),
+    )
+
+
+class Said(BaseModel):
+    """One message, as it is shown."""
+
+    session_id: str = Field(description="The conversation that it belongs to.")
+    message_id: str
+    role: str = Field(description="user, assistant, system or tool.")
+    name: str = Field(description="The speaker; empty where there is no name.")
+    said_at: datetime
+    content: str = Field(description="Shortened where it is long; it says so at its end.")
+    score: float = Field(default=0.0, description="How well it fits the query, from 0 to 1; 0 where none was asked.")
+
+    def line(self) -> str:
+        speaker = f"{self.role} {self.name}" if self.name else self.role
+        return f"[{self.said_at:%Y-%m-%d %H:%M} UTC, {speaker}, session {self.session_id}] {self.content}"
+
+
+class Found(Answer):
+    messages: list[Said] = Field(description="Best first.")
+    more: bool = Field(description="There are more than these: ask for more, or more narrowly.")
+    notes: list[str] = Field(description="What was missing when this was answered. Empty when all is well.")
+
+    def text(self) -> str:
+        lines = [f"{at}. {one.line()}" for at, one in enumerate(self.messages, 1)] or ["Nothing was found."]
+        if self.more:
+            lines.append("(There are more than these.)")
+        return "\n".join([*lines, *in_brackets(self.notes)])
+
+
+class SearchMessages(Arguments):
+    query: str = Field(
+        min_length=1, description="What to look for: a question, a few words, or an exact piece of text."
+    )
+    mode: Literal["hybrid", "keyword", "semantic", "substring"] = Field(
+        default="hybrid",
+        description="hybrid: words and meaning together. keyword: words alone. semantic: meaning alone. substring: the "
+        "exact text anywhere in a message, newest first.",
+    )
+    limit: int = Field(default=5, ge=1, le=20, description="How many messages at most.")
+    session_id: str = Field(default="", description="Look in this conversation only. Leave it out to look in all.")
+    after: datetime | None = Field(
+        default=None, description="Only what was said later than this: a date or time such as 2027-01-31T18:00."
+    )
+    before: datetime | None = Field(default=None, description="Only what was said earlier than this, in the same form.")
+
+
+async def search(memory: Memory, given: SearchMessages) -> Found:
+    request = memory_pb2.SearchRequest(
+        namespace=memory.namespace,
+        user_id=memory.user_id,
+        session_id=given.session_id,
+        query=given.query,
+        mode=f"SEARCH_MODE_{given.mode.upper()}",
+        scope=message_pb2.SCOPE_SESSION if given.session_id else message_pb2.SCOPE_USER,
+        limit=given.limit,
+        min_score=LEAST_SCORE,
+        after=_time(given.after),
+        before=_time(given.before),
+    )
+    answer: memory_pb2.SearchResponse = await memory.ask(memory.messages.Search, request)
+    found = [_said(hit.session_id, hit.message, round(hit.score, 3)) for hit in answer.hits]
+    shown = fitting(found, Said.line)
+    more = len(shown) < len(found) or bool(answer.next_page_token)
+    return Found(messages=shown, more=more, notes=notes(answer.degraded))
+
+
+class RecentMessages(Arguments):
+    limit: int = Field(default=10, ge=1, le=50, description="How many messages at most, the newest.")
+    session_id: str = Field(
+        default="", description="Of this conversation only. Leave it out for the newest of all conversations."
+    )
+
+
+class Recent(Answer):
+    messages: list[Said] = Field(description="Oldest first, one conversation after the other.")
+    more: bool = Field(description="Older ones were left out.")
+
+    def text(self) -> str:
+        lines = [one.line() for one in self.messages] or ["Nothing has been said yet."]
+        return "\n".join(["(There are older ones.)", *lines] if self.more else lines)
+
+
+async def recent(memory: Memory, given: RecentMessages) -> Recent:
+    sessions = [given.session_id] if given.session_id else await _latest_sessions(memory)
+    newest_first: list[Said] = []
+    for session_id in sessions:
+        if len(newest_first) <= given.limit:
+            newest_first += reversed(await _newest(memory, session_id, given.limit + 1 - len(newest_first)))
+    shown = fitting(newest_first[: given.limit], Said.line)
+    return Recent(messages=shown[::-1], more=len(shown) < len(newest_first))
+
+
+async def _latest_sessions(memory: Memory) -> list[str]:
+    request = session_pb2.ListSessionsRequest(
+        namespace=memory.namespace, user_id=memory.user_id, page_size=SESSIONS_LOOKED_AT
+    )
+    answer: session_pb2.ListSessionsResponse = await memory.ask(memory.sessions.ListSessions, request)
+    return [one.session_id for one in answer.sessions]
+
+
+async def _newest(memory: Memory, session_id: str, most: int) -> list[Said]:
+    request = memory_pb2.GetRecentRequest(
+        namespace=memory.namespace, user_id=memory.user_id, session_id=session_id, n=most, max_tokens=ANSWER_BYTES
+    )
+    answer: memory_pb2.GetRecentResponse = await memory.ask(memory.messages.GetRecent, request)
+    return [_said(session_id, one) for one in answer.messages]
+
+
+class ForgetSession(Arguments):
+    session_id: str = Field(min_length=1, description="The conversation to erase, as the other tools name it.")
+
+
+class Forgotten(Answer):
+    messages: int = Field(description="How many messages were erased.")
+    facts: int = Field(description="How many facts that came from that conversation alone were erased.")
+
+    def text(self) -> str:
+        return f"Erased: the conversation (messages: {self.messages}, facts that came from it alone: {self.facts})."
+
+
+async def forget(memory: Memory, given: ForgetSession) -> Forgotten:
+    request = session_pb2.DeleteSessionRequest(
+        namespace=memory.namespace, user_id=memory.user_id, session_id=given.session_id
+    )
+    answer: session_pb2.DeleteSessionResponse = await memory.ask(memory.sessions.DeleteSession, request)
+    return Forgotten(messages=answer.receipt.messages, facts=answer.receipt.facts)
+
+
+def _said(session_id: str, message: message_pb2.Message, score: float = 0.0) -> Said:
+    content = message.content or " ".join(f"{call.name}({call.arguments_json})" for call in message.tool_calls)
+    return Said(
+        session_id=session_id,
+        message_id=message.id,
+        role=message_pb2.Role.Name(message.role).removeprefix("ROLE_").lower(),
+        name=message.name,
+        said_at=message.create_time.ToDatetime(UTC),
+        content=shortened(content),
+        score=score,
+    )
+
+
+def _role(role: Role) -> message_pb2.Role:
+    return message_pb2.ROLE_USER if role == "user" else message_pb2.ROLE_ASSISTANT
+
+
+def _time(given: datetime | None) -> Timestamp | None:
+    if given is None:
+        return None
+    time = Timestamp()
+    # Without a zone it is the user's own time.
+    time.FromDatetime(given.astimezone(UTC))
+    return time
+
+
+MESSAGE_TOOLS = (
+    Tool(
+        "add_messages",
+        "Remember what was said",
+        "Store messages of the conversation in the user's long-term memory, word for word. Call it after each exchange "
+        "that is worth remembering, with what the user said and what you answered. Once it answers, they are on disk "
+        "and every tool finds them; facts about the user are learned from them in the background.",
+        AddMessages,
+        Added,
+        ADDS,
+        add,
+    ),
+    Tool(
+        "search_messages",
+        "Search what was said",
+        "Find what was said in earlier conversations, or in this one, by words and by meaning. Use it when the user "
+        "refers to something specific from before. For an overview of all that matters for a question, use "
+        "build_context instead.",
+        SearchMessages,
+        Found,
+        READS,
+        search,
+    ),
+    Tool(
+        "recent_messages",
+        "Read the newest messages",
+        "Read what was said last, in order. Use it to go on where an earlier conversation ended, or when the user asks "
+        "what you talked about last time.",
+        RecentMessages,
+        Recent,
+        READS,
+        recent,
+    ),
+    Tool(
+        "forget_session",
+        "Forget a conversation",
+        "Erase one conversation for good: its messages, its summary, and facts that were learned from it alone. It "
+        "cannot be undone. Only when the user asks for it.",
+        ForgetSession,
+        Forgotten,
+        ERASES,
+        forget,
+    ),
+)

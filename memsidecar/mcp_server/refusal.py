@@ -1,0 +1,105 @@
+"""Why a tool did not do its work, in words that a language model can act on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import grpc
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+from pydantic import ValidationError
+
+from memsidecar.cli.checking import hint
+
+INVALID_FIELD = "INVALID_FIELD"
+STARTING = "STARTING"
+NOT_STARTED = "NOT_STARTED"
+UNREACHABLE = "UNREACHABLE"
+TIMED_OUT = "TIMED_OUT"
+BUG = "BUG"
+
+_LATER = "Wait some seconds, then call again."
+_NOT_BY_YOU = "Calling again does not help. Tell the user."
+# What to do, by the reason: those of docs/errors.md, and those above, which a sidecar does not know of itself.
+ADVICE = {
+    INVALID_FIELD: "Correct this argument and call again.",
+    "NO_SUCH_THING": "Check the id; what it named may have been erased already.",
+    "ID_CONFLICT": "Call again.",
+    "SEQUENCE_MISMATCH": "Call again.",
+    "NOT_YOUR_SESSION": "Leave session_id out, or use another one: this one is another user's.",
+    "BUDGET_TOO_SMALL": "Call again with a larger max_tokens.",
+    "TOO_LARGE": "Send less at once, or split it.",
+    "DISK_FULL": "Tell the user that the disk is full. Reading still works.",
+    "RATE_LIMITED": _LATER,
+    "QUOTA_EXCEEDED": "Tell the user: something has to be erased, or the quota raised.",
+    "BAD_CREDENTIALS": "Tell the user: `memsidecar mcp` needs a valid token (--token-file or MEMSIDECAR_TOKEN).",
+    "NOT_ALLOWED": "Tell the user: the token of `memsidecar mcp` does not allow this.",
+    "BUSY": _LATER,
+    STARTING: _LATER,
+    "SHUTTING_DOWN": _LATER,
+    "INDEX_UNAVAILABLE": _LATER,
+    "DAMAGED_FILE": "Tell the user: a person must look, with `memsidecar doctor`.",
+    "NOT_BUILT": "Do without it: this sidecar does not have it.",
+    BUG: "Call again once; if it happens again, tell the user to look at the log.",
+    NOT_STARTED: "Tell the user. Where another sidecar uses the directory, `memsidecar mcp --address` talks to it.",
+    UNREACHABLE: "Call again in a moment. If it stays so, tell the user that the sidecar has to be started.",
+    TIMED_OUT: "Call again. What was to be added may have been: search for it first.",
+}
+
+
+class Refused(Exception):
+    """A tool's error: the reason for programs, the message for people, the argument that is wrong, if one is."""
+
+    def __init__(self, reason: str, message: str, field: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.message = message
+        self.field = field
+
+    @property
+    def text(self) -> str:
+        field = f"Argument: {self.field}\n" if self.field else ""
+        return f"{self.reason}: {self.message}\n{field}What to do: {ADVICE.get(self.reason, _NOT_BY_YOU)}"
+
+
+def bad_arguments(error: ValidationError) -> Refused:
+    """Says where and what, and repeats nothing of what was sent: that may be long."""
+    problems = [(_path(each["loc"]), each["msg"]) for each in error.errors(include_url=False, include_input=False)]
+    message = "; ".join(f"{path}: {problem}" for path, problem in problems[:5])
+    return Refused(INVALID_FIELD, message, problems[0][0])
+
+
+def refused_call(error: grpc.aio.AioRpcError, target: str, *, secure: bool) -> Refused:
+    details = _Details.of(error)
+    said = error.details() or ""
+    if details.reason:
+        return Refused(details.reason, said, details.field)
+    if error.code() is grpc.StatusCode.UNAVAILABLE:
+        return Refused(UNREACHABLE, f"no sidecar answers at {target}: {hint(said, secure=secure)}")
+    if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return Refused(TIMED_OUT, "the sidecar did not answer in time")
+    return Refused(error.code().name, said)
+
+
+@dataclass(frozen=True)
+class _Details:
+    """What the sidecar says beside the message."""
+
+    reason: str = ""
+    field: str = ""
+
+    @classmethod
+    def of(cls, error: grpc.aio.AioRpcError) -> _Details:
+        status = rpc_status.from_call(error)  # type: ignore[arg-type]
+        info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
+        for detail in status.details if status else ():
+            _ = detail.Unpack(info) or detail.Unpack(bad)
+        violations = bad.field_violations
+        # A tool takes the fields of its one document as its own arguments.
+        return cls(info.reason, violations[0].field.removeprefix("document.") if violations else "")
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    """As the sidecar writes it: messages[0].content."""
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return path.removeprefix(".")

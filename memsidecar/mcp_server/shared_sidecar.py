@@ -1,0 +1,32 @@
+"""`memsidecar serve` for as long as anybody uses it: python -m memsidecar.mcp_server.shared_sidecar FILE FLAG...
+
+Whoever uses it holds a shared lock on the file. The system drops that lock however its holder ends, so the one that
+nobody else can hold beside is granted here when the last of them is gone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import runpy
+import signal
+import sys
+from threading import Thread
+
+
+def main() -> None:
+    users_file, *flags = sys.argv[1:]
+    Thread(target=_end_when_unused, args=(users_file,), daemon=True).start()
+    sys.argv = ["memsidecar", "serve", *flags]
+    runpy.run_module("memsidecar", run_name="__main__", alter_sys=True)
+
+
+def _end_when_unused(users_file: str) -> None:
+    # Never closed: whoever comes now waits until this process is gone, and then starts the next.
+    descriptor = os.open(users_file, os.O_RDONLY | os.O_CLOEXEC)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""What a model gets to see of a bug and of long texts."""
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import Any, NoReturn, cast
+
+import pytest
+from mcp_types import CallToolRequestParams
+
+from memsidecar.mcp_server.memory import Memory
+from memsidecar.mcp_server.serving import TOOLS, Serving
+from memsidecar.mcp_server.shortening import fitting, shortened
+from tests.mcp.desktop import text_of
+from tests.support.canaries import CANARY
+
+
+async def stumble(_memory: Memory, _arguments: Any) -> NoReturn:
+    raise KeyError(CANARY)
+
+
+def test_a_bug_is_told_without_its_words_and_logged_with_its_place(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(TOOLS, "list_facts", replace(TOOLS["list_facts"], work=stumble))
+    serving = Serving(cast(Memory, None), "1")
+    with caplog.at_level(logging.INFO):
+        result = asyncio.run(serving._call_tool(None, CallToolRequestParams(name="list_facts", arguments={})))
+    assert result.is_error and text_of(result).startswith("BUG: ") and CANARY not in text_of(result)
+    logged = str([record.__dict__ for record in caplog.records])
+    assert "KeyError" in logged and "stumble" in logged and CANARY not in logged
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "猫", "👩"])
+def test_a_text_is_cut_between_characters_and_says_how_many_are_missing(letter: str) -> None:
+    text = letter * 100
+    kept, _, missing = shortened(text, 50).partition(" [... ")
+    assert text.startswith(kept) and 46 < len(kept.encode()) <= 50
+    assert missing == f"{100 - len(kept)} more characters]"
+    assert shortened(text, len(text.encode())) == text
+
+
+def test_as_many_are_shown_as_fit() -> None:
+    assert fitting(["ab", "cd", "e", "f"], str, most_bytes=4) == ["ab", "cd"]
+    assert fitting(["abcde", "f"], str, most_bytes=4) == []

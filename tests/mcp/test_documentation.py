@@ -1,0 +1,62 @@
+"""docs/mcp.md says what is there, and what it shows runs."""
+
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from memsidecar.cli.parser import parse
+from memsidecar.mcp_server.refusal import ADVICE
+from memsidecar.mcp_server.serving import TOOLS
+from memsidecar.mcp_server.tool import ADDS, ERASES, READS, REPLACES, SETS, schema_of
+from memsidecar.v1.errors_pb2 import ErrorReason
+from tests.mcp.desktop import QUICK
+from tests.mcp.waiting import is_running, sidecar_pid, until
+
+PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
+EFFECTS = {id(READS): "reads", id(ADDS): "adds", id(SETS): "adds", id(REPLACES): "replaces", id(ERASES): "erases"}
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def table() -> str:
+    rows = ["| tool | what it is for | arguments | |", "| --- | --- | --- | --- |"]
+    for tool in TOOLS.values():
+        schema = schema_of(tool.takes)
+        names = [f"`{name}`" if name in schema.get("required", ()) else f"[`{name}`]" for name in schema["properties"]]
+        rows.append(f"| `{tool.name}` | {tool.title} | {', '.join(names)} | {EFFECTS[id(tool.hints)]} |")
+    return "\n".join(rows)
+
+
+def test_the_table_of_tools_is_fresh() -> None:
+    assert f"<!-- tools -->\n{table()}\n<!-- /tools -->" in PAGE, f"put this into docs/mcp.md:\n{table()}"
+
+
+def test_every_configuration_is_one_that_the_command_line_takes() -> None:
+    for block in blocks("json"):
+        for server in json.loads(block)["mcpServers"].values():
+            assert parse(server["args"]).data_dir == Path("~/.memsidecar").expanduser()
+
+
+def test_every_reason_has_its_advice() -> None:
+    reasons = {name.removeprefix("ERROR_REASON_") for name in ErrorReason.keys()} - {"UNSPECIFIED"}  # noqa: SIM118
+    assert reasons <= set(ADVICE)
+    told = set(re.findall(r"^\| `([A-Z_]+)` \|", PAGE, re.MULTILINE))
+    assert set(ADVICE) - reasons <= told
+
+
+def test_the_minute_with_the_sdk_says_what_is_printed_there(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    [code], [printed, *_] = blocks("python"), blocks("text")
+    code = code.replace("StdioServerParameters(", f"StdioServerParameters(env={QUICK}, ")
+    with tempfile.TemporaryDirectory() as home:
+        monkeypatch.setenv("HOME", home)
+        exec(compile(code, "docs/mcp.md", "exec"), {})
+        sidecar = sidecar_pid(Path(home) / ".memsidecar")
+        until(lambda: not is_running(sidecar))
+    assert capfd.readouterr().out == printed
