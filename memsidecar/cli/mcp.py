@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from memsidecar.cli.check import CheckPlan, WrongCheck, add_caller_flags, check_plan, seconds
+from memsidecar.cli.caller import CallPlan, WrongCall, add_caller_flags, call_plan, seconds
 from memsidecar.domain.address import UNIX_SCHEME, Address
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, new_id
@@ -32,7 +32,7 @@ _ELSEWHERE = ("address", "ca_file", "certificate_file", "key_file")
 class McpPlan:
     """Whom to call, for whom, and where the sidecar's data is if it is ours to start."""
 
-    call: CheckPlan
+    call: CallPlan
     token: Callable[[], str]
     "Reads it anew: a server that runs for weeks outlives its token."
     user_id: str
@@ -76,12 +76,12 @@ def add_mcp_flags(command: ArgumentParser) -> None:
 
 
 def mcp_plan(arguments: Namespace, environment: ClientEnvironment) -> McpPlan:
-    """Reads the files. Raises WrongCheck."""
+    """Reads the files. Raises WrongCall."""
     if arguments.data_dir is not None:
         arguments, environment = _at_home(arguments, environment)
     return McpPlan(
-        call=check_plan(arguments, environment),
-        token=lambda: check_plan(arguments, environment).token,
+        call=call_plan(arguments, environment),
+        token=lambda: call_plan(arguments, environment).token,
         user_id=_id("--user-id", arguments.user_id or environment.user_id or _login_name()),
         session_id=_id("--session-id", arguments.session_id or environment.session_id or _new_session()),
         data_dir=arguments.data_dir,
@@ -92,14 +92,14 @@ def _at_home(arguments: Namespace, environment: ClientEnvironment) -> tuple[Name
     """The same for a sidecar on a socket below the data directory, whatever the environment says of another."""
     for name in _ELSEWHERE:
         if getattr(arguments, name) is not None:
-            raise WrongCheck(f"--data-dir and --{name.replace('_', '-')} exclude each other")
+            raise WrongCall(f"--data-dir and --{name.replace('_', '-')} exclude each other")
     address = f"{UNIX_SCHEME}{arguments.data_dir / SHARED_FOLDER / SOCKET}"
     try:
         Address.parse(address)
     except ValueError as error:
-        raise WrongCheck(f"--data-dir: {address} {error}") from None
+        raise WrongCall(f"--data-dir: {address} {error}") from None
     if any(character in address for character in _MISREAD):
-        raise WrongCheck(f"--data-dir: {arguments.data_dir} has one of the characters {_MISREAD}")
+        raise WrongCall(f"--data-dir: {arguments.data_dir} has one of the characters {_MISREAD}")
     here = Namespace(**{**vars(arguments), "address": address})
     return here, replace(environment, ca_file="", certificate_file="", key_file="", tls=False)
 
@@ -113,7 +113,7 @@ def _id(flag: str, given: str) -> str:
     try:
         return check_id(flag, given)
     except InvalidField as error:
-        raise WrongCheck(str(error)) from None
+        raise WrongCall(str(error)) from None
 
 
 def _login_name() -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from memsidecar.cli.check import CheckPlan, WrongCheck
+from memsidecar.cli.caller import CallPlan, WrongCall
 from memsidecar.cli.mcp import McpPlan
 from memsidecar.domain.errors import StartRefused
 from memsidecar.mcp_server.refusal import NOT_STARTED, STARTING, Refused, refused_call
@@ -120,7 +120,7 @@ class Memory:
     def _credentials(self) -> tuple[tuple[str, str], ...]:
         try:
             token = self._plan.token()
-        except WrongCheck as error:
+        except WrongCall as error:
             raise Refused("BAD_CREDENTIALS", str(error)) from error
         return (("authorization", f"Bearer {token}"),) if token else ()
 
@@ -131,7 +131,7 @@ async def opened(plan: McpPlan) -> AsyncIterator[Memory]:
         yield Memory(plan, channel)
 
 
-def _channel(call: CheckPlan) -> grpc.aio.Channel:
+def _channel(call: CallPlan) -> grpc.aio.Channel:
     if not call.tls:
         return grpc.aio.insecure_channel(call.target, options=_OPTIONS)
     credentials = grpc.ssl_channel_credentials(call.ca, call.key, call.certificate)

@@ -14,7 +14,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from memsidecar import logs
-from memsidecar.cli.check import WrongCheck
+from memsidecar.cli.caller import WrongCall
 from memsidecar.cli.mcp import McpPlan, mcp_plan
 from memsidecar.cli.parser import installed_version
 from memsidecar.mcp_server.memory import opened
@@ -30,7 +30,7 @@ def run_mcp(arguments: Namespace) -> int:
     """The exit code. Standard output is the protocol's; what is wrong is said on standard error."""
     try:
         plan = mcp_plan(arguments, client_environment())
-    except WrongCheck as error:
+    except WrongCall as error:
         print(f"memsidecar mcp: {error}", file=sys.stderr)
         return WRONG_USAGE
     logs.configure("text", "info")

@@ -26,7 +26,7 @@ from tests.support.process import Client, refusal
 
 DETAILS_KEY = "grpc-status-details-bin"
 ERRORS_PROTO = Path(__file__).parents[2] / "protos/memsidecar/v1/errors.proto"
-NEVER_ON_THE_WIRE = {"StartRefused", "InvalidAccessFile", "InvalidCertificates", "CheckFailed", "WrongCheck", "Stale"}
+NEVER_ON_THE_WIRE = {"StartRefused", "InvalidAccessFile", "InvalidCertificates", "CheckFailed", "WrongCall", "Stale"}
 # Where one of these comes up, the layers go on without: a search is degraded, a summary stays as it was, a background
 # task tries again.
 NEVER_ON_THE_WIRE |= {"EmbedderUnavailable", "EmbedderMismatch", "ModelAway", "MalformedAnswer", "TextRefused"}

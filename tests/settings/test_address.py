@@ -36,7 +36,14 @@ def test_a_unix_socket_is_local_without_being_loopback() -> None:
     [
         *("", "7600", ":7600", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "127.0.0.1:-1"),
         *("::1:7600", "[127.0.0.1]:7600", "[localhost]:7600", "example.org:7600", "127.0.0.1:" + "9" * 5000),
-        *("unix:", "unix:/run/a%20b", "unix://host/path", "unix:///" + "a" * 107, "127.1:7600", "http://127.0.0.1:7600"),
+        *(
+            "unix:",
+            "unix:/run/a%20b",
+            "unix://host/path",
+            "unix:///" + "a" * 107,
+            "127.1:7600",
+            "http://127.0.0.1:7600",
+        ),
     ],
 )
 def test_what_is_no_address_is_refused(text: str) -> None:
