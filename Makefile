@@ -38,8 +38,9 @@ APISERVER_INSTALLED := $(TOOLS)/.kube-apiserver-$(KUBERNETES_VERSION)
 
 # A client joins by its name here, a verb check-client-<name> that does all but play the scenarios, the faces that play
 # them where there are several, and its lines in clients/languages.yaml.
-CLIENTS := python
+CLIENTS := python go
 FACES_python := python python-async
+FACES_go := go
 
 .PHONY: help setup serve test test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-faults test-quickstarts bench-clients $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
 
@@ -128,6 +129,7 @@ $(APISERVER_INSTALLED): tests/helm/apiserver/go.mod tests/helm/apiserver/go.sum
 
 FACES := $(foreach client,$(CLIENTS),$(FACES_$(client)))
 SCENARIOS = $(BIN)/python clients/scenarios/run.py --tallies clients/tallies
+needs = @command -v $(1) >/dev/null || { echo "NOT TESTED: the $(2) client needs '$(1)', and there is none." >&2; exit 1; }
 
 test-clients: $(CLIENTS:%=check-client-%) ## Check the clients of all languages, play the scenarios side by side, write the table of clients/README.md (one of them: make test-client-go)
 	$(SCENARIOS) $(FACES); played=$$?; $(BIN)/python clients/parity.py && exit $$played
@@ -138,6 +140,10 @@ $(CLIENTS:%=test-client-%): test-client-%: check-client-% ## The same for one la
 check-client-python: setup
 	cd clients/python && $(CURDIR)/$(BIN)/mypy
 	cd clients/python && $(CURDIR)/$(BIN)/python -m pytest -c pyproject.toml tests ../scenarios/tests $(ARGS)
+
+check-client-go: setup
+	$(call needs,go,Go)
+	clients/go/check.sh
 
 test-client-faults: $(CLIENTS:%=check-client-%) ## Lose 500 answers of each client on the way: nothing may be lost, nothing doubled (two minutes)
 	$(BIN)/python clients/scenarios/faults.py $(FACES)

@@ -60,7 +60,8 @@ def connection(
     """What is not given is taken from the environment. Raises ValueError where the parts do not go together."""
     address = address or os.environ.get("MEMSIDECAR_ADDRESS") or DEFAULT_ADDRESS
     if token is None and token_file is None:
-        token, token_file = os.environ.get("MEMSIDECAR_TOKEN"), os.environ.get("MEMSIDECAR_TOKEN_FILE")
+        token = os.environ.get("MEMSIDECAR_TOKEN", "").strip()
+        token_file = None if token else os.environ.get("MEMSIDECAR_TOKEN_FILE")
     source = token_source(token, token_file)
     if tls is None and not (ca_file or certificate_file or key_file):
         tls = os.environ.get("MEMSIDECAR_TLS", "").strip().lower() == "true" or None

@@ -21,5 +21,5 @@ def check_worth_waiting(error: MemsidecarError, address: str, seconds: float) ->
         raise DeadlineExceeded(
             f"the sidecar at {address} was not ready within {seconds:g} seconds", error.code
         ) from error
-    if error.reason or error.code not in _NOT_YET:
+    if error.code not in _NOT_YET:
         raise error

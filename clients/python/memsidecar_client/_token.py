@@ -12,7 +12,7 @@ Stamp = tuple[int, int, int]
 class TokenFile:
     """A file that is read again when it changes, so that a token can be rotated under a running agent.
 
-    While the file is away, which happens for a moment when it is replaced, the last token stays.
+    While the file is away or empty, which happens for a moment when it is replaced, the last token stays.
     """
 
     path: Path
@@ -22,7 +22,7 @@ class TokenFile:
     def __call__(self) -> str:
         stamp = self._stamp()
         if stamp is not None and stamp != self._seen:
-            self._token = self.path.read_text(encoding="utf-8").strip()
+            self._token = self.path.read_text(encoding="utf-8").strip() or self._token
             self._seen = stamp
         return self._token
 
@@ -37,11 +37,12 @@ class TokenFile:
 
 
 def token_source(token: str | None, token_file: str | Path | None) -> TokenSource | None:
-    """Raises FileNotFoundError for a file that is not there at all."""
+    """Raises FileNotFoundError for a file that is not there at all, ValueError for one that holds no token."""
     if token and token_file:
         raise ValueError("give a token or a token_file, not both")
     if token_file:
         source = TokenFile(Path(token_file))
-        source()
+        if not source():
+            raise ValueError(f"{token_file} holds no token")
         return source
     return (lambda: token) if token else None

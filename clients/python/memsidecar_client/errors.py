@@ -20,7 +20,8 @@
         DamagedFile           what is stored cannot be read: `file` in `metadata`
         NotBuilt              this version of the sidecar does not have it
         Bug                   the sidecar's log says more
-        Unreachable           nothing answers at the address, or the connection broke; sent again already
+        Unreachable           nothing answers at the address, or the connection broke; sent again already, and a write
+                              may have been stored
         DeadlineExceeded      the time was over; a write may have been stored
         Cancelled             the caller cancelled; a write may have been stored
             Closed            by closing the client

@@ -1,0 +1,110 @@
+package memsidecar
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/memsidecar/memsidecar/clients/go/memsidecarpb"
+)
+
+func TestTheCallersRequestStaysAsItIs(t *testing.T) {
+	client := serve(t, &fakeMemory{})
+	request := &pb.AddRequest{SessionId: "s", Message: UserMessage("hello")}
+	one, err := client.Add(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := client.Add(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if request.Message.Id != "" || one.MessageId == other.MessageId || len(one.MessageId) != 36 {
+		t.Errorf("%q, %q, %q", request.Message.Id, one.MessageId, other.MessageId)
+	}
+}
+
+func TestARequestThatCannotBeWrittenIsNotSentAgain(t *testing.T) {
+	client := serve(t, &fakeMemory{})
+	begin := time.Now()
+	_, err := client.Add(t.Context(), &pb.AddRequest{SessionId: "s", Message: UserMessage("\xff")})
+	if !errors.Is(err, ErrInvalidField) || !strings.Contains(err.Error(), "UTF-8") {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(begin); took > 300*time.Millisecond {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestWhoeverCancelsIsTold(t *testing.T) {
+	client := serve(t, &fakeMemory{onCount: untilDone})
+	why := errors.New("the user has left")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(50*time.Millisecond, func() { cancel(why) })
+	_, err := client.Count(ctx, &pb.CountRequest{})
+	for _, kind := range []error{ErrCanceled, context.Canceled, why} {
+		if !errors.Is(err, kind) {
+			t.Errorf("%v is not: %v", err, kind)
+		}
+	}
+	if errors.Is(err, ErrClosed) || status.Code(err) != codes.Canceled {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTheTimeoutHoldsWhereTheContextHasNoDeadline(t *testing.T) {
+	client := serve(t, &fakeMemory{onCount: untilDone}, WithTimeout(100*time.Millisecond))
+	begin := time.Now()
+	_, err := client.Count(t.Context(), &pb.CountRequest{})
+	if !errors.Is(err, ErrDeadlineExceeded) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err = client.Count(ctx, &pb.CountRequest{}); !errors.Is(err, ErrDeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(begin); took < 400*time.Millisecond {
+		t.Errorf("both took %v", took)
+	}
+}
+
+func TestAClientThatIsClosedEndsWhoeverWaits(t *testing.T) {
+	memory := &fakeMemory{onCount: unavailable}
+	client := serve(t, memory)
+	time.AfterFunc(100*time.Millisecond, func() { client.Close() })
+	begin := time.Now()
+	_, err := client.Count(t.Context(), &pb.CountRequest{})
+	if !errors.Is(err, ErrClosed) || !errors.Is(err, ErrCanceled) || errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(begin); took > 300*time.Millisecond || memory.counts.Load() != 1 {
+		t.Errorf("it took %v and %d calls", took, memory.counts.Load())
+	}
+	if err := client.Close(); err != nil {
+		t.Errorf("closed again: %v", err)
+	}
+	if _, err := client.Count(t.Context(), &pb.CountRequest{}); !errors.Is(err, ErrClosed) {
+		t.Errorf("%v", err)
+	}
+	if err := client.WaitUntilReady(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestIDsAreUUIDsThatSortByTime(t *testing.T) {
+	last := ""
+	for range 3 {
+		id := NewID()
+		if len(id) != 36 || id[14] != '7' || !strings.ContainsRune("89ab", rune(id[19])) || id <= last {
+			t.Errorf("%s after %s", id, last)
+		}
+		last = id
+		time.Sleep(2 * time.Millisecond)
+	}
+}

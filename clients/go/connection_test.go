@@ -1,0 +1,85 @@
+package memsidecar
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWhatStaysOnTheMachine(t *testing.T) {
+	for address, stays := range map[string]bool{
+		"127.0.0.1:7600":          true,
+		"127.8.8.8:7600":          true,
+		"localhost:7600":          true,
+		"LOCALHOST:7600":          true,
+		"[::1]:7600":              true,
+		"[::ffff:127.0.0.1]:7600": true,
+		"unix:/run/memory.sock":   true,
+		"0.0.0.0:7600":            false,
+		"10.0.0.1:7600":           false,
+		"[2001:db8::1]:7600":      false,
+		"localhost.example:7600":  false,
+		"127.0.0.1.example:7600":  false,
+		"memory.example:7600":     false,
+	} {
+		if staysHere(address) != stays {
+			t.Errorf("%s stays here: %t", address, !stays)
+		}
+	}
+}
+
+func TestAddressesInTheWordsOfGRPC(t *testing.T) {
+	for address, target := range map[string]string{
+		"127.0.0.1:7600":        "passthrough:///127.0.0.1:7600",
+		"memory.example:7600":   "passthrough:///memory.example:7600",
+		"[::1]:7600":            "passthrough:///%5B::1%5D:7600",
+		"[fe80::1%eth0]:7600":   "passthrough:///%5Bfe80::1%25eth0%5D:7600",
+		"unix:/run/memory.sock": "unix:///run/memory.sock",
+		"unix:///run/a b.sock":  "unix:///run/a%20b.sock",
+	} {
+		if found, err := targetOf(address); found != target || err != nil {
+			t.Errorf("%s: %s, %v", address, found, err)
+		}
+	}
+	for _, address := range []string{"localhost", ":7600", "localhost:", "::1:7600", "http://localhost:7600"} {
+		if target, err := targetOf(address); err == nil {
+			t.Errorf("%s was taken as %s", address, target)
+		}
+	}
+}
+
+func TestOptionsThatDoNotGoTogetherAreRefused(t *testing.T) {
+	for _, refused := range []struct {
+		why     string
+		options []Option
+	}{
+		{"clear", []Option{WithAddress("memory.example:7600"), WithToken("secret")}},
+		{"not both", []Option{WithToken("secret"), WithTokenFile("token")}},
+		{"switched off", []Option{WithTLS(false), WithCAFile("ca.pem")}},
+		{"belong together", []Option{WithClientCertificate("certificate.pem", "")}},
+		{"no such file", []Option{WithCAFile("nothing.pem")}},
+		{"no certificate", []Option{WithCAFile("LICENSE")}},
+		{"no token has", []Option{WithToken("two words")}},
+		{"at least once", []Option{WithAttempts(0)}},
+		{"negative", []Option{WithTimeout(-1)}},
+		{"neither", []Option{WithAddress("somewhere")}},
+	} {
+		if _, err := New(refused.options...); err == nil || !strings.Contains(err.Error(), refused.why) {
+			t.Errorf("%s: %v", refused.why, err)
+		}
+	}
+}
+
+func TestTheEnvironmentSaysWhatNoOptionDoes(t *testing.T) {
+	t.Setenv("MEMSIDECAR_ADDRESS", "memory.example:7600")
+	t.Setenv("MEMSIDECAR_TOKEN", "secret")
+	t.Setenv("MEMSIDECAR_TOKEN_FILE", "nothing")
+	t.Setenv("MEMSIDECAR_TLS", "true")
+	s := settingsOf(nil)
+	if s.address != "memory.example:7600" || *s.token != "secret" || s.tokenFile != "" || !s.encrypted() {
+		t.Errorf("%+v", s)
+	}
+	s = settingsOf([]Option{WithAddress("localhost:1"), WithToken(""), WithTLS(false)})
+	if s.address != "localhost:1" || s.hasToken() || s.encrypted() {
+		t.Errorf("%+v", s)
+	}
+}

@@ -1,0 +1,93 @@
+package memsidecar
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/memsidecar/memsidecar/clients/go/memsidecarpb"
+)
+
+// NewID makes a UUIDv7: the time in milliseconds, then chance, so that ids sort by when they were made.
+func NewID() string {
+	var id [16]byte
+	milliseconds := time.Now().UnixMilli()
+	for i := range 6 {
+		id[i] = byte(milliseconds >> (8 * (5 - i)))
+	}
+	rand.Read(id[6:])
+	id[6] = 0x70 | id[6]&0x0f
+	id[8] = 0x80 | id[8]&0x3f
+	return dashed(id)
+}
+
+func dashed(id [16]byte) string {
+	text := make([]byte, 0, 36)
+	for i, group := range [][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:]} {
+		if i > 0 {
+			text = append(text, '-')
+		}
+		text = hex.AppendEncode(text, group)
+	}
+	return string(text)
+}
+
+// What follows gives ids to requests that lack them, so that a write which is sent again is stored once. The caller's
+// own request stays as it is: it may be shared, and used again for another message.
+
+func identifiedAdd(request *pb.AddRequest) *pb.AddRequest {
+	if !lacksID(request.GetMessage()) {
+		return request
+	}
+	request = proto.CloneOf(request)
+	request.Message.Id = NewID()
+	return request
+}
+
+func identifiedStreamed(request *pb.AddStreamRequest) *pb.AddStreamRequest {
+	if !lacksID(request.GetMessage()) {
+		return request
+	}
+	request = proto.CloneOf(request)
+	request.Message.Id = NewID()
+	return request
+}
+
+func identifiedBatch(request *pb.AddBatchRequest) *pb.AddBatchRequest {
+	cloned := false
+	for i, message := range request.GetMessages() {
+		if !lacksID(message) {
+			continue
+		}
+		if !cloned {
+			request, cloned = proto.CloneOf(request), true
+		}
+		request.Messages[i].Id = NewID()
+	}
+	return request
+}
+
+func identifiedInteraction(request *pb.StoreInteractionRequest) *pb.StoreInteractionRequest {
+	if request == nil || request.InteractionId != "" {
+		return request
+	}
+	request = proto.CloneOf(request)
+	request.InteractionId = NewID()
+	return request
+}
+
+// An offloaded message's artifact has an id of its own, always the same.
+func identifiedArtifact(request *pb.PutArtifactRequest) *pb.PutArtifactRequest {
+	if request.GetArtifact() == nil || request.Artifact.Id != "" || request.OffloadMessageId != "" {
+		return request
+	}
+	request = proto.CloneOf(request)
+	request.Artifact.Id = NewID()
+	return request
+}
+
+func lacksID(message *pb.Message) bool {
+	return message != nil && message.Id == ""
+}

@@ -1,0 +1,112 @@
+package memsidecar
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+
+	pb "github.com/memsidecar/memsidecar/clients/go/memsidecarpb"
+)
+
+// addStream goes on with what is not answered yet, on a new stream, when one breaks off.
+func (c *Client) addStream(
+	ctx context.Context, requests iter.Seq[*pb.AddStreamRequest], yield func(*pb.AddStreamResponse, error) bool,
+) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sent := &replay{source: pump(ctx, requests)}
+	tries := attempts{most: c.attempts}
+	for !sent.isOver() {
+		failed := errCutShort()
+		for answer, broken := range exchange(ctx, c, c.memory.AddStream, sent.fromOldest()) {
+			if broken != nil {
+				failed = broken
+				break
+			}
+			sent.answered()
+			tries.progressed()
+			if !yield(answer, nil) {
+				return
+			}
+		}
+		if sent.isOver() {
+			return
+		}
+		if err := c.pause(ctx, &tries, failed); err != nil {
+			yield(nil, err)
+			return
+		}
+	}
+}
+
+// errCutShort is for a stream that ended well before all of it was answered: no sidecar does that.
+func errCutShort() *Error {
+	return &Error{Code: codes.Unknown, Message: "the stream ended before all of it was answered"}
+}
+
+// replay keeps requests from when they are taken from their source until they are answered, which happens in order.
+type replay struct {
+	source <-chan *pb.AddStreamRequest
+
+	mu     sync.Mutex
+	kept   []*pb.AddStreamRequest
+	oldest int // the place in the stream of the first that is kept
+	ended  bool
+}
+
+// fromOldest gives what one attempt sends: from the oldest request that is not answered on, to the source's end.
+func (r *replay) fromOldest() func(context.Context) (*pb.AddStreamRequest, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	place := r.oldest
+	return func(ctx context.Context) (*pb.AddStreamRequest, bool) {
+		request, ok := r.at(place)
+		if !ok {
+			request, ok = r.take(ctx)
+		}
+		place++
+		return request, ok
+	}
+}
+
+func (r *replay) at(place int) (*pb.AddStreamRequest, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	index := place - r.oldest
+	if index >= len(r.kept) {
+		return nil, false
+	}
+	return r.kept[index], true
+}
+
+// take waits for the source. What is sent again is known by its id, so it has one from the beginning.
+func (r *replay) take(ctx context.Context) (*pb.AddStreamRequest, bool) {
+	request, ok := receive(ctx, r.source)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !ok {
+		r.ended = r.ended || ctx.Err() == nil
+		return nil, false
+	}
+	request = identifiedStreamed(request)
+	r.kept = append(r.kept, request)
+	return request, true
+}
+
+func (r *replay) answered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.kept) > 0 {
+		r.kept[0] = nil
+		r.kept = r.kept[1:]
+		r.oldest++
+	}
+}
+
+func (r *replay) isOver() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended && len(r.kept) == 0
+}

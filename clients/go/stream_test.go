@@ -1,0 +1,124 @@
+package memsidecar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	pb "github.com/memsidecar/memsidecar/clients/go/memsidecarpb"
+)
+
+func said(id string) *pb.AddStreamRequest {
+	return &pb.AddStreamRequest{SessionId: "s", Message: &pb.Message{Id: id, Role: pb.Role_ROLE_USER, Content: "hello"}}
+}
+
+// many gives requests with the ids 1, 2, 3 ... without an end.
+func many(yield func(*pb.AddStreamRequest) bool) {
+	for i := 1; yield(said(fmt.Sprint(i))); i++ {
+	}
+}
+
+func TestARequestMayWaitForTheAnswerBeforeIt(t *testing.T) {
+	client := serve(t, &fakeMemory{})
+	answered := make(chan string, 1)
+	requests := func(yield func(*pb.AddStreamRequest) bool) {
+		for request := said("0"); yield(request); request = said(<-answered + "0") {
+			if len(request.Message.Id) == 4 {
+				return
+			}
+		}
+	}
+	var found []string
+	for answer, err := range client.AddStream(t.Context(), requests) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, answer.Result.MessageId)
+		answered <- answer.Result.MessageId
+	}
+	if fmt.Sprint(found) != "[0 00 000 0000]" {
+		t.Errorf("%v", found)
+	}
+}
+
+func TestWhoeverLeavesTheLoopEndsTheStream(t *testing.T) {
+	client := serve(t, &fakeMemory{})
+	ended := make(chan struct{})
+	requests := func(yield func(*pb.AddStreamRequest) bool) {
+		defer close(ended)
+		many(yield)
+	}
+	for answer, err := range client.AddStream(t.Context(), requests) {
+		if err != nil || answer.Result.MessageId == "10" {
+			break
+		}
+	}
+	select {
+	case <-ended:
+	case <-time.After(5 * time.Second):
+		t.Error("the requests go on")
+	}
+}
+
+func TestAStreamThatEndsTooSoonGoesOn(t *testing.T) {
+	memory := &fakeMemory{}
+	memory.endEarly.Store(1)
+	client := serve(t, memory)
+	requests := func(yield func(*pb.AddStreamRequest) bool) {
+		for i := range 3 {
+			if !yield(said(fmt.Sprint(i))) {
+				return
+			}
+		}
+	}
+	var found []string
+	for answer, err := range client.AddStream(t.Context(), requests) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, answer.Result.MessageId)
+	}
+	if fmt.Sprint(found) != "[0 1 2]" {
+		t.Errorf("%v", found)
+	}
+}
+
+func TestAStreamWithoutRequestsIsOver(t *testing.T) {
+	client := serve(t, &fakeMemory{})
+	for answer, err := range client.AddStream(t.Context(), func(func(*pb.AddStreamRequest) bool) {}) {
+		t.Errorf("%v, %v", answer, err)
+	}
+}
+
+func TestARequestThatCannotBeWrittenEndsItsStream(t *testing.T) {
+	client := serve(t, &fakeMemory{})
+	requests := func(yield func(*pb.AddStreamRequest) bool) {
+		yield(&pb.AddStreamRequest{SessionId: "s", Message: UserMessage("\xff")})
+	}
+	errs := 0
+	for _, err := range client.AddStream(t.Context(), requests) {
+		if errs++; !errors.Is(err, ErrInvalidField) {
+			t.Errorf("%v", err)
+		}
+	}
+	if errs != 1 {
+		t.Errorf("%d errors", errs)
+	}
+}
+
+func TestAContextEndsAStream(t *testing.T) {
+	client := serve(t, &fakeMemory{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var last error
+	for answer, err := range client.AddStream(ctx, many) {
+		if last = err; answer.GetResult().GetMessageId() == "5" {
+			cancel()
+		}
+	}
+	if !errors.Is(last, ErrCanceled) || !errors.Is(last, context.Canceled) {
+		t.Errorf("%v", last)
+	}
+}
