@@ -8,16 +8,35 @@ import pytest
 from tests.support.process import Client, SidecarProcess
 
 # Folders whose tests talk to running sidecars for minutes in all, and the marker of the verb that runs them.
-VERBS = {"context_wire": "contexts", "access": "access", "tls": "access", "limits": "access", "mcp": "mcp"}
+VERBS = {
+    "context_wire": "contexts",
+    "access": "access",
+    "tls": "access",
+    "limits": "access",
+    "mcp": "mcp",
+}
+
+
+HERE = Path(__file__).parent
+
+
+def marker_of(path: Path) -> str:
+    """The marker of the verb that runs the tests below a path; empty where `make test` does."""
+    below = path.relative_to(HERE).parts if path.is_relative_to(HERE) else ()
+    return VERBS.get(below[0], "") if below else ""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What another verb runs is not even read: in each worker that takes as long as many tests."""
+    marker = marker_of(collection_path)
+    return True if marker and f"not {marker}" in config.option.markexpr else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before the choice by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
     for item in items:
-        folder = item.path.relative_to(here).parts[0] if item.path.is_relative_to(here) else ""
-        if folder in VERBS:
-            item.add_marker(VERBS[folder])
+        if marker := marker_of(item.path):
+            item.add_marker(marker)
 
 
 @pytest.fixture(scope="module")

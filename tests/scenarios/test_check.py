@@ -2,8 +2,6 @@
 
 import os
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +12,7 @@ import pytest
 
 from memsidecar.v1.session_pb2 import ListSessionsRequest
 from tests.scenarios.certificates import Authority, Certificate
+from tests.support.forked import run
 from tests.support.process import Client, SidecarProcess
 
 STEPS = ["ready", "added", "built", "deleted"]
@@ -22,10 +21,7 @@ SOON = ("--timeout", "1")
 
 def memsidecar(*arguments: str, **variables: str) -> CompletedProcess[str]:
     outside = {name: value for name, value in os.environ.items() if not name.startswith("MEMSIDECAR_")}
-    command = (sys.executable, "-m", "memsidecar", *arguments)
-    return subprocess.run(
-        command, env={**outside, **variables}, capture_output=True, text=True, timeout=60, check=False
-    )
+    return run(*arguments, environ={**outside, **variables}, timeout=60)
 
 
 def check(*arguments: str, **variables: str) -> CompletedProcess[str]:

@@ -89,10 +89,10 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
 
-def run(*arguments: str, timeout: float) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, timeout: float, environ: Mapping[str, str] = os.environ) -> subprocess.CompletedProcess[str]:
     """A command that says less than a pipe holds, until its end; one that does not end is killed and fails the test."""
     with tempfile.TemporaryFile() as errors:
-        process = Forked(arguments, os.environ, errors.fileno())
+        process = Forked(arguments, environ, errors.fileno())
         try:
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:
