@@ -1,0 +1,13 @@
+#!/bin/sh
+# Everything but the scenarios: format, freshness of what is generated, lints, tests, documentation, and that all is
+# built.
+set -e
+cd "$(dirname "$0")"
+cargo fmt --all --check
+./generate.sh --check
+cargo clippy --quiet --workspace --all-targets -- -D warnings
+cargo clippy --quiet --package memsidecar-client --no-default-features -- -D warnings
+cargo test --quiet --workspace
+RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --package memsidecar-client
+cargo build --quiet --workspace --bins --examples
+cargo build --quiet --release --package memsidecar-client-benchmark

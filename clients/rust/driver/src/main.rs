@@ -1,0 +1,201 @@
+//! What the scenarios' conductor tells to call, called with the real client.
+//!
+//! A line of JSON for each command and each answer; see `clients/scenarios/README.md`.
+
+mod rpcs;
+mod told;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use memsidecar_client::{BuildError, Client, Error};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader, stdin};
+use tokio::time::timeout;
+
+use told::{all_of, failed, told};
+
+type Clients = Arc<Mutex<HashMap<String, Client>>>;
+
+#[derive(Deserialize)]
+struct Command {
+    id: u64,
+    #[serde(flatten)]
+    doing: Doing,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "do", rename_all = "lowercase")]
+enum Doing {
+    Open {
+        client: String,
+        #[serde(flatten)]
+        settings: Box<Settings>,
+    },
+    Close {
+        client: String,
+    },
+    Ready {
+        client: String,
+        timeout_seconds: f64,
+    },
+    Call {
+        client: String,
+        rpc: String,
+        request: String,
+        #[serde(flatten)]
+        options: Options,
+    },
+    Iterate {
+        client: String,
+        rpc: String,
+        request: String,
+        #[serde(flatten)]
+        options: Options,
+    },
+    Stream {
+        client: String,
+        rpc: String,
+        requests: Vec<String>,
+        #[serde(flatten)]
+        options: Options,
+    },
+}
+
+#[derive(Deserialize)]
+struct Settings {
+    address: Option<String>,
+    token: Option<String>,
+    token_file: Option<PathBuf>,
+    tls: Option<bool>,
+    ca_file: Option<PathBuf>,
+    certificate_file: Option<PathBuf>,
+    key_file: Option<PathBuf>,
+    deadline_seconds: Option<f64>,
+    attempts: Option<u32>,
+    allow_token_in_clear: Option<bool>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct Options {
+    deadline_seconds: Option<f64>,
+    cancel_after_seconds: Option<f64>,
+    pause_seconds: Option<f64>,
+    stop_after: Option<usize>,
+}
+
+impl Options {
+    fn on(self, client: Client) -> Client {
+        match self.deadline_seconds {
+            Some(seconds) => client.with_deadline(Duration::from_secs_f64(seconds)),
+            None => client,
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> std::io::Result<()> {
+    let clients = Clients::default();
+    let mut lines = BufReader::new(stdin()).lines();
+    while let Some(line) = lines.next_line().await? {
+        let command: Command = serde_json::from_str(&line)?;
+        let clients = Arc::clone(&clients);
+        tokio::spawn(async move {
+            let mut answer = done(&clients, command.doing).await;
+            answer["id"] = json!(command.id);
+            println!("{answer}");
+        });
+    }
+    Ok(())
+}
+
+async fn done(clients: &Clients, doing: Doing) -> Value {
+    let named = |name: &str| clients.lock().unwrap()[name].clone();
+    match doing {
+        Doing::Open { client, settings } => match opened(*settings) {
+            Ok(made) => {
+                clients.lock().unwrap().insert(client, made);
+                json!({})
+            }
+            Err(error) => json!({"refused": all_of(&error)}),
+        },
+        Doing::Close { client } => {
+            if let Some(closed) = clients.lock().unwrap().remove(&client) {
+                closed.close();
+            }
+            json!({})
+        }
+        Doing::Ready {
+            client,
+            timeout_seconds,
+        } => {
+            let waiting = Duration::from_secs_f64(timeout_seconds);
+            match named(&client).wait_until_ready(waiting).await {
+                Ok(()) => json!({}),
+                Err(error) => failed(&error),
+            }
+        }
+        Doing::Call {
+            client,
+            rpc,
+            request,
+            options,
+        } => {
+            let client = options.on(named(&client));
+            called(rpcs::call(&client, &rpc, &request), options).await
+        }
+        Doing::Iterate {
+            client,
+            rpc,
+            request,
+            options,
+        } => rpcs::iterate(&options.on(named(&client)), &rpc, &request, options).await,
+        Doing::Stream {
+            client,
+            rpc,
+            requests,
+            options,
+        } => rpcs::stream(&options.on(named(&client)), &rpc, requests, options).await,
+    }
+}
+
+/// Given up by dropping it, as Rust does; nobody is told an error then, so this tells it.
+async fn called(call: impl Future<Output = Result<String, Error>>, options: Options) -> Value {
+    let patience = options
+        .cancel_after_seconds
+        .map_or(Duration::MAX, Duration::from_secs_f64);
+    match timeout(patience, call).await {
+        Ok(Ok(answer)) => json!({"answer": answer}),
+        Ok(Err(error)) => json!({"error": told(&error)}),
+        Err(_) => json!({"error": {"code": "CANCELLED", "reason": "", "kind": "Cancelled"}}),
+    }
+}
+
+fn opened(settings: Settings) -> Result<Client, BuildError> {
+    let mut builder = Client::builder();
+    macro_rules! set {
+        ($($name:ident),*) => {$(
+            if let Some(value) = settings.$name {
+                builder = builder.$name(value);
+            }
+        )*};
+    }
+    set!(
+        address,
+        token,
+        token_file,
+        tls,
+        ca_file,
+        certificate_file,
+        key_file,
+        attempts,
+        allow_token_in_clear
+    );
+    if let Some(seconds) = settings.deadline_seconds {
+        builder = builder.deadline(Duration::from_secs_f64(seconds));
+    }
+    builder.build()
+}

@@ -1,0 +1,71 @@
+//! Errors as the conductor wants them told.
+
+use std::error::Error as StdError;
+
+use memsidecar_client::Error;
+use serde_json::{Value, json};
+
+pub fn failed(error: &Error) -> Value {
+    json!({"error": told(error)})
+}
+
+pub fn told(error: &Error) -> Value {
+    let details = error.details();
+    json!({
+        "code": capitals(&format!("{:?}", details.code)),
+        "reason": details.reason,
+        "kind": kind(error),
+        "field": details.field,
+        "metadata": details.metadata,
+        "retry_after_seconds": details.retry_after.map(|wait| wait.as_secs_f64()),
+        "message": details.message,
+    })
+}
+
+/// The name of the variant.
+fn kind(error: &Error) -> &'static str {
+    match error {
+        Error::InvalidField(_) => "InvalidField",
+        Error::NoSuchThing(_) => "NoSuchThing",
+        Error::IdConflict(_) => "IdConflict",
+        Error::SequenceMismatch(_) => "SequenceMismatch",
+        Error::NotYourSession(_) => "NotYourSession",
+        Error::BudgetTooSmall(_) => "BudgetTooSmall",
+        Error::TooLarge(_) => "TooLarge",
+        Error::RateLimited(_) => "RateLimited",
+        Error::QuotaExceeded(_) => "QuotaExceeded",
+        Error::DiskFull(_) => "DiskFull",
+        Error::BadCredentials(_) => "BadCredentials",
+        Error::NotAllowed(_) => "NotAllowed",
+        Error::Starting(_) => "Starting",
+        Error::ShuttingDown(_) => "ShuttingDown",
+        Error::IndexUnavailable(_) => "IndexUnavailable",
+        Error::Busy(_) => "Busy",
+        Error::DamagedFile(_) => "DamagedFile",
+        Error::NotBuilt(_) => "NotBuilt",
+        Error::Bug(_) => "Bug",
+        Error::Unreachable(_) => "Unreachable",
+        Error::DeadlineExceeded(_) => "DeadlineExceeded",
+        // Whoever closes a client has cancelled its calls.
+        Error::Cancelled(_) | Error::Closed(_) => "Cancelled",
+        _ => "Other",
+    }
+}
+
+/// `NOT_FOUND` of `NotFound`.
+fn capitals(name: &str) -> String {
+    let mut found = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !found.is_empty() {
+            found.push('_');
+        }
+        found.extend(letter.to_uppercase());
+    }
+    found
+}
+
+/// An error with all that caused it.
+pub fn all_of(error: &dyn StdError) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

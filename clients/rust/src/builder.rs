@@ -1,0 +1,252 @@
+//! How a client is told where to go and as whom.
+
+use std::env;
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::Client;
+use crate::address::Address;
+use crate::connection::{Connection, TlsFiles};
+use crate::retry::ATTEMPTS;
+use crate::token::Token;
+
+const DEFAULT_ADDRESS: &str = "127.0.0.1:7600";
+const DEFAULT_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Why a client cannot be made like this.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// An address is `host:port` or `unix:/path`.
+    #[error("{0:?} is no address: give host:port or unix:/path")]
+    BadAddress(String),
+    /// Without TLS, a token would leave the machine for everybody to read.
+    #[error("a token would go to {0} in the clear: use TLS, or allow_token_in_clear")]
+    TokenInClear(String),
+    /// A token comes from one place.
+    #[error("give a token or a token file, not both")]
+    TwoTokens,
+    /// A token is printable ASCII.
+    #[error("the token has characters that no token has")]
+    BadToken,
+    /// A token file without one.
+    #[error("there is no token in {}", .0.display())]
+    NoToken(PathBuf),
+    /// A file cannot be read.
+    #[error("cannot read {}", path.display())]
+    UnreadableFile {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of authorities without one.
+    #[error("there is no certificate in {}", .0.display())]
+    NoCertificate(PathBuf),
+    /// The client's certificate and its key belong together.
+    #[error("a certificate file and a key file belong together")]
+    CertificateWithoutKey,
+    /// Files for TLS are given, and `tls(false)`.
+    #[error("certificates are given, and TLS is turned off")]
+    CertificatesWithoutTls,
+    /// TLS is asked for, and the feature `tls` of this crate is off.
+    #[error("this program was built without the feature `tls` of memsidecar-client")]
+    TlsNotBuilt,
+    /// A call is sent at least once.
+    #[error("a call needs at least one attempt")]
+    NoAttempts,
+    /// The library below does not want it: a key that is none, say.
+    #[error("the transport cannot be set up")]
+    Transport(#[source] Box<dyn StdError + Send + Sync>),
+}
+
+/// Makes a [`Client`]. What is not said here is taken from the environment, or has a default.
+///
+/// ```no_run
+/// # use std::time::Duration;
+/// # use memsidecar_client::{BuildError, Client};
+/// # fn example() -> Result<(), BuildError> {
+/// let memory = Client::builder()
+///     .address("memory.example:7600")
+///     .ca_file("/etc/memory/ca.crt")
+///     .token_file("/run/secrets/memory-token")
+///     .deadline(Duration::from_secs(3))
+///     .build()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+#[must_use = "it does nothing before `build`"]
+pub struct ClientBuilder {
+    address: Option<String>,
+    token: Option<String>,
+    token_file: Option<PathBuf>,
+    tls: Option<bool>,
+    files: TlsFiles,
+    deadline: Option<Duration>,
+    attempts: u32,
+    allow_token_in_clear: bool,
+}
+
+impl ClientBuilder {
+    pub(crate) fn new() -> Self {
+        Self {
+            address: None,
+            token: None,
+            token_file: None,
+            tls: None,
+            files: TlsFiles::default(),
+            deadline: Some(DEFAULT_DEADLINE),
+            attempts: ATTEMPTS,
+            allow_token_in_clear: false,
+        }
+    }
+
+    /// `host:port` or `unix:/path`. Not given: `MEMSIDECAR_ADDRESS`, else `127.0.0.1:7600`.
+    pub fn address(mut self, address: impl Into<String>) -> Self {
+        self.address = Some(address.into());
+        self
+    }
+
+    /// What to show. Neither this nor a file given: `MEMSIDECAR_TOKEN`, else what `MEMSIDECAR_TOKEN_FILE` names, else
+    /// none.
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+
+    /// A file with the token, which is read again when it changes.
+    pub fn token_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.token_file = Some(path.into());
+        self
+    }
+
+    /// Whether to use TLS. Without a file of authorities, what the system trusts is trusted.
+    ///
+    /// Neither this nor a file of TLS given: `MEMSIDECAR_TLS` (`true`), `MEMSIDECAR_CA_FILE`,
+    /// `MEMSIDECAR_CLIENT_CERTIFICATE_FILE` and `MEMSIDECAR_CLIENT_KEY_FILE`, else all is in the clear.
+    pub fn tls(mut self, tls: bool) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// A PEM file with the authorities that are trusted to sign the sidecar's certificate. Means TLS.
+    pub fn ca_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.files.ca = Some(path.into());
+        self
+    }
+
+    /// A PEM file with the client's own certificate, where the sidecar wants one. Means TLS, and goes with a
+    /// [`key_file`](Self::key_file).
+    pub fn certificate_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.files.certificate = Some(path.into());
+        self
+    }
+
+    /// A PEM file with the key of the client's certificate.
+    pub fn key_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.files.key = Some(path.into());
+        self
+    }
+
+    /// How long a call may take, retries included. 10 seconds unless said; `None`: as long as it likes.
+    ///
+    /// Streams have none, but for that of [`Client::with_deadline`].
+    pub fn deadline(mut self, deadline: impl Into<Option<Duration>>) -> Self {
+        self.deadline = deadline.into();
+        self
+    }
+
+    /// How often a call is sent at most. 4 unless said; 1: never again.
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts;
+        self
+    }
+
+    /// Whether a token may leave the machine without TLS.
+    pub fn allow_token_in_clear(mut self, allow: bool) -> Self {
+        self.allow_token_in_clear = allow;
+        self
+    }
+
+    /// The client. It connects with its first call.
+    ///
+    /// # Errors
+    ///
+    /// Where the settings do not go together, or a file cannot be read.
+    pub fn build(self) -> Result<Client, BuildError> {
+        if self.attempts == 0 {
+            return Err(BuildError::NoAttempts);
+        }
+        let address = self.address.clone().or_else(|| variable("MEMSIDECAR_ADDRESS"));
+        let address = Address::parse(address.as_deref().unwrap_or(DEFAULT_ADDRESS))?;
+        let token = self.read_token()?;
+        let tls = self.tls_files()?;
+        if !matches!(token, Token::None) && tls.is_none() && !self.allow_token_in_clear && !address.stays_here() {
+            return Err(BuildError::TokenInClear(address.to_string()));
+        }
+        let connection = Connection::new(address, tls, token)?;
+        Ok(Client::new(connection, self.deadline, self.attempts))
+    }
+
+    fn read_token(&self) -> Result<Token, BuildError> {
+        let (token, file) = match (&self.token, &self.token_file) {
+            (None, None) => (
+                variable("MEMSIDECAR_TOKEN"),
+                variable("MEMSIDECAR_TOKEN_FILE").map(PathBuf::from),
+            ),
+            given => (given.0.clone(), given.1.clone()),
+        };
+        match (token, file) {
+            (Some(_), Some(_)) if self.token.is_some() => Err(BuildError::TwoTokens),
+            (Some(token), _) => Token::given(&token),
+            (None, Some(file)) => Token::in_file(&file),
+            (None, None) => Ok(Token::None),
+        }
+    }
+
+    /// None: in the clear.
+    fn tls_files(&self) -> Result<Option<TlsFiles>, BuildError> {
+        let mut tls = self.tls;
+        let mut files = self.files.clone();
+        if tls.is_none() && files.is_empty() {
+            tls = variable("MEMSIDECAR_TLS")
+                .filter(|text| text.trim().eq_ignore_ascii_case("true"))
+                .map(|_| true);
+            files = TlsFiles {
+                ca: variable("MEMSIDECAR_CA_FILE").map(PathBuf::from),
+                certificate: variable("MEMSIDECAR_CLIENT_CERTIFICATE_FILE").map(PathBuf::from),
+                key: variable("MEMSIDECAR_CLIENT_KEY_FILE").map(PathBuf::from),
+            };
+        }
+        match tls {
+            Some(false) if !files.is_empty() => Err(BuildError::CertificatesWithoutTls),
+            Some(true) => Ok(Some(files)),
+            _ if files.is_empty() => Ok(None),
+            _ => Ok(Some(files)),
+        }
+    }
+}
+
+impl fmt::Debug for ClientBuilder {
+    /// Without the token.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ClientBuilder")
+            .field("address", &self.address)
+            .field("token_file", &self.token_file)
+            .field("tls", &self.tls)
+            .field("files", &self.files)
+            .field("deadline", &self.deadline)
+            .field("attempts", &self.attempts)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One that is empty is none.
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.trim().is_empty())
+}

@@ -1,0 +1,358 @@
+//! What can go wrong, and what the sidecar says about it.
+
+use std::collections::HashMap;
+use std::error::Error as _;
+use std::fmt;
+use std::time::Duration;
+
+use tonic::{Code, ConnectError, Status, TimeoutExpired};
+use tonic_types::{ErrorDetails, StatusExt};
+
+use crate::connection::Connection;
+
+const DOMAIN: &str = "memsidecar.dev";
+
+/// A call that was refused, or that nobody answered: a variant for each reason that the sidecar gives, and those that
+/// gRPC gives itself.
+///
+/// After [`DeadlineExceeded`](Self::DeadlineExceeded), [`Cancelled`](Self::Cancelled), [`Closed`](Self::Closed) and
+/// [`Unreachable`](Self::Unreachable) a write may have been stored: sent again with the same id, it is answered as a
+/// duplicate if it was. After any other error nothing of the call was stored; of a stream, what was answered stays.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A field of the request is wrong: see [`Details::field`].
+    #[error("{0}")]
+    InvalidField(Box<Details>),
+    /// The call acts on something that is not there.
+    #[error("{0}")]
+    NoSuchThing(Box<Details>),
+    /// The message id is known with another body.
+    #[error("{0}")]
+    IdConflict(Box<Details>),
+    /// The session has moved on: see [`Details::last_sequence`].
+    #[error("{0}")]
+    SequenceMismatch(Box<Details>),
+    /// The session belongs to another user.
+    #[error("{0}")]
+    NotYourSession(Box<Details>),
+    /// What must stay does not fit: see [`Details::required_tokens`].
+    #[error("{0}")]
+    BudgetTooSmall(Box<Details>),
+    /// A message, a request, a batch or a document is too large. Sending it again does not help.
+    #[error("{0}")]
+    TooLarge(Box<Details>),
+    /// Too many calls: wait as long as [`Details::retry_after`] says.
+    #[error("{0}")]
+    RateLimited(Box<Details>),
+    /// No more may be kept: `quota` and `limit` in [`Details::metadata`].
+    #[error("{0}")]
+    QuotaExceeded(Box<Details>),
+    /// There is no room on the disk; reads go on.
+    #[error("{0}")]
+    DiskFull(Box<Details>),
+    /// No token, or one that is not good.
+    #[error("{0}")]
+    BadCredentials(Box<Details>),
+    /// The token is not for this namespace, or not for this call.
+    #[error("{0}")]
+    NotAllowed(Box<Details>),
+    /// The sidecar is still opening its files. Sent again already, as often as the policy says.
+    #[error("{0}")]
+    Starting(Box<Details>),
+    /// The sidecar is draining before it stops. Sent again already.
+    #[error("{0}")]
+    ShuttingDown(Box<Details>),
+    /// What was asked needs the index, and it is not open. Sent again already.
+    #[error("{0}")]
+    IndexUnavailable(Box<Details>),
+    /// Too much is waiting. Sent again already.
+    #[error("{0}")]
+    Busy(Box<Details>),
+    /// What is stored cannot be read: `file` in [`Details::metadata`].
+    #[error("{0}")]
+    DamagedFile(Box<Details>),
+    /// This version of the sidecar does not have it.
+    #[error("{0}")]
+    NotBuilt(Box<Details>),
+    /// A bug of the sidecar; its log says more.
+    #[error("{0}")]
+    Bug(Box<Details>),
+    /// Nothing answers at the address, or the connection broke. Sent again already.
+    #[error("{0}")]
+    Unreachable(Box<Details>),
+    /// The time was over.
+    #[error("{0}")]
+    DeadlineExceeded(Box<Details>),
+    /// Something on the way cancelled the call. Sent again already. (Whoever drops a future gets no error for it.)
+    #[error("{0}")]
+    Cancelled(Box<Details>),
+    /// The client was closed.
+    #[error("{0}")]
+    Closed(Box<Details>),
+    /// Anything else; also a reason that this version of the client does not know yet.
+    #[error("{0}")]
+    Other(Box<Details>),
+}
+
+impl Error {
+    /// What is known about it.
+    #[must_use]
+    pub fn details(&self) -> &Details {
+        match self {
+            Self::InvalidField(details)
+            | Self::NoSuchThing(details)
+            | Self::IdConflict(details)
+            | Self::SequenceMismatch(details)
+            | Self::NotYourSession(details)
+            | Self::BudgetTooSmall(details)
+            | Self::TooLarge(details)
+            | Self::RateLimited(details)
+            | Self::QuotaExceeded(details)
+            | Self::DiskFull(details)
+            | Self::BadCredentials(details)
+            | Self::NotAllowed(details)
+            | Self::Starting(details)
+            | Self::ShuttingDown(details)
+            | Self::IndexUnavailable(details)
+            | Self::Busy(details)
+            | Self::DamagedFile(details)
+            | Self::NotBuilt(details)
+            | Self::Bug(details)
+            | Self::Unreachable(details)
+            | Self::DeadlineExceeded(details)
+            | Self::Cancelled(details)
+            | Self::Closed(details)
+            | Self::Other(details) => details,
+        }
+    }
+
+    /// By its reason; where there is none, by its code.
+    fn of(details: Details) -> Self {
+        let kind = match details.reason.as_str() {
+            "INVALID_FIELD" => Self::InvalidField,
+            "NO_SUCH_THING" => Self::NoSuchThing,
+            "ID_CONFLICT" => Self::IdConflict,
+            "SEQUENCE_MISMATCH" => Self::SequenceMismatch,
+            "NOT_YOUR_SESSION" => Self::NotYourSession,
+            "BUDGET_TOO_SMALL" => Self::BudgetTooSmall,
+            "TOO_LARGE" => Self::TooLarge,
+            "RATE_LIMITED" => Self::RateLimited,
+            "QUOTA_EXCEEDED" => Self::QuotaExceeded,
+            "DISK_FULL" => Self::DiskFull,
+            "BAD_CREDENTIALS" => Self::BadCredentials,
+            "NOT_ALLOWED" => Self::NotAllowed,
+            "STARTING" => Self::Starting,
+            "SHUTTING_DOWN" => Self::ShuttingDown,
+            "INDEX_UNAVAILABLE" => Self::IndexUnavailable,
+            "BUSY" => Self::Busy,
+            "DAMAGED_FILE" => Self::DamagedFile,
+            "NOT_BUILT" => Self::NotBuilt,
+            "BUG" => Self::Bug,
+            "" => match details.code {
+                Code::Unavailable => Self::Unreachable,
+                Code::DeadlineExceeded => Self::DeadlineExceeded,
+                Code::Cancelled => Self::Cancelled,
+                _ => Self::Other,
+            },
+            _ => Self::Other,
+        };
+        kind(Box::new(details))
+    }
+
+    pub(crate) fn closed() -> Self {
+        Self::Closed(Box::new(Details::plain(
+            Code::Cancelled,
+            "the client is closed".to_owned(),
+        )))
+    }
+
+    pub(crate) fn deadline_exceeded(message: impl Into<String>) -> Self {
+        Self::of(Details::plain(Code::DeadlineExceeded, message.into()))
+    }
+
+    /// Not the transport broke, and still not all was answered.
+    pub(crate) fn ended_early() -> Self {
+        Self::of(Details::plain(
+            Code::Unknown,
+            "the stream ended before everything was answered".to_owned(),
+        ))
+    }
+
+    /// Ours for one of gRPC's.
+    pub(crate) fn from_status(status: &Status, connection: &Connection) -> Self {
+        let details = Details::told(status);
+        if !details.reason.is_empty() {
+            return Self::of(details);
+        }
+        // What a server says has no source; what has one happened on the way, whatever code tonic found for it.
+        if status.source().is_some() {
+            if has_cause::<TimeoutExpired>(status) {
+                return Self::deadline_exceeded(OVER);
+            }
+            return Self::of(Details::plain(Code::Unavailable, broken(status, connection)));
+        }
+        if details.code == Code::Unavailable {
+            let message = format!("{} is unavailable: {}", connection.address, details.message);
+            return Self::of(Details { message, ..details });
+        }
+        Self::of(details)
+    }
+}
+
+pub(crate) const OVER: &str = "the deadline is over";
+
+/// What is known about an [`Error`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Details {
+    /// As gRPC has it.
+    pub code: Code,
+    /// For people; it may change.
+    pub message: String,
+    /// As in the contract's `ErrorReason`, without its prefix: `ID_CONFLICT`. Empty for what gRPC says itself.
+    pub reason: String,
+    /// The path of the field that is wrong, as in `messages[3].role`; empty for other errors.
+    pub field: String,
+    /// What belongs to the reason, by name.
+    pub metadata: HashMap<String, String>,
+    /// How long to wait before the call is worth another try; none where the sidecar did not say.
+    pub retry_after: Option<Duration>,
+}
+
+impl Details {
+    /// The session's newest sequence, where the call expected another ([`Error::SequenceMismatch`]).
+    #[must_use]
+    pub fn last_sequence(&self) -> Option<i64> {
+        self.metadata.get("last_sequence")?.parse().ok()
+    }
+
+    /// As many tokens as a context needs, where the budget was too small ([`Error::BudgetTooSmall`]).
+    #[must_use]
+    pub fn required_tokens(&self) -> Option<i32> {
+        self.metadata.get("required_tokens")?.parse().ok()
+    }
+
+    pub(crate) fn plain(code: Code, message: String) -> Self {
+        Self {
+            code,
+            message,
+            reason: String::new(),
+            field: String::new(),
+            metadata: HashMap::new(),
+            retry_after: None,
+        }
+    }
+
+    /// Without a reason where there are no details, or where somebody on the way put something else there.
+    fn told(status: &Status) -> Self {
+        let plain = Self::plain(status.code(), status.message().to_owned());
+        let details = status.get_error_details();
+        let Some(info) = details.error_info().filter(|info| info.domain == DOMAIN) else {
+            return plain;
+        };
+        Self {
+            reason: info.reason.clone(),
+            field: field_of(&details),
+            metadata: info.metadata.clone(),
+            retry_after: details.retry_info().and_then(|retry| retry.retry_delay),
+            ..plain
+        }
+    }
+}
+
+impl fmt::Display for Details {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.reason.is_empty() {
+            write!(formatter, "{} ({:?})", self.message, self.code)
+        } else {
+            write!(formatter, "{} ({:?}, {})", self.message, self.code, self.reason)
+        }
+    }
+}
+
+fn field_of(details: &ErrorDetails) -> String {
+    let violations = details.bad_request().map(|bad| bad.field_violations.as_slice());
+    violations
+        .and_then(|found| found.first())
+        .map_or_else(String::new, |found| found.field.clone())
+}
+
+/// For whoever has to find out why nothing answers.
+fn broken(status: &Status, connection: &Connection) -> String {
+    let cause = causes(status)
+        .last()
+        .map_or_else(|| status.message().to_owned(), ToString::to_string);
+    let connected = !has_cause::<ConnectError>(status);
+    let what = if connected {
+        "lost the connection to"
+    } else {
+        "cannot connect to"
+    };
+    let hint = match connection.tls {
+        // What rustls makes of somebody who answers in plain text.
+        true if cause.contains("InvalidContentType") => "; does it speak without TLS?",
+        // Whoever waits for TLS hangs up on plain text.
+        false if connected && !connection.has_answered() => "; does it want TLS?",
+        _ => "",
+    };
+    format!("{what} {}: {cause}{hint}", connection.address)
+}
+
+fn causes(status: &Status) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    std::iter::successors(status.source(), |error| (*error).source())
+}
+
+fn has_cause<E: std::error::Error + 'static>(status: &Status) -> bool {
+    causes(status).any(<dyn std::error::Error>::is::<E>)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::v1::ErrorReason;
+
+    /// `ID_CONFLICT`: `IdConflict`.
+    fn camel(reason: &str) -> String {
+        let words = reason
+            .split('_')
+            .map(|word| word[..1].to_owned() + &word[1..].to_lowercase());
+        words.collect()
+    }
+
+    #[test]
+    fn every_reason_of_the_contract_has_a_variant_of_its_name() {
+        let reasons: Vec<ErrorReason> = (1..).map_while(|number| ErrorReason::try_from(number).ok()).collect();
+        assert!(reasons.len() >= 19);
+        for reason in reasons {
+            let name = reason.as_str_name().trim_start_matches("ERROR_REASON_").to_owned();
+            let error = Error::of(Details {
+                reason: name.clone(),
+                ..Details::plain(Code::Unknown, String::new())
+            });
+            assert!(
+                format!("{error:?}").starts_with(&format!("{}(", camel(&name))),
+                "{error:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_from_the_metadata() {
+        let mut details = Details::plain(Code::Aborted, String::new());
+        assert_eq!((details.last_sequence(), details.required_tokens()), (None, None));
+        details.metadata.insert("last_sequence".to_owned(), "7".to_owned());
+        details.metadata.insert("required_tokens".to_owned(), "321".to_owned());
+        assert_eq!(
+            (details.last_sequence(), details.required_tokens()),
+            (Some(7), Some(321))
+        );
+    }
+
+    #[test]
+    fn an_error_is_small_and_goes_anywhere() {
+        fn goes_anywhere<T: Send + Sync + 'static>() {}
+        goes_anywhere::<Error>();
+        assert!(size_of::<Error>() <= 16);
+    }
+}

@@ -1,0 +1,74 @@
+//! Ids that the client makes, so that a write which is sent again is stored once.
+
+use uuid::Uuid;
+
+use crate::v1::{AddBatchRequest, AddRequest, AddStreamRequest, Message, PutArtifactRequest, StoreInteractionRequest};
+
+/// A UUID of version 7: the time in milliseconds, then chance, so that ids sort by when they were made.
+///
+/// The client makes one wherever a write has none. Make it yourself to find out, after a deadline, whether a write was
+/// stored: sent again with the same id, it is answered as a duplicate if it was.
+#[must_use]
+pub fn new_id() -> String {
+    Uuid::now_v7().to_string()
+}
+
+fn identify(id: &mut String) {
+    if id.is_empty() {
+        *id = new_id();
+    }
+}
+
+/// A request without a message is refused by the sidecar, which says so better than we could.
+fn identify_message(message: &mut Option<Message>) {
+    if let Some(message) = message {
+        identify(&mut message.id);
+    }
+}
+
+impl AddRequest {
+    pub(crate) fn identify(&mut self) {
+        identify_message(&mut self.message);
+    }
+}
+
+impl AddStreamRequest {
+    pub(crate) fn identify(&mut self) {
+        identify_message(&mut self.message);
+    }
+}
+
+impl AddBatchRequest {
+    pub(crate) fn identify(&mut self) {
+        for message in &mut self.messages {
+            identify(&mut message.id);
+        }
+    }
+}
+
+impl StoreInteractionRequest {
+    pub(crate) fn identify(&mut self) {
+        identify(&mut self.interaction_id);
+    }
+}
+
+impl PutArtifactRequest {
+    /// An offloaded message's artifact has an id of its own, always the same.
+    pub(crate) fn identify(&mut self) {
+        if let (true, Some(artifact)) = (self.offload_message_id.is_empty(), &mut self.artifact) {
+            identify(&mut artifact.id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_of_version_7_and_sort_by_time() {
+        let ids: Vec<String> = (0..1000).map(|_| new_id()).collect();
+        assert!(ids.is_sorted());
+        assert!(ids.iter().all(|id| Uuid::parse_str(id).unwrap().get_version_num() == 7));
+    }
+}

@@ -1,0 +1,129 @@
+//! The one policy by which a call is sent again.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tonic::Code;
+
+use crate::Error;
+
+pub(crate) const ATTEMPTS: u32 = 4;
+/// The waits are 0.4, 1.2 and 3.6 seconds, each a fifth more or less: a sidecar restarts within that.
+const FIRST_SECONDS: f64 = 0.4;
+const FACTOR: f64 = 3.0;
+const JITTER: f64 = 0.2;
+/// Whoever wants more attempts waits no longer than after this one.
+const LONGEST: u32 = 5;
+
+/// One call's way through the policy.
+pub(crate) struct Attempts {
+    most: u32,
+    made: u32,
+    end: Option<Instant>,
+}
+
+impl Attempts {
+    /// A time that no clock reaches is no deadline.
+    pub(crate) fn new(most: u32, deadline: Option<Duration>) -> Self {
+        let end = deadline.and_then(|deadline| Instant::now().checked_add(deadline));
+        Self { most, made: 0, end }
+    }
+
+    /// When the attempt that begins now must be over. None: whenever it likes.
+    pub(crate) fn begin(&mut self) -> Option<Instant> {
+        self.made += 1;
+        self.end
+    }
+
+    /// Something was answered: whatever breaks now is another mishap, not the same again.
+    pub(crate) fn progressed(&mut self) {
+        self.made = 1;
+    }
+
+    /// How long to wait before the next attempt; the error itself where there shall be none.
+    pub(crate) fn wait_after(&self, error: Error) -> Result<Duration, Error> {
+        let wait = self.wait(&error);
+        let in_time = self
+            .end
+            .is_none_or(|end| wait < end.saturating_duration_since(Instant::now()));
+        if is_worth_another(&error) && self.made < self.most && in_time {
+            Ok(wait)
+        } else {
+            Err(error)
+        }
+    }
+
+    /// As long as the sidecar said, and a little more; else longer each time.
+    fn wait(&self, error: &Error) -> Duration {
+        if let Some(told) = error.details().retry_after {
+            return told.mul_f64(1.0 + JITTER * fastrand::f64());
+        }
+        let seconds = FIRST_SECONDS * FACTOR.powf(f64::from(self.made.clamp(1, LONGEST) - 1));
+        Duration::from_secs_f64(seconds * (1.0 - JITTER + 2.0 * JITTER * fastrand::f64()))
+    }
+}
+
+/// Whether it was the moment or the way, and not the call. Writes carry ids, so none is stored twice.
+fn is_worth_another(error: &Error) -> bool {
+    if matches!(error, Error::Closed(_)) {
+        return false;
+    }
+    let details = error.details();
+    match details.code {
+        Code::Unavailable => true,
+        // What a transport that broke is told by, where no reason says that the sidecar gave it.
+        Code::Internal | Code::Unknown | Code::Cancelled => details.reason.is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Details;
+
+    fn unavailable(retry_after: Option<Duration>) -> Error {
+        let plain = Details::plain(Code::Unavailable, String::new());
+        Error::Unreachable(Box::new(Details { retry_after, ..plain }))
+    }
+
+    #[test]
+    fn waits_grow_threefold_and_vary_by_a_fifth() {
+        for _ in 0..200 {
+            let mut attempts = Attempts::new(ATTEMPTS, None);
+            for middle in [0.4, 1.2, 3.6] {
+                attempts.begin();
+                let wait = attempts.wait_after(unavailable(None)).unwrap().as_secs_f64();
+                assert!((middle * 0.8..=middle * 1.2).contains(&wait), "{wait}");
+            }
+            attempts.begin();
+            assert!(attempts.wait_after(unavailable(None)).is_err(), "four times are enough");
+        }
+    }
+
+    #[test]
+    fn what_the_sidecar_says_is_waited_and_up_to_a_fifth_more() {
+        let mut attempts = Attempts::new(ATTEMPTS, None);
+        attempts.begin();
+        for _ in 0..200 {
+            let wait = attempts.wait_after(unavailable(Some(Duration::from_secs(10)))).unwrap();
+            assert!(
+                (Duration::from_secs(10)..=Duration::from_secs(12)).contains(&wait),
+                "{wait:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_waited_for_beyond_the_deadline() {
+        let mut attempts = Attempts::new(ATTEMPTS, Some(Duration::from_secs(2)));
+        attempts.begin();
+        assert!(attempts.wait_after(unavailable(Some(Duration::from_secs(5)))).is_err());
+        assert!(attempts.wait_after(unavailable(None)).is_ok());
+    }
+
+    #[test]
+    fn a_deadline_beyond_all_clocks_is_none() {
+        assert!(Attempts::new(1, Some(Duration::MAX)).begin().is_none());
+    }
+}
