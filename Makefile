@@ -38,9 +38,10 @@ APISERVER_INSTALLED := $(TOOLS)/.kube-apiserver-$(KUBERNETES_VERSION)
 
 # A client joins by its name here, a verb check-client-<name> that does all but play the scenarios, the faces that play
 # them where there are several, and its lines in clients/languages.yaml.
-CLIENTS := python go rust
+CLIENTS := python go typescript rust
 FACES_python := python python-async
 FACES_go := go
+FACES_typescript := typescript
 FACES_rust := rust
 
 .PHONY: help setup serve test test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-faults test-quickstarts bench-clients $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
@@ -145,6 +146,10 @@ check-client-python: setup
 check-client-go: setup
 	$(call needs,go,Go)
 	clients/go/check.sh
+
+check-client-typescript: setup
+	$(call needs,npm,TypeScript)
+	cd clients/typescript && npm install --no-audit --no-fund && npm run check
 
 check-client-rust: setup
 	$(call needs,cargo,Rust)

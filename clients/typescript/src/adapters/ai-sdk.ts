@@ -1,0 +1,342 @@
+/**
+ * Conversations of the Vercel AI SDK in memsidecar. Messages come back as they were: parts, tool calls and results, files,
+ * reasoning and provider options.
+ *
+ * @packageDocumentation
+ */
+
+import type { ModelMessage, UIMessage } from "ai";
+import type { Client } from "../client.js";
+import type { BuildContextRequest, BuildContextResponse, JsonObject, Message, MessageInput } from "../gen/types.js";
+import { newId } from "../ids.js";
+import { Calls, EMPTY, fitting, isJson, Joined, Pointer, read, written } from "./kept.js";
+
+const KEY = "ai_sdk";
+
+type Fields = Record<string, unknown>;
+type Part = Fields & { type: string };
+
+/** Whose conversation it is. */
+export interface Whose {
+    /** The session, which comes into being with its first message. */
+    sessionId: string;
+    /** Whose session it is. */
+    userId?: string | undefined;
+    /** Where the session lives; "default" where nothing is said. */
+    namespace?: string | undefined;
+}
+
+/** What generateText and streamText take. System messages that stand between others are the sidecar's or your own. */
+export interface Prompt {
+    /** What the context begins with. */
+    system?: string;
+    /** The rest of it, in order. */
+    messages: ModelMessage[];
+    /** What was retrieved for a turn stands in a system message right before it. */
+    allowSystemInMessages: true;
+}
+
+/**
+ * What generateText and streamText give. From version 7 of the SDK on, `responseMessages` are those of all steps, and
+ * `response` is that of the last one; before, all are in `response`.
+ */
+export interface Responded {
+    readonly responseMessages?: readonly ModelMessage[] | PromiseLike<readonly ModelMessage[]>;
+    readonly response: Response | PromiseLike<Response>;
+}
+
+interface Response {
+    readonly messages: readonly ModelMessage[];
+}
+
+/**
+ * One session.
+ *
+ * ```js
+ * await conversation.add({ role: "user", content: question });
+ * const result = await generateText({ model, tools, ...(await conversation.prompt()) });
+ * await conversation.addResponse(result);
+ * ```
+ */
+export class Conversation {
+    readonly #client: Client;
+    readonly #whose: Whose;
+
+    /** The client stays open: who made it closes it. */
+    constructor(client: Client, whose: Whose) {
+        this.#client = client;
+        this.#whose = { ...whose };
+    }
+
+    /** Adds messages, all or nothing; when this resolves, they are on disk. */
+    async add(...messages: ModelMessage[]): Promise<void> {
+        if (messages.length === 0) return;
+        await this.#client.addBatch({ ...this.#whose, messages: fromModelMessages(messages) });
+    }
+
+    /** Adds what generateText or streamText answered, in all its steps. */
+    async addResponse(result: Responded): Promise<void> {
+        await this.add(...((await result.responseMessages) ?? (await result.response).messages));
+    }
+
+    /** All messages of the session's window, oldest first. Those that were pruned are not among them. */
+    async messages(): Promise<ModelMessage[]> {
+        return toModelMessages(await this.#stored());
+    }
+
+    /** The same, for showing them: as useChat takes its first messages. */
+    async uiMessages(): Promise<UIMessage[]> {
+        return toUIMessages(await this.#stored());
+    }
+
+    /** What the model should see: the conversation within a budget, with what is known and was retrieved. */
+    async prompt(request: Omit<BuildContextRequest, keyof Whose> = {}): Promise<Prompt> {
+        return promptOf(await this.#client.buildContext({ ...this.#whose, ...request }));
+    }
+
+    /** Erases the session's messages. */
+    async clear(): Promise<void> {
+        await this.#client.clear(this.#whose);
+    }
+
+    async #stored(): Promise<Message[]> {
+        const found: Message[] = [];
+        for await (const message of this.#client.messages(this.#whose)) found.push(message);
+        return found;
+    }
+}
+
+/** A context as generateText and streamText take it. */
+export function promptOf(context: BuildContextResponse): Prompt {
+    const found = toModelMessages(context.messages);
+    const leading = found.findIndex((message) => message.role !== "system");
+    const messages = leading < 0 ? [] : found.slice(leading);
+    const system = found.slice(0, found.length - messages.length).map((message) => message.content);
+    return { ...(system.length > 0 && { system: system.join("\n\n") }), messages, allowSystemInMessages: true };
+}
+
+// -- to the sidecar
+
+/** Messages of the AI SDK as ones to store. A tool message with several results becomes several. */
+export function fromModelMessages(messages: readonly ModelMessage[]): MessageInput[] {
+    return messages.flatMap((message) =>
+        message.role === "tool" ? storedResults(message as unknown as Fields) : [stored(message)],
+    );
+}
+
+function stored(message: Exclude<ModelMessage, { role: "tool" }>): MessageInput {
+    const [content, reasoning, calls] = [new Joined("content"), new Joined("reasoning"), new Calls()];
+    const given = message.content as string | Part[];
+    const kept =
+        typeof given === "string"
+            ? content.put(given)
+            : given.map((part) => keptPart(part, content, reasoning, message.role === "assistant" ? calls : undefined));
+    return {
+        role: message.role,
+        content: content.text || (calls.calls.length > 0 ? "" : EMPTY),
+        reasoning: reasoning.text,
+        toolCalls: calls.calls,
+        metadata: metadataOf({ message: { ...message, content: kept } }),
+    };
+}
+
+function keptPart(part: Part, content: Joined, reasoning: Joined, calls: Calls | undefined): Fields {
+    if (part.type === "text") return { ...part, text: content.put(part["text"] as string) };
+    if (part.type === "reasoning") return { ...part, text: reasoning.put(part["text"] as string) };
+    if (part.type !== "tool-call" || !calls) return part;
+    return { ...part, input: calls.put(part["toolCallId"] as string, part["toolName"] as string, part["input"]) };
+}
+
+/** One for each part, because the contract has one result in a message. What belongs together is told by `group`. */
+function storedResults({ content, ...message }: Fields): MessageInput[] {
+    const [group, parts] = [newId(), content as Part[]];
+    if (parts.length === 0) return [{ role: "tool", content: EMPTY, metadata: metadataOf({ group, message }) }];
+    return parts.map((part) => {
+        const text = new Joined("content");
+        const kept = part.type === "tool-result" ? { ...part, output: keptOutput(part["output"] as Part, text) } : part;
+        return {
+            role: "tool",
+            content: text.text || EMPTY,
+            toolCallId: fitting(part["toolCallId"] as string | undefined),
+            name: fitting(part["toolName"] as string | undefined),
+            metadata: metadataOf({ group, message, part: kept }),
+        };
+    });
+}
+
+/** What the model is shown of a result is the message's content. */
+function keptOutput(output: Part, content: Joined): Fields {
+    const { type, value, reason } = output;
+    if ((type === "text" || type === "error-text") && typeof value === "string") {
+        return { ...output, value: content.put(value) };
+    }
+    if ((type === "json" || type === "error-json") && isJson(value)) {
+        content.put(JSON.stringify(value));
+        return { ...output, value: new Pointer("json") };
+    }
+    if (type === "content" && Array.isArray(value)) {
+        return { ...output, value: (value as Part[]).map((part) => keptPart(part, content, content, undefined)) };
+    }
+    if (typeof reason === "string") return { ...output, reason: content.put(reason) };
+    return output;
+}
+
+function metadataOf(kept: Kept): JsonObject {
+    return { [KEY]: written(kept) };
+}
+
+// -- from the sidecar
+
+interface Kept {
+    /** Of a tool message: the same for all that were one. */
+    group?: string;
+    /** The message; of a tool message, without its content. */
+    message: object;
+    /** Of a tool message: its part. */
+    part?: Fields;
+}
+
+/** Stored messages as ones of the AI SDK, whoever stored them. */
+export function toModelMessages(messages: readonly Message[]): ModelMessage[] {
+    const found: ModelMessage[] = [];
+    let open = "";
+    for (const message of messages) {
+        const kept = keptOf(message);
+        const last = found.at(-1);
+        if (kept?.group && kept.group === open && last?.role === "tool") {
+            if (kept.part) (last.content as unknown[]).push(kept.part);
+            continue;
+        }
+        open = kept?.group ?? "";
+        found.push(kept ? restored(kept) : translated(message, messages));
+    }
+    return found;
+}
+
+function keptOf(message: Message): Kept | undefined {
+    const text = message.metadata?.[KEY];
+    if (typeof text !== "string") return undefined;
+    const kept = read(text, message) as Kept;
+    if (message.synthetic && kept.part) kept.part["output"] = { type: "text", value: message.content };
+    return kept;
+}
+
+function restored({ group, message, part }: Kept): ModelMessage {
+    if (group) return { ...message, content: part ? [part] : [] } as unknown as ModelMessage;
+    const { content } = message as { content: string | Part[] };
+    if (typeof content === "string") return message as ModelMessage;
+    // Thinking that a context leaves out is left out as a whole part.
+    const there = content.filter((one) => one.type !== "reasoning" || one["text"] !== undefined);
+    return { ...message, content: there } as ModelMessage;
+}
+
+/** Of a message that somebody else stored, by the contract's own fields. */
+function translated(message: Message, all: readonly Message[]): ModelMessage {
+    const { role, content } = message;
+    if (role === "assistant") return { role, content: translatedParts(message) };
+    if (role !== "tool") return { role: role === "system" ? "system" : "user", content };
+    const calls = all.flatMap((one) => one.toolCalls);
+    const toolName = message.name || calls.findLast((call) => call.id === message.toolCallId)?.name || "unknown";
+    const output = { type: "text" as const, value: content };
+    return { role, content: [{ type: "tool-result", toolCallId: message.toolCallId, toolName, output }] };
+}
+
+function translatedParts({
+    content,
+    reasoning,
+    toolCalls,
+}: Message): Extract<ModelMessage, { role: "assistant" }>["content"] {
+    if (!reasoning && toolCalls.length === 0) return content;
+    return [
+        ...(reasoning ? [{ type: "reasoning" as const, text: reasoning }] : []),
+        ...(content ? [{ type: "text" as const, text: content }] : []),
+        ...toolCalls.map(({ id, name, argumentsJson }) => ({
+            type: "tool-call" as const,
+            toolCallId: id,
+            toolName: name,
+            input: inputOf(argumentsJson),
+        })),
+    ];
+}
+
+/** As the model wrote it, be it JSON or not. */
+function inputOf(argumentsJson: string): unknown {
+    try {
+        return JSON.parse(argumentsJson || "{}");
+    } catch {
+        return argumentsJson;
+    }
+}
+
+// -- for showing
+
+/** Stored messages for a user interface: one message for each that was said, with the calls of tools and their results. */
+export function toUIMessages(messages: readonly Message[]): UIMessage[] {
+    const found: UIMessage[] = [];
+    const tools = new Map<string, Fields>();
+    for (const message of messages) {
+        const [one] = toModelMessages([message]);
+        if (!one) continue;
+        const parts: Part[] =
+            typeof one.content === "string" ? [{ type: "text", text: one.content }] : (one.content as Part[]);
+        if (one.role === "tool") {
+            for (const part of parts) showResult(part, tools);
+            continue;
+        }
+        const last = found.at(-1);
+        const shown = parts.map((part) => shownPart(part, tools)).filter((part) => part !== undefined);
+        const step = one.role === "assistant" ? [{ type: "step-start" }, ...shown] : shown;
+        if (one.role === "assistant" && last?.role === "assistant") last.parts.push(...(step as UIMessage["parts"]));
+        else found.push({ id: message.id || newId(), role: one.role, parts: step as UIMessage["parts"] });
+    }
+    return found;
+}
+
+function shownPart(part: Part, tools: Map<string, Fields>): Fields | undefined {
+    switch (part.type) {
+        case "text":
+        case "reasoning":
+            return { type: part.type, text: part["text"], state: "done" };
+        case "image":
+        case "file":
+            return shownFile(part);
+        case "tool-call": {
+            const { toolCallId, toolName, input } = part;
+            const shown = { type: `tool-${toolName}`, toolCallId, state: "input-available", input };
+            tools.set(toolCallId as string, shown);
+            return shown;
+        }
+        default:
+            // A provider's own tool answers within the message.
+            showResult(part, tools);
+            return undefined;
+    }
+}
+
+function shownFile(part: Part): Fields {
+    const data = part["data"] ?? part["image"];
+    const mediaType = (part["mediaType"] as string | undefined) ?? "image/*";
+    const link = data instanceof URL || (typeof data === "string" && /^(https?|data):/.test(data));
+    const url = link ? String(data) : `data:${mediaType};base64,${base64Of(data)}`;
+    return { type: "file", mediaType, url, ...(part["filename"] !== undefined && { filename: part["filename"] }) };
+}
+
+function base64Of(data: unknown): string {
+    return typeof data === "string" ? data : Buffer.from(data as Uint8Array).toString("base64");
+}
+
+function showResult(part: Part, tools: Map<string, Fields>): void {
+    const shown = part.type === "tool-result" ? tools.get(part["toolCallId"] as string) : undefined;
+    if (!shown) return;
+    const { type, value, reason } = part["output"] as Part;
+    if (type === "execution-denied") {
+        Object.assign(shown, { state: "output-error", errorText: (reason as string | undefined) ?? "denied" });
+    } else if (type.startsWith("error-")) {
+        Object.assign(shown, {
+            state: "output-error",
+            errorText: type === "error-text" ? value : JSON.stringify(value),
+        });
+    } else {
+        Object.assign(shown, { state: "output-available", output: value });
+    }
+}

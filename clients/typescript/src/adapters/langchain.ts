@@ -1,0 +1,237 @@
+/**
+ * Histories of LangChain.js in memsidecar. Messages come back as they were: their class, ids, names, content blocks, tool
+ * calls, artifacts and whatever else they carry.
+ *
+ * @packageDocumentation
+ */
+
+import { BaseListChatMessageHistory } from "@langchain/core/chat_history";
+import {
+    AIMessage,
+    AIMessageChunk,
+    type BaseMessage,
+    ChatMessage,
+    ChatMessageChunk,
+    FunctionMessage,
+    FunctionMessageChunk,
+    HumanMessage,
+    HumanMessageChunk,
+    SystemMessage,
+    SystemMessageChunk,
+    ToolMessage,
+    ToolMessageChunk,
+} from "@langchain/core/messages";
+import type { Client } from "../client.js";
+import type { BuildContextRequest, Message, MessageInput, Role } from "../gen/types.js";
+import { Calls, EMPTY, fitting, Joined, read, written } from "./kept.js";
+
+const KEY = "langchain";
+
+type Fields = Record<string, unknown>;
+type MessageClass = new (fields: never) => BaseMessage;
+
+const CLASSES: Readonly<Record<string, MessageClass>> = {
+    AIMessage,
+    AIMessageChunk,
+    ChatMessage,
+    ChatMessageChunk,
+    FunctionMessage,
+    FunctionMessageChunk,
+    HumanMessage,
+    HumanMessageChunk,
+    SystemMessage,
+    SystemMessageChunk,
+    ToolMessage,
+    ToolMessageChunk,
+};
+
+const ROLES: Readonly<Record<string, Role>> = {
+    human: "user",
+    user: "user",
+    ai: "assistant",
+    assistant: "assistant",
+    system: "system",
+    developer: "system",
+    tool: "tool",
+    function: "tool",
+};
+
+/** Whose conversation it is. */
+export interface HistoryOptions {
+    /** The sidecar. It stays open: who made it closes it. */
+    client: Client;
+    /** The session, which comes into being with its first message. */
+    sessionId: string;
+    /** Whose session it is. */
+    userId?: string | undefined;
+    /** Where the session lives; "default" where nothing is said. */
+    namespace?: string | undefined;
+}
+
+/**
+ * The messages of one session, for RunnableWithMessageHistory and whatever else takes a history. Those that were pruned
+ * are not among them.
+ *
+ * A message that has an id is stored under it: adding it again changes nothing, and another message with the same id is
+ * refused with IdConflict.
+ */
+export class MemsidecarChatMessageHistory extends BaseListChatMessageHistory {
+    /** @internal */
+    lc_namespace = ["memsidecar_client", "langchain"];
+    readonly #client: Client;
+    readonly #whose: { sessionId: string; userId: string | undefined; namespace: string | undefined };
+
+    constructor({ client, sessionId, userId, namespace }: HistoryOptions) {
+        super();
+        this.#client = client;
+        this.#whose = { sessionId, userId, namespace };
+    }
+
+    /** All messages of the session's window, oldest first. */
+    override async getMessages(): Promise<BaseMessage[]> {
+        const found: BaseMessage[] = [];
+        for await (const message of this.#client.messages(this.#whose)) found.push(toLangChain(message));
+        return found;
+    }
+
+    /** Adds one message; when this resolves, it is on disk. */
+    override async addMessage(message: BaseMessage): Promise<void> {
+        await this.addMessages([message]);
+    }
+
+    /** Adds messages, all or nothing. */
+    override async addMessages(messages: BaseMessage[]): Promise<void> {
+        if (messages.length === 0) return;
+        await this.#client.addBatch({ ...this.#whose, messages: messages.map(fromLangChain) });
+    }
+
+    /** Erases the session's messages. */
+    override async clear(): Promise<void> {
+        await this.#client.clear(this.#whose);
+    }
+
+    /** What the model should see: the conversation within a budget, with what is known and was retrieved. */
+    async context(
+        request: Omit<BuildContextRequest, "sessionId" | "userId" | "namespace"> = {},
+    ): Promise<BaseMessage[]> {
+        const { messages } = await this.#client.buildContext({ ...this.#whose, ...request });
+        return messages.map(toLangChain);
+    }
+}
+
+/** A message of LangChain as one to store. Throws TypeError for what cannot be kept, as a function in an artifact. */
+export function fromLangChain(message: BaseMessage): MessageInput {
+    const fields = fieldsOf(message);
+    const role = roleOf(message);
+    const [content, reasoning, calls] = [new Joined("content"), new Joined("reasoning"), new Calls()];
+    const kept: Fields = { ...fields, content: keptContent(fields["content"], content, reasoning) };
+    if (role === "assistant") kept["tool_calls"] = keptCalls(fields["tool_calls"], calls);
+    return {
+        id: fitting(message.id),
+        role,
+        content: content.text || (calls.calls.length > 0 ? "" : EMPTY),
+        reasoning: reasoning.text,
+        name: fitting(message.name),
+        toolCalls: calls.calls,
+        toolCallId: role === "tool" ? fitting(fields["tool_call_id"] as string | undefined) : undefined,
+        metadata: { [KEY]: written({ class: classOf(message), fields: kept }) },
+    };
+}
+
+/** A stored message as one of LangChain, whoever stored it. */
+export function toLangChain(message: Message): BaseMessage {
+    const text = message.metadata?.[KEY];
+    if (typeof text !== "string") return translated(message);
+    const { class: name, fields } = keptOf(text, message);
+    const made = new (CLASSES[name] ?? HumanMessage)(fields as never);
+    // Constructors complete and rearrange what they are given; this is how the message was in the end.
+    return Object.assign(made, keptOf(text, message).fields);
+}
+
+function keptOf(text: string, message: Message): { class: string; fields: Fields } {
+    const kept = read(text, message) as { class: string; fields: Fields };
+    if (message.synthetic) kept.fields["content"] = message.content;
+    else if (Array.isArray(kept.fields["content"])) kept.fields["content"] = kept.fields["content"].filter(isThere);
+    return kept;
+}
+
+/** Thinking that a context leaves out is left out as a whole block. */
+function isThere(block: unknown): boolean {
+    const { type, ...rest } = block as Fields;
+    if (type === "reasoning") return !("reasoning" in rest) || rest["reasoning"] !== undefined;
+    return type !== "thinking" || !("thinking" in rest) || rest["thinking"] !== undefined;
+}
+
+function classOf(message: BaseMessage): string {
+    const name = (message.constructor as unknown as { lc_name(): string }).lc_name();
+    if (!(name in CLASSES)) throw new TypeError(`a ${name} is no message to store`);
+    return name;
+}
+
+function roleOf(message: BaseMessage): Role {
+    const type = message.type as string;
+    return ROLES[type === "generic" ? String((message as ChatMessage).role).toLowerCase() : type] ?? "user";
+}
+
+/** What makes the message, without what LangChain's classes add to every one of theirs. */
+function fieldsOf(message: BaseMessage): Fields {
+    const given = Object.entries(message).filter(([name]) => name !== "type" && !name.startsWith("lc_"));
+    return Object.fromEntries(given.filter(([, value]) => value !== undefined));
+}
+
+function keptContent(given: unknown, content: Joined, reasoning: Joined): unknown {
+    if (typeof given === "string") return content.put(given);
+    return Array.isArray(given) ? given.map((block) => keptBlock(block, content, reasoning)) : given;
+}
+
+function keptBlock(block: Fields, content: Joined, reasoning: Joined): unknown {
+    const { type, text, reasoning: thought, thinking } = block;
+    if (type === "text" && typeof text === "string") return { ...block, text: content.put(text) };
+    if (type === "reasoning" && typeof thought === "string") return { ...block, reasoning: reasoning.put(thought) };
+    if (type === "thinking" && typeof thinking === "string") return { ...block, thinking: reasoning.put(thinking) };
+    return block;
+}
+
+function keptCalls(given: unknown, calls: Calls): unknown {
+    if (!Array.isArray(given)) return given;
+    return (given as Array<{ id?: string; name: string; args: unknown }>).map((call) => ({
+        ...call,
+        args: calls.put(call.id, call.name, call.args),
+    }));
+}
+
+/** Of a message that somebody else stored, by the contract's own fields. */
+function translated(message: Message): BaseMessage {
+    const fields = {
+        content: message.content,
+        ...(message.id && { id: message.id }),
+        ...(message.name && { name: message.name }),
+        ...(message.reasoning && { additional_kwargs: { reasoning_content: message.reasoning } }),
+    };
+    switch (message.role) {
+        case "system":
+            return new SystemMessage(fields);
+        case "assistant":
+            return new AIMessage({ ...fields, ...translatedCalls(message) });
+        case "tool":
+            return new ToolMessage({ ...fields, tool_call_id: message.toolCallId });
+        default:
+            return new HumanMessage(fields);
+    }
+}
+
+/** Arguments are stored as the model wrote them, be it JSON or not. */
+function translatedCalls({ toolCalls }: Message): Pick<AIMessage, "tool_calls" | "invalid_tool_calls"> {
+    const [valid, invalid]: [NonNullable<AIMessage["tool_calls"]>, NonNullable<AIMessage["invalid_tool_calls"]>] = [
+        [],
+        [],
+    ];
+    for (const { id, name, argumentsJson } of toolCalls) {
+        try {
+            valid.push({ id, name, args: JSON.parse(argumentsJson || "{}"), type: "tool_call" });
+        } catch (error) {
+            invalid.push({ id, name, args: argumentsJson, error: String(error), type: "invalid_tool_call" });
+        }
+    }
+    return { tool_calls: valid, invalid_tool_calls: invalid };
+}

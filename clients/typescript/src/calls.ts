@@ -1,0 +1,304 @@
+// How calls are made: deadlines, tokens, retries, pages and streams.
+
+import { type ClientDuplexStream, Client as GrpcClient, type ServiceError } from "@grpc/grpc-js";
+import type { Connection } from "./connection.js";
+import { Cancelled, Closed, DeadlineExceeded, MemsidecarError } from "./errors.js";
+import { failure } from "./failure.js";
+import { Replay } from "./replay.js";
+import { Attempts } from "./retry.js";
+import type { Rpc } from "./rpc.js";
+
+/** For one call alone. */
+export interface CallOptions {
+    /** Ends the call: it fails with Cancelled. */
+    signal?: AbortSignal | undefined;
+    /** How long it may take, retries included, in place of the client's own. Infinity: as long as it likes. */
+    deadlineMs?: number | undefined;
+}
+
+type Many<Item> = Iterable<Item> | AsyncIterable<Item>;
+type Stream = ClientDuplexStream<Buffer, Buffer>;
+
+const HEALTH_CHECK = "/grpc.health.v1.Health/Check";
+const NOTHING = Buffer.alloc(0);
+const SERVING = Buffer.from([0x08, 0x01]);
+const LOOK_EVERY_MS = 50;
+// What a sidecar that is not there yet is told by, where no reason says that it is.
+const NOT_YET = new Set(["NOT_FOUND", "CANCELLED"]);
+
+/** What the caller's own requests threw; it is passed on as it is, and nothing is sent again for it. */
+class SourceFailed extends Error {}
+
+/** A channel, and what all calls on it have in common. */
+export class Calls {
+    readonly #connection: Connection;
+    readonly #deadlineMs: number;
+    readonly #attempts: number;
+    readonly #channel: GrpcClient;
+    /** How to end each call that is under way. */
+    readonly #underWay = new Set<() => void>();
+    #closed = false;
+
+    constructor(connection: Connection, deadlineMs: number, attempts: number) {
+        this.#connection = connection;
+        this.#deadlineMs = deadlineMs;
+        this.#attempts = attempts;
+        this.#channel = new GrpcClient(connection.address, connection.credentials, connection.options);
+    }
+
+    close(): void {
+        this.#closed = true;
+        for (const end of [...this.#underWay]) end();
+        this.#channel.close();
+    }
+
+    async waitUntilReady({ signal, deadlineMs = this.#deadlineMs }: CallOptions = {}): Promise<void> {
+        const attempts = new Attempts(1, deadlineMs);
+        for (;;) {
+            try {
+                const answer = await this.#send(HEALTH_CHECK, NOTHING, attempts.begin(), signal, true);
+                if (SERVING.equals(answer)) return;
+            } catch (error) {
+                this.#checkWorthWaiting(error, deadlineMs, signal);
+            }
+            await this.#pause(LOOK_EVERY_MS, signal);
+        }
+    }
+
+    async unary<Request, Answer>(
+        rpc: Rpc<Request, Answer>,
+        request: Request,
+        { signal, deadlineMs = this.#deadlineMs }: CallOptions = {},
+    ): Promise<Answer> {
+        const bytes = rpc.encode(request);
+        const attempts = new Attempts(this.#attempts, deadlineMs);
+        for (;;) {
+            try {
+                return rpc.decode(await this.#send(rpc.path, bytes, attempts.begin(), signal));
+            } catch (error) {
+                await this.#pauseAfter(error, attempts, signal);
+            }
+        }
+    }
+
+    async *pages<Request, Items extends string, Item>(
+        rpc: Rpc<Request, { nextPageToken: string } & Record<Items, Item[]>>,
+        request: Omit<Request, "pageToken">,
+        items: Items,
+        options?: CallOptions,
+    ): AsyncGenerator<Item, void, undefined> {
+        for (let pageToken = ""; ; ) {
+            const page = await this.unary(rpc, { ...request, pageToken } as Request, options);
+            yield* page[items];
+            pageToken = page.nextPageToken;
+            if (!pageToken) return;
+        }
+    }
+
+    /** Sent again until something is answered; from then on whoever reads knows where to go on. */
+    async *answers<Request, Answer>(
+        rpc: Rpc<Request, Answer>,
+        request: Request,
+        { signal, deadlineMs = Number.POSITIVE_INFINITY }: CallOptions = {},
+    ): AsyncGenerator<Answer, void, undefined> {
+        const bytes = rpc.encode(request);
+        const attempts = new Attempts(this.#attempts, deadlineMs);
+        for (let answered = false; ; ) {
+            try {
+                for await (const answer of this.#streamed(rpc.path, each([bytes]), attempts.begin(), signal)) {
+                    answered = true;
+                    yield rpc.decode(answer);
+                }
+                return;
+            } catch (error) {
+                if (answered) throw error;
+                await this.#pauseAfter(error, attempts, signal);
+            }
+        }
+    }
+
+    /** A stream that breaks off goes on with what is not answered yet. */
+    async *replayed<Request, Answer>(
+        rpc: Rpc<Request, Answer>,
+        requests: Many<Request>,
+        { signal, deadlineMs = Number.POSITIVE_INFINITY }: CallOptions = {},
+    ): AsyncGenerator<Answer, void, undefined> {
+        const attempts = new Attempts(this.#attempts, deadlineMs);
+        const replay = new Replay(each(requests, (request) => rpc.encode(request)));
+        try {
+            for (;;) {
+                try {
+                    for await (const answer of this.#streamed(
+                        rpc.path,
+                        replay.unanswered(),
+                        attempts.begin(),
+                        signal,
+                    )) {
+                        replay.answered();
+                        attempts.progressed();
+                        yield rpc.decode(answer);
+                    }
+                    return;
+                } catch (error) {
+                    await this.#pauseAfter(error, attempts, signal);
+                }
+            }
+        } finally {
+            replay.close();
+        }
+    }
+
+    /** A stream that is sent once: only the caller knows how to go on. */
+    async *exchanged<Request, Answer>(
+        rpc: Rpc<Request, Answer>,
+        requests: Many<Request>,
+        { signal, deadlineMs = Number.POSITIVE_INFINITY }: CallOptions = {},
+    ): AsyncGenerator<Answer, void, undefined> {
+        const sent = each(requests, (request) => rpc.encode(request));
+        try {
+            for await (const answer of this.#streamed(rpc.path, sent, Date.now() + deadlineMs, signal)) {
+                yield rpc.decode(answer);
+            }
+        } catch (error) {
+            throw error instanceof SourceFailed ? error.cause : error;
+        }
+    }
+
+    /** One attempt; gRPC's errors end here. */
+    #send(
+        path: string,
+        request: Buffer,
+        deadline: number,
+        signal: AbortSignal | undefined,
+        waitForReady = false,
+    ): Promise<Buffer> {
+        return new Promise((resolve, reject) => {
+            this.#checkWanted(signal);
+            const call = this.#channel.makeUnaryRequest(
+                path,
+                asItIs,
+                asItIs,
+                request,
+                this.#connection.metadata(waitForReady),
+                { deadline },
+                (error, answer) => {
+                    leave();
+                    if (error) reject(this.#failure(error, signal));
+                    else resolve(answer ?? NOTHING);
+                },
+            );
+            const leave = this.#whenUnwanted(signal, () => call.cancel());
+        });
+    }
+
+    /** One attempt of a stream. Whoever stops reading ends it. */
+    async *#streamed(
+        path: string,
+        requests: AsyncIterable<Buffer>,
+        deadline: number,
+        signal: AbortSignal | undefined,
+    ): AsyncGenerator<Buffer, void, undefined> {
+        this.#checkWanted(signal);
+        const metadata = this.#connection.metadata();
+        const stream: Stream = this.#channel.makeBidiStreamRequest(path, asItIs, asItIs, metadata, { deadline });
+        const leave = this.#whenUnwanted(signal, () => stream.cancel());
+        let source: SourceFailed | undefined;
+        pump(requests, stream).catch((cause) => {
+            source = new SourceFailed("the requests failed", { cause });
+            stream.cancel();
+        });
+        // Without it, an error that comes when nobody reads any more would end the process.
+        stream.on("error", () => {});
+        try {
+            yield* stream as AsyncIterable<Buffer>;
+        } catch (error) {
+            throw source ?? this.#failure(error as ServiceError, signal);
+        } finally {
+            leave();
+            stream.cancel();
+        }
+    }
+
+    /** Waits before the next attempt. Throws where there shall be none. */
+    async #pauseAfter(error: unknown, attempts: Attempts, signal: AbortSignal | undefined): Promise<void> {
+        if (error instanceof SourceFailed) throw error.cause;
+        if (!(error instanceof MemsidecarError) || signal?.aborted) throw error;
+        await this.#pause(attempts.waitAfter(error), signal);
+    }
+
+    #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+        return new Promise((resolve, reject) => {
+            this.#checkWanted(signal);
+            const timer = setTimeout(() => {
+                leave();
+                resolve();
+            }, ms);
+            const leave = this.#whenUnwanted(signal, () => {
+                clearTimeout(timer);
+                leave();
+                reject(this.#whyUnwanted(signal));
+            });
+        });
+    }
+
+    /** Calls `end` once when the caller gives up or the client is closed, unless what is returned is called before. */
+    #whenUnwanted(signal: AbortSignal | undefined, end: () => void): () => void {
+        this.#underWay.add(end);
+        signal?.addEventListener("abort", end, { once: true });
+        return () => {
+            this.#underWay.delete(end);
+            signal?.removeEventListener("abort", end);
+        };
+    }
+
+    #checkWanted(signal: AbortSignal | undefined): void {
+        const why = this.#whyUnwanted(signal);
+        if (why) throw why;
+    }
+
+    #whyUnwanted(signal: AbortSignal | undefined): MemsidecarError | undefined {
+        if (this.#closed) return new Closed();
+        if (!signal?.aborted) return undefined;
+        return new Cancelled("the caller gave the call up", "CANCELLED", undefined, { cause: signal.reason });
+    }
+
+    #failure(error: ServiceError, signal: AbortSignal | undefined): MemsidecarError {
+        return this.#whyUnwanted(signal) ?? failure(error, this.#connection);
+    }
+
+    /** Throws where looking again would not help, or there is no time left for it. */
+    #checkWorthWaiting(error: unknown, deadlineMs: number, signal: AbortSignal | undefined): void {
+        if (error instanceof DeadlineExceeded) {
+            const words = `${this.#connection.address} was not ready within ${deadlineMs / 1000} seconds`;
+            throw new DeadlineExceeded(words, error.code, undefined, { cause: error });
+        }
+        if (!(error instanceof MemsidecarError) || signal?.aborted || this.#closed) throw error;
+        if (error.code !== "UNAVAILABLE" && (error.reason !== "" || !NOT_YET.has(error.code))) throw error;
+    }
+}
+
+function asItIs(bytes: Buffer): Buffer {
+    return bytes;
+}
+
+async function* each<Item, Sent = Item>(items: Many<Item>, sent?: (item: Item) => Sent): AsyncGenerator<Sent> {
+    for await (const item of items) yield sent ? sent(item) : (item as unknown as Sent);
+}
+
+/** Writes as fast as the sidecar reads, and closes the stream after the last request. */
+async function pump(requests: AsyncIterable<Buffer>, stream: Stream): Promise<void> {
+    let over = false;
+    const ended = new Promise<void>((resolve) => {
+        stream.once("status", () => {
+            over = true;
+            resolve();
+        });
+    });
+    for await (const request of requests) {
+        if (over) return;
+        if (!stream.write(request)) {
+            await Promise.race([ended, new Promise((resolve) => stream.once("drain", resolve))]);
+        }
+    }
+    stream.end();
+}

@@ -1,0 +1,60 @@
+import { type CallOptions, Calls } from "./calls.js";
+import { type ConnectionOptions, connectionOf } from "./connection.js";
+import { Methods } from "./gen/methods.js";
+import { ATTEMPTS } from "./retry.js";
+
+const DEADLINE_MS = 10_000;
+
+/** Where the sidecar is, who the client is, and how patient. */
+export interface ClientOptions extends ConnectionOptions {
+    /**
+     * How long a call may take, retries included, unless it says otherwise: 10 seconds by default. Infinity: no limit but
+     * the sidecar's. Streams have none.
+     */
+    deadlineMs?: number | undefined;
+    /** How often a call is sent at most: 4 by default. 1: never again. */
+    attempts?: number | undefined;
+}
+
+/**
+ * A sidecar. One is enough for a process: any number of calls may be under way at once. It connects with the first call,
+ * and keeps no process alive while none is under way.
+ *
+ * ```js
+ * const memory = new Client();
+ * await memory.add({ userId: "ana", sessionId: "s1", role: "user", content: "I moved to Lisbon." });
+ * const context = await memory.buildContext({ userId: "ana", sessionId: "s1", query: "Where do I live?" });
+ * memory.close();
+ * ```
+ */
+export class Client extends Methods implements Disposable, AsyncDisposable {
+    readonly #calls: Calls;
+
+    /** Throws TypeError where the options do not go together, and Node's own error where a file cannot be read. */
+    constructor(options: ClientOptions = {}) {
+        const { deadlineMs = DEADLINE_MS, attempts = ATTEMPTS } = options;
+        if (!(deadlineMs > 0)) throw new TypeError(`deadlineMs is ${deadlineMs}, and must be more than 0`);
+        if (!(attempts >= 1)) throw new TypeError(`attempts is ${attempts}, and must be 1 or more`);
+        const calls = new Calls(connectionOf(options), deadlineMs, attempts);
+        super(calls);
+        this.#calls = calls;
+    }
+
+    /** Resolves as soon as the sidecar says that it serves. Fails with DeadlineExceeded when it does not in time. */
+    waitUntilReady(options?: CallOptions): Promise<void> {
+        return this.#calls.waitUntilReady(options);
+    }
+
+    /** Ends the connection; calls under way fail with Closed. To close again is harmless. */
+    close(): void {
+        this.#calls.close();
+    }
+
+    [Symbol.dispose](): void {
+        this.close();
+    }
+
+    async [Symbol.asyncDispose](): Promise<void> {
+        this.close();
+    }
+}

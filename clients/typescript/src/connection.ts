@@ -1,0 +1,137 @@
+// Where the sidecar is, how to reach it, and what to show there.
+
+import { readFileSync } from "node:fs";
+import { isIPv4, isIPv6 } from "node:net";
+import { type ChannelCredentials, type ChannelOptions, credentials, Metadata } from "@grpc/grpc-js";
+import { type TokenSource, tokenSource } from "./token.js";
+import { VERSION } from "./version.js";
+
+const DEFAULT_ADDRESS = "127.0.0.1:7600";
+
+const OPTIONS: ChannelOptions = {
+    // A connection that died under a long call is noticed. Only under a call: servers send clients away that ping while
+    // nothing is going on, and a dead idle connection is noticed by the next call anyway.
+    "grpc.keepalive_time_ms": 30_000,
+    "grpc.keepalive_timeout_ms": 10_000,
+    "grpc.keepalive_permit_without_calls": 0,
+    // gRPC waits up to two minutes before it looks for a server again, and half a minute before it looks for another
+    // address of its name; a sidecar is back within a second.
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": 1_000,
+    "grpc.dns_min_time_between_resolutions_ms": 1_000,
+    // One policy is enough, and this one reads RetryInfo.
+    "grpc.enable_retries": 0,
+    // Clients of one process would share connections, and with them what happens to those.
+    "grpc.use_local_subchannel_pool": 1,
+    "grpc.primary_user_agent": `memsidecar-client-typescript/${VERSION}`,
+};
+
+/** Where a sidecar is, and who the client is. What is left out is taken from the environment. */
+export interface ConnectionOptions {
+    /** "host:port" or "unix:/path". Else MEMSIDECAR_ADDRESS, else 127.0.0.1:7600. */
+    address?: string | undefined;
+    /** What to show to the sidecar. Else, where there is no `tokenFile` either, MEMSIDECAR_TOKEN. */
+    token?: string | undefined;
+    /** A file with the token, read again when it changes. Else, where there is no token, MEMSIDECAR_TOKEN_FILE. */
+    tokenFile?: string | undefined;
+    /**
+     * Speak TLS, and trust the authorities that Node.js trusts. Files imply it. Where neither this nor any of the
+     * three files is given: MEMSIDECAR_TLS ("true"), MEMSIDECAR_CA_FILE, MEMSIDECAR_CLIENT_CERTIFICATE_FILE and
+     * MEMSIDECAR_CLIENT_KEY_FILE.
+     */
+    tls?: boolean | undefined;
+    /** The authorities that sign the sidecar's certificate, as PEM. */
+    caFile?: string | undefined;
+    /** The client's own certificate, as PEM, where the sidecar wants one. */
+    certificateFile?: string | undefined;
+    /** The key that belongs to `certificateFile`. */
+    keyFile?: string | undefined;
+    /** Let a token leave the machine without TLS. */
+    allowTokenInClear?: boolean | undefined;
+}
+
+/** Everything about the way to one sidecar, checked. */
+export interface Connection {
+    readonly address: string;
+    readonly tls: boolean;
+    readonly credentials: ChannelCredentials;
+    readonly options: ChannelOptions;
+    /** What goes along with a call that begins now. */
+    metadata(waitForReady?: boolean): Metadata;
+}
+
+/** Throws where the parts do not go together, or a file cannot be read. */
+export function connectionOf(given: ConnectionOptions): Connection {
+    const address = given.address || process.env["MEMSIDECAR_ADDRESS"] || DEFAULT_ADDRESS;
+    const local = staysHere(address);
+    const secure = credentialsOf(tlsOf(given));
+    const token = tokenOf(given);
+    if (token && !secure && !local && !given.allowTokenInClear) {
+        throw new TypeError(`a token would go to ${address} in the clear: use TLS, or say allowTokenInClear`);
+    }
+    return {
+        address,
+        tls: secure !== undefined,
+        credentials: secure ?? credentials.createInsecure(),
+        // What stays on this machine goes through no proxy, whatever the environment says for everything else.
+        options: local ? { ...OPTIONS, "grpc.enable_http_proxy": 0 } : OPTIONS,
+        metadata: (waitForReady = false) => metadataOf(token, waitForReady),
+    };
+}
+
+/** A unix socket or loopback: what is sent there never sees a network. Throws for what is no address. */
+export function staysHere(address: string): boolean {
+    if (address.startsWith("unix:")) return true;
+    const host = /^(?:\[([^\]]+)\]|([^:/,[\]]+)):\d+$/.exec(address);
+    if (!host) throw new TypeError(`${JSON.stringify(address)} is no address: give host:port or unix:/path`);
+    const [, bracketed, bare = ""] = host;
+    if (bracketed !== undefined) return isIPv6(bracketed) && /^[0:]+:0*1$/.test(bracketed);
+    return bare.toLowerCase() === "localhost" || (isIPv4(bare) && bare.startsWith("127."));
+}
+
+function metadataOf(token: TokenSource | undefined, waitForReady: boolean): Metadata {
+    const metadata = new Metadata({ waitForReady });
+    const shown = token?.();
+    if (shown) metadata.set("authorization", `Bearer ${shown}`);
+    return metadata;
+}
+
+function tokenOf(given: ConnectionOptions): TokenSource | undefined {
+    if (given.token !== undefined || given.tokenFile !== undefined) return tokenSource(given.token, given.tokenFile);
+    const token = process.env["MEMSIDECAR_TOKEN"];
+    return tokenSource(token, token ? undefined : process.env["MEMSIDECAR_TOKEN_FILE"]);
+}
+
+type Tls = Pick<ConnectionOptions, "tls" | "caFile" | "certificateFile" | "keyFile">;
+
+/** The environment speaks only where the caller says nothing about it. */
+function tlsOf(given: Tls): Tls {
+    if (given.tls !== undefined || given.caFile || given.certificateFile || given.keyFile) return given;
+    return {
+        tls: flag("MEMSIDECAR_TLS"),
+        caFile: process.env["MEMSIDECAR_CA_FILE"],
+        certificateFile: process.env["MEMSIDECAR_CLIENT_CERTIFICATE_FILE"],
+        keyFile: process.env["MEMSIDECAR_CLIENT_KEY_FILE"],
+    };
+}
+
+function flag(name: string): boolean | undefined {
+    const value = process.env[name]?.toLowerCase();
+    if (!value) return undefined;
+    if (value !== "true" && value !== "false") throw new TypeError(`${name} is ${value}, and must be true or false`);
+    return value === "true";
+}
+
+function credentialsOf({ tls, caFile, certificateFile, keyFile }: Tls): ChannelCredentials | undefined {
+    const files = Boolean(caFile || certificateFile || keyFile);
+    if (tls === false && files) throw new TypeError("certificates are given, and tls is false");
+    if (!tls && !files) return undefined;
+    if (Boolean(certificateFile) !== Boolean(keyFile)) {
+        throw new TypeError("certificateFile and keyFile belong together");
+    }
+    return credentials.createSsl(contentOf(caFile), contentOf(keyFile), contentOf(certificateFile));
+}
+
+function contentOf(file: string | undefined): Buffer | null {
+    return file ? readFileSync(file) : null;
+}

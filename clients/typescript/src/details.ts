@@ -1,0 +1,52 @@
+// The rich details of an error, as the sidecar sends them in the trailing metadata.
+
+import { fromBinary } from "@bufbuild/protobuf";
+import type { Any } from "@bufbuild/protobuf/wkt";
+import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
+import type { Metadata } from "@grpc/grpc-js";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema, StatusSchema } from "./gen/google/rpc/details_pb.js";
+
+const KEY = "grpc-status-details-bin";
+const DOMAIN = "memsidecar.dev";
+
+/** What the sidecar says about an error, beside its code and message. */
+export interface Details {
+    readonly reason: string;
+    readonly field: string;
+    readonly metadata: Readonly<Record<string, string>>;
+    readonly retryAfterMs: number | undefined;
+}
+
+/** Of an error that tells nothing. */
+export const NO_DETAILS: Details = { reason: "", field: "", metadata: {}, retryAfterMs: undefined };
+
+/** Empty where there are none, or where somebody on the way put something else there. */
+export function detailsOf(trailing: Metadata): Details {
+    const [packed] = trailing.get(KEY);
+    if (!(packed instanceof Uint8Array)) return NO_DETAILS;
+    try {
+        return read(fromBinary(StatusSchema, packed).details);
+    } catch {
+        return NO_DETAILS;
+    }
+}
+
+function read(packed: readonly Any[]): Details {
+    const info = first(packed, (one) => anyUnpack(one, ErrorInfoSchema));
+    if (info?.domain !== DOMAIN) return NO_DETAILS;
+    const delay = first(packed, (one) => anyUnpack(one, RetryInfoSchema))?.retryDelay;
+    return {
+        reason: info.reason,
+        field: first(packed, (one) => anyUnpack(one, BadRequestSchema))?.fieldViolations[0]?.field ?? "",
+        metadata: info.metadata,
+        retryAfterMs: delay && durationMs(delay),
+    };
+}
+
+function first<Detail>(packed: readonly Any[], unpack: (one: Any) => Detail | undefined): Detail | undefined {
+    for (const one of packed) {
+        const found = unpack(one);
+        if (found !== undefined) return found;
+    }
+    return undefined;
+}

@@ -1,0 +1,70 @@
+// Between gRPC's words and ours.
+
+import { type ServiceError, status } from "@grpc/grpc-js";
+import type { Connection } from "./connection.js";
+import { type Details, detailsOf } from "./details.js";
+import * as errors from "./errors.js";
+import { MemsidecarError, type StatusCode } from "./errors.js";
+
+type Kind = new (message: string, code: StatusCode, details: Details, options?: ErrorOptions) => MemsidecarError;
+
+/** The kind of error for each of the contract's reasons. */
+export const BY_REASON: ReadonlyMap<string, Kind> = new Map(
+    Object.entries({
+        INVALID_FIELD: errors.InvalidField,
+        NO_SUCH_THING: errors.NoSuchThing,
+        ID_CONFLICT: errors.IdConflict,
+        SEQUENCE_MISMATCH: errors.SequenceMismatch,
+        NOT_YOUR_SESSION: errors.NotYourSession,
+        BUDGET_TOO_SMALL: errors.BudgetTooSmall,
+        TOO_LARGE: errors.TooLarge,
+        RATE_LIMITED: errors.RateLimited,
+        QUOTA_EXCEEDED: errors.QuotaExceeded,
+        DISK_FULL: errors.DiskFull,
+        BAD_CREDENTIALS: errors.BadCredentials,
+        NOT_ALLOWED: errors.NotAllowed,
+        STARTING: errors.Starting,
+        SHUTTING_DOWN: errors.ShuttingDown,
+        INDEX_UNAVAILABLE: errors.IndexUnavailable,
+        BUSY: errors.Busy,
+        DAMAGED_FILE: errors.DamagedFile,
+        NOT_BUILT: errors.NotBuilt,
+        BUG: errors.Bug,
+    }),
+);
+
+const BY_CODE: { readonly [code in StatusCode]?: Kind } = {
+    UNAVAILABLE: errors.Unreachable,
+    DEADLINE_EXCEEDED: errors.DeadlineExceeded,
+    CANCELLED: errors.Cancelled,
+};
+
+/** Our error for one of gRPC's. */
+export function failure(error: ServiceError, connection: Connection): MemsidecarError {
+    const code = (status[error.code] ?? "UNKNOWN") as StatusCode;
+    const details = detailsOf(error.metadata);
+    const nobody = code === "UNAVAILABLE" && details.reason === "";
+    return errorOf(code, nobody ? unreachable(error.details, connection) : error.details, details, { cause: error });
+}
+
+/** By its reason; where there is none, by its code. */
+function errorOf(code: StatusCode, message: string, details: Details, options: ErrorOptions): MemsidecarError {
+    const kind = details.reason ? BY_REASON.get(details.reason) : BY_CODE[code];
+    return new (kind ?? MemsidecarError)(message, code, details, options);
+}
+
+const NO_CONNECTION = /^No connection established\. Last error: (?:Error: )?(.*?)\s*\.? Resolution note:/s;
+const TIME = / \(\d{4}-\d\d-\d\dT[\d:.]+Z\)$/;
+
+/** Where nobody was reached, in words that help to find out why. */
+function unreachable(said: string, { address, tls }: Connection): string {
+    const why = NO_CONNECTION.exec(said)?.[1]?.replace(TIME, "");
+    return `${address} cannot be reached: ${why === undefined ? said : why + hint(why, tls)}`;
+}
+
+/** One side speaks TLS and the other does not: neither says so. */
+function hint(why: string, tls: boolean): string {
+    if (tls && why.includes("wrong version number")) return " (the client speaks TLS; the sidecar does not seem to)";
+    const dropped = /^(Failed to connect|Protocol error|.*ECONNRESET)/.test(why);
+    return !tls && dropped ? " (the client speaks no TLS; the sidecar may want it)" : "";
+}

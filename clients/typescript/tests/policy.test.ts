@@ -1,0 +1,121 @@
+// What the scenarios cannot see of retries, tokens and addresses.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Client, errors, MemsidecarError } from "memsidecar-client";
+import { staysHere } from "#dist/connection.js";
+import { Attempts } from "#dist/retry.js";
+import { tokenSource } from "#dist/token.js";
+
+const away = new errors.Unreachable("nobody is there", "UNAVAILABLE");
+
+function busy(retryAfterMs: number): MemsidecarError {
+    return new errors.Busy("busy", "UNAVAILABLE", { reason: "BUSY", field: "", metadata: {}, retryAfterMs });
+}
+
+test("the waits are 0.4, 1.2 and 3.6 seconds, a fifth more or less", () => {
+    for (let round = 0; round < 200; round += 1) {
+        const attempts = new Attempts(4, 60_000);
+        for (const expected of [400, 1_200, 3_600]) {
+            attempts.begin();
+            const wait = attempts.waitAfter(away);
+            assert.ok(wait >= expected * 0.8 && wait <= expected * 1.2, `${wait} is not about ${expected}`);
+        }
+        attempts.begin();
+        assert.throws(() => attempts.waitAfter(away), away);
+    }
+});
+
+test("the sidecar's own wait counts, up to a fifth more, and never beyond the deadline", () => {
+    const attempts = new Attempts(4, 10_000);
+    attempts.begin();
+    const wait = attempts.waitAfter(busy(700));
+    assert.ok(wait >= 700 && wait <= 840);
+    assert.throws(() => attempts.waitAfter(busy(10_000)), errors.Busy);
+    assert.equal(new Attempts(4, Number.POSITIVE_INFINITY).begin(), Number.POSITIVE_INFINITY);
+});
+
+test("only what may pass by itself is worth another attempt", () => {
+    const details = { reason: "BUG", field: "", metadata: {}, retryAfterMs: undefined };
+    const attempts = new Attempts(4, 10_000);
+    attempts.begin();
+    for (const code of ["INTERNAL", "UNKNOWN", "CANCELLED"] as const) {
+        attempts.waitAfter(new MemsidecarError("broken", code));
+        assert.throws(() => attempts.waitAfter(new MemsidecarError("a bug", code, details)));
+    }
+    assert.throws(() => attempts.waitAfter(new errors.Closed()), errors.Closed);
+    assert.throws(() => attempts.waitAfter(new MemsidecarError("late", "DEADLINE_EXCEEDED")));
+});
+
+test("a token file is read again when it changes, and missed for no moment", () => {
+    const folder = mkdtempSync(join(tmpdir(), "memsidecar-token-"));
+    const [file, next] = [join(folder, "token"), join(folder, "next")];
+    try {
+        assert.throws(() => tokenSource(undefined, file), /ENOENT/);
+        writeFileSync(file, "  first\n\n");
+        const token = tokenSource(undefined, file);
+        assert.equal(token?.(), "first");
+        writeFileSync(next, "second\n");
+        renameSync(next, file);
+        assert.equal(token?.(), "second");
+        rmSync(file);
+        assert.equal(token?.(), "second");
+        writeFileSync(file, "\n");
+        assert.equal(token?.(), "second");
+        assert.throws(() => tokenSource(undefined, file), /holds no token/);
+        writeFileSync(file, "third");
+        assert.equal(token?.(), "third");
+    } finally {
+        rmSync(folder, { recursive: true });
+    }
+    assert.equal(tokenSource(" padded\n", undefined)?.(), "padded");
+    assert.equal(tokenSource("", undefined), undefined);
+    assert.throws(() => tokenSource("one", "two"), /not both/);
+});
+
+test("loopback and unix sockets stay here, and nothing else does", () => {
+    for (const address of ["unix:/run/s", "localhost:1", "LOCALHOST:1", "127.0.0.1:1", "127.9.8.7:1", "[::1]:1"]) {
+        assert.equal(staysHere(address), true, address);
+    }
+    for (const address of ["192.0.2.1:1", "memory.example:1", "[2001:db8::1]:1", "[::]:1", "127.0.0.1.example:1"]) {
+        assert.equal(staysHere(address), false, address);
+    }
+    for (const address of [
+        "",
+        "localhost",
+        "dns:localhost:1",
+        "127.0.0.1:1,192.0.2.1:1",
+        "http://localhost:1",
+        "::1",
+    ]) {
+        assert.throws(() => staysHere(address), /no address/, address);
+    }
+});
+
+test("options that do not go together are told at once", () => {
+    assert.throws(() => new Client({ tls: false, caFile: "ca.pem" }), /tls is false/);
+    assert.throws(() => new Client({ tls: true, keyFile: "key.pem" }), /belong together/);
+    assert.throws(() => new Client({ caFile: "/nowhere/ca.pem" }), /ENOENT/);
+    assert.throws(() => new Client({ attempts: 0 }), /attempts/);
+    assert.throws(() => new Client({ deadlineMs: 0 }), /deadlineMs/);
+});
+
+test("whoever waits before the next attempt is woken by a signal, and by closing", async () => {
+    const client = new Client({ address: "127.0.0.1:1", deadlineMs: 60_000 });
+    const controller = new AbortController();
+    const given = client.count({ sessionId: "s" }, { signal: controller.signal });
+    const other = client.count({ sessionId: "s" });
+    setTimeout(() => controller.abort(new Error("enough")), 100);
+    await assert.rejects(given, (error) => {
+        assert.ok(error instanceof errors.Cancelled && !(error instanceof errors.Closed));
+        return (error.cause as Error).message === "enough";
+    });
+    client.close();
+    await assert.rejects(other, errors.Closed);
+    await assert.rejects(client.count({ sessionId: "s" }), errors.Closed);
+    await assert.rejects(client.waitUntilReady(), errors.Closed);
+    client.close();
+});

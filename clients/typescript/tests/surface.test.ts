@@ -1,0 +1,106 @@
+// The surface follows the contract: a method for each RPC, an error for each reason, plain values in both directions.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fromBinary } from "@bufbuild/protobuf";
+import { type AddRequest, Client, errors, MemsidecarError, newId, VERSION } from "memsidecar-client";
+import { BY_REASON } from "#dist/failure.js";
+import { ErrorReasonSchema } from "#dist/gen/memsidecar/v1/errors_pb.js";
+import { KnowledgeService } from "#dist/gen/memsidecar/v1/knowledge_pb.js";
+import { AddRequestSchema, MemoryService } from "#dist/gen/memsidecar/v1/memory_pb.js";
+import { SessionSchema, SessionService } from "#dist/gen/memsidecar/v1/session_pb.js";
+import { messageOf, plainOf } from "#dist/plain.js";
+import { rpc } from "#dist/rpc.js";
+
+const METHODS = [MemoryService, SessionService, KnowledgeService].flatMap((service) => service.methods);
+const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+test("there is a method for each RPC, and one for the pages of each that has some", () => {
+    assert.equal(METHODS.length, 36);
+    for (const method of METHODS) {
+        assert.equal(typeof Reflect.get(Client.prototype, method.localName), "function", method.name);
+        if (!method.output.fields.some((field) => field.name === "next_page_token")) continue;
+        const items = method.output.fields.find((field) => field.fieldKind === "list" && field.message);
+        assert.equal(typeof Reflect.get(Client.prototype, items?.localName ?? ""), "function", items?.name);
+    }
+});
+
+test("every reason has an error of its name", () => {
+    const reasons = ErrorReasonSchema.values.slice(1).map((value) => value.name.replace("ERROR_REASON_", ""));
+    assert.deepEqual([...BY_REASON.keys()].sort(), reasons.sort());
+    for (const [reason, kind] of BY_REASON) {
+        const name = reason.toLowerCase().replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
+        const error = new kind("words", "UNKNOWN", { reason, field: "", metadata: {}, retryAfterMs: undefined });
+        assert.equal(error.name, name);
+        assert.equal(Reflect.get(errors, name), kind);
+        assert.ok(error instanceof MemsidecarError);
+    }
+});
+
+test("the version is that of the package", () => {
+    const file = new URL(import.meta.resolve("memsidecar-client/package.json"));
+    assert.equal(VERSION, (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version);
+});
+
+test("ids are of version 7, differ, and sort by time", async () => {
+    const ids = Array.from({ length: 1000 }, newId);
+    assert.equal(new Set(ids).size, 1000);
+    for (const id of ids) assert.match(id, UUID_7);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    assert.ok(newId().slice(0, 13) > (ids[0] ?? "").slice(0, 13));
+});
+
+test("a call about one thing takes the thing's fields, and makes its id", () => {
+    const add = rpc<AddRequest, object>(MemoryService.method.add, "message");
+    const request = { sessionId: "s", role: "user", content: "hi", expectedSequence: 3 } as const;
+    const sent = plainOf(AddRequestSchema, fromBinary(AddRequestSchema, add.encode(request))) as {
+        message: { id: string; role: string };
+        expectedSequence: number;
+    };
+    assert.match(sent.message.id, UUID_7);
+    assert.equal(sent.message.role, "user");
+    assert.equal(sent.expectedSequence, 3);
+    const own = fromBinary(AddRequestSchema, add.encode({ ...request, messageId: "m1" }));
+    assert.equal(own.message?.id, "m1");
+});
+
+test("what is not in the contract is told before anything is sent", async () => {
+    using client = new Client({ address: "127.0.0.1:1" });
+    const wrong = { session_id: "s" } as unknown as { sessionId: string };
+    await assert.rejects(client.count(wrong), new TypeError('CountRequest has no field "session_id"'));
+    const boss = { sessionId: "s", role: "boss" } as unknown as AddRequest;
+    await assert.rejects(client.add(boss), new TypeError('"boss" is none of system, user, assistant, tool'));
+});
+
+test("times keep all their digits, and a Date will do", () => {
+    const there = (createTime: unknown) =>
+        plainOf(SessionSchema, messageOf(SessionSchema, { createTime })) as { createTime: string };
+    assert.equal(there("2024-02-29T12:34:56.789123Z").createTime, "2024-02-29T12:34:56.789123Z");
+    assert.equal(there("2024-02-29T13:34:56+01:00").createTime, "2024-02-29T12:34:56Z");
+    assert.equal(there(new Date(1_709_210_096_789)).createTime, "2024-02-29T12:34:56.789Z");
+});
+
+test("64-bit numbers are numbers, and are never rounded", () => {
+    const there = (lastSequence: unknown) =>
+        plainOf(SessionSchema, messageOf(SessionSchema, { stats: { lastSequence } })) as {
+            stats: { lastSequence: number };
+        };
+    assert.equal(there(Number.MAX_SAFE_INTEGER).stats.lastSequence, Number.MAX_SAFE_INTEGER);
+    assert.throws(() => there(2 ** 53), RangeError);
+    assert.throws(() => there(1.5), RangeError);
+    const message = messageOf(SessionSchema, { watermarks: { facts: 7 } }) as unknown as { watermarks: object };
+    assert.deepEqual(plainOf(SessionSchema, message as never), {
+        ...plainOf(SessionSchema, messageOf(SessionSchema, {})),
+        watermarks: { facts: 7 },
+    });
+    message.watermarks = { facts: 2n ** 53n };
+    assert.throws(() => plainOf(SessionSchema, message as never), RangeError);
+});
+
+test("an enumeration's value of a later version goes both ways", () => {
+    const plain = plainOf(AddRequestSchema, messageOf(AddRequestSchema, { message: { role: "9" } })) as {
+        message: { role: string };
+    };
+    assert.equal(plain.message.role, "9");
+});
