@@ -44,7 +44,7 @@ FACES_go := go
 FACES_typescript := typescript
 FACES_rust := rust
 
-.PHONY: help setup serve test test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-faults test-quickstarts bench-clients $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
+.PHONY: help setup serve test test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-faults test-quickstarts bench-clients proto-clients $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
 
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -157,6 +157,12 @@ check-client-rust: setup
 
 test-client-faults: $(CLIENTS:%=check-client-%) ## Lose 500 answers of each client on the way: nothing may be lost, nothing doubled (two minutes)
 	$(BIN)/python clients/scenarios/faults.py $(FACES)
+
+proto-clients: setup ## Generate the code of the clients out of the contract (needs Go, npm and Rust)
+	$(BIN)/python clients/python/generate.py
+	clients/go/generate.sh
+	cd clients/typescript && npm install --no-audit --no-fund && node generate.mjs
+	clients/rust/generate.sh
 
 test-quickstarts: setup ## Do what the README of each client says, in an empty folder
 	$(BIN)/python clients/quickstarts.py $(CLIENTS)
