@@ -44,7 +44,7 @@ FACES_go := go
 FACES_typescript := typescript
 FACES_rust := rust
 
-.PHONY: help setup serve test test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-faults test-quickstarts bench-clients proto-clients $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
+.PHONY: help setup serve test test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-faults test-quickstarts bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
 
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -143,6 +143,24 @@ check-client-python: setup
 	cd clients/python && $(CURDIR)/$(BIN)/mypy
 	cd clients/python && $(CURDIR)/$(BIN)/python -m pytest -c pyproject.toml tests ../scenarios/tests $(ARGS)
 
+# The frameworks are many and heavy, and one of them wants an older MCP SDK than we do.
+ADAPTERS_VENV := .venv-adapters
+ADAPTERS_BIN := $(ADAPTERS_VENV)/bin
+ADAPTERS_INSTALLED := $(ADAPTERS_VENV)/.installed
+ADAPTERS_PINS := clients/python/adapters-constraints.txt
+FRAMEWORKS := openai-agents,langchain,langgraph,strands,llamaindex
+
+test-client-python-adapters: $(ADAPTERS_INSTALLED) ## Types, tests and examples of the Python client's adapters, with the real frameworks (two minutes)
+	cd clients/python && $(CURDIR)/$(ADAPTERS_BIN)/mypy --cache-dir .mypy_cache/adapters memsidecar_client/adapters/*.py tests/adapters/*.py examples/*.py
+	cd clients/python && $(CURDIR)/$(ADAPTERS_BIN)/python -m pytest -c pyproject.toml -n $(TEST_WORKERS) --dist loadfile tests/adapters $(ARGS)
+
+$(ADAPTERS_INSTALLED): pyproject.toml clients/python/pyproject.toml $(ADAPTERS_PINS)
+	@test -x $(ADAPTERS_BIN)/python || $(PYTHON) -m venv $(ADAPTERS_VENV)
+	$(ADAPTERS_BIN)/python -m pip install --quiet --disable-pip-version-check -c $(ADAPTERS_PINS) pip setuptools
+	$(ADAPTERS_BIN)/python -m pip install --quiet --no-build-isolation -c $(ADAPTERS_PINS) -e . -e './clients/python[$(FRAMEWORKS)]' \
+	  hypothesis mypy pytest pytest-xdist types-grpcio types-protobuf
+	@touch $@
+
 check-client-go: setup
 	$(call needs,go,Go)
 	clients/go/check.sh
@@ -217,5 +235,5 @@ $(LOAD): $(wildcard benchmarks/load/*.go) benchmarks/load/go.mod benchmarks/load
 	cd benchmarks/load && go build -o "$(CURDIR)/$@" .
 
 clean: ## Remove what the verbs made: .venv, .tools, caches, build output; never ./memsidecar-data
-	rm -rf $(VENV) $(TOOLS) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(ADAPTERS_VENV) $(TOOLS) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find memsidecar tests benchmarks protos helm examples clients -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -48,6 +48,6 @@ def test_the_wheel_has_all_it_needs_and_nothing_else(tmp_path: Path, sidecar: Si
         metadata = wheel.read(next(name for name in files if name.endswith("METADATA"))).decode()
     assert {"memsidecar_client/py.typed", "memsidecar_client/v1/memory_pb2.pyi"} <= files
     assert {name.split("/")[0].split("-")[0] for name in files} == {"memsidecar_client"}
-    assert sorted(re.findall(r"Requires-Dist: (\w+)", metadata)) == ["grpcio", "protobuf"]
+    assert sorted(re.findall(r"Requires-Dist: (\w+)[^;\n]*$", metadata, re.MULTILINE)) == ["grpcio", "protobuf"]
     count = "from memsidecar_client import Client; print(Client().count(session_id='s').stats.message_count)"
     assert python("-c", count, address=sidecar.address, package=tmp_path / "installed").strip().isdigit()

@@ -1,0 +1,92 @@
+"""A framework's message as JSON text beside the contract's fields, so that it comes back as it was.
+
+What stands in a field already (the content, the arguments of a call) is not kept twice: the frame points to it.
+"""
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import Any
+
+MARK = "$"
+"""The only key of what is no plain JSON: a piece of a text, a text read as JSON, bytes, a tuple, pairs of a mapping."""
+
+SHORTEST_PIECE = 32
+"""Of characters; to point to a shorter text takes as much room as the text."""
+
+
+def frame_of(whole: Any, texts: Sequence[str]) -> str:
+    """Raises TypeError where JSON cannot hold what the message has."""
+    return json.dumps(_folded(whole, texts), separators=(",", ":"))
+
+
+def whole_of(frame: str, texts: Sequence[str]) -> Any:
+    """What was framed, with the same texts."""
+    return _unfolded(json.loads(frame), texts)
+
+
+def _folded(value: Any, texts: Sequence[str]) -> Any:
+    if isinstance(value, str):
+        return _folded_text(value, texts)
+    if isinstance(value, bytes):
+        return {MARK: ["bytes", base64.b64encode(value).decode()]}
+    if isinstance(value, dict):
+        return _folded_mapping(value, texts)
+    if isinstance(value, tuple):
+        return {MARK: ["tuple", [_folded(one, texts) for one in value]]}
+    if isinstance(value, list):
+        return [_folded(one, texts) for one in value]
+    return value
+
+
+def _folded_text(value: str, texts: Sequence[str]) -> Any:
+    if len(value) < SHORTEST_PIECE:
+        return value
+    places = ((number, text.find(value)) for number, text in enumerate(texts))
+    for number, start in places:
+        if start >= 0:
+            return {MARK: ["piece", number, start, len(value)]}
+    return value
+
+
+def _folded_mapping(value: dict[Any, Any], texts: Sequence[str]) -> Any:
+    written = _written(value, texts)
+    if written is not None:
+        return {MARK: ["json", written]}
+    if MARK in value or not all(isinstance(key, str) for key in value):
+        return {MARK: ["pairs", [[_folded(key, texts), _folded(one, texts)] for key, one in value.items()]]}
+    return {key: _folded(one, texts) for key, one in value.items()}
+
+
+def _written(value: dict[Any, Any], texts: Sequence[str]) -> int | None:
+    """Which of the texts this is the JSON of. Only what is read back as the same counts."""
+    if not value or not all(isinstance(key, str) for key in value):
+        return None
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError):
+        return None
+    return texts.index(text) if text in texts and json.loads(text) == value else None
+
+
+def _unfolded(value: Any, texts: Sequence[str]) -> Any:
+    if isinstance(value, list):
+        return [_unfolded(one, texts) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if MARK not in value:
+        return {key: _unfolded(one, texts) for key, one in value.items()}
+    return _meant(*value[MARK], texts=texts)
+
+
+def _meant(kind: str, *details: Any, texts: Sequence[str]) -> Any:
+    if kind == "piece":
+        number, start, length = details
+        return texts[number][start : start + length]
+    if kind == "json":
+        return json.loads(texts[details[0]])
+    if kind == "bytes":
+        return base64.b64decode(details[0])
+    if kind == "tuple":
+        return tuple(_unfolded(one, texts) for one in details[0])
+    return {_unfolded(key, texts): _unfolded(one, texts) for key, one in details[0]}
