@@ -186,6 +186,7 @@ test-quickstarts: setup ## Do what the README of each client says, in an empty f
 	$(BIN)/python clients/quickstarts.py $(CLIENTS)
 
 bench-clients: $(CLIENTS:%=check-client-%) ## Measure Add through each client against a bare stub of its language, and write the table of clients/README.md
+	cd clients/rust && cargo build --quiet --release --package memsidecar-client-benchmark
 	$(BIN)/python clients/scenarios/times.py && $(BIN)/python clients/parity.py
 
 lint: setup ## Check style, format and types

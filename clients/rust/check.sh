@@ -10,4 +10,3 @@ cargo clippy --quiet --package memsidecar-client --no-default-features -- -D war
 cargo test --quiet --workspace
 RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --package memsidecar-client
 cargo build --quiet --workspace --bins --examples
-cargo build --quiet --release --package memsidecar-client-benchmark
