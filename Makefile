@@ -38,10 +38,11 @@ APISERVER_INSTALLED := $(TOOLS)/.kube-apiserver-$(KUBERNETES_VERSION)
 
 # A client joins by its name here, a verb check-client-<name> that does all but play the scenarios, the faces that play
 # them where there are several, and its lines in clients/languages.yaml.
-CLIENTS := python go typescript rust
+CLIENTS := python go typescript java rust
 FACES_python := python python-async
 FACES_go := go
 FACES_typescript := typescript
+FACES_java := java java-async
 FACES_rust := rust
 
 .PHONY: help setup serve test test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-faults test-quickstarts bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
@@ -168,6 +169,10 @@ check-client-go: setup
 check-client-typescript: setup
 	$(call needs,npm,TypeScript)
 	cd clients/typescript && npm install --no-audit --no-fund && npm run check
+
+check-client-java: setup
+	$(call needs,mvn,Java)
+	mvn --batch-mode --no-transfer-progress --quiet --file clients/java spotless:check verify
 
 check-client-rust: setup
 	$(call needs,cargo,Rust)

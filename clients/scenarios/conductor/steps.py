@@ -208,6 +208,7 @@ _KINDS_OF_CODES = {
     "UNAVAILABLE": "Unreachable",
     "DEADLINE_EXCEEDED": "DeadlineExceeded",
     "CANCELLED": "Cancelled",
+    "RESOURCE_EXHAUSTED": "TooLarge",
 }
 
 

@@ -1,0 +1,130 @@
+package dev.memsidecar.client;
+
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Flow;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+
+/**
+ * The answers of a stream, as they come. Nothing is sent before the first is asked for. They can be read once, by one
+ * thread. Whoever stops before the end closes them, which ends the stream; the end closes them as well.
+ *
+ * <pre>{@code
+ * try (Answers<WatchResponse> events = memory.watch(request)) {
+ *     for (WatchResponse event : events) {
+ *         ...
+ *     }
+ * }
+ * }</pre>
+ *
+ * @param <T> what an answer is
+ */
+public final class Answers<T> implements Iterable<T>, Iterator<T>, AutoCloseable {
+    /** So many may come before they are read. */
+    private static final int AHEAD = 64;
+
+    /** An answer, or why there is none any more: an error, or neither at the end. */
+    private record Event<T>(T answer, Throwable error) {}
+
+    private final BlockingQueue<Event<T>> events = new LinkedBlockingQueue<>();
+    private Flow.Subscription subscription;
+    private boolean begun;
+    private Event<T> next;
+
+    Answers(Flow.Publisher<T> answers) {
+        answers.subscribe(new Receiving());
+    }
+
+    /**
+     * These answers themselves, from where they were read to.
+     *
+     * @return always the same
+     */
+    @Override
+    public Iterator<T> iterator() {
+        return this;
+    }
+
+    /**
+     * The answers that are not read yet. To close the stream closes them.
+     *
+     * @return sequential and ordered
+     */
+    public Stream<T> stream() {
+        return StreamSupport.stream(spliterator(), false).onClose(this::close);
+    }
+
+    /**
+     * Waits for the next answer, or for the end.
+     *
+     * @return whether there is one
+     * @throws MemsidecarException if the stream failed; {@link CancelledException} if the thread was interrupted
+     */
+    @Override
+    public boolean hasNext() {
+        if (next == null) {
+            next = take();
+        }
+        if (next.error != null) {
+            throw BlockingCalls.unchecked(next.error);
+        }
+        return next.answer != null;
+    }
+
+    @Override
+    public T next() {
+        if (!hasNext()) {
+            throw new NoSuchElementException();
+        }
+        T answer = next.answer;
+        next = null;
+        subscription.request(1);
+        return answer;
+    }
+
+    /** Ends the stream, if it has not ended. What was not read is lost. To close again is harmless. */
+    @Override
+    public void close() {
+        subscription.cancel();
+        next = new Event<>(null, null);
+    }
+
+    private Event<T> take() {
+        if (!begun) {
+            begun = true;
+            subscription.request(AHEAD);
+        }
+        try {
+            return events.take();
+        } catch (InterruptedException interrupted) {
+            close();
+            Thread.currentThread().interrupt();
+            return new Event<>(null, new CancelledException("the thread was interrupted", interrupted));
+        }
+    }
+
+    private final class Receiving implements Flow.Subscriber<T> {
+        @Override
+        public void onSubscribe(Flow.Subscription given) {
+            subscription = given;
+        }
+
+        @Override
+        public void onNext(T answer) {
+            events.add(new Event<>(answer, null));
+        }
+
+        @Override
+        public void onError(Throwable error) {
+            events.add(new Event<>(null, error));
+        }
+
+        @Override
+        public void onComplete() {
+            events.add(new Event<>(null, null));
+        }
+    }
+}

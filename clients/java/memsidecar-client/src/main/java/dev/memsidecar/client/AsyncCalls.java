@@ -1,0 +1,124 @@
+package dev.memsidecar.client;
+
+import io.grpc.ClientCall;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Flow;
+import java.util.function.UnaryOperator;
+
+/** How calls are made whose answers come later. */
+record AsyncCalls(Connection connection, int attempts) {
+
+    /** To cancel what is returned gives the call up, with all further attempts. */
+    <Q, A> CompletableFuture<A> call(MethodDescriptor<Q, A> method, Q request, Duration timeout) {
+        return new Call<>(connection, method, request, new Attempts(attempts, timeout)).begin();
+    }
+
+    <Q, A, T> AsyncItems<T> pages(Paging<Q, A, T> paging, Q request, Duration timeout) {
+        return new AsyncItems<>(subscriber -> subscriber.onSubscribe(
+                new PageSubscription<>(paging, request, page -> call(paging.method(), page, timeout), subscriber)));
+    }
+
+    /** Has no deadline where {@code timeout} is null. */
+    <Q, A> AsyncItems<A> stream(
+            MethodDescriptor<Q, A> method,
+            Resending resending,
+            Flow.Publisher<? extends Q> requests,
+            UnaryOperator<Q> prepare,
+            Duration timeout) {
+        Objects.requireNonNull(requests);
+        return new AsyncItems<>(subscriber -> subscriber.onSubscribe(new StreamSubscription<>(
+                connection, method, resending, new Attempts(attempts, timeout), requests, prepare, subscriber)));
+    }
+
+    /** Done as soon as the sidecar says that it serves. */
+    CompletableFuture<Void> waitUntilReady(Duration timeout) {
+        return new Readiness(this, timeout).begin();
+    }
+
+    /** One call, attempt after attempt. */
+    private static final class Call<Q, A> {
+        private final Connection connection;
+        private final MethodDescriptor<Q, A> method;
+        private final Q request;
+        private final Attempts attempts;
+        private final CompletableFuture<A> result = new CompletableFuture<>();
+        private volatile ClientCall<Q, A> underWay;
+
+        Call(Connection connection, MethodDescriptor<Q, A> method, Q request, Attempts attempts) {
+            this.connection = connection;
+            this.method = method;
+            this.request = request;
+            this.attempts = attempts;
+        }
+
+        CompletableFuture<A> begin() {
+            result.whenComplete((answer, error) -> giveUpIfCancelled());
+            send();
+            return result;
+        }
+
+        private void send() {
+            if (result.isDone()) {
+                return;
+            }
+            try {
+                attempts.caller().run(this::attempt);
+            } catch (RuntimeException notSent) {
+                result.completeExceptionally(notSent);
+            }
+        }
+
+        private void attempt() {
+            ClientCall<Q, A> call = connection.channel().newCall(method, Connection.options(attempts.begin()));
+            underWay = call;
+            call.start(new Answer(), new Metadata());
+            call.request(2);
+            call.sendMessage(request);
+            call.halfClose();
+            giveUpIfCancelled();
+        }
+
+        private void giveUpIfCancelled() {
+            ClientCall<Q, A> call = underWay;
+            if (call != null && result.isCancelled()) {
+                call.cancel("the caller cancelled", null);
+            }
+        }
+
+        private void again(MemsidecarException error) {
+            if (result.isDone()) {
+                return;
+            }
+            try {
+                connection.pause(attempts.waitAfter(error)).thenRunAsync(this::send);
+            } catch (MemsidecarException last) {
+                result.completeExceptionally(last);
+            }
+        }
+
+        private final class Answer extends ClientCall.Listener<A> {
+            private A answer;
+
+            @Override
+            public void onMessage(A message) {
+                answer = message;
+            }
+
+            @Override
+            public void onClose(Status status, Metadata trailers) {
+                if (!status.isOk()) {
+                    again(connection.failure(status, trailers));
+                } else if (answer == null) {
+                    again(connection.failure(Status.INTERNAL.withDescription("an answer without a message"), trailers));
+                } else {
+                    result.complete(answer);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package dev.memsidecar.client;
+
+import io.grpc.Context;
+import io.grpc.Deadline;
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * One call's way through the one policy by which calls are sent again. The waits are 0.4, 1.2 and 3.6 seconds, each a
+ * fifth more or less: a sidecar restarts within that.
+ */
+final class Attempts {
+    static final int DEFAULT = 4;
+
+    private static final double FIRST_NANOS = 0.4e9;
+    private static final double FACTOR = 3;
+    private static final double JITTER = 0.2;
+
+    /** Codes that a transport which broke is told by, where no reason says that the sidecar gave them. */
+    private static final Set<Status.Code> BROKEN =
+            EnumSet.of(Status.Code.INTERNAL, Status.Code.UNKNOWN, Status.Code.CANCELLED);
+
+    private final int most;
+    private final Deadline deadline;
+    private final Context caller = Context.current();
+    private int made;
+
+    /** Without a deadline where {@code timeout} is null. */
+    Attempts(int most, Duration timeout) {
+        this.most = most;
+        this.deadline = timeout == null ? null : Deadline.after(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    /** When the attempt that begins now must end; null: whenever it likes. */
+    Deadline begin() {
+        made++;
+        return deadline;
+    }
+
+    /** Something was answered: whatever breaks now is another mishap, not the same again. */
+    void progressed() {
+        made = 1;
+    }
+
+    /** The gRPC context of whoever made the call: later attempts are made elsewhere, and belong to it as well. */
+    Context caller() {
+        return caller;
+    }
+
+    /** Nanoseconds to wait before the next attempt. Throws the error where there shall be none. */
+    long waitAfter(MemsidecarException error) {
+        long wait = wait(error);
+        boolean tooLate = deadline != null && wait >= deadline.timeRemaining(TimeUnit.NANOSECONDS);
+        if (!worthAnother(error) || made >= most || tooLate) {
+            throw error;
+        }
+        return wait;
+    }
+
+    /** As long as the sidecar said, and a little more; else longer each time. */
+    private long wait(MemsidecarException error) {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        return error.retryAfter()
+                .map(told -> (long) (told.toNanos() * random.nextDouble(1, 1 + JITTER)))
+                .orElseGet(() ->
+                        (long) (FIRST_NANOS * Math.pow(FACTOR, made - 1) * random.nextDouble(1 - JITTER, 1 + JITTER)));
+    }
+
+    /** Whether it was the moment or the way, and not the call. Writes carry ids, so none is stored twice. */
+    private boolean worthAnother(MemsidecarException error) {
+        if (error instanceof ClosedException || caller.isCancelled()) {
+            return false;
+        }
+        boolean broken = error.reason().isEmpty() && BROKEN.contains(error.code());
+        return broken || error.code() == Status.Code.UNAVAILABLE;
+    }
+}

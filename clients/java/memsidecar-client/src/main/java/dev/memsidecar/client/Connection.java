@@ -1,0 +1,142 @@
+package dev.memsidecar.client;
+
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ChannelCredentials;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.ClientInterceptors;
+import io.grpc.ConnectivityState;
+import io.grpc.Deadline;
+import io.grpc.ForwardingClientCall;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.netty.shaded.io.netty.channel.ChannelOption;
+import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
+import io.grpc.netty.shaded.io.netty.channel.nio.NioEventLoopGroup;
+import io.grpc.netty.shaded.io.netty.channel.socket.nio.NioDomainSocketChannel;
+import io.grpc.netty.shaded.io.netty.util.concurrent.DefaultThreadFactory;
+import java.net.UnixDomainSocketAddress;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+
+/** The way to one sidecar, shared by all faces of a client. Connects with the first call. */
+final class Connection {
+    private static final Metadata.Key<String> AUTHORIZATION =
+            Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+
+    private final Address address;
+    private final Failures failures;
+    private final ManagedChannel managed;
+    private final Channel channel;
+    private final EventLoopGroup socketThreads;
+    private final Set<CompletableFuture<Void>> pauses = ConcurrentHashMap.newKeySet();
+    private volatile boolean closed;
+
+    /** Without a token where it is null. */
+    Connection(Address address, ChannelCredentials credentials, boolean tls, Token token) {
+        this.address = address;
+        this.failures = new Failures(address.text(), tls);
+        this.socketThreads = address.isSocket() ? socketThreads() : null;
+        NettyChannelBuilder builder = address.isSocket()
+                ? socket(address, credentials, socketThreads)
+                : NettyChannelBuilder.forTarget(address.text(), credentials);
+        this.managed = configured(builder, address).build();
+        this.channel = token == null ? managed : ClientInterceptors.intercept(managed, new Shown(token));
+    }
+
+    private static NettyChannelBuilder configured(NettyChannelBuilder builder, Address address) {
+        builder.userAgent("memsidecar-client-java/" + Version.CURRENT)
+                // A connection that died under a long call is noticed. Only under a call: servers send clients away
+                // that ping while nothing is going on, and a dead idle connection is noticed by the next call anyway.
+                .keepAliveTime(30, TimeUnit.SECONDS)
+                .keepAliveTimeout(10, TimeUnit.SECONDS)
+                .keepAliveWithoutCalls(false)
+                // One policy is enough, and ours reads RetryInfo.
+                .disableRetry()
+                .disableServiceConfigLookUp();
+        // What stays on this machine goes through no proxy, whatever is said for everything else.
+        return address.staysHere() ? builder.proxyDetector(target -> null) : builder;
+    }
+
+    /** Java's own sockets, not Netty's native ones: they are there on every system. */
+    private static NettyChannelBuilder socket(Address address, ChannelCredentials credentials, EventLoopGroup threads) {
+        return NettyChannelBuilder.forAddress(UnixDomainSocketAddress.of(address.path()), credentials)
+                .overrideAuthority("localhost")
+                // gRPC sets this for every connection, and this kind does not know it.
+                .withOption(ChannelOption.SO_KEEPALIVE, null)
+                .channelType(NioDomainSocketChannel.class, UnixDomainSocketAddress.class)
+                .eventLoopGroup(threads);
+    }
+
+    /** As Netty 4.1 has them, too: the application may have an older gRPC than we, with that inside. */
+    @SuppressWarnings("deprecation")
+    private static EventLoopGroup socketThreads() {
+        return new NioEventLoopGroup(1, new DefaultThreadFactory("memsidecar-client", true));
+    }
+
+    String address() {
+        return address.text();
+    }
+
+    /** Where the next attempt goes. Throws where the client is closed. */
+    Channel channel() {
+        if (closed) {
+            throw new ClosedException(null);
+        }
+        // gRPC lets calls fail while it waits, up to two minutes, before it looks for a server again; a sidecar is back
+        // within a second. From idle, a call connects at once and waits for what comes of it.
+        if (managed.getState(false) == ConnectivityState.TRANSIENT_FAILURE) {
+            managed.enterIdle();
+        }
+        return channel;
+    }
+
+    /** {@code deadline} may be null: none. */
+    static CallOptions options(Deadline deadline) {
+        return deadline == null ? CallOptions.DEFAULT : CallOptions.DEFAULT.withDeadline(deadline);
+    }
+
+    MemsidecarException failure(Status status, Metadata trailers) {
+        MemsidecarException found = failures.of(status, trailers);
+        return closed ? new ClosedException(found.getCause()) : found;
+    }
+
+    /** Completes after so long, or when the client is closed, whose calls need not wait any longer. */
+    CompletableFuture<Void> pause(long nanos) {
+        CompletableFuture<Void> pause = new CompletableFuture<>();
+        pauses.add(pause);
+        pause.completeOnTimeout(null, closed ? 0 : nanos, TimeUnit.NANOSECONDS)
+                .whenComplete((nothing, error) -> pauses.remove(pause));
+        return pause;
+    }
+
+    /** To close again is harmless. */
+    void close() {
+        closed = true;
+        managed.shutdownNow();
+        pauses.forEach(pause -> pause.complete(null));
+        if (socketThreads != null) {
+            socketThreads.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        }
+    }
+
+    /** Puts the token, as it is then, on each call. */
+    private record Shown(Token token) implements ClientInterceptor {
+        @Override
+        public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+            return new ForwardingClientCall.SimpleForwardingClientCall<>(next.newCall(method, options)) {
+                @Override
+                public void start(Listener<A> listener, Metadata headers) {
+                    headers.put(AUTHORIZATION, "Bearer " + token.read());
+                    super.start(listener, headers);
+                }
+            };
+        }
+    }
+}

@@ -1,0 +1,90 @@
+package dev.memsidecar.client;
+
+import io.grpc.Metadata;
+import io.grpc.Status;
+import java.util.List;
+import java.util.Map;
+
+/** Between gRPC's words and ours: which of our exceptions an outcome is. */
+final class Failures {
+    @FunctionalInterface
+    interface Kind {
+        MemsidecarException make(Status.Code code, String message, ErrorDetails details, Throwable cause);
+    }
+
+    static final Map<String, Kind> BY_REASON = Map.ofEntries(
+            Map.entry("INVALID_FIELD", InvalidFieldException::new),
+            Map.entry("NO_SUCH_THING", NoSuchThingException::new),
+            Map.entry("ID_CONFLICT", IdConflictException::new),
+            Map.entry("SEQUENCE_MISMATCH", SequenceMismatchException::new),
+            Map.entry("NOT_YOUR_SESSION", NotYourSessionException::new),
+            Map.entry("BUDGET_TOO_SMALL", BudgetTooSmallException::new),
+            Map.entry("TOO_LARGE", TooLargeException::new),
+            Map.entry("RATE_LIMITED", RateLimitedException::new),
+            Map.entry("QUOTA_EXCEEDED", QuotaExceededException::new),
+            Map.entry("DISK_FULL", DiskFullException::new),
+            Map.entry("BAD_CREDENTIALS", BadCredentialsException::new),
+            Map.entry("NOT_ALLOWED", NotAllowedException::new),
+            Map.entry("STARTING", StartingException::new),
+            Map.entry("SHUTTING_DOWN", ShuttingDownException::new),
+            Map.entry("INDEX_UNAVAILABLE", IndexUnavailableException::new),
+            Map.entry("BUSY", BusyException::new),
+            Map.entry("DAMAGED_FILE", DamagedFileException::new),
+            Map.entry("NOT_BUILT", NotBuiltException::new),
+            Map.entry("BUG", BugException::new));
+
+    private static final Map<Status.Code, Kind> BY_CODE = Map.of(
+            Status.Code.UNAVAILABLE, UnreachableException::new,
+            Status.Code.DEADLINE_EXCEEDED, DeadlineExceededException::new,
+            Status.Code.CANCELLED, CancelledException::new);
+
+    /** How a server that wants TLS ends a connection without it. */
+    private static final List<String> HUNG_UP =
+            List.of("Network closed", "Connection reset", "First received frame was not SETTINGS");
+
+    private final String address;
+    private final boolean tls;
+
+    Failures(String address, boolean tls) {
+        this.address = address;
+        this.tls = tls;
+    }
+
+    /** By its reason; where there is none, by its code. */
+    MemsidecarException of(Status status, Metadata trailers) {
+        ErrorDetails details = ErrorDetails.of(trailers);
+        Status.Code code = status.getCode();
+        Kind kind = details.reason().isEmpty()
+                ? BY_CODE.getOrDefault(code, MemsidecarException::new)
+                : BY_REASON.getOrDefault(details.reason(), MemsidecarException::new);
+        String said = status.getDescription() == null ? code.name() : status.getDescription();
+        String message = code == Status.Code.UNAVAILABLE && details.reason().isEmpty() ? unreachable(status) : said;
+        return kind.make(code, message, details, status.asRuntimeException(trailers));
+    }
+
+    private String unreachable(Status status) {
+        StringBuilder found = new StringBuilder("no answer from the sidecar at ").append(address);
+        String separator = ": ";
+        if (status.getDescription() != null) {
+            found.append(separator).append(status.getDescription());
+            separator = "; ";
+        }
+        for (Throwable cause = status.getCause(); cause != null; cause = cause.getCause()) {
+            if (cause.getMessage() != null) {
+                found.append(separator).append(cause.getMessage());
+                separator = "; ";
+            }
+        }
+        return found.append(hint(found.toString())).toString();
+    }
+
+    /** What Netty says of a side that speaks TLS to one that does not tells nobody what to do. */
+    private String hint(String said) {
+        if (tls) {
+            return said.contains("not an SSL/TLS record") ? "; it does not speak TLS" : "";
+        }
+        return HUNG_UP.stream().anyMatch(said::contains)
+                ? "; does it want TLS? Open the client with caFile or tls(true)"
+                : "";
+    }
+}

@@ -1,0 +1,82 @@
+package dev.memsidecar.client;
+
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A call that was refused, or that nobody answered. Each reason that the sidecar gives has a class of its own below
+ * this one, and so have the three outcomes that gRPC gives itself: {@link UnreachableException},
+ * {@link DeadlineExceededException} and {@link CancelledException}. A reason that this version does not know yet is a
+ * plain {@code MemsidecarException}.
+ *
+ * <p>After {@link DeadlineExceededException}, {@link CancelledException} and {@link UnreachableException} a write may
+ * have been stored; after any other nothing of the call was.
+ */
+public class MemsidecarException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    /** What gRPC calls it. */
+    private final Status.Code code;
+
+    /** Carried as one thing, because a part of it alone means nothing. */
+    private final ErrorDetails details;
+
+    MemsidecarException(Status.Code code, String message, ErrorDetails details, Throwable cause) {
+        super(message, cause);
+        this.code = code;
+        this.details = details;
+    }
+
+    /**
+     * The code of gRPC.
+     *
+     * @return never {@code OK}
+     */
+    public Status.Code code() {
+        return code;
+    }
+
+    /**
+     * The reason, as in the contract's {@code ErrorReason} without its prefix: {@code "ID_CONFLICT"}.
+     *
+     * @return empty for what gRPC says itself
+     */
+    public String reason() {
+        return details.reason();
+    }
+
+    /**
+     * The path of the field that is wrong, as in {@code "messages[3].role"}.
+     *
+     * @return empty for other errors
+     */
+    public String field() {
+        return details.field();
+    }
+
+    /**
+     * What the sidecar says besides, by name.
+     *
+     * @return unmodifiable; empty where it says nothing
+     */
+    public Map<String, String> metadata() {
+        return details.metadata();
+    }
+
+    /**
+     * How long to wait before the call is worth another try.
+     *
+     * @return empty where the sidecar did not say
+     */
+    public Optional<Duration> retryAfter() {
+        return Optional.ofNullable(details.retryAfter());
+    }
+
+    @Override
+    public String toString() {
+        String named = reason().isEmpty() ? code.name() : code + ", " + reason();
+        return getClass().getName() + ": " + getMessage() + " (" + named + ")";
+    }
+}

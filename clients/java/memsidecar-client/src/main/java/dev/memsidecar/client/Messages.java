@@ -1,0 +1,70 @@
+package dev.memsidecar.client;
+
+import dev.memsidecar.v1.Message;
+import dev.memsidecar.v1.Role;
+import dev.memsidecar.v1.ToolCall;
+import java.util.List;
+
+/** Messages as they are usually said. Whatever else one carries, its builder sets: {@code user("Hi").toBuilder()}. */
+public final class Messages {
+    private Messages() {}
+
+    /**
+     * Instructions to the model.
+     *
+     * @param content the text
+     * @return without an id
+     */
+    public static Message system(String content) {
+        return said(Role.ROLE_SYSTEM, content).build();
+    }
+
+    /**
+     * What the person said, or whatever stands in for one.
+     *
+     * @param content the text
+     * @return without an id
+     */
+    public static Message user(String content) {
+        return said(Role.ROLE_USER, content).build();
+    }
+
+    /**
+     * What the model answered.
+     *
+     * @param content the text
+     * @return without an id
+     */
+    public static Message assistant(String content) {
+        return said(Role.ROLE_ASSISTANT, content).build();
+    }
+
+    /**
+     * What the model answered, and the tools that it called.
+     *
+     * @param content the text; may be empty
+     * @param toolCalls several calls are parallel ones
+     * @return without an id
+     */
+    public static Message assistant(String content, List<ToolCall> toolCalls) {
+        return said(Role.ROLE_ASSISTANT, content).addAllToolCalls(toolCalls).build();
+    }
+
+    /**
+     * What a tool gave back.
+     *
+     * @param call what the model had called
+     * @param content the result
+     * @return without an id; named after the tool
+     */
+    public static Message tool(ToolCall call, String content) {
+        return said(Role.ROLE_TOOL, content)
+                .setToolCallId(call.getId())
+                .setName(call.getName())
+                .build();
+    }
+
+    private static Message.Builder said(Role role, String content) {
+        return Message.newBuilder().setRole(role).setContent(content);
+    }
+}

@@ -1,0 +1,97 @@
+package dev.memsidecar.client;
+
+import io.grpc.Deadline;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/** Asks gRPC's health service until it says that the sidecar serves. That takes too little of it to be worth stubs. */
+final class Readiness {
+    private static final long LOOK_EVERY_NANOS = 50_000_000;
+    private static final byte[] ALL_SERVICES = {};
+    private static final byte[] SERVING = {8, 1};
+    private static final Set<Status.Code> NOT_YET =
+            EnumSet.of(Status.Code.UNAVAILABLE, Status.Code.NOT_FOUND, Status.Code.CANCELLED);
+
+    private static final MethodDescriptor<byte[], byte[]> CHECK = MethodDescriptor.newBuilder(new Bytes(), new Bytes())
+            .setType(MethodDescriptor.MethodType.UNARY)
+            .setFullMethodName("grpc.health.v1.Health/Check")
+            .build();
+
+    private final AsyncCalls calls;
+    private final Duration timeout;
+    private final Deadline deadline;
+    private final CompletableFuture<Void> ready = new CompletableFuture<>();
+    private volatile CompletableFuture<byte[]> looking = new CompletableFuture<>();
+
+    Readiness(AsyncCalls calls, Duration timeout) {
+        this.calls = new AsyncCalls(calls.connection(), 1);
+        this.timeout = timeout;
+        this.deadline = Deadline.after(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    CompletableFuture<Void> begin() {
+        ready.whenComplete((nothing, error) -> looking.cancel(true));
+        look();
+        return ready;
+    }
+
+    private void look() {
+        if (ready.isDone()) {
+            return;
+        }
+        Duration remaining = Duration.ofNanos(deadline.timeRemaining(TimeUnit.NANOSECONDS));
+        CompletableFuture<byte[]> now = calls.call(CHECK, ALL_SERVICES, remaining);
+        looking = now;
+        now.whenComplete((answer, error) -> {
+            if (error == null && Arrays.equals(answer, SERVING)) {
+                ready.complete(null);
+            } else if (error == null || isWorthWaiting(error)) {
+                calls.connection().pause(LOOK_EVERY_NANOS).thenRunAsync(this::look);
+            } else {
+                ready.completeExceptionally(told(error));
+            }
+        });
+    }
+
+    private static boolean isWorthWaiting(Throwable error) {
+        return error instanceof MemsidecarException found
+                && !(found instanceof ClosedException)
+                && found.reason().isEmpty()
+                && NOT_YET.contains(found.code());
+    }
+
+    private Throwable told(Throwable error) {
+        if (!(error instanceof DeadlineExceededException)) {
+            return error;
+        }
+        String message = "the sidecar at " + calls.connection().address() + " was not ready within "
+                + timeout.toMillis() / 1000.0 + " seconds";
+        return new DeadlineExceededException(Status.Code.DEADLINE_EXCEEDED, message, ErrorDetails.NONE, error);
+    }
+
+    private static final class Bytes implements MethodDescriptor.Marshaller<byte[]> {
+        @Override
+        public InputStream stream(byte[] value) {
+            return new ByteArrayInputStream(value);
+        }
+
+        @Override
+        public byte[] parse(InputStream stream) {
+            try {
+                return stream.readAllBytes();
+            } catch (IOException broken) {
+                throw new UncheckedIOException(broken);
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+package dev.memsidecar.client;
+
+import io.grpc.Status;
+
+/** The sidecar is still opening its files. The call was sent again already. */
+public final class StartingException extends MemsidecarException {
+    private static final long serialVersionUID = 1L;
+
+    StartingException(Status.Code code, String message, ErrorDetails details, Throwable cause) {
+        super(code, message, details, cause);
+    }
+}

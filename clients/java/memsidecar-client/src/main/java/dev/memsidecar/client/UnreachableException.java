@@ -1,0 +1,12 @@
+package dev.memsidecar.client;
+
+import io.grpc.Status;
+
+/** Nothing answers at the address, or the connection broke. The call was sent again already. */
+public final class UnreachableException extends MemsidecarException {
+    private static final long serialVersionUID = 1L;
+
+    UnreachableException(Status.Code code, String message, ErrorDetails details, Throwable cause) {
+        super(code, message, details, cause);
+    }
+}

@@ -1,0 +1,49 @@
+package dev.memsidecar.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class AddressTest {
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "localhost:7600",
+                "LOCALHOST:7600",
+                "127.0.0.1:7600",
+                "127.9.8.7:7600",
+                "[::1]:7600",
+                "[0:0:0:0:0:0:0:1]:7600",
+                "dns:///127.0.0.1:7600",
+                "unix:/run/memsidecar.sock"
+            })
+    void loopbackAndSocketsStayHere(String address) {
+        assertTrue(new Address(address).staysHere());
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "192.0.2.1:7600",
+                "memory.example:7600",
+                "localhost.example:7600",
+                "127.0.0.1.example:7600",
+                "[2001:db8::1]:7600",
+                "1:7600",
+                "0.0.0.0:7600"
+            })
+    void everythingElseDoesNot(String address) {
+        assertFalse(new Address(address).staysHere());
+    }
+
+    @Test
+    void aSocketIsNamedByItsPath() {
+        assertEquals("/run/m.sock", new Address("unix:/run/m.sock").path());
+        assertEquals("/run/m.sock", new Address("unix:///run/m.sock").path());
+        assertEquals("m.sock", new Address("unix:m.sock").path());
+    }
+}

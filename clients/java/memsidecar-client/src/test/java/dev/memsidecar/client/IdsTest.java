@@ -1,0 +1,43 @@
+package dev.memsidecar.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.memsidecar.v1.AddBatchRequest;
+import dev.memsidecar.v1.AddRequest;
+import dev.memsidecar.v1.PutArtifactRequest;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+
+class IdsTest {
+    @Test
+    void anIdIsAUuidOfVersionSevenWithItsTimeInFront() {
+        long before = System.currentTimeMillis();
+        UUID id = UUID.fromString(MemsidecarClient.newId());
+        assertEquals(7, id.version());
+        assertEquals(2, id.variant());
+        long time = id.getMostSignificantBits() >>> 16;
+        assertTrue(time >= before && time <= System.currentTimeMillis());
+    }
+
+    @Test
+    void idsThatAreGivenStay() {
+        AddRequest given = AddRequest.newBuilder()
+                .setMessage(Messages.user("hi").toBuilder().setId("mine"))
+                .build();
+        assertSame(given, Ids.identified(given));
+
+        AddBatchRequest mixed = AddBatchRequest.newBuilder()
+                .addMessages(given.getMessage())
+                .addMessages(Messages.user("there"))
+                .build();
+        AddBatchRequest identified = Ids.identified(mixed);
+        assertEquals("mine", identified.getMessages(0).getId());
+        assertEquals(36, identified.getMessages(1).getId().length());
+
+        PutArtifactRequest offload =
+                PutArtifactRequest.newBuilder().setOffloadMessageId("m").build();
+        assertSame(offload, Ids.identified(offload));
+    }
+}

@@ -1,0 +1,54 @@
+package dev.memsidecar.driver;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.List;
+import java.util.function.Consumer;
+
+/** One line of the conductor's. */
+record Command(JsonObject json) {
+    long number() {
+        return json.get("id").getAsLong();
+    }
+
+    String text(String name) {
+        return json.get(name).getAsString();
+    }
+
+    void given(String name, Consumer<JsonElement> take) {
+        JsonElement value = json.get(name);
+        if (value != null && !value.isJsonNull()) {
+            take.accept(value);
+        }
+    }
+
+    /** Null where there are none. */
+    Duration seconds(String name) {
+        return json.has(name) ? duration(json.get(name).getAsDouble()) : null;
+    }
+
+    static Duration duration(double seconds) {
+        return Duration.ofNanos((long) (seconds * 1e9));
+    }
+
+    /** Without end where nothing is said. */
+    int stopAfter() {
+        return json.has("stop_after") ? json.get("stop_after").getAsInt() : Integer.MAX_VALUE;
+    }
+
+    Rpc rpc() {
+        return Rpc.BY_NAME.get(text("rpc"));
+    }
+
+    Object request() {
+        return rpc().parse(Base64.getDecoder().decode(text("request")));
+    }
+
+    List<Object> requests() {
+        return json.getAsJsonArray("requests").asList().stream()
+                .map(one -> rpc().parse(Base64.getDecoder().decode(one.getAsString())))
+                .toList();
+    }
+}

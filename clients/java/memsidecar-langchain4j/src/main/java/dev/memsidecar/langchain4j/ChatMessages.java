@@ -1,0 +1,149 @@
+package dev.memsidecar.langchain4j;
+
+import dev.langchain4j.agent.tool.ToolExecutionRequest;
+import dev.langchain4j.data.message.AiMessage;
+import dev.langchain4j.data.message.ChatMessage;
+import dev.langchain4j.data.message.Content;
+import dev.langchain4j.data.message.CustomMessage;
+import dev.langchain4j.data.message.SystemMessage;
+import dev.langchain4j.data.message.TextContent;
+import dev.langchain4j.data.message.ToolExecutionResultMessage;
+import dev.langchain4j.data.message.UserMessage;
+import dev.memsidecar.chatmemory.Payload;
+import dev.memsidecar.client.Messages;
+import dev.memsidecar.v1.Message;
+import dev.memsidecar.v1.Role;
+import dev.memsidecar.v1.ToolCall;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * Between LangChain4j's messages and the contract's. Texts, thinking and tool calls are where the contract has them, so
+ * that the sidecar can count, find and show them. Where that does not say everything, the rest goes along as
+ * LangChain4j's own JSON: a {@link Skeleton}.
+ */
+final class ChatMessages {
+    private static final String BETWEEN_TEXTS = "\n";
+
+    private ChatMessages() {}
+
+    static Message written(ChatMessage message) {
+        Message.Builder fields = fields(message);
+        boolean silent = fields.getContent().isEmpty() && fields.getToolCallsCount() == 0;
+        if (silent || !plain(fields.build()).equals(message)) {
+            Payload.set(fields, Skeleton.of(message));
+        }
+        // The contract wants something to be said. The skeleton knows that nothing was.
+        return (silent ? fields.setContent(standIn(message)) : fields).build();
+    }
+
+    static ChatMessage read(Message message) {
+        return Payload.of(message)
+                .map(skeleton -> Skeleton.filled(skeleton, message))
+                .orElseGet(() -> plain(message));
+    }
+
+    private static Message.Builder fields(ChatMessage message) {
+        if (message instanceof SystemMessage system) {
+            return Messages.system(system.text()).toBuilder();
+        } else if (message instanceof UserMessage user) {
+            return Messages.user(text(user.contents())).toBuilder().setName(orEmpty(user.name()));
+        } else if (message instanceof AiMessage ai) {
+            return Messages.assistant(orEmpty(ai.text()), calls(ai.toolExecutionRequests())).toBuilder()
+                    .setReasoning(orEmpty(ai.thinking()));
+        } else if (message instanceof ToolExecutionResultMessage result) {
+            return Message.newBuilder()
+                    .setRole(Role.ROLE_TOOL)
+                    .setToolCallId(orEmpty(result.id()))
+                    .setName(orEmpty(result.toolName()))
+                    .setContent(text(result.contents()));
+        } else if (message instanceof CustomMessage) {
+            return Messages.user("").toBuilder();
+        }
+        throw new IllegalArgumentException("no message that is known: " + message.getClass());
+    }
+
+    /** The message, as far as the fields of the contract tell. */
+    private static ChatMessage plain(Message message) {
+        return switch (message.getRole()) {
+            case ROLE_SYSTEM -> SystemMessage.from(message.getContent());
+            case ROLE_ASSISTANT ->
+                AiMessage.builder()
+                        .text(orNull(message.getContent()))
+                        .thinking(orNull(message.getReasoning()))
+                        .toolExecutionRequests(requests(message))
+                        .build();
+            case ROLE_TOOL ->
+                ToolExecutionResultMessage.builder()
+                        .id(orNull(message.getToolCallId()))
+                        .toolName(orNull(message.getName()))
+                        .text(message.getContent())
+                        .build();
+            default ->
+                UserMessage.builder()
+                        .name(orNull(message.getName()))
+                        .contents(List.of(TextContent.from(message.getContent())))
+                        .build();
+        };
+    }
+
+    /** Some providers give no ids; the contract wants one. */
+    private static List<ToolCall> calls(List<ToolExecutionRequest> requests) {
+        List<ToolCall> calls = new ArrayList<>();
+        for (ToolExecutionRequest request : requests) {
+            String id = orEmpty(request.id());
+            calls.add(ToolCall.newBuilder()
+                    .setId(id.isEmpty() ? "call-" + (calls.size() + 1) : id)
+                    .setName(request.name())
+                    .setArgumentsJson(orEmpty(request.arguments()))
+                    .build());
+        }
+        return calls;
+    }
+
+    private static List<ToolExecutionRequest> requests(Message message) {
+        return message.getToolCallsList().stream()
+                .map(call -> ToolExecutionRequest.builder()
+                        .id(call.getId())
+                        .name(call.getName())
+                        .arguments(call.getArgumentsJson())
+                        .build())
+                .toList();
+    }
+
+    private static String text(List<Content> contents) {
+        return contents.stream()
+                .filter(TextContent.class::isInstance)
+                .map(content -> ((TextContent) content).text())
+                .collect(Collectors.joining(BETWEEN_TEXTS));
+    }
+
+    /** The parts of a text that were joined, by their lengths. The sidecar may have shortened it since. */
+    static List<String> parted(String text, List<Integer> lengths) {
+        List<String> parts = new ArrayList<>();
+        int begin = 0;
+        for (int length : lengths) {
+            parts.add(text.substring(Math.min(begin, text.length()), Math.min(begin + length, text.length())));
+            begin += length + BETWEEN_TEXTS.length();
+        }
+        return parts;
+    }
+
+    private static String standIn(ChatMessage message) {
+        if (message instanceof UserMessage user) {
+            return user.contents().stream()
+                    .map(content -> "[" + content.type().name().toLowerCase() + "]")
+                    .collect(Collectors.joining(" "));
+        }
+        return "[" + message.type().name().toLowerCase() + "]";
+    }
+
+    static String orEmpty(String text) {
+        return text == null ? "" : text;
+    }
+
+    private static String orNull(String text) {
+        return text.isEmpty() ? null : text;
+    }
+}

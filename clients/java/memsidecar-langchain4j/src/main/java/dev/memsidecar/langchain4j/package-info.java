@@ -1,0 +1,2 @@
+/** LangChain4j's chat memory in a sidecar: {@link dev.memsidecar.langchain4j.MemsidecarChatMemoryStore}. */
+package dev.memsidecar.langchain4j;

@@ -1,0 +1,72 @@
+package dev.memsidecar.springai;
+
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+
+/**
+ * Values of metadata as JSON has them, and back. A number comes back as the number that it was, because Spring AI
+ * compares messages with their metadata: what JSON does not tell apart is written with its type, as in {@code {"$long":
+ * "5"}}. Of what JSON cannot say at all, its text is kept.
+ */
+final class Values {
+    private static final Map<Class<?>, String> TAGS = Map.of(
+            Long.class, "$long",
+            Float.class, "$float",
+            BigInteger.class, "$integer",
+            BigDecimal.class, "$decimal",
+            Instant.class, "$instant",
+            byte[].class, "$bytes");
+
+    private static final Map<String, Function<String, Object>> READERS = Map.of(
+            "$long", Long::valueOf,
+            "$float", Float::valueOf,
+            "$integer", BigInteger::new,
+            "$decimal", BigDecimal::new,
+            "$instant", Instant::parse,
+            "$bytes", text -> Base64.getDecoder().decode(text));
+
+    private Values() {}
+
+    static Object written(Object value) {
+        if (value == null || value instanceof Boolean || value instanceof Integer || value instanceof Double) {
+            return value;
+        } else if (value instanceof Map<?, ?> map) {
+            Map<String, Object> written = new LinkedHashMap<>();
+            map.forEach((name, one) -> written.put(name.toString(), written(one)));
+            return written;
+        } else if (value instanceof Iterable<?> list) {
+            List<Object> written = new ArrayList<>();
+            list.forEach(one -> written.add(written(one)));
+            return written;
+        }
+        String tag = TAGS.get(value.getClass());
+        String text = value instanceof byte[] bytes ? Base64.getEncoder().encodeToString(bytes) : value.toString();
+        return tag == null ? text : Map.of(tag, text);
+    }
+
+    static Object read(Object written) {
+        if (written instanceof Map<?, ?> map) {
+            Map.Entry<?, ?> only = map.size() == 1 ? map.entrySet().iterator().next() : null;
+            Function<String, Object> reader = only == null ? null : READERS.get((String) only.getKey());
+            return reader == null ? readMap(map) : reader.apply((String) only.getValue());
+        } else if (written instanceof List<?> list) {
+            List<Object> values = new ArrayList<>();
+            list.forEach(one -> values.add(read(one)));
+            return values;
+        }
+        return written;
+    }
+
+    static Map<String, Object> readMap(Object written) {
+        Map<String, Object> values = new LinkedHashMap<>();
+        ((Map<?, ?>) written).forEach((name, one) -> values.put((String) name, read(one)));
+        return values;
+    }
+}

@@ -1,0 +1,2 @@
+/** Real sidecars for tests. */
+package dev.memsidecar.testing;
