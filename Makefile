@@ -45,7 +45,7 @@ FACES_typescript := typescript
 FACES_java := java java-async
 FACES_rust := rust
 
-.PHONY: help setup serve test test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-faults test-quickstarts bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
+.PHONY: help setup serve test test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
 
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -180,6 +180,9 @@ check-client-rust: setup
 
 test-client-faults: $(CLIENTS:%=check-client-%) ## Lose 500 answers of each client on the way: nothing may be lost, nothing doubled (two minutes)
 	$(BIN)/python clients/scenarios/faults.py $(FACES)
+
+test-clients-red: $(CLIENTS:%=check-client-%) ## Break one RPC of the sidecar after the other, and see the scenarios of every client fail (RPC=Prune for one)
+	$(BIN)/python clients/scenarios/broken.py $(FACES) $(RPC:%=--rpc %)
 
 proto-clients: setup ## Generate the code of the clients out of the contract (needs Go, npm and Rust)
 	$(BIN)/python clients/python/generate.py

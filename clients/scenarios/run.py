@@ -31,7 +31,9 @@ def main() -> int:
     arguments, commands = _arguments()
     # Whoever ends us early ends the sidecars, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    tallies = played(commands, arguments.only)
+    scenarios = [one for one in read_scenarios() if arguments.only in f"{one['file']}: {one['name']}"]
+    with Fixtures() as fixtures:
+        tallies = played(commands, scenarios, fixtures)
     for tally in tallies:
         if arguments.tallies:
             tally.write(arguments.tallies / f"{tally.language}.json")
@@ -39,10 +41,11 @@ def main() -> int:
     return 1 if any(tally.failed or not tally.passed for tally in tallies) else 0
 
 
-def played(commands: Mapping[str, list[str]], only: str) -> list[Tally]:
-    scenarios = [one for one in read_scenarios() if only in f"{one['file']}: {one['name']}"]
-    with Fixtures() as fixtures, ThreadPoolExecutor(len(commands)) as together:
-        parts = [Part(language, command, fixtures) for language, command in commands.items()]
+def played(
+    commands: Mapping[str, list[str]], scenarios: list[dict[str, Any]], fixtures: Fixtures, quietly: bool = False
+) -> list[Tally]:
+    with ThreadPoolExecutor(len(commands)) as together:
+        parts = [Part(language, command, fixtures, quietly) for language, command in commands.items()]
         # Each begins elsewhere, so that they do not all start a sidecar at the same moment.
         shifts = [len(scenarios) * number // len(parts) for number in range(len(parts))]
         return list(together.map(Part.play, parts, [scenarios[shift:] + scenarios[:shift] for shift in shifts]))
@@ -54,7 +57,8 @@ class Part:
     _undisturbed = threading.Lock()
     "A client gives up after five seconds: a sidecar that is to be back until then does not share the machine's cores."
 
-    def __init__(self, language: str, command: list[str], fixtures: Fixtures) -> None:
+    def __init__(self, language: str, command: list[str], fixtures: Fixtures, quietly: bool) -> None:
+        self._tell = _nothing if quietly else _tell
         self._command = command
         self._fixtures = fixtures
         self._tally = Tally(language)
@@ -62,7 +66,7 @@ class Part:
     def play(self, scenarios: list[dict[str, Any]]) -> Tally:
         driver = Driver(self._command, {})
         for scenario in scenarios:
-            restarts = any("sidecar" in step for step in _all_steps(scenario["steps"]))
+            restarts = any("sidecar" in step for step in all_steps(scenario["steps"]))
             with self._undisturbed if restarts else nullcontext():
                 self._play(scenario, driver)
         driver.end()
@@ -79,14 +83,14 @@ class Part:
                 problem = _played(steps, scenario["steps"], stage.variables)
         except NotPossible as why:
             self._tally.skipped += 1
-            _tell(f"skip {title}: {why}")
+            self._tell(f"skip {title}: {why}")
             return
         except (DriverFailed, NotStarted) as failed:
             problem = problem or str(failed)
         self._tally.count(called, not problem)
-        _tell(f"{'FAIL' if problem else 'ok  '} {title} ({time.monotonic() - begin:.1f} s)")
+        self._tell(f"{'FAIL' if problem else 'ok  '} {title} ({time.monotonic() - begin:.1f} s)")
         if problem:
-            _tell(f"     {problem}")
+            self._tell(f"     {problem}")
 
 
 def _played(steps: Steps, all_steps: list[dict[str, Any]], variables: dict[str, Any]) -> str:
@@ -99,10 +103,14 @@ def _played(steps: Steps, all_steps: list[dict[str, Any]], variables: dict[str, 
     return ""
 
 
-def _all_steps(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def all_steps(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for step in steps:
         yield step
-        yield from _all_steps(step.get("concurrently", []))
+        yield from all_steps(step.get("concurrently", []))
+
+
+def _nothing(_line: str) -> None:
+    pass
 
 
 def _tell(line: str) -> None:

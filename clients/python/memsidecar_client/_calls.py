@@ -10,8 +10,8 @@ from google.protobuf.message import Message as Proto
 from memsidecar_client import _health
 from memsidecar_client._connection import Connection
 from memsidecar_client._replay import Replay
-from memsidecar_client._retry import Attempts
-from memsidecar_client._translation import failure, options_of, path_of, to_bytes
+from memsidecar_client._retry import Attempts, at_least_one
+from memsidecar_client._translation import ended_early, failure, options_of, path_of, to_bytes
 from memsidecar_client.errors import Closed, MemsidecarError
 
 Answer = TypeVar("Answer", bound=Proto)
@@ -23,7 +23,7 @@ class Calls:
     def __init__(self, connection: Connection, timeout: float | None, attempts: int) -> None:
         self._connection = connection
         self._timeout = timeout
-        self._attempts = attempts
+        self._attempts = at_least_one(attempts)
         self._closed = False
         self._channel: Any = _channel(connection)
         self._stubs: dict[str, Any] = {}
@@ -46,7 +46,7 @@ class Calls:
 
     def _call(self, method: str, request: Proto, answer: type[Answer], timeout: float | None) -> Answer:
         stub = self._stubs.get(method) or self._stub(method, answer)
-        attempts = Attempts(self._attempts, self._timeout if timeout is None else timeout)
+        attempts = Attempts(self._attempts, self._timeout if timeout is None else timeout, method)
         while True:
             try:
                 found: Answer = self._sent(stub, request, attempts.begin())
@@ -92,7 +92,9 @@ class Calls:
                     replay.answered()
                     attempts.progressed()
                     yield one
-                return
+                if replay.is_over:
+                    return
+                raise ended_early()
             except MemsidecarError as error:
                 replay.check()
                 time.sleep(attempts.wait_after(error))

@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from memsidecar_client._version import VERSION
 
 DEFAULT_ADDRESS = "127.0.0.1:7600"
 DEFAULT_TIMEOUT_SECONDS = 10.0
+
+_UNIX = re.compile(r"unix:(?!//[^/]).+")
+_HOST_AND_PORT = re.compile(r"(?:[^\s:/\[\]]+|\[[0-9a-fA-F:.]+\]):([0-9]{1,5})")
 
 OPTIONS: tuple[tuple[str, int | str], ...] = (
     # A connection that died under a long call is noticed. Only under a call: servers send clients away that ping while
@@ -58,13 +62,13 @@ def connection(
     allow_token_in_clear: bool,
 ) -> Connection:
     """What is not given is taken from the environment. Raises ValueError where the parts do not go together."""
-    address = address or os.environ.get("MEMSIDECAR_ADDRESS") or DEFAULT_ADDRESS
+    address = _checked_address(address or os.environ.get("MEMSIDECAR_ADDRESS") or DEFAULT_ADDRESS)
     if token is None and token_file is None:
         token = os.environ.get("MEMSIDECAR_TOKEN", "").strip()
         token_file = None if token else os.environ.get("MEMSIDECAR_TOKEN_FILE")
     source = token_source(token, token_file)
     if tls is None and not (ca_file or certificate_file or key_file):
-        tls = os.environ.get("MEMSIDECAR_TLS", "").strip().lower() == "true" or None
+        tls = _truth_of("MEMSIDECAR_TLS")
         ca_file = os.environ.get("MEMSIDECAR_CA_FILE")
         certificate_file = os.environ.get("MEMSIDECAR_CLIENT_CERTIFICATE_FILE")
         key_file = os.environ.get("MEMSIDECAR_CLIENT_KEY_FILE")
@@ -85,17 +89,34 @@ def _credentials(
     if bool(certificate_file) != bool(key_file):
         raise ValueError("certificate_file and key_file belong together")
     ca, certificate, key = (Path(file).read_bytes() if file else None for file in files)
+    if ca is not None and b"-----BEGIN CERTIFICATE-----" not in ca:
+        raise ValueError(f"{ca_file} holds no certificate")
     return grpc.ssl_channel_credentials(ca, key, certificate)
+
+
+def _truth_of(variable: str) -> bool | None:
+    """None where it is not set."""
+    said = os.environ.get(variable, "").strip().lower()
+    if said not in ("", "true", "false"):
+        raise ValueError(f"{variable} is neither true nor false")
+    return said == "true" if said else None
+
+
+def _checked_address(address: str) -> str:
+    port = _HOST_AND_PORT.fullmatch(address)
+    if _UNIX.fullmatch(address) or (port and 1 <= int(port[1]) <= 65535):
+        return address
+    raise ValueError(f"{address!r} is neither host:port nor unix:/path")
 
 
 def stays_here(address: str) -> bool:
     """A unix socket or loopback: what is sent there never sees a network."""
-    if address.startswith(("unix:", "unix-abstract:")):
+    if address.startswith("unix:"):
         return True
-    host = address.rpartition("/")[2].rpartition(":")[0].strip("[]").removeprefix("ipv4:").removeprefix("ipv6:")
+    host = address.rpartition(":")[0].strip("[]")
     if host.lower() == "localhost":
         return True
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False

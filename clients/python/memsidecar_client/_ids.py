@@ -1,6 +1,7 @@
 """Ids that the client makes, so that a write which is sent again is stored once."""
 
 import secrets
+import threading
 import time
 from uuid import UUID
 
@@ -9,10 +10,28 @@ from memsidecar_client.v1.memory_pb2 import StoreInteractionRequest
 from memsidecar_client.v1.message_pb2 import Message
 
 
+class _Clock:
+    """Milliseconds and, below them, a count: a time that is later each time it is asked for."""
+
+    COUNT_BITS = 12
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def next(self) -> int:
+        with self._lock:
+            self._last = max(self._last + 1, time.time_ns() // 1_000_000 << self.COUNT_BITS)
+            return self._last
+
+
+_clock = _Clock()
+
+
 def new_id() -> str:
-    """A UUIDv7: the time in milliseconds, then chance, so that ids sort by when they were made."""
-    milliseconds = time.time_ns() // 1_000_000
-    number = milliseconds << 80 | 0x7 << 76 | secrets.randbits(12) << 64 | 0b10 << 62 | secrets.randbits(62)
+    """A UUIDv7: the time in milliseconds, a count, then chance, so that a process's ids sort by when they were made."""
+    milliseconds, count = divmod(_clock.next(), 1 << _Clock.COUNT_BITS)
+    number = milliseconds << 80 | 0x7 << 76 | count << 64 | 0b10 << 62 | secrets.randbits(62)
     return str(UUID(int=number))
 
 

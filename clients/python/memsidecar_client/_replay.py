@@ -29,6 +29,11 @@ class Kept:
             self._answered += 1
 
     @property
+    def all_answered(self) -> bool:
+        with self._lock:
+            return not self._requests
+
+    @property
     def oldest(self) -> int:
         """The place in the stream of the oldest that is not answered."""
         return self._answered
@@ -56,6 +61,11 @@ class Replay(Kept):
         """Raises what the caller's own iterator raised; gRPC knows only that it ended badly."""
         if self._broken is not None:
             raise self._broken
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing is left to send, and nothing to be answered: then a stream may end."""
+        return self._ended and self.all_answered
 
     def unanswered(self) -> Iterator[Any]:
         """From the oldest that is not answered on, to the source's end."""
@@ -92,6 +102,12 @@ class AsyncReplay(Kept):
         """As with Replay."""
         if self._taking is not None and self._taking.done() and not self._taking.cancelled():
             self._taking.result()
+
+    @property
+    def is_over(self) -> bool:
+        """As with Replay."""
+        ended = self._taking is not None and self._taking.done() and not self._taking.result()
+        return ended and self.all_answered
 
     async def unanswered(self) -> AsyncIterator[Any]:
         place = self.oldest

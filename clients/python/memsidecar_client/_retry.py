@@ -9,10 +9,12 @@ import grpc
 from memsidecar_client.errors import Closed, MemsidecarError
 
 ATTEMPTS = 4
-FIRST_SECONDS = 0.4
-FACTOR = 3.0
+WAITS_SECONDS = (0.4, 1.2, 3.6)
 JITTER = 0.2
-"The waits are 0.4, 1.2 and 3.6 seconds, each a fifth more or less: a sidecar restarts within that."
+"Each wait is a fifth more or less: a sidecar restarts within all of them. However many attempts, the last one stays."
+
+COUNTED = frozenset({"MemoryService/ReportUsage"})
+"Calls that have no id, and change something each time."
 
 # Codes that a transport which broke is told by, where no reason says that the sidecar gave them.
 _BROKEN = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.CANCELLED}
@@ -24,6 +26,7 @@ class Attempts:
 
     most: int
     timeout: float | None
+    method: str = ""
     made: int = 0
 
     def __post_init__(self) -> None:
@@ -44,7 +47,7 @@ class Attempts:
     def wait_after(self, error: MemsidecarError) -> float:
         """Seconds to wait before the next attempt. Raises the error where there shall be none."""
         wait, remaining = self._wait(error), self.remaining()
-        if not _worth_another(error) or self.made >= self.most or (remaining is not None and wait >= remaining):
+        if not self._worth_another(error) or self.made >= self.most or (remaining is not None and wait >= remaining):
             raise error
         return wait
 
@@ -52,11 +55,21 @@ class Attempts:
         """As long as the sidecar said, and a little more; else longer each time."""
         if error.retry_after is not None:
             return error.retry_after * random.uniform(1, 1 + JITTER)
-        return FIRST_SECONDS * FACTOR ** (self.made - 1) * random.uniform(1 - JITTER, 1 + JITTER)
+        return WAITS_SECONDS[min(self.made, len(WAITS_SECONDS)) - 1] * random.uniform(1 - JITTER, 1 + JITTER)
+
+    def _worth_another(self, error: MemsidecarError) -> bool:
+        """Whether it was the moment or the way, and not the call. Messages carry ids, so none is stored twice.
+
+        What has none is sent again only where the sidecar itself says that it did nothing.
+        """
+        if isinstance(error, Closed):
+            return False
+        if error.reason or self.method in COUNTED:
+            return error.code is grpc.StatusCode.UNAVAILABLE and bool(error.reason)
+        return error.code is grpc.StatusCode.UNAVAILABLE or error.code in _BROKEN
 
 
-def _worth_another(error: MemsidecarError) -> bool:
-    """Whether it was the moment or the way, and not the call. Writes carry ids, so none is stored twice."""
-    if isinstance(error, Closed):
-        return False
-    return error.code is grpc.StatusCode.UNAVAILABLE or (not error.reason and error.code in _BROKEN)
+def at_least_one(attempts: int) -> int:
+    if attempts < 1:
+        raise ValueError("a call is sent at least once: attempts must be 1 or more")
+    return attempts

@@ -1,6 +1,7 @@
 """The token that a client sends, from wherever it was told to take it."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,37 +13,48 @@ Stamp = tuple[int, int, int]
 class TokenFile:
     """A file that is read again when it changes, so that a token can be rotated under a running agent.
 
-    While the file is away or empty, which happens for a moment when it is replaced, the last token stays.
+    While it is away, empty or holds no token, which happens for a moment when it is replaced, the last token stays.
     """
 
     path: Path
     _seen: Stamp | None = field(default=None, init=False)
     _token: str = field(default="", init=False)
 
+    def __post_init__(self) -> None:
+        """Raises OSError for a file that cannot be read, ValueError for one that holds no token."""
+        self._seen, self._token = self._stamp(), checked(self._text(), f"{self.path} holds")
+
     def __call__(self) -> str:
-        stamp = self._stamp()
-        if stamp is not None and stamp != self._seen:
-            self._token = self.path.read_text(encoding="utf-8").strip() or self._token
-            self._seen = stamp
+        with suppress(OSError, ValueError):
+            stamp = self._stamp()
+            if stamp != self._seen:
+                self._token = checked(self._text(), "")
+                self._seen = stamp
         return self._token
 
-    def _stamp(self) -> Stamp | None:
-        try:
-            found = self.path.stat()
-        except FileNotFoundError:
-            if self._seen is None:
-                raise
-            return None
+    def _text(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    def _stamp(self) -> Stamp:
+        found = self.path.stat()
         return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def token_source(token: str | None, token_file: str | Path | None) -> TokenSource | None:
-    """Raises FileNotFoundError for a file that is not there at all, ValueError for one that holds no token."""
+    """Raises ValueError where no token comes of it, OSError where a file cannot be read."""
     if token and token_file:
         raise ValueError("give a token or a token_file, not both")
     if token_file:
-        source = TokenFile(Path(token_file))
-        if not source():
-            raise ValueError(f"{token_file} holds no token")
-        return source
-    return (lambda: token) if token else None
+        return TokenFile(Path(token_file))
+    if not token:
+        return None
+    good = checked(token, "this is")
+    return lambda: good
+
+
+def checked(text: str, where: str) -> str:
+    """Without the white space around it. What is wrong is not shown: it may be most of a token."""
+    token = text.strip()
+    if not token or not all("!" <= sign <= "~" for sign in token):
+        raise ValueError(f"{where} no token: one has only letters, digits and signs of ASCII")
+    return token

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import grpc
 from google.protobuf.message import Message as Proto
 
 from memsidecar_client._connection import OPTIONS, Connection, stays_here
@@ -41,3 +42,8 @@ def _hint(connection: Connection, message: str) -> str:
     if "WRONG_VERSION_NUMBER" in message:
         return "; it does not speak TLS"
     return "; its certificate is not trusted: give its authority as ca_file" if "VERIFY_FAILED" in message else ""
+
+
+def ended_early() -> MemsidecarError:
+    """Of a stream that the other side ended well while something was still to be answered."""
+    return MemsidecarError("the stream ended before all was answered", grpc.StatusCode.UNKNOWN)

@@ -26,7 +26,8 @@
         Cancelled             the caller cancelled; a write may have been stored
             Closed            by closing the client
 
-After any other error nothing of the call was stored. A reason that this client does not know yet is a MemsidecarError.
+After an error with a reason, nothing of that attempt was stored; an earlier one whose answer was lost may have been. A
+reason that this client does not know yet is a MemsidecarError.
 """
 
 from collections.abc import Mapping
@@ -180,6 +181,8 @@ BY_CODE: dict[grpc.StatusCode, type[MemsidecarError]] = {
     grpc.StatusCode.UNAVAILABLE: Unreachable,
     grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceeded,
     grpc.StatusCode.CANCELLED: Cancelled,
+    # gRPC's own limit on the size of a message, at either side.
+    grpc.StatusCode.RESOURCE_EXHAUSTED: TooLarge,
 }
 
 

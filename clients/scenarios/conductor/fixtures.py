@@ -23,7 +23,8 @@ class NotPossible(Exception):
 class Sidecar:
     """One started fixture."""
 
-    def __init__(self, name: str, described: dict[str, Any]) -> None:
+    def __init__(self, name: str, described: dict[str, Any], broken: str = "") -> None:
+        self._broken = broken
         self._folder = tempfile.TemporaryDirectory(prefix="msc")
         folder = Path(self._folder.name)
         self.files = write_certificates(folder) if "certificates" in described else {}
@@ -58,7 +59,8 @@ class Sidecar:
         listen = f"unix:{folder}/sock" if described.get("listen") == "unix" else "127.0.0.1:0"
         disk = described.get("small_disk_bytes", 0)
         try:
-            return SidecarProcess(folder, listen, [*described["flags"], *self._more_flags(described)], disk)
+            flags = [*described["flags"], *self._more_flags(described)]
+            return SidecarProcess(folder, listen, flags, small_disk=disk, broken=self._broken)
         except NotStarted as error:
             if disk:
                 raise NotPossible(f"no small disk can be mounted here: {error}") from error
@@ -73,9 +75,10 @@ class Sidecar:
 
 
 class Fixtures:
-    """Thread-safe: several languages are played against the same sidecars."""
+    """Thread-safe: several languages are played against the same sidecars. `broken` names an RPC that they break."""
 
-    def __init__(self) -> None:
+    def __init__(self, broken: str = "") -> None:
+        self._broken = broken
         self._described: dict[str, Any] = yaml.safe_load(FILE.read_text())
         self._shared: dict[str, Sidecar] = {}
         self._starting = threading.Lock()
@@ -95,7 +98,7 @@ class Fixtures:
 
     def alone(self, name: str) -> Sidecar:
         """The caller closes it."""
-        return Sidecar(name, self._described[name])
+        return Sidecar(name, self._described[name], self._broken)
 
 
 def _free_address() -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 START_SECONDS = 60
 STOP_SECONDS = 30
+BROKEN = Path(__file__).parent / "broken_sidecar.py"
 
 
 class NotStarted(Exception):
@@ -17,9 +18,13 @@ class NotStarted(Exception):
 
 
 class SidecarProcess:
-    """`memsidecar serve`, restarted at the address that it had first. `small_disk` gives it a disk of so many bytes."""
+    """`memsidecar serve`, restarted at the address that it had first.
 
-    def __init__(self, folder: Path, listen: str, flags: list[str], small_disk: int = 0) -> None:
+    `small_disk` gives it a disk of so many bytes, `broken` names an RPC that does not work.
+    """
+
+    def __init__(self, folder: Path, listen: str, flags: list[str], small_disk: int = 0, broken: str = "") -> None:
+        self._program = [str(BROKEN), broken] if broken else ["-m", "memsidecar"]
         self.data_dir = folder / "data"
         self.data_dir.mkdir()
         self.address = listen
@@ -39,7 +44,7 @@ class SidecarProcess:
         self.address = json.loads(ready)["listen"]
 
     def _command(self) -> list[str]:
-        serve = [sys.executable, "-m", "memsidecar", "serve", "--data-dir", str(self.data_dir)]
+        serve = [sys.executable, *self._program, "serve", "--data-dir", str(self.data_dir)]
         serve += ["--listen", self.address, "--health-listen", "", *self._flags]
         if not self._small_disk:
             return serve

@@ -3,6 +3,7 @@
 For what no sidecar can be brought to say when a scenario wants it, and to see what a client really sends.
 """
 
+import itertools
 import threading
 import time
 from collections.abc import Iterator
@@ -32,7 +33,10 @@ class Relay(grpc.GenericRpcHandler):
         self._server.start()
 
     def answer(self, rule: dict[str, Any]) -> None:
-        """From now on `times` calls of `rpc` get `error`; with `stored`, after the sidecar has done its work."""
+        """From now on `times` calls of `rpc` get `error`; with `stored`, after the sidecar has done its work.
+
+        With `ends_after` in place of an error, a stream ends well after so many answers.
+        """
         with self._lock:
             self._rules.append({"times": 1, "stored": False, "after_seconds": 0, **rule})
 
@@ -48,6 +52,9 @@ class Relay(grpc.GenericRpcHandler):
     def _passed(self, path: str, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
         rpc = path.rpartition("/")[2]
         rule = self._note(rpc, context)
+        if rule and "ends_after" in rule:
+            yield from itertools.islice(self._forwarded(path, requests, context), rule["ends_after"])
+            return
         if rule and not rule["stored"]:
             time.sleep(rule["after_seconds"])
             _refuse(context, rule["error"])
