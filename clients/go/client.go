@@ -38,7 +38,10 @@ type Client struct {
 // It is refused where the options do not go together, where a file cannot be read, and where a token would leave the
 // machine in the clear (see [WithTokenInClear]).
 func New(options ...Option) (*Client, error) {
-	s := settingsOf(options)
+	s, err := settingsOf(options)
+	if err != nil {
+		return nil, err
+	}
 	if s.attempts < 1 {
 		return nil, errors.New("memsidecar: a call is sent at least once: attempts must be 1 or more")
 	}
@@ -79,9 +82,20 @@ func call[Request proto.Message, Answer any](
 	send func(context.Context, Request, ...grpc.CallOption) (Answer, error),
 	request Request,
 ) (Answer, error) {
+	return callWhile(ctx, c, worthAnother, send, request)
+}
+
+// callWhile sends a request again while its errors are worth it.
+func callWhile[Request proto.Message, Answer any](
+	ctx context.Context,
+	c *Client,
+	worth func(*Error) bool,
+	send func(context.Context, Request, ...grpc.CallOption) (Answer, error),
+	request Request,
+) (Answer, error) {
 	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
-	tries := attempts{most: c.attempts}
+	tries := attempts{most: c.attempts, worth: worth}
 	for {
 		answer, err := send(ctx, request)
 		if err == nil {
@@ -152,14 +166,20 @@ func (c *Client) isClosed() bool {
 	}
 }
 
-// unreachable names the address, and guesses where one side speaks TLS and the other does not.
+// unreachable names the address, and guesses where one side speaks TLS and the other does not: whoever waits for TLS
+// hangs up on plain text. Whoever is silent, or speaks something else, does not want TLS for that.
 func (c *Client) unreachable(why string) string {
 	hint := ""
 	switch {
-	case !c.encrypted && strings.Contains(why, "error reading server preface"):
-		hint = "; it may want TLS, which this client does not speak"
+	case !c.encrypted && hungUp(why):
+		hint = "; does it want TLS, which this client does not speak?"
 	case c.encrypted && strings.Contains(why, "first record does not look like a TLS handshake"):
 		hint = "; it does not speak TLS, which this client does"
 	}
 	return fmt.Sprintf("the sidecar at %s cannot be reached%s: %s", c.address, hint, why)
+}
+
+func hungUp(why string) bool {
+	return strings.Contains(why, "error reading server preface") &&
+		(strings.Contains(why, "EOF") || strings.Contains(why, "connection reset"))
 }

@@ -3,12 +3,19 @@ package memsidecar
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	pb "github.com/memsidecar/memsidecar/clients/go/memsidecarpb"
 )
@@ -97,14 +104,84 @@ func TestAClientThatIsClosedEndsWhoeverWaits(t *testing.T) {
 	}
 }
 
-func TestIDsAreUUIDsThatSortByTime(t *testing.T) {
+func TestIDsAreUUIDsThatSortByWhenTheyWereMade(t *testing.T) {
 	last := ""
-	for range 3 {
+	for range 20_000 {
 		id := NewID()
 		if len(id) != 36 || id[14] != '7' || !strings.ContainsRune("89ab", rune(id[19])) || id <= last {
-			t.Errorf("%s after %s", id, last)
+			t.Fatalf("%s after %s", id, last)
 		}
 		last = id
-		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func TestNoIDIsMadeTwice(t *testing.T) {
+	var seen sync.Map
+	var making sync.WaitGroup
+	for range 8 {
+		making.Go(func() {
+			for range 2_000 {
+				id := NewID()
+				if _, known := seen.LoadOrStore(id[:18], true); known {
+					t.Errorf("%s has the time and count of another", id)
+				}
+			}
+		})
+	}
+	making.Wait()
+}
+
+func TestWhatCountsEachTimeIsSentAgainOnlyWhereItWasRefused(t *testing.T) {
+	refused, err := status.New(codes.Unavailable, "not now").WithDetails(
+		&errdetails.ErrorInfo{Domain: domain, Reason: "BUSY"},
+		&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Millisecond)},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, given := range []struct {
+		answer error
+		sent   int32
+	}{{refused.Err(), 4}, {status.Error(codes.Unavailable, "lost"), 1}, {status.Error(codes.Internal, "lost"), 1}} {
+		memory := &fakeMemory{onUsage: func(context.Context) error { return given.answer }}
+		_, err := serve(t, memory).ReportUsage(t.Context(), &pb.ReportUsageRequest{})
+		if err == nil || memory.usages.Load() != given.sent {
+			t.Errorf("%v: %d times", err, memory.usages.Load())
+		}
+	}
+}
+
+func TestWhatGRPCFindsTooLargeIsTooLarge(t *testing.T) {
+	client := serve(t, &fakeMemory{})
+	text := strings.Repeat("x", 5<<20)
+	_, err := client.Add(t.Context(), &pb.AddRequest{SessionId: "s", Message: UserMessage(text)})
+	var failed *Error
+	if !errors.Is(err, ErrTooLarge) || !errors.As(err, &failed) || failed.Reason != "" {
+		t.Errorf("%.200v", err)
+	}
+}
+
+func TestTLSIsGuessedOnlyWhereTheOtherSideHungUp(t *testing.T) {
+	web, safe := httptest.NewServer(nil), httptest.NewTLSServer(nil)
+	safe.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer web.Close()
+	defer safe.Close()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	for address, guessed := range map[net.Addr]bool{
+		silent.Addr(): false, web.Listener.Addr(): false, safe.Listener.Addr(): true,
+	} {
+		client, err := New(WithAddress(address.String()), WithAttempts(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		_, err = client.Count(t.Context(), &pb.CountRequest{})
+		if !errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "TLS") != guessed {
+			t.Errorf("%v", err)
+		}
 	}
 }

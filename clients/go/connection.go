@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,17 +72,34 @@ func dialOptions() []grpc.DialOption {
 // targetOf is the address in gRPC's words. Host names are left to the dialer, which asks for them each time it connects
 // and tries all that it is told; gRPC's own resolver asks at most twice a minute.
 func targetOf(address string) (string, error) {
-	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+	path, isUnix := strings.CutPrefix(address, "unix:")
+	switch {
+	case isUnix && strings.Trim(path, "/ ") != "":
 		path, err := filepath.Abs(path)
 		if err != nil {
 			return "", fmt.Errorf("memsidecar: address %q: %w", address, err)
 		}
 		return (&url.URL{Scheme: "unix", Path: path}).String(), nil
+	case !isUnix && isHostAndPort(address):
+		return (&url.URL{Scheme: "passthrough", Path: "/" + address}).String(), nil
 	}
-	if host, port, err := net.SplitHostPort(address); err != nil || host == "" || port == "" {
-		return "", fmt.Errorf("memsidecar: address %q is neither host:port nor unix:/path", address)
+	return "", fmt.Errorf("memsidecar: address %q is neither host:port nor unix:/path", address)
+}
+
+// isHostAndPort says whether the port is a number, and what is in brackets an IPv6 address.
+func isHostAndPort(address string) bool {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || host == "" || strings.ContainsAny(host, "/@ \t\r\n") {
+		return false
 	}
-	return (&url.URL{Scheme: "passthrough", Path: "/" + address}).String(), nil
+	if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
+		return false
+	}
+	if !strings.HasPrefix(address, "[") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Is6()
 }
 
 // staysHere says whether the address is a unix socket or loopback: what is sent there never sees a network.

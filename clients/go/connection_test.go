@@ -40,7 +40,10 @@ func TestAddressesInTheWordsOfGRPC(t *testing.T) {
 			t.Errorf("%s: %s, %v", address, found, err)
 		}
 	}
-	for _, address := range []string{"localhost", ":7600", "localhost:", "::1:7600", "http://localhost:7600"} {
+	for _, address := range []string{
+		"localhost", ":7600", "localhost:", "::1:7600", "http://localhost:7600", "localhost:0", "localhost:99999",
+		"localhost:http", "localhost:-1", "[localhost]:7600", "me@localhost:7600", "a b:7600", "unix:", "unix:// ",
+	} {
 		if target, err := targetOf(address); err == nil {
 			t.Errorf("%s was taken as %s", address, target)
 		}
@@ -59,6 +62,7 @@ func TestOptionsThatDoNotGoTogetherAreRefused(t *testing.T) {
 		{"no such file", []Option{WithCAFile("nothing.pem")}},
 		{"no certificate", []Option{WithCAFile("LICENSE")}},
 		{"no token has", []Option{WithToken("two words")}},
+		{"no token has", []Option{WithToken("t\u00f6k")}},
 		{"at least once", []Option{WithAttempts(0)}},
 		{"negative", []Option{WithTimeout(-1)}},
 		{"neither", []Option{WithAddress("somewhere")}},
@@ -74,12 +78,47 @@ func TestTheEnvironmentSaysWhatNoOptionDoes(t *testing.T) {
 	t.Setenv("MEMSIDECAR_TOKEN", "secret")
 	t.Setenv("MEMSIDECAR_TOKEN_FILE", "nothing")
 	t.Setenv("MEMSIDECAR_TLS", "true")
-	s := settingsOf(nil)
+	s, err := settingsOf(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if s.address != "memory.example:7600" || *s.token != "secret" || s.tokenFile != "" || !s.encrypted() {
 		t.Errorf("%+v", s)
 	}
-	s = settingsOf([]Option{WithAddress("localhost:1"), WithToken(""), WithTLS(false)})
+	s, err = settingsOf([]Option{WithAddress("localhost:1"), WithToken(""), WithTLS(false)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if s.address != "localhost:1" || s.hasToken() || s.encrypted() {
 		t.Errorf("%+v", s)
+	}
+}
+
+func TestABlankVariableIsNotSet(t *testing.T) {
+	for _, name := range []string{"ADDRESS", "TOKEN", "TLS", "CA_FILE"} {
+		t.Setenv("MEMSIDECAR_"+name, " ")
+	}
+	t.Setenv("MEMSIDECAR_TOKEN_FILE", "a file")
+	s, err := settingsOf(nil)
+	if err != nil || s.address != defaultAddress || s.token != nil || s.tokenFile != "a file" || s.encrypted() {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestTLSInTheEnvironmentIsTrueOrFalse(t *testing.T) {
+	for text, encrypted := range map[string]bool{" TRUE\n": true, "False": false, "": false} {
+		t.Setenv("MEMSIDECAR_TLS", text)
+		if s, err := settingsOf(nil); err != nil || s.encrypted() != encrypted {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	t.Setenv("MEMSIDECAR_TLS", "yes")
+	if _, err := New(); err == nil || !strings.Contains(err.Error(), "neither true nor false") {
+		t.Errorf("%v", err)
+	}
+	t.Setenv("MEMSIDECAR_TLS", "false")
+	t.Setenv("MEMSIDECAR_CA_FILE", "ca.pem")
+	if _, err := New(); err == nil || !strings.Contains(err.Error(), "switched off") {
+		t.Errorf("%v", err)
 	}
 }

@@ -17,13 +17,17 @@
 //
 // It is safe, because writes carry ids: where the caller gives none, the client makes one before the first attempt, for
 // Add, AddBatch, AddStream, StoreInteraction and PutArtifact. What was stored already is answered as a duplicate.
-// Erasing has no id: when the answer was lost, a DeleteSession that is sent again may end with [ErrNoSuchThing].
+//
+// ReportUsage has no id, and counts each time: it is sent again only where the sidecar refused it, never where the
+// connection broke. Pruning and erasing have none, either: after a lost answer, what Prune, Clear and DeleteSession say
+// about what they removed may be empty, or [ErrNoSuchThing], because the first attempt did the work.
 //
 // # Errors
 //
 // Every error of a call is an [*Error]. It is one of the sentinels of this package, by [errors.Is]: one for each reason
 // that the sidecar gives, and four for what goes wrong on the way.
 //
-// After [ErrDeadlineExceeded], [ErrCanceled] and [ErrUnreachable] a write may have been stored: send it again with the
-// id that you gave. After any other error nothing of the call was stored; of a stream, what was answered stays.
+// After [ErrDeadlineExceeded], [ErrCanceled], [ErrUnreachable] and any other error without a reason a write may have
+// been stored: send it again with the id that you gave. After an error with a reason, nothing of that attempt was
+// stored; an earlier attempt whose answer was lost may have been. Of a stream, what was answered stays.
 package memsidecar

@@ -33,7 +33,7 @@ var (
 	ErrRateLimited = errors.New("too many calls")
 	// ErrQuotaExceeded: no more may be kept. "quota" and "limit" in Error.Metadata say of what.
 	ErrQuotaExceeded = errors.New("the quota is used up")
-	// ErrDiskFull: there is no room. Nothing was stored, and reads go on.
+	// ErrDiskFull: there is no room; reads go on.
 	ErrDiskFull = errors.New("the disk is full")
 	// ErrBadCredentials: no token, or one that is not good.
 	ErrBadCredentials = errors.New("no good credentials")
@@ -98,6 +98,8 @@ var byCode = map[codes.Code][]error{
 	codes.Unavailable:      {ErrUnreachable},
 	codes.DeadlineExceeded: {ErrDeadlineExceeded, context.DeadlineExceeded},
 	codes.Canceled:         {ErrCanceled},
+	// gRPC's own limit on the size of a message, at either side.
+	codes.ResourceExhausted: {ErrTooLarge},
 }
 
 // Error is a call that was refused, or that nobody answered. [errors.Is] tells which of the sentinels it is; an error

@@ -3,6 +3,7 @@ package memsidecar
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -10,17 +11,37 @@ import (
 	pb "github.com/memsidecar/memsidecar/clients/go/memsidecarpb"
 )
 
-// NewID makes a UUIDv7: the time in milliseconds, then chance, so that ids sort by when they were made.
+// NewID makes a UUIDv7: the time in milliseconds, a count, then chance, so that the ids of a process sort by when they
+// were made.
 func NewID() string {
 	var id [16]byte
-	milliseconds := time.Now().UnixMilli()
+	rand.Read(id[8:])
+	milliseconds, count := ticks.next()
 	for i := range 6 {
 		id[i] = byte(milliseconds >> (8 * (5 - i)))
 	}
-	rand.Read(id[6:])
-	id[6] = 0x70 | id[6]&0x0f
+	id[6] = 0x70 | byte(count>>8)
+	id[7] = byte(count)
 	id[8] = 0x80 | id[8]&0x3f
 	return dashed(id)
+}
+
+// countBits are those between the version and the variant of a UUID.
+const countBits = 12
+
+var ticks ticker
+
+// ticker is a clock that is later each time it is asked: more often than its count allows, or set back, it runs ahead.
+type ticker struct {
+	mu   sync.Mutex
+	last int64
+}
+
+func (t *ticker) next() (milliseconds, count int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = max(t.last+1, time.Now().UnixMilli()<<countBits)
+	return t.last >> countBits, t.last & (1<<countBits - 1)
 }
 
 func dashed(id [16]byte) string {
@@ -38,15 +59,6 @@ func dashed(id [16]byte) string {
 // own request stays as it is: it may be shared, and used again for another message.
 
 func identifiedAdd(request *pb.AddRequest) *pb.AddRequest {
-	if !lacksID(request.GetMessage()) {
-		return request
-	}
-	request = proto.CloneOf(request)
-	request.Message.Id = NewID()
-	return request
-}
-
-func identifiedStreamed(request *pb.AddStreamRequest) *pb.AddStreamRequest {
 	if !lacksID(request.GetMessage()) {
 		return request
 	}

@@ -16,8 +16,7 @@ func (c *Client) Add(ctx context.Context, request *pb.AddRequest) (*pb.AddRespon
 	return call(ctx, c, c.memory.Add, identifiedAdd(request))
 }
 
-// AddBatch appends messages of one session, all or nothing. Errors are as with [Client.Add]; after one nothing of the
-// batch is stored.
+// AddBatch appends messages of one session, all or nothing. Errors are as with [Client.Add].
 func (c *Client) AddBatch(ctx context.Context, request *pb.AddBatchRequest) (*pb.AddBatchResponse, error) {
 	return call(ctx, c, c.memory.AddBatch, identifiedBatch(request))
 }
@@ -30,7 +29,9 @@ func (c *Client) AddBatch(ctx context.Context, request *pb.AddBatchRequest) (*pb
 //
 // Nothing is sent before the answers are ranged over, and whoever leaves the loop ends the stream. The requests are
 // ranged over in a goroutine of its own, so that one may wait for the answer to another. That goroutine ends when the
-// requests do, or, after the stream has ended, when they give another one.
+// requests do, or, after the stream has ended, when they give another one. A request is copied before the next one is
+// asked for, so that it may be used again. A panic in there goes on in the goroutine that ranges over the answers; after
+// the stream has ended, it is dropped.
 func (c *Client) AddStream(
 	ctx context.Context, requests iter.Seq[*pb.AddStreamRequest],
 ) iter.Seq2[*pb.AddStreamResponse, error] {
@@ -79,12 +80,14 @@ func (c *Client) Count(ctx context.Context, request *pb.CountRequest) (*pb.Count
 }
 
 // Prune brings a session under a budget. Pruned messages leave the window, not the memory: they are still found. System
-// messages stay, and a tool call is never parted from its results.
+// messages stay, and a tool call is never parted from its results. Where an answer was lost and the call was sent again,
+// the answer may say that nothing was pruned, because the first attempt did the work.
 func (c *Client) Prune(ctx context.Context, request *pb.PruneRequest) (*pb.PruneResponse, error) {
 	return call(ctx, c, c.memory.Prune, request)
 }
 
-// Clear erases the session's messages and summary, from every layer. Facts stay; sequences go on.
+// Clear erases the session's messages and summary, from every layer. Facts stay; sequences go on. Where an answer was
+// lost and the call was sent again, the answer may say that nothing was erased, because the first attempt did the work.
 func (c *Client) Clear(ctx context.Context, request *pb.ClearRequest) (*pb.ClearResponse, error) {
 	return call(ctx, c, c.memory.Clear, request)
 }
@@ -95,7 +98,9 @@ func (c *Client) BuildContext(ctx context.Context, request *pb.BuildContextReque
 	return call(ctx, c, c.memory.BuildContext, request)
 }
 
-// ReportUsage tells what the provider charged, so that estimates for that model are corrected.
+// ReportUsage tells what the provider charged, so that estimates for that model are corrected. It has no id, and counts
+// each time: it is sent again only where the sidecar refused it ([ErrStarting], [ErrShuttingDown], [ErrBusy],
+// [ErrIndexUnavailable]), and not where the connection broke.
 func (c *Client) ReportUsage(ctx context.Context, request *pb.ReportUsageRequest) (*pb.ReportUsageResponse, error) {
-	return call(ctx, c, c.memory.ReportUsage, request)
+	return callWhile(ctx, c, wasRefused, c.memory.ReportUsage, request)
 }

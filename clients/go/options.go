@@ -1,6 +1,7 @@
 package memsidecar
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"time"
@@ -45,13 +46,13 @@ func WithToken(token string) Option {
 }
 
 // WithTokenFile names a file with the token. It is read again when it changes, so that a token can be rotated under a
-// running agent.
+// running agent; while it holds none, the last token stays.
 func WithTokenFile(path string) Option {
 	return func(s *settings) { s.tokenFile = path }
 }
 
 // WithTLS says whether to speak TLS. Without [WithCAFile] the authorities that the system trusts are trusted. Where
-// neither this nor a file is given, MEMSIDECAR_TLS (true), MEMSIDECAR_CA_FILE, MEMSIDECAR_CLIENT_CERTIFICATE_FILE and
+// neither this nor a file is given, MEMSIDECAR_TLS (true or false), MEMSIDECAR_CA_FILE, MEMSIDECAR_CLIENT_CERTIFICATE_FILE and
 // MEMSIDECAR_CLIENT_KEY_FILE say; where these are not set, either, nothing is encrypted.
 func WithTLS(enabled bool) Option {
 	return func(s *settings) { s.tls = &enabled }
@@ -90,38 +91,54 @@ func WithDialOptions(options ...grpc.DialOption) Option {
 }
 
 // settingsOf is what the caller said, then what the environment says, then the defaults.
-func settingsOf(options []Option) *settings {
+func settingsOf(options []Option) (*settings, error) {
 	s := &settings{timeout: defaultTimeout, attempts: defaultAttempts}
 	for _, option := range options {
 		option(s)
 	}
-	s.address = firstOf(s.address, os.Getenv("MEMSIDECAR_ADDRESS"), defaultAddress)
+	s.address = firstOf(s.address, variable("MEMSIDECAR_ADDRESS"), defaultAddress)
 	s.takeTokenFromEnvironment()
-	s.takeTLSFromEnvironment()
-	return s
+	return s, s.takeTLSFromEnvironment()
 }
 
 func (s *settings) takeTokenFromEnvironment() {
 	if s.token != nil || s.tokenFile != "" {
 		return
 	}
-	if token := os.Getenv("MEMSIDECAR_TOKEN"); token != "" {
+	if token := variable("MEMSIDECAR_TOKEN"); token != "" {
 		s.token = &token
 	} else {
-		s.tokenFile = os.Getenv("MEMSIDECAR_TOKEN_FILE")
+		s.tokenFile = variable("MEMSIDECAR_TOKEN_FILE")
 	}
 }
 
-func (s *settings) takeTLSFromEnvironment() {
+// takeTLSFromEnvironment asks it only where the caller says nothing about TLS.
+func (s *settings) takeTLSFromEnvironment() error {
 	if s.tls != nil || s.hasTLSFiles() {
-		return
+		return nil
 	}
-	if strings.EqualFold(strings.TrimSpace(os.Getenv("MEMSIDECAR_TLS")), "true") {
+	switch strings.ToLower(strings.TrimSpace(variable("MEMSIDECAR_TLS"))) {
+	case "":
+	case "true":
 		s.tls = new(true)
+	case "false":
+		s.tls = new(false)
+	default:
+		return errors.New("memsidecar: MEMSIDECAR_TLS is neither true nor false")
 	}
-	s.caFile = os.Getenv("MEMSIDECAR_CA_FILE")
-	s.certificateFile = os.Getenv("MEMSIDECAR_CLIENT_CERTIFICATE_FILE")
-	s.keyFile = os.Getenv("MEMSIDECAR_CLIENT_KEY_FILE")
+	s.caFile = variable("MEMSIDECAR_CA_FILE")
+	s.certificateFile = variable("MEMSIDECAR_CLIENT_CERTIFICATE_FILE")
+	s.keyFile = variable("MEMSIDECAR_CLIENT_KEY_FILE")
+	return nil
+}
+
+// variable is one of the environment. A blank one is as if it were not set.
+func variable(name string) string {
+	text := os.Getenv(name)
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	return text
 }
 
 func (s *settings) hasTLSFiles() bool {

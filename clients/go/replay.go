@@ -16,8 +16,9 @@ func (c *Client) addStream(
 ) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	sent := &replay{source: pump(ctx, requests)}
-	tries := attempts{most: c.attempts}
+	source := pump(ctx, cancel, requests)
+	sent := &replay{source: source}
+	tries := attempts{most: c.attempts, worth: worthAnother}
 	for !sent.isOver() {
 		failed := errCutShort()
 		for answer, broken := range exchange(ctx, c, c.memory.AddStream, sent.fromOldest()) {
@@ -35,6 +36,7 @@ func (c *Client) addStream(
 			return
 		}
 		if err := c.pause(ctx, &tries, failed); err != nil {
+			source.fallHere()
 			yield(nil, err)
 			return
 		}
@@ -48,7 +50,7 @@ func errCutShort() *Error {
 
 // replay keeps requests from when they are taken from their source until they are answered, which happens in order.
 type replay struct {
-	source <-chan *pb.AddStreamRequest
+	source *pumped[*pb.AddStreamRequest]
 
 	mu     sync.Mutex
 	kept   []*pb.AddStreamRequest
@@ -81,16 +83,19 @@ func (r *replay) at(place int) (*pb.AddStreamRequest, bool) {
 	return r.kept[index], true
 }
 
-// take waits for the source. What is sent again is known by its id, so it has one from the beginning.
+// take waits for the source. What is sent again is known by its id, so it has one from the beginning; the request is a
+// copy already.
 func (r *replay) take(ctx context.Context) (*pb.AddStreamRequest, bool) {
-	request, ok := receive(ctx, r.source)
+	request, ok := r.source.receive(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !ok {
 		r.ended = r.ended || ctx.Err() == nil
 		return nil, false
 	}
-	request = identifiedStreamed(request)
+	if lacksID(request.GetMessage()) {
+		request.Message.Id = NewID()
+	}
 	r.kept = append(r.kept, request)
 	return request, true
 }

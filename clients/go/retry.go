@@ -2,24 +2,26 @@ package memsidecar
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
 	"time"
 
 	"google.golang.org/grpc/codes"
 )
 
-// The waits are 0.4, 1.2 and 3.6 seconds, each a fifth more or less: a sidecar restarts within that.
+// waits are each a fifth more or less: a sidecar restarts within all of them. However many attempts, the last one stays.
+var waits = [...]time.Duration{400 * time.Millisecond, 1200 * time.Millisecond, 3600 * time.Millisecond}
+
 const (
-	firstWait  = 400 * time.Millisecond
-	waitFactor = 3
-	jitter     = 0.2
+	jitter = 0.2
+	// century is longer than anybody waits, and short enough to be counted with.
+	century = 100 * 365 * 24 * time.Hour
 )
 
 // attempts is one call's way through the one policy by which it is sent again.
 type attempts struct {
-	most int
-	made int
+	most  int
+	made  int
+	worth func(*Error) bool
 }
 
 // progressed says that something was answered: whatever breaks now is another mishap, not the same again.
@@ -30,7 +32,7 @@ func (a *attempts) progressed() {
 // waitAfter says how long to wait before the next attempt, and whether there shall be one.
 func (a *attempts) waitAfter(ctx context.Context, failed *Error) (time.Duration, bool) {
 	a.made++
-	if ctx.Err() != nil || !worthAnother(failed) || a.made >= a.most {
+	if ctx.Err() != nil || !a.worth(failed) || a.made >= a.most {
 		return 0, false
 	}
 	wait := a.wait(failed)
@@ -43,14 +45,15 @@ func (a *attempts) waitAfter(ctx context.Context, failed *Error) (time.Duration,
 // wait is as long as the sidecar said, and a little more; else longer each time.
 func (a *attempts) wait(failed *Error) time.Duration {
 	if said, ok := failed.RetryAfter(); ok {
-		return time.Duration(float64(said) * (1 + jitter*rand.Float64()))
+		return time.Duration(float64(min(said, century)) * (1 + jitter*rand.Float64()))
 	}
-	wait := float64(firstWait) * math.Pow(waitFactor, float64(a.made-1))
-	return time.Duration(wait * (1 - jitter + 2*jitter*rand.Float64()))
+	wait := waits[min(a.made, len(waits))-1]
+	return time.Duration(float64(wait) * (1 - jitter + 2*jitter*rand.Float64()))
 }
 
 // worthAnother says whether it was the moment or the way, and not the call. A transport that broke is told by several
-// codes, where no reason says that the sidecar gave them. Writes carry ids, so none is stored twice.
+// codes, where no reason says that the sidecar gave them. Writes carry ids, so none is stored twice; but for those that
+// have none, see wasRefused.
 func worthAnother(failed *Error) bool {
 	switch failed.Code {
 	case codes.Unavailable:
@@ -59,4 +62,10 @@ func worthAnother(failed *Error) bool {
 		return failed.Reason == ""
 	}
 	return false
+}
+
+// wasRefused is for a call that has no id and counts each time: only where the sidecar itself says that it did nothing,
+// it is sent again.
+func wasRefused(failed *Error) bool {
+	return failed.Code == codes.Unavailable && failed.Reason != ""
 }

@@ -10,7 +10,7 @@ import (
 
 func TestWaitsAreLongerEachTimeAndNeverTheSame(t *testing.T) {
 	for range 200 {
-		tries := attempts{most: 4}
+		tries := attempts{most: 4, worth: worthAnother}
 		for _, middle := range []time.Duration{400, 1200, 3600} {
 			wait, again := tries.waitAfter(t.Context(), &Error{Code: codes.Unavailable})
 			low, high := middle*time.Millisecond*8/10, middle*time.Millisecond*12/10
@@ -24,10 +24,20 @@ func TestWaitsAreLongerEachTimeAndNeverTheSame(t *testing.T) {
 	}
 }
 
+func TestNoWaitIsLongerThanTheThird(t *testing.T) {
+	tries := attempts{most: 5_000, worth: worthAnother}
+	for range 4_000 {
+		wait, again := tries.waitAfter(t.Context(), &Error{Code: codes.Unavailable})
+		if !again || wait <= 0 || wait > 3600*time.Millisecond*12/10 {
+			t.Fatalf("%v", wait)
+		}
+	}
+}
+
 func TestTheSidecarSaysHowLongToWait(t *testing.T) {
 	said := time.Second
 	for range 200 {
-		tries := attempts{most: 4}
+		tries := attempts{most: 4, worth: worthAnother}
 		wait, again := tries.waitAfter(t.Context(), &Error{Code: codes.Unavailable, Reason: "BUSY", retryAfter: &said})
 		if !again || wait < said || wait > said*12/10 {
 			t.Fatalf("%v", wait)
@@ -38,7 +48,7 @@ func TestTheSidecarSaysHowLongToWait(t *testing.T) {
 func TestNoAttemptComesAfterTheDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	tries := attempts{most: 4}
+	tries := attempts{most: 4, worth: worthAnother}
 	if wait, again := tries.waitAfter(ctx, &Error{Code: codes.Unavailable}); again {
 		t.Errorf("would wait %v", wait)
 	}
@@ -49,18 +59,20 @@ func TestOnlyTheMomentAndTheWayAreWorthAnotherAttempt(t *testing.T) {
 		code   codes.Code
 		reason string
 		worth  bool
+		counts bool // worth it also for a call that counts each time
 	}{
-		{codes.Unavailable, "", true},
-		{codes.Unavailable, "STARTING", true},
-		{codes.Internal, "", true},
-		{codes.Unknown, "", true},
-		{codes.Canceled, "", true},
-		{codes.Internal, "BUG", false},
-		{codes.DeadlineExceeded, "", false},
-		{codes.ResourceExhausted, "RATE_LIMITED", false},
-		{codes.NotFound, "", false},
+		{codes.Unavailable, "", true, false},
+		{codes.Unavailable, "STARTING", true, true},
+		{codes.Internal, "", true, false},
+		{codes.Unknown, "", true, false},
+		{codes.Canceled, "", true, false},
+		{codes.Internal, "BUG", false, false},
+		{codes.DeadlineExceeded, "", false, false},
+		{codes.ResourceExhausted, "RATE_LIMITED", false, false},
+		{codes.NotFound, "", false, false},
 	} {
-		if worthAnother(&Error{Code: given.code, Reason: given.reason}) != given.worth {
+		failed := &Error{Code: given.code, Reason: given.reason}
+		if worthAnother(failed) != given.worth || wasRefused(failed) != given.counts {
 			t.Errorf("%v", given)
 		}
 	}

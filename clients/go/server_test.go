@@ -23,6 +23,8 @@ type fakeMemory struct {
 
 	counts  atomic.Int32
 	onCount func(context.Context) error
+	usages  atomic.Int32
+	onUsage func(context.Context) error
 	// endEarly streams end well after one answer.
 	endEarly atomic.Int32
 }
@@ -39,6 +41,11 @@ func (f *fakeMemory) Count(ctx context.Context, _ *pb.CountRequest) (*pb.CountRe
 	return &pb.CountResponse{}, nil
 }
 
+func (f *fakeMemory) ReportUsage(ctx context.Context, _ *pb.ReportUsageRequest) (*pb.ReportUsageResponse, error) {
+	f.usages.Add(1)
+	return nil, f.onUsage(ctx)
+}
+
 func (f *fakeMemory) AddStream(stream grpc.BidiStreamingServer[pb.AddStreamRequest, pb.AddStreamResponse]) error {
 	for {
 		request, err := stream.Recv()
@@ -47,6 +54,9 @@ func (f *fakeMemory) AddStream(stream grpc.BidiStreamingServer[pb.AddStreamReque
 		}
 		if err != nil {
 			return err
+		}
+		if request.Message.Content == "silence" {
+			continue
 		}
 		if err := stream.Send(&pb.AddStreamResponse{Result: &pb.Added{MessageId: request.Message.Id}}); err != nil {
 			return err

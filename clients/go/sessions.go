@@ -24,7 +24,8 @@ func (c *Client) SetPolicy(ctx context.Context, request *pb.SetPolicyRequest) (*
 }
 
 // DeleteSession erases a session from every layer, facts that came from it alone included. It ends with
-// [ErrNoSuchThing] for an unknown session; also where an answer was lost and the call was sent again.
+// [ErrNoSuchThing] for an unknown session; also where an answer was lost and the call was sent again, because the first
+// attempt did the work.
 func (c *Client) DeleteSession(
 	ctx context.Context, request *pb.DeleteSessionRequest,
 ) (*pb.DeleteSessionResponse, error) {
@@ -60,10 +61,10 @@ func (c *Client) Import(
 	return func(yield func(*pb.ImportResponse, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		source := pump(ctx, requests)
-		next := func(ctx context.Context) (*pb.ImportRequest, bool) { return receive(ctx, source) }
-		for answer, failed := range exchange(ctx, c, c.sessions.Import, next) {
+		source := pump(ctx, cancel, requests)
+		for answer, failed := range exchange(ctx, c, c.sessions.Import, source.receive) {
 			if failed != nil {
+				source.fallHere()
 				yield(nil, failed)
 				return
 			}
@@ -71,6 +72,7 @@ func (c *Client) Import(
 				return
 			}
 		}
+		source.fallHere()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"runtime"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -41,7 +42,7 @@ func subscribe[Request proto.Message, Answer any](
 	request Request,
 ) iter.Seq2[*Answer, error] {
 	return func(yield func(*Answer, error) bool) {
-		tries, answered := attempts{most: c.attempts}, false
+		tries, answered := attempts{most: c.attempts, worth: worthAnother}, false
 		for {
 			var failed *Error
 			for answer, broken := range subscribeOnce(ctx, c, open, request) {
@@ -141,32 +142,74 @@ func send[Request, Answer any, Sent interface {
 	return nil
 }
 
-// pump runs the caller's iterator in a goroutine of its own: a request may wait for the answer to the one before it,
-// and streams come and go meanwhile. Whoever ends the context ends the iterator, when it gives its next request.
-func pump[Request any](ctx context.Context, requests iter.Seq[Request]) <-chan Request {
-	pumped := make(chan Request)
+// pumped is what the caller's iterator gives, in a goroutine of its own: a request may wait for the answer to the one
+// before it, and streams come and go meanwhile.
+type pumped[Request proto.Message] struct {
+	requests chan Request
+	// fall holds at most one function, which ends its goroutine as the iterator ended its own.
+	fall chan func()
+}
+
+// pump begins. Whoever ends the context ends the iterator, when it gives its next request; an iterator that panics ends
+// the context.
+func pump[Request proto.Message](
+	ctx context.Context, cancel context.CancelFunc, requests iter.Seq[Request],
+) *pumped[Request] {
+	p := &pumped[Request]{requests: make(chan Request), fall: make(chan func(), 1)}
 	go func() {
+		well := false
 		defer func() {
-			// Closed means that there are no more requests, and not that nobody wants them.
-			if ctx.Err() == nil {
-				close(pumped)
-			}
-		}()
-		for request := range requests {
-			select {
-			case pumped <- request:
-			case <-ctx.Done():
+			if !well {
+				p.fell(recover())
+				cancel()
 				return
 			}
-		}
+			// Closed means that there are no more requests, and not that nobody wants them.
+			if ctx.Err() == nil {
+				close(p.requests)
+			}
+		}()
+		p.run(ctx, requests)
+		well = true
 	}()
-	return pumped
+	return p
+}
+
+// run hands over copies, made while the iterator waits: it may use a request again for the next one.
+func (p *pumped[Request]) run(ctx context.Context, requests iter.Seq[Request]) {
+	for request := range requests {
+		select {
+		case p.requests <- proto.CloneOf(request):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// fell keeps how the iterator ended: where there was no panic, by [runtime.Goexit], as a test does that fails.
+func (p *pumped[Request]) fell(panicked any) {
+	p.fall <- func() {
+		if panicked == nil {
+			runtime.Goexit()
+		}
+		panic(panicked)
+	}
+}
+
+// fallHere ends the goroutine of whoever ranges over the answers, where the iterator did not end well. Nobody could
+// recover a panic in a goroutine of ours.
+func (p *pumped[Request]) fallHere() {
+	select {
+	case fall := <-p.fall:
+		fall()
+	default:
+	}
 }
 
 // receive waits for what is pumped. It says no where that is over, or the context is.
-func receive[Request any](ctx context.Context, pumped <-chan Request) (request Request, ok bool) {
+func (p *pumped[Request]) receive(ctx context.Context) (request Request, ok bool) {
 	select {
-	case request, ok = <-pumped:
+	case request, ok = <-p.requests:
 	case <-ctx.Done():
 	}
 	return request, ok

@@ -122,3 +122,68 @@ func TestAContextEndsAStream(t *testing.T) {
 		t.Errorf("%v", last)
 	}
 }
+
+func TestARequestMayBeUsedAgain(t *testing.T) {
+	client := serve(t, &fakeMemory{})
+	for _, given := range []bool{true, false} {
+		requests := func(yield func(*pb.AddStreamRequest) bool) {
+			request := said("")
+			for i := range 200 {
+				if given {
+					request.Message.Id = fmt.Sprint(i)
+				}
+				if !yield(request) {
+					return
+				}
+			}
+		}
+		found := map[string]bool{}
+		for answer, err := range client.AddStream(t.Context(), requests) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[answer.Result.MessageId] = true
+		}
+		if len(found) != 200 {
+			t.Errorf("%d different messages of 200", len(found))
+		}
+	}
+}
+
+func TestAPanicOfTheRequestsIsTheCallers(t *testing.T) {
+	client := serve(t, &fakeMemory{})
+	silence := said("1")
+	silence.Message.Content = "silence"
+	for _, before := range []*pb.AddStreamRequest{said("1"), silence} {
+		requests := func(yield func(*pb.AddStreamRequest) bool) {
+			yield(before)
+			panic("no more")
+		}
+		func() {
+			defer func() {
+				if found := recover(); found != "no more" {
+					t.Errorf("%v", found)
+				}
+			}()
+			for _, err := range client.AddStream(t.Context(), requests) {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			t.Error("the stream went on")
+		}()
+	}
+}
+
+func TestAPanicOfAnImportIsTheCallers(t *testing.T) {
+	client := serve(t, &fakeMemory{})
+	defer func() {
+		if recover() == nil {
+			t.Error("the stream went on")
+		}
+	}()
+	silence := func(func(*pb.ImportRequest) bool) { panic("no more") }
+	for answer, err := range client.Import(t.Context(), silence) {
+		t.Errorf("%v, %v", answer, err)
+	}
+}

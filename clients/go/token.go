@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -13,14 +12,10 @@ import (
 )
 
 // bearer shows a token with every call, from wherever it is.
-type bearer func() (string, error)
+type bearer func() string
 
 func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	token, err := b()
-	if err != nil {
-		return nil, err
-	}
-	return map[string]string{"authorization": "Bearer " + token}, nil
+	return map[string]string{"authorization": "Bearer " + b()}, nil
 }
 
 // RequireTransportSecurity is false: where a token may go in the clear was decided when the client was made.
@@ -34,18 +29,17 @@ func tokenCredentials(s *settings) (credentials.PerRPCCredentials, error) {
 	}
 	if s.tokenFile != "" {
 		file := &tokenFile{path: s.tokenFile}
-		_, err := file.token()
-		return bearer(file.token), err
+		return bearer(file.token), file.read()
 	}
 	token, err := tokenOf(*s.token)
 	if err != nil {
 		return nil, fmt.Errorf("memsidecar: the token %w", err)
 	}
-	return bearer(func() (string, error) { return token, nil }), nil
+	return bearer(func() string { return token }), nil
 }
 
-// tokenFile is read again when it changes. While it is away or empty, which happens for a moment when it is replaced,
-// the last token stays.
+// tokenFile is read again when it changes. While it is away, empty, or bad in any other way, which happens for a moment
+// when it is replaced, the last token stays.
 type tokenFile struct {
 	path string
 
@@ -54,36 +48,31 @@ type tokenFile struct {
 	last string
 }
 
-func (f *tokenFile) token() (string, error) {
+func (f *tokenFile) token() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	found, err := os.Stat(f.path)
-	if f.last != "" && (errors.Is(err, fs.ErrNotExist) || err == nil && isSame(f.seen, found)) {
-		return f.last, nil
+	if found, err := os.Stat(f.path); err == nil && !isSame(f.seen, found) {
+		_ = f.read()
 	}
-	if err != nil {
-		return "", fmt.Errorf("memsidecar: token file: %w", err)
-	}
-	if err := f.read(); err != nil {
-		return "", err
-	}
-	f.seen = found
-	return f.last, nil
+	return f.last
 }
 
+// read takes what the file holds; an error changes nothing. The file is looked at before it is read: what is written
+// between the two is read with the next call.
 func (f *tokenFile) read() error {
+	found, err := os.Stat(f.path)
+	if err != nil {
+		return fmt.Errorf("memsidecar: token file: %w", err)
+	}
 	text, err := os.ReadFile(f.path)
 	if err != nil {
 		return fmt.Errorf("memsidecar: token file: %w", err)
 	}
 	token, err := tokenOf(string(text))
-	if errors.Is(err, errNoToken) && f.last != "" {
-		return nil
-	}
 	if err != nil {
 		return fmt.Errorf("memsidecar: the token in %s %w", f.path, err)
 	}
-	f.last = token
+	f.seen, f.last = found, token
 	return nil
 }
 
@@ -91,13 +80,12 @@ func isSame(one, other os.FileInfo) bool {
 	return os.SameFile(one, other) && one.Size() == other.Size() && one.ModTime().Equal(other.ModTime())
 }
 
-var errNoToken = errors.New("is empty")
-
-// tokenOf is the token without the white space around it. What cannot be sent in a header is none.
+// tokenOf is the token without the white space around it: printable ASCII. The error does not tell what is wrong: it may
+// be most of a token.
 func tokenOf(text string) (string, error) {
 	token := strings.TrimSpace(text)
 	if token == "" {
-		return "", errNoToken
+		return "", errors.New("is empty")
 	}
 	for _, character := range token {
 		if character <= ' ' || character > '~' {

@@ -6,8 +6,6 @@ import (
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/memory"
 	"github.com/tmc/langchaingo/schema"
-
-	memsidecar "github.com/memsidecar/memsidecar/clients/go"
 )
 
 // stepsKey is under which an executor returns what its agent did, where it was told to.
@@ -30,8 +28,8 @@ func NewAgentMemory(history *ChatMessageHistory, options ...memory.ConversationB
 	return &AgentMemory{ConversationBuffer: memory.NewConversationBuffer(options...), history: history}
 }
 
-// SaveContext appends one turn, all or nothing: what the user said, each call of a tool with its result, and the
-// answer.
+// SaveContext appends one turn, all or nothing: what the user said, each call of a tool with its result, and the answer.
+// After an error, save the same turn again: it is not stored twice.
 func (m *AgentMemory) SaveContext(ctx context.Context, inputs, outputs map[string]any) error {
 	question, err := memory.GetInputValue(inputs, m.InputKey)
 	if err != nil {
@@ -41,23 +39,25 @@ func (m *AgentMemory) SaveContext(ctx context.Context, inputs, outputs map[strin
 	if err != nil {
 		return err
 	}
-	turn := []llms.ChatMessage{llms.HumanChatMessage{Content: question}}
 	steps, _ := outputs[stepsKey].([]schema.AgentStep)
-	for _, step := range steps {
-		turn = append(turn, exchangeOf(step)...)
-	}
-	return m.history.add(ctx, append(turn, llms.AIChatMessage{Content: answer})...)
+	return m.history.addMade(ctx, func(newID func() string) []llms.ChatMessage {
+		turn := []llms.ChatMessage{llms.HumanChatMessage{Content: question}}
+		for _, step := range steps {
+			turn = append(turn, exchangeOf(step, newID)...)
+		}
+		return append(turn, llms.AIChatMessage{Content: answer})
+	})
 }
 
 // exchangeOf is a call and its result, as the agent shows them to the model. A step without a tool is none: the
 // executor makes it where the model's answer could not be read.
-func exchangeOf(step schema.AgentStep) []llms.ChatMessage {
+func exchangeOf(step schema.AgentStep, newID func() string) []llms.ChatMessage {
 	if step.Action.Tool == "" {
 		return nil
 	}
 	id := step.Action.ToolID
 	if id == "" {
-		id = memsidecar.NewID()
+		id = newID()
 	}
 	call := llms.ToolCall{
 		ID:           id,

@@ -7,6 +7,7 @@ replace github.com/memsidecar/memsidecar/clients/go => ../
 require (
 	github.com/memsidecar/memsidecar/clients/go v0.1.0
 	github.com/tmc/langchaingo v0.1.14
+	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12
 )
 
@@ -40,6 +41,5 @@ require (
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
-	google.golang.org/grpc v1.85.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )

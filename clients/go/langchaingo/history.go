@@ -14,11 +14,16 @@ import (
 //
 // Nothing that a message has is lost. A few things have no field in the contract (the role of a generic message, that a
 // text is empty): they are kept in the metadata, under "langchaingo".
+//
+// After an error, what was added may have been stored. Add the same again, to the same history: it keeps the ids that it
+// got at first, so it is not stored twice. The same is what has the same content; so who goes on without it, and says
+// the same much later, is taken to add it again.
 type ChatMessageHistory struct {
-	client    *memsidecar.Client
-	namespace string
-	userID    string
-	sessionID string
+	client     *memsidecar.Client
+	namespace  string
+	userID     string
+	sessionID  string
+	unanswered unanswered
 }
 
 var _ schema.ChatMessageHistory = (*ChatMessageHistory)(nil)
@@ -83,11 +88,14 @@ func (h *ChatMessageHistory) Clear(ctx context.Context) error {
 	_, err := h.client.Clear(ctx, &pb.ClearRequest{
 		Namespace: h.namespace, UserId: h.userID, SessionId: h.sessionID,
 	})
+	if err == nil {
+		h.unanswered.forget()
+	}
 	return err
 }
 
 // SetMessages erases all messages of the session, as Clear does, and appends these. It is two steps: whoever is ended
-// between them has erased and not appended.
+// between them has erased and not appended. After an error, set them again.
 //
 // memory.ConversationTokenBuffer shortens a history in this way, message by message. Let the sidecar keep it short
 // (SetPolicy of the client), and nothing has to be erased.
@@ -118,12 +126,30 @@ func (h *ChatMessageHistory) SetMessages(ctx context.Context, messages []llms.Ch
 
 // add appends messages, all or nothing.
 func (h *ChatMessageHistory) add(ctx context.Context, messages ...llms.ChatMessage) error {
-	converted, err := allToContract(messages)
+	return h.addMade(ctx, func(func() string) []llms.ChatMessage { return messages })
+}
+
+// addMade appends messages that need ids inside of them. They are made twice: to see whether they are those of an add
+// that failed, and with the ids that they have in that case.
+func (h *ChatMessageHistory) addMade(ctx context.Context, made func(newID func() string) []llms.ChatMessage) error {
+	nameless, err := allToContract(made(func() string { return "" }))
 	if err != nil {
 		return err
 	}
+	sum := sumOf(nameless)
+	ids := tape{ids: h.unanswered.take(sum)}
+	messages, err := allToContract(made(ids.id))
+	if err != nil {
+		return err
+	}
+	for _, message := range messages {
+		message.Id = ids.id()
+	}
 	_, err = h.client.AddBatch(ctx, &pb.AddBatchRequest{
-		Namespace: h.namespace, UserId: h.userID, SessionId: h.sessionID, Messages: converted,
+		Namespace: h.namespace, UserId: h.userID, SessionId: h.sessionID, Messages: messages,
 	})
+	if err != nil {
+		h.unanswered.keep(sum, ids.ids)
+	}
 	return err
 }

@@ -93,6 +93,9 @@ func TestWhatCannotBeKeptIsRefused(t *testing.T) {
 	if err := history.AddMessage(t.Context(), strange); !errors.Is(err, llms.ErrUnexpectedChatMessageType) {
 		t.Errorf("%v", err)
 	}
+	if err := history.AddUserMessage(t.Context(), "\xff"); !errors.Is(err, memsidecar.ErrInvalidField) {
+		t.Errorf("%v", err)
+	}
 	nameless := llms.AIChatMessage{ToolCalls: []llms.ToolCall{{ID: "call_1"}}}
 	if err := history.SetMessages(t.Context(), []llms.ChatMessage{nameless}); err == nil {
 		t.Error("a call without a function was taken")

@@ -8,7 +8,8 @@ from memsidecar_client import new_id
 
 def test_ids_sort_by_when_they_were_made() -> None:
     made = [new_id() for _ in range(20_000)]
-    assert made == sorted(made) and len(set(made)) == len(made)
+    assert made == sorted(made)
+    assert len(set(made)) == len(made)
     assert {UUID(one).version for one in made} == {7}
 
 

@@ -2,9 +2,9 @@
 
 import { type ClientDuplexStream, Client as GrpcClient, type ServiceError } from "@grpc/grpc-js";
 import type { Connection } from "./connection.js";
-import { Cancelled, Closed, DeadlineExceeded, MemsidecarError } from "./errors.js";
+import { Cancelled, Closed, DeadlineExceeded, MemsidecarError, Unreachable } from "./errors.js";
 import { failure } from "./failure.js";
-import { Replay } from "./replay.js";
+import { type Many, Replay, Source } from "./replay.js";
 import { Attempts } from "./retry.js";
 import type { Rpc } from "./rpc.js";
 
@@ -12,17 +12,21 @@ import type { Rpc } from "./rpc.js";
 export interface CallOptions {
     /** Ends the call: it fails with Cancelled. */
     signal?: AbortSignal | undefined;
-    /** How long it may take, retries included, in place of the client's own. Infinity: as long as it likes. */
+    /**
+     * How long it may take, retries included, in place of the client's own. Infinity, and more than 10^12: as long as it
+     * likes. What is negative or no number is refused with a RangeError.
+     */
     deadlineMs?: number | undefined;
 }
 
-type Many<Item> = Iterable<Item> | AsyncIterable<Item>;
 type Stream = ClientDuplexStream<Buffer, Buffer>;
 
 const HEALTH_CHECK = "/grpc.health.v1.Health/Check";
 const NOTHING = Buffer.alloc(0);
 const SERVING = Buffer.from([0x08, 0x01]);
 const LOOK_EVERY_MS = 50;
+// A longer one is none at all for Node.js.
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 // What a sidecar that is not there yet is told by, where no reason says that it is.
 const NOT_YET = new Set(["NOT_FOUND", "CANCELLED"]);
 
@@ -71,7 +75,7 @@ export class Calls {
         { signal, deadlineMs = this.#deadlineMs }: CallOptions = {},
     ): Promise<Answer> {
         const bytes = rpc.encode(request);
-        const attempts = new Attempts(this.#attempts, deadlineMs);
+        const attempts = new Attempts(this.#attempts, deadlineMs, rpc.repeatable);
         for (;;) {
             try {
                 return rpc.decode(await this.#send(rpc.path, bytes, attempts.begin(), signal));
@@ -105,9 +109,10 @@ export class Calls {
         const attempts = new Attempts(this.#attempts, deadlineMs);
         for (let answered = false; ; ) {
             try {
-                for await (const answer of this.#streamed(rpc.path, each([bytes]), attempts.begin(), signal)) {
+                for await (const found of this.#streamed(rpc.path, [bytes], attempts.begin(), signal)) {
+                    const answer = rpc.decode(found);
                     answered = true;
-                    yield rpc.decode(answer);
+                    yield answer;
                 }
                 return;
             } catch (error) {
@@ -124,27 +129,26 @@ export class Calls {
         { signal, deadlineMs = Number.POSITIVE_INFINITY }: CallOptions = {},
     ): AsyncGenerator<Answer, void, undefined> {
         const attempts = new Attempts(this.#attempts, deadlineMs);
-        const replay = new Replay(each(requests, (request) => rpc.encode(request)));
+        const source = new Source(requests, rpc.encode);
+        const replay = new Replay(source);
         try {
             for (;;) {
                 try {
-                    for await (const answer of this.#streamed(
-                        rpc.path,
-                        replay.unanswered(),
-                        attempts.begin(),
-                        signal,
-                    )) {
+                    const sent = replay.unanswered();
+                    for await (const found of this.#streamed(rpc.path, sent, attempts.begin(), signal)) {
+                        const answer = rpc.decode(found);
                         replay.answered();
                         attempts.progressed();
-                        yield rpc.decode(answer);
+                        yield answer;
                     }
-                    return;
+                    if (replay.complete) return;
+                    throw this.#brokenOff();
                 } catch (error) {
                     await this.#pauseAfter(error, attempts, signal);
                 }
             }
         } finally {
-            replay.close();
+            void source.close();
         }
     }
 
@@ -154,13 +158,14 @@ export class Calls {
         requests: Many<Request>,
         { signal, deadlineMs = Number.POSITIVE_INFINITY }: CallOptions = {},
     ): AsyncGenerator<Answer, void, undefined> {
-        const sent = each(requests, (request) => rpc.encode(request));
+        const deadline = new Attempts(1, deadlineMs).begin();
+        const source = new Source(requests, rpc.encode);
         try {
-            for await (const answer of this.#streamed(rpc.path, sent, Date.now() + deadlineMs, signal)) {
-                yield rpc.decode(answer);
-            }
+            for await (const answer of this.#streamed(rpc.path, source, deadline, signal)) yield rpc.decode(answer);
         } catch (error) {
             throw error instanceof SourceFailed ? error.cause : error;
+        } finally {
+            void source.close();
         }
     }
 
@@ -194,7 +199,7 @@ export class Calls {
     /** One attempt of a stream. Whoever stops reading ends it. */
     async *#streamed(
         path: string,
-        requests: AsyncIterable<Buffer>,
+        requests: Many<Buffer>,
         deadline: number,
         signal: AbortSignal | undefined,
     ): AsyncGenerator<Buffer, void, undefined> {
@@ -202,9 +207,9 @@ export class Calls {
         const metadata = this.#connection.metadata();
         const stream: Stream = this.#channel.makeBidiStreamRequest(path, asItIs, asItIs, metadata, { deadline });
         const leave = this.#whenUnwanted(signal, () => stream.cancel());
-        let source: SourceFailed | undefined;
+        let failed: SourceFailed | undefined;
         pump(requests, stream).catch((cause) => {
-            source = new SourceFailed("the requests failed", { cause });
+            failed = new SourceFailed("the requests failed", { cause });
             stream.cancel();
         });
         // Without it, an error that comes when nobody reads any more would end the process.
@@ -212,11 +217,13 @@ export class Calls {
         try {
             yield* stream as AsyncIterable<Buffer>;
         } catch (error) {
-            throw source ?? this.#failure(error as ServiceError, signal);
+            throw failed ?? this.#failure(error as ServiceError, signal);
         } finally {
             leave();
             stream.cancel();
         }
+        // The sidecar may be content before the requests are.
+        if (failed) throw failed;
     }
 
     /** Waits before the next attempt. Throws where there shall be none. */
@@ -229,10 +236,13 @@ export class Calls {
     #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
         return new Promise((resolve, reject) => {
             this.#checkWanted(signal);
-            const timer = setTimeout(() => {
-                leave();
-                resolve();
-            }, ms);
+            const timer = setTimeout(
+                () => {
+                    leave();
+                    resolve();
+                },
+                Math.min(ms, LONGEST_TIMER_MS),
+            );
             const leave = this.#whenUnwanted(signal, () => {
                 clearTimeout(timer);
                 leave();
@@ -266,6 +276,12 @@ export class Calls {
         return this.#whyUnwanted(signal) ?? failure(error, this.#connection);
     }
 
+    /** A stream that ended well, and too early, is as good as broken. */
+    #brokenOff(): MemsidecarError {
+        const words = `${this.#connection.address} ended the stream before everything was answered`;
+        return new Unreachable(words, "UNAVAILABLE");
+    }
+
     /** Throws where looking again would not help, or there is no time left for it. */
     #checkWorthWaiting(error: unknown, deadlineMs: number, signal: AbortSignal | undefined): void {
         if (error instanceof DeadlineExceeded) {
@@ -281,12 +297,8 @@ function asItIs(bytes: Buffer): Buffer {
     return bytes;
 }
 
-async function* each<Item, Sent = Item>(items: Many<Item>, sent?: (item: Item) => Sent): AsyncGenerator<Sent> {
-    for await (const item of items) yield sent ? sent(item) : (item as unknown as Sent);
-}
-
 /** Writes as fast as the sidecar reads, and closes the stream after the last request. */
-async function pump(requests: AsyncIterable<Buffer>, stream: Stream): Promise<void> {
+async function pump(requests: Many<Buffer>, stream: Stream): Promise<void> {
     let over = false;
     const ended = new Promise<void>((resolve) => {
         stream.once("status", () => {

@@ -33,7 +33,8 @@ export class Client extends Methods implements Disposable, AsyncDisposable {
     /** Throws TypeError where the options do not go together, and Node's own error where a file cannot be read. */
     constructor(options: ClientOptions = {}) {
         const { deadlineMs = DEADLINE_MS, attempts = ATTEMPTS } = options;
-        if (!(deadlineMs > 0)) throw new TypeError(`deadlineMs is ${deadlineMs}, and must be more than 0`);
+        if (typeof deadlineMs !== "number" || !(deadlineMs > 0))
+            throw new TypeError(`deadlineMs is ${deadlineMs}, and must be more than 0`);
         if (!(attempts >= 1)) throw new TypeError(`attempts is ${attempts}, and must be 1 or more`);
         const calls = new Calls(connectionOf(options), deadlineMs, attempts);
         super(calls);

@@ -1,5 +1,6 @@
 // Where the sidecar is, how to reach it, and what to show there.
 
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isIPv4, isIPv6 } from "node:net";
 import { type ChannelCredentials, type ChannelOptions, credentials, Metadata } from "@grpc/grpc-js";
@@ -25,6 +26,11 @@ const OPTIONS: ChannelOptions = {
     "grpc.use_local_subchannel_pool": 1,
     "grpc.primary_user_agent": `memsidecar-client-typescript/${VERSION}`,
 };
+
+// After two slashes comes a host, and only then a path.
+const UNIX = /^unix:(?!\/\/[^/]).+$/;
+const HOST_AND_PORT = /^(?:\[([^\]]+)\]|([^\s:/,[\]]+)):(\d{1,5})$/;
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** Where a sidecar is, and who the client is. What is left out is taken from the environment. */
 export interface ConnectionOptions {
@@ -81,11 +87,11 @@ export function connectionOf(given: ConnectionOptions): Connection {
 
 /** A unix socket or loopback: what is sent there never sees a network. Throws for what is no address. */
 export function staysHere(address: string): boolean {
-    if (address.startsWith("unix:")) return true;
-    const host = /^(?:\[([^\]]+)\]|([^:/,[\]]+)):\d+$/.exec(address);
-    if (!host) throw new TypeError(`${JSON.stringify(address)} is no address: give host:port or unix:/path`);
-    const [, bracketed, bare = ""] = host;
-    if (bracketed !== undefined) return isIPv6(bracketed) && /^[0:]+:0*1$/.test(bracketed);
+    if (UNIX.test(address)) return true;
+    const [, bracketed, bare = "", port] = HOST_AND_PORT.exec(address) ?? [];
+    const wrong = !(Number(port) >= 1 && Number(port) <= 65_535) || (bracketed !== undefined && !isIPv6(bracketed));
+    if (wrong) throw new TypeError(`${JSON.stringify(address)} is no address: give host:port or unix:/path`);
+    if (bracketed !== undefined) return /^[0:]+:0*1$/.test(bracketed);
     return bare.toLowerCase() === "localhost" || (isIPv4(bare) && bare.startsWith("127."));
 }
 
@@ -98,7 +104,7 @@ function metadataOf(token: TokenSource | undefined, waitForReady: boolean): Meta
 
 function tokenOf(given: ConnectionOptions): TokenSource | undefined {
     if (given.token !== undefined || given.tokenFile !== undefined) return tokenSource(given.token, given.tokenFile);
-    const token = process.env["MEMSIDECAR_TOKEN"];
+    const token = process.env["MEMSIDECAR_TOKEN"]?.trim();
     return tokenSource(token, token ? undefined : process.env["MEMSIDECAR_TOKEN_FILE"]);
 }
 
@@ -116,7 +122,7 @@ function tlsOf(given: Tls): Tls {
 }
 
 function flag(name: string): boolean | undefined {
-    const value = process.env[name]?.toLowerCase();
+    const value = process.env[name]?.trim().toLowerCase();
     if (!value) return undefined;
     if (value !== "true" && value !== "false") throw new TypeError(`${name} is ${value}, and must be true or false`);
     return value === "true";
@@ -129,7 +135,25 @@ function credentialsOf({ tls, caFile, certificateFile, keyFile }: Tls): ChannelC
     if (Boolean(certificateFile) !== Boolean(keyFile)) {
         throw new TypeError("certificateFile and keyFile belong together");
     }
-    return credentials.createSsl(contentOf(caFile), contentOf(keyFile), contentOf(certificateFile));
+    return credentials.createSsl(authoritiesIn(caFile), contentOf(keyFile), contentOf(certificateFile));
+}
+
+/** Without a certificate Node.js would trust nobody, and say so only when it is too late to see why. */
+function authoritiesIn(file: string | undefined): Buffer | null {
+    const content = contentOf(file);
+    if (content && !content.toString("latin1").match(CERTIFICATE)?.some(isReadable)) {
+        throw new TypeError(`${file} holds no certificate`);
+    }
+    return content;
+}
+
+function isReadable(certificate: string): boolean {
+    try {
+        new X509Certificate(certificate);
+        return true;
+    } catch {
+        return false;
+    }
 }
 
 function contentOf(file: string | undefined): Buffer | null {

@@ -37,6 +37,8 @@ const BY_CODE: { readonly [code in StatusCode]?: Kind } = {
     UNAVAILABLE: errors.Unreachable,
     DEADLINE_EXCEEDED: errors.DeadlineExceeded,
     CANCELLED: errors.Cancelled,
+    // gRPC's own limit on a message, on either side.
+    RESOURCE_EXHAUSTED: errors.TooLarge,
 };
 
 /** Our error for one of gRPC's. */

@@ -14,19 +14,37 @@ const BYTES = 10;
 const chance = Buffer.alloc(BYTES * 256);
 let used = chance.length;
 
-/** A UUIDv7: the time in milliseconds, then chance, so that ids sort by when they were made. */
+// Ids of one millisecond, and those after a clock that was set back, go on counting in the 26 bits behind the time. They
+// begin anywhere in the lower half, so that there is always room, and an id tells nothing of how many there were.
+const MOST = 2 ** 26 - 1;
+const BEGIN = 2 ** 25 - 1;
+let time = 0;
+let count = 0;
+
+/** A UUIDv7: the time in milliseconds, a counter, then chance; so those of one thread sort by when they were made. */
 export function newId(): string {
+    const rest = drawn();
+    const now = Date.now();
+    if (now <= time && count < MOST) {
+        count += 1;
+    } else {
+        time = Math.max(now, time + 1);
+        count = rest.readUInt32BE(0) & BEGIN;
+    }
+    rest.writeUInt16BE(0x7000 | (count >>> 14), 0);
+    rest.writeUInt16BE(0x8000 | (count & 0x3fff), 2);
+    const text = time.toString(16).padStart(12, "0") + rest.toString("hex");
+    return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`;
+}
+
+/** The chance of one id. */
+function drawn(): Buffer {
     if (used === chance.length) {
         randomFillSync(chance);
         used = 0;
     }
-    const time = Date.now().toString(16).padStart(12, "0");
-    const rest = chance.subarray(used, used + BYTES);
     used += BYTES;
-    rest.writeUInt8((rest.readUInt8(0) & 0x0f) | 0x70, 0);
-    rest.writeUInt8((rest.readUInt8(2) & 0x3f) | 0x80, 2);
-    const text = time + rest.toString("hex");
-    return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`;
+    return chance.subarray(used - BYTES, used);
 }
 
 /** Gives a write that has none an id, so that it is stored once however often it is sent. */

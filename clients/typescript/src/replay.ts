@@ -1,4 +1,56 @@
-// The requests of a stream that are not answered yet, so that a stream which breaks off can go on.
+// The requests of a stream, and those that are not answered yet, so that a stream which breaks off can go on.
+
+/** One after the other, or as they come. */
+export type Many<Item> = Iterable<Item> | AsyncIterable<Item>;
+
+/**
+ * A caller's requests, encoded. It holds the caller's own iterator and none around it: a generator between would wait
+ * together with the caller's, and could not tell it that the stream is over.
+ */
+export class Source<Request> implements AsyncIterableIterator<Buffer, undefined> {
+    readonly #requests: Iterator<Request> | AsyncIterator<Request>;
+    readonly #encode: (request: Request) => Buffer;
+    #over = false;
+
+    constructor(requests: Many<Request>, encode: (request: Request) => Buffer) {
+        this.#requests = iteratorOf(requests);
+        this.#encode = encode;
+    }
+
+    [Symbol.asyncIterator](): this {
+        return this;
+    }
+
+    async next(): Promise<IteratorResult<Buffer, undefined>> {
+        const found = await this.#next();
+        if (found.done) return { done: true, value: undefined };
+        return { done: false, value: this.#encode(await found.value) };
+    }
+
+    /** Nobody reads on. A source that still waits for something is told, and not waited for. */
+    async close(): Promise<void> {
+        if (this.#over) return;
+        this.#over = true;
+        try {
+            await this.#requests.return?.();
+        } catch {
+            // The stream has ended without it.
+        }
+    }
+
+    /** One that has ended or failed is not asked again. */
+    async #next(): Promise<IteratorResult<Request>> {
+        if (this.#over) return { done: true, value: undefined };
+        try {
+            const found = await this.#requests.next();
+            this.#over ||= found.done === true;
+            return found;
+        } catch (error) {
+            this.#over = true;
+            throw error;
+        }
+    }
+}
 
 /** Keeps requests from when they are taken from the source until they are answered, which happens in their order. */
 export class Replay {
@@ -6,9 +58,15 @@ export class Replay {
     readonly #kept: Buffer[] = [];
     #answered = 0;
     #taking: Promise<boolean> | undefined;
+    #ended = false;
 
-    constructor(source: AsyncIterable<Buffer>) {
-        this.#source = source[Symbol.asyncIterator]();
+    constructor(source: AsyncIterator<Buffer>) {
+        this.#source = source;
+    }
+
+    /** Whether the source has ended, and all of it is answered. */
+    get complete(): boolean {
+        return this.#ended && this.#kept.length === 0;
     }
 
     /** The oldest has been answered. */
@@ -29,26 +87,28 @@ export class Replay {
         }
     }
 
-    /** Nobody reads on. A source that still waits for something is told, and not waited for. */
-    close(): void {
-        this.#source.return?.().catch(() => {});
-    }
-
     /**
      * Takes one more; false at the end. A stream that broke may still wait for the source when the next stream begins:
-     * both wait for the same request, and what one has taken the other finds.
+     * both wait for the same request, and what one has taken the other finds. The source's end and its error are found
+     * by every stream from then on: whoever saw them first may be one that nobody reads any more.
      */
     #taken(): Promise<boolean> {
-        this.#taking ??= this.#take().finally(() => {
-            this.#taking = undefined;
-        });
+        this.#taking ??= this.#take();
         return this.#taking;
     }
 
     async #take(): Promise<boolean> {
         const { done, value } = await this.#source.next();
-        if (done) return false;
+        if (done) {
+            this.#ended = true;
+            return false;
+        }
         this.#kept.push(value);
+        this.#taking = undefined;
         return true;
     }
+}
+
+function iteratorOf<Item>(items: Many<Item>): Iterator<Item> | AsyncIterator<Item> {
+    return Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
 }

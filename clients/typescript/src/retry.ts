@@ -5,10 +5,11 @@ import { Closed, type MemsidecarError, type StatusCode } from "./errors.js";
 /** How often a call is sent at most, unless the caller says otherwise. */
 export const ATTEMPTS = 4;
 
-// The waits are 0.4, 1.2 and 3.6 seconds, each a fifth more or less: a sidecar restarts within that.
-const FIRST_MS = 400;
-const FACTOR = 3;
+// Each a fifth more or less: a sidecar restarts within all of them. However many attempts there are, the last one stays.
+const WAITS_MS = [400, 1_200, 3_600] as const;
 const JITTER = 0.2;
+// Thirty years. gRPC cannot say much more, and ends the process where it has to.
+const LONGEST_MS = 1e12;
 
 // Codes that a transport which broke is told by, where no reason says that the sidecar gave them.
 const BROKEN = new Set<StatusCode>(["INTERNAL", "UNKNOWN", "CANCELLED"]);
@@ -17,11 +18,14 @@ const BROKEN = new Set<StatusCode>(["INTERNAL", "UNKNOWN", "CANCELLED"]);
 export class Attempts {
     readonly #most: number;
     readonly #end: number;
+    readonly #repeatable: boolean;
     #made = 0;
 
-    constructor(most: number, deadlineMs: number) {
+    /** A call that is not `repeatable` changes something each time that it is sent. Throws for what is no deadline. */
+    constructor(most: number, deadlineMs: number, repeatable = true) {
         this.#most = most;
-        this.#end = performance.now() + deadlineMs;
+        this.#end = performance.now() + finite(deadlineMs);
+        this.#repeatable = repeatable;
     }
 
     /** When the attempt that begins now has to be over, as gRPC counts: by the clock on the wall. */
@@ -38,7 +42,7 @@ export class Attempts {
     /** Milliseconds to wait before the next attempt. Throws the error where there shall be none. */
     waitAfter(error: MemsidecarError): number {
         const wait = this.#waitMs(error);
-        if (!worthAnother(error) || this.#made >= this.#most || wait >= this.#remainingMs()) throw error;
+        if (!this.#worthAnother(error) || this.#made >= this.#most || wait >= this.#remainingMs()) throw error;
         return wait;
     }
 
@@ -49,16 +53,28 @@ export class Attempts {
     /** As long as the sidecar said, and a little more; else longer each time. */
     #waitMs(error: MemsidecarError): number {
         if (error.retryAfterMs !== undefined) return error.retryAfterMs * between(1, 1 + JITTER);
-        return FIRST_MS * FACTOR ** (this.#made - 1) * between(1 - JITTER, 1 + JITTER);
+        return (WAITS_MS[this.#made - 1] ?? WAITS_MS[2]) * between(1 - JITTER, 1 + JITTER);
     }
+
+    /**
+     * Whether it was the moment or the way, and not the call. Messages carry ids, so none is stored twice. What is not
+     * repeatable is sent again only where the sidecar itself says that it did nothing.
+     */
+    #worthAnother(error: MemsidecarError): boolean {
+        if (error instanceof Closed) return false;
+        if (error.code === "UNAVAILABLE") return this.#repeatable || error.reason !== "";
+        return this.#repeatable && error.reason === "" && BROKEN.has(error.code);
+    }
+}
+
+/** Throws RangeError for what is no time; a time that nobody lives to see is none at all. */
+function finite(deadlineMs: number): number {
+    if (typeof deadlineMs !== "number" || !(deadlineMs >= 0)) {
+        throw new RangeError(`deadlineMs is ${deadlineMs}, and must be a number of milliseconds`);
+    }
+    return deadlineMs > LONGEST_MS ? Number.POSITIVE_INFINITY : deadlineMs;
 }
 
 function between(least: number, most: number): number {
     return least + Math.random() * (most - least);
-}
-
-/** Whether it was the moment or the way, and not the call. Writes carry ids, so none is stored twice. */
-function worthAnother(error: MemsidecarError): boolean {
-    if (error instanceof Closed) return false;
-    return error.code === "UNAVAILABLE" || (error.reason === "" && BROKEN.has(error.code));
 }

@@ -5,47 +5,52 @@ import { readFileSync, statSync } from "node:fs";
 /** What to show at the moment. */
 export type TokenSource = () => string;
 
-/** Throws where both are given, or the file is not there or holds none. */
+// A header can hold it as it is.
+const GOOD = /^[!-~]+$/;
+
+/** Throws where both are given, the file cannot be read, or no token comes of it. */
 export function tokenSource(token: string | undefined, file: string | undefined): TokenSource | undefined {
     if (token && file) throw new TypeError("give a token or a tokenFile, not both");
     if (file) return tokenFile(file);
-    const known = token?.trim();
-    return known ? () => known : undefined;
+    if (!token) return undefined;
+    const known = checked(token, "this is");
+    return () => known;
 }
 
 /**
  * A file that is read again when it changes, so that a token can be rotated under a running agent. While the file is
- * away or empty, which happens for a moment when it is replaced, the last token stays.
+ * away or holds no token, which happens for a moment when it is replaced, the last token stays.
  */
 function tokenFile(path: string): TokenSource {
     let seen = stampOf(path);
     let token = readToken(path);
-    if (!token) throw new TypeError(`${path} holds no token`);
     return () => {
-        const stamp = unlessAway(() => stampOf(path)) ?? seen;
-        if (stamp !== seen) {
-            token = unlessAway(() => readToken(path)) || token;
-            seen = stamp;
+        try {
+            const stamp = stampOf(path);
+            if (stamp !== seen) {
+                token = readToken(path);
+                seen = stamp;
+            }
+        } catch {
+            // It is looked at again before the next call.
         }
         return token;
     };
 }
 
 function readToken(path: string): string {
-    return readFileSync(path, "utf8").trim();
+    return checked(readFileSync(path, "utf8"), `${path} holds`);
+}
+
+/** Without the white space around it. What is wrong is not shown: it may be most of a token. */
+function checked(text: string, where: string): string {
+    const token = text.trim();
+    if (!GOOD.test(token)) throw new TypeError(`${where} no token: one has only letters, digits and signs of ASCII`);
+    return token;
 }
 
 /** Tells one state of a file from another. */
 function stampOf(path: string): string {
     const { mtimeNs, size, ino } = statSync(path, { bigint: true });
     return `${mtimeNs} ${size} ${ino}`;
-}
-
-function unlessAway<Found>(look: () => Found): Found | undefined {
-    try {
-        return look();
-    } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-        throw error;
-    }
 }

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { convertToModelMessages, generateText, type ModelMessage, modelMessageSchema, stepCountIs, tool } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import fc from "fast-check";
-import { Client, newId } from "memsidecar-client";
+import { Client, errors, newId } from "memsidecar-client";
 import { Conversation, fromModelMessages } from "memsidecar-client/ai-sdk";
 import { z } from "zod";
 import { type Sidecar, startSidecar } from "./sidecar.js";
@@ -176,6 +176,61 @@ test("what others stored is read by the contract's fields", async () => {
         },
         { role: "assistant", content: "18 degrees." },
     ]);
+});
+
+test("what others keep under the same key is theirs", async () => {
+    const sessionId = newId();
+    const part = '{"group":"g","message":{"role":"tool"},"part":{"type":"tool-result","toolCallId":"c1"}}';
+    const odd = ["v6", "6", "null", "[]", "{}", '{"message":null}', '{"message":{"role":"user"}}', part];
+    for (const text of [
+        ...odd,
+        '{"message":{"role":"user","content":[{"type":"text"}]}}',
+        '{"group":1,"message":{}}',
+    ]) {
+        await client.add({ sessionId, role: "user", content: `kept as ${text}`, metadata: { ai_sdk: text } });
+    }
+    const kept = new Conversation(client, { sessionId });
+    const messages = await kept.messages();
+    assert.equal(messages.length, 10);
+    for (const { role, content } of messages) assert.ok(role === "user" && String(content).startsWith("kept as "));
+    assert.equal((await kept.prompt()).messages.length, 10);
+    assert.equal((await kept.uiMessages()).length, 10);
+});
+
+test("after an error the same turn is added again, and stored once", async (context) => {
+    const kept = conversation();
+    const output = { type: "text" as const, value: "18" };
+    const result = (toolCallId: string) => ({ type: "tool-result" as const, toolCallId, toolName: "weather", output });
+    const turn = (): ModelMessage[] => [
+        { role: "user", content: "yes" },
+        { role: "tool", content: [result("c1"), result("c2")] },
+        { role: "user", content: "yes" },
+    ];
+    const addBatch = client.addBatch.bind(client);
+    const lost = context.mock.method(client, "addBatch", async (request: Parameters<typeof addBatch>[0]) => {
+        await addBatch(request);
+        throw new errors.Unreachable("the answer was lost", "UNAVAILABLE");
+    });
+    await assert.rejects(kept.add(...turn()), errors.Unreachable);
+    await assert.rejects(kept.addResponse({ response: { messages: turn() } }), errors.Unreachable);
+    lost.mock.restore();
+    await kept.addResponse({ response: { messages: turn() } });
+    assert.deepEqual(await kept.messages(), turn());
+    await kept.add({ role: "user", content: "yes" });
+    assert.deepEqual(await kept.messages(), [...turn(), { role: "user", content: "yes" }]);
+});
+
+test("a system message keeps its options in the prompt", async () => {
+    const kept = conversation();
+    const providerOptions = { anthropic: { cacheControl: { type: "ephemeral" } } };
+    const user: ModelMessage = { role: "user", content: "hi" };
+    await kept.add({ role: "system", content: "Be kind.", providerOptions }, user);
+    const prompt = await kept.prompt();
+    assert.deepEqual(prompt.system, [{ role: "system", content: "Be kind.", providerOptions }]);
+    assert.deepEqual(prompt.messages, [user]);
+    const model = pretendedModel();
+    await generateText({ model, ...prompt, tools: { weather } });
+    assert.deepEqual(model.doGenerateCalls[0]?.prompt[0], { role: "system", content: "Be kind.", providerOptions });
 });
 
 test("a shortened result is shown as it is shortened", async () => {

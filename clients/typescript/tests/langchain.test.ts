@@ -19,7 +19,7 @@ import type { ChatResult } from "@langchain/core/outputs";
 import { RunnableLambda, RunnableWithMessageHistory } from "@langchain/core/runnables";
 import { tool } from "@langchain/core/tools";
 import fc from "fast-check";
-import { Client, newId } from "memsidecar-client";
+import { Client, errors, newId } from "memsidecar-client";
 import { fromLangChain, MemsidecarChatMessageHistory, toLangChain } from "memsidecar-client/langchain";
 import { z } from "zod";
 import { type Sidecar, startSidecar } from "./sidecar.js";
@@ -200,6 +200,47 @@ test("what others stored is read by the contract's fields", async () => {
     assert.equal(ai.invalid_tool_calls?.[0]?.args, "{city");
     assert.equal(ai.additional_kwargs["reasoning_content"], "hm");
     assert.ok(result instanceof ToolMessage && result.tool_call_id === "c1");
+});
+
+test("what others keep under the same key is theirs", async () => {
+    const sessionId = newId();
+    const odd = [
+        "v0.3",
+        "{}",
+        "null",
+        "[]",
+        '{"class":"AIMessage"}',
+        '{"class":"constructor","fields":{"content":"x"}}',
+    ];
+    const wrong = [
+        '{"class":"AIMessage","fields":{"content":5}}',
+        '{"class":"AIMessage","fields":{"content":"","tool_calls":1}}',
+    ];
+    for (const text of [...odd, ...wrong, '{"class":"AIMessage","fields":{"content":[null]}}']) {
+        await client.add({ sessionId, role: "user", content: `kept as ${text}`, metadata: { langchain: text } });
+    }
+    const messages = await history(sessionId).getMessages();
+    assert.equal(messages.length, 9);
+    for (const one of messages) assert.ok(one instanceof HumanMessage && one.text.startsWith("kept as "));
+});
+
+test("after an error the same turn is added again, and stored once", async (context) => {
+    const sessionId = newId();
+    const turn = () => [new HumanMessage("yes"), new AIMessage("fine"), new HumanMessage("yes")];
+    const addBatch = client.addBatch.bind(client);
+    const lost = context.mock.method(client, "addBatch", async (request: Parameters<typeof addBatch>[0]) => {
+        await addBatch(request);
+        throw new errors.DeadlineExceeded("the answer was lost", "DEADLINE_EXCEEDED");
+    });
+    const given = turn();
+    await assert.rejects(history(sessionId).addMessages(given), errors.DeadlineExceeded);
+    await assert.rejects(history(sessionId).addMessages(turn()), errors.DeadlineExceeded);
+    lost.mock.restore();
+    await history(sessionId).addMessages([...given, new AIMessage("really")]);
+    const contents = async () => (await history(sessionId).getMessages()).map((one) => one.text);
+    assert.deepEqual(await contents(), ["yes", "fine", "yes", "really"]);
+    await history(sessionId).addMessages(given);
+    assert.deepEqual(await contents(), ["yes", "fine", "yes", "really", "yes", "fine", "yes"]);
 });
 
 test("a shortened result is shown as it is shortened, and thinking is shown only where it is asked for", async () => {

@@ -1,12 +1,13 @@
 // What the scenarios cannot see of retries, tokens and addresses.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { Client, errors, MemsidecarError } from "memsidecar-client";
-import { staysHere } from "#dist/connection.js";
+import { connectionOf, staysHere } from "#dist/connection.js";
 import { Attempts } from "#dist/retry.js";
 import { tokenSource } from "#dist/token.js";
 
@@ -26,6 +27,24 @@ test("the waits are 0.4, 1.2 and 3.6 seconds, a fifth more or less", () => {
         }
         attempts.begin();
         assert.throws(() => attempts.waitAfter(away), away);
+    }
+});
+
+test("however many attempts there are, no wait is longer than the third", () => {
+    const attempts = new Attempts(2_000, Number.POSITIVE_INFINITY);
+    for (let made = 1; made < 2_000; made += 1) {
+        attempts.begin();
+        assert.ok(attempts.waitAfter(away) <= 3_600 * 1.2);
+    }
+});
+
+test("what counts each time is sent again only where the sidecar says that it did nothing", () => {
+    const attempts = new Attempts(4, 60_000, false);
+    attempts.begin();
+    attempts.waitAfter(busy(100));
+    assert.throws(() => attempts.waitAfter(away), away);
+    for (const code of ["INTERNAL", "UNKNOWN", "CANCELLED"] as const) {
+        assert.throws(() => attempts.waitAfter(new MemsidecarError("broken", code)));
     }
 });
 
@@ -66,6 +85,15 @@ test("a token file is read again when it changes, and missed for no moment", () 
         writeFileSync(file, "\n");
         assert.equal(token?.(), "second");
         assert.throws(() => tokenSource(undefined, file), /holds no token/);
+        for (const wrong of ["two words", "two\nlines", "tök", "\u0000"]) {
+            writeFileSync(file, wrong);
+            assert.equal(token?.(), "second");
+            assert.throws(() => tokenSource(undefined, file), showsNot(wrong));
+        }
+        rmSync(file);
+        mkdirSync(file);
+        assert.equal(token?.(), "second");
+        rmSync(file, { recursive: true });
         writeFileSync(file, "third");
         assert.equal(token?.(), "third");
     } finally {
@@ -74,6 +102,52 @@ test("a token file is read again when it changes, and missed for no moment", () 
     assert.equal(tokenSource(" padded\n", undefined)?.(), "padded");
     assert.equal(tokenSource("", undefined), undefined);
     assert.throws(() => tokenSource("one", "two"), /not both/);
+    for (const wrong of ["two words", "two\nlines", "tök", "\u0000"]) {
+        assert.throws(() => new Client({ token: wrong }), showsNot(wrong));
+    }
+});
+
+function showsNot(token: string): (error: unknown) => boolean {
+    return (error) => error instanceof TypeError && /no token/.test(error.message) && !error.message.includes(token);
+}
+
+/** Runs something with these variables only. */
+function withEnvironment(variables: Record<string, string>, run: () => void): void {
+    const before = { ...process.env };
+    for (const name of Object.keys(process.env)) if (name.startsWith("MEMSIDECAR_")) delete process.env[name];
+    Object.assign(process.env, variables);
+    try {
+        run();
+    } finally {
+        process.env = before;
+    }
+}
+
+test("what the environment says is read strictly, and what is blank is not there", () => {
+    const folder = mkdtempSync(join(tmpdir(), "memsidecar-token-"));
+    const tokenFile = join(folder, "token");
+    writeFileSync(tokenFile, "secret");
+    try {
+        withEnvironment({ MEMSIDECAR_TOKEN: "  ", MEMSIDECAR_TOKEN_FILE: tokenFile }, () => {
+            assert.deepEqual(connectionOf({}).metadata().get("authorization"), ["Bearer secret"]);
+        });
+    } finally {
+        rmSync(folder, { recursive: true });
+    }
+    for (const [said, tls] of [
+        [" True\n", true],
+        ["FALSE", false],
+        ["  ", false],
+        ["", false],
+    ] as const) {
+        withEnvironment({ MEMSIDECAR_TLS: said }, () => assert.equal(connectionOf({}).tls, tls, said));
+    }
+    for (const said of ["1", "yes", "perhaps"]) {
+        withEnvironment({ MEMSIDECAR_TLS: said }, () => assert.throws(() => connectionOf({}), /true or false/));
+    }
+    withEnvironment({ MEMSIDECAR_TLS: "false", MEMSIDECAR_CA_FILE: "ca.pem" }, () => {
+        assert.throws(() => connectionOf({}), /tls is false/);
+    });
 });
 
 test("loopback and unix sockets stay here, and nothing else does", () => {
@@ -90,6 +164,14 @@ test("loopback and unix sockets stay here, and nothing else does", () => {
         "127.0.0.1:1,192.0.2.1:1",
         "http://localhost:1",
         "::1",
+        "localhost:0",
+        "localhost:65536",
+        "localhost:http",
+        " localhost:1",
+        ":1",
+        "[localhost]:1",
+        "unix:",
+        "unix://host/path",
     ]) {
         assert.throws(() => staysHere(address), /no address/, address);
     }
@@ -99,6 +181,10 @@ test("options that do not go together are told at once", () => {
     assert.throws(() => new Client({ tls: false, caFile: "ca.pem" }), /tls is false/);
     assert.throws(() => new Client({ tls: true, keyFile: "key.pem" }), /belong together/);
     assert.throws(() => new Client({ caFile: "/nowhere/ca.pem" }), /ENOENT/);
+    for (const name of ["package.json", "README.md"]) {
+        const caFile = fileURLToPath(new URL(name, import.meta.resolve("memsidecar-client/package.json")));
+        assert.throws(() => new Client({ caFile }), /holds no certificate/);
+    }
     assert.throws(() => new Client({ attempts: 0 }), /attempts/);
     assert.throws(() => new Client({ deadlineMs: 0 }), /deadlineMs/);
 });

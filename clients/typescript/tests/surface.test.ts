@@ -8,7 +8,7 @@ import { type AddRequest, Client, errors, MemsidecarError, newId, VERSION } from
 import { BY_REASON } from "#dist/failure.js";
 import { ErrorReasonSchema } from "#dist/gen/memsidecar/v1/errors_pb.js";
 import { KnowledgeService } from "#dist/gen/memsidecar/v1/knowledge_pb.js";
-import { AddRequestSchema, MemoryService } from "#dist/gen/memsidecar/v1/memory_pb.js";
+import { AddBatchRequestSchema, AddRequestSchema, MemoryService } from "#dist/gen/memsidecar/v1/memory_pb.js";
 import { SessionSchema, SessionService } from "#dist/gen/memsidecar/v1/session_pb.js";
 import { messageOf, plainOf } from "#dist/plain.js";
 import { rpc } from "#dist/rpc.js";
@@ -47,6 +47,7 @@ test("ids are of version 7, differ, and sort by time", async () => {
     const ids = Array.from({ length: 1000 }, newId);
     assert.equal(new Set(ids).size, 1000);
     for (const id of ids) assert.match(id, UUID_7);
+    assert.deepEqual(ids.toSorted(), ids);
     await new Promise((resolve) => setTimeout(resolve, 2));
     assert.ok(newId().slice(0, 13) > (ids[0] ?? "").slice(0, 13));
 });
@@ -71,6 +72,48 @@ test("what is not in the contract is told before anything is sent", async () => 
     await assert.rejects(client.count(wrong), new TypeError('CountRequest has no field "session_id"'));
     const boss = { sessionId: "s", role: "boss" } as unknown as AddRequest;
     await assert.rejects(client.add(boss), new TypeError('"boss" is none of system, user, assistant, tool'));
+});
+
+test("ids go on sorting while the clock stands, and when it is set back", (context) => {
+    const now = Date.now();
+    context.mock.timers.enable({ apis: ["Date"], now });
+    const ids = Array.from({ length: 20_000 }, newId);
+    context.mock.timers.setTime(now - 60_000);
+    ids.push(...Array.from({ length: 100 }, newId));
+    for (const id of ids) assert.match(id, UUID_7);
+    assert.deepEqual(ids.toSorted(), ids);
+    assert.equal(new Set(ids).size, ids.length);
+});
+
+test("a value of another type is told by its place before anything is sent", () => {
+    const wrong = (message: object, error: object) =>
+        assert.throws(() => messageOf(AddBatchRequestSchema, { messages: [{}, message] }), error);
+    wrong({ content: { a: 1 } }, new TypeError("messages[1].content is of the type object, and must be a string"));
+    wrong({ content: 123 }, new TypeError("messages[1].content is of the type number, and must be a string"));
+    wrong({ content: ["a"] }, new TypeError("messages[1].content is a list, and must be a string"));
+    wrong(
+        { toolCalls: [{ id: 1 }] },
+        new TypeError("messages[1].toolCalls[0].id is of the type number, and must be a string"),
+    );
+    wrong({ toolCalls: "c1" }, new TypeError("messages[1].toolCalls is of the type string, and must be a list"));
+    wrong({ toolCalls: [null] }, new TypeError("messages[1].toolCalls[0] is null, and must be an object"));
+    wrong({ metadata: "a" }, new TypeError("messages[1].metadata is of the type string, and must be an object"));
+    wrong({ metadata: [1] }, new TypeError("messages[1].metadata is a list, and must be an object"));
+    wrong({ synthetic: 1 }, new TypeError("messages[1].synthetic is of the type number, and must be a boolean"));
+    wrong(
+        { evaluationScore: "1" },
+        new TypeError("messages[1].evaluationScore is of the type string, and must be a number"),
+    );
+    wrong({ sequence: "1" }, new TypeError("messages[1].sequence is of the type string, and must be a number"));
+    wrong({ tokens: 1.5 }, new RangeError("messages[1].tokens is 1.5, and must be a whole number of 32 bits"));
+    wrong({ tokens: "1" }, new TypeError("messages[1].tokens is of the type string, and must be a number"));
+    wrong({ createTime: 5 }, /messages\[1\]\.createTime is of the type number/);
+    wrong({ createTime: "soon" }, /messages\[1\]\.createTime is no time: soon/);
+    wrong({ createTime: new Date(Number.NaN) }, TypeError);
+    assert.throws(
+        () => messageOf(AddBatchRequestSchema, undefined as never),
+        /AddBatchRequest is of the type undefined/,
+    );
 });
 
 test("times keep all their digits, and a Date will do", () => {

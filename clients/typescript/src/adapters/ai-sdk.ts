@@ -5,10 +5,11 @@
  * @packageDocumentation
  */
 
-import type { ModelMessage, UIMessage } from "ai";
+import type { ModelMessage, SystemModelMessage, UIMessage } from "ai";
 import type { Client } from "../client.js";
 import type { BuildContextRequest, BuildContextResponse, JsonObject, Message, MessageInput } from "../gen/types.js";
 import { newId } from "../ids.js";
+import { addAgain } from "./again.js";
 import { Calls, EMPTY, fitting, isJson, Joined, Pointer, read, written } from "./kept.js";
 
 const KEY = "ai_sdk";
@@ -28,8 +29,8 @@ export interface Whose {
 
 /** What generateText and streamText take. System messages that stand between others are the sidecar's or your own. */
 export interface Prompt {
-    /** What the context begins with. */
-    system?: string;
+    /** What the context begins with: one text, or the messages themselves where one has options of a provider. */
+    system?: string | SystemModelMessage[];
     /** The rest of it, in order. */
     messages: ModelMessage[];
     /** What was retrieved for a turn stands in a system message right before it. */
@@ -68,13 +69,17 @@ export class Conversation {
         this.#whose = { ...whose };
     }
 
-    /** Adds messages, all or nothing; when this resolves, they are on disk. */
+    /**
+     * Adds messages, all or nothing; when this resolves, they are on disk. After an error the same messages can be added
+     * again, and none is stored twice; but for that, a message is another one each time that it is added.
+     */
     async add(...messages: ModelMessage[]): Promise<void> {
         if (messages.length === 0) return;
-        await this.#client.addBatch({ ...this.#whose, messages: fromModelMessages(messages) });
+        const drafts = messages.map((one) => ({ same: written(one), messages: fromModelMessages([one]) }));
+        await addAgain(this.#client, this.#whose, drafts);
     }
 
-    /** Adds what generateText or streamText answered, in all its steps. */
+    /** Adds what generateText or streamText answered, in all its steps. After an error it can be added again. */
     async addResponse(result: Responded): Promise<void> {
         await this.add(...((await result.responseMessages) ?? (await result.response).messages));
     }
@@ -111,8 +116,14 @@ export function promptOf(context: BuildContextResponse): Prompt {
     const found = toModelMessages(context.messages);
     const leading = found.findIndex((message) => message.role !== "system");
     const messages = leading < 0 ? [] : found.slice(leading);
-    const system = found.slice(0, found.length - messages.length).map((message) => message.content);
-    return { ...(system.length > 0 && { system: system.join("\n\n") }), messages, allowSystemInMessages: true };
+    const system = found.slice(0, found.length - messages.length) as SystemModelMessage[];
+    return { ...(system.length > 0 && { system: systemOf(system) }), messages, allowSystemInMessages: true };
+}
+
+/** Options belong to the message that has them: to cache this one and not that one. */
+function systemOf(messages: SystemModelMessage[]): string | SystemModelMessage[] {
+    if (messages.some((message) => message.providerOptions)) return messages;
+    return messages.map((message) => message.content).join("\n\n");
 }
 
 // -- to the sidecar
@@ -213,12 +224,35 @@ export function toModelMessages(messages: readonly Message[]): ModelMessage[] {
     return found;
 }
 
+/** Undefined for what was not kept here. Others may use the same key for something else. */
 function keptOf(message: Message): Kept | undefined {
     const text = message.metadata?.[KEY];
     if (typeof text !== "string") return undefined;
-    const kept = read(text, message) as Kept;
-    if (message.synthetic && kept.part) kept.part["output"] = { type: "text", value: message.content };
-    return kept;
+    try {
+        const kept = read(text, message);
+        if (!isKept(kept)) return undefined;
+        if (message.synthetic && kept.part) kept.part["output"] = { type: "text", value: message.content };
+        return kept;
+    } catch {
+        return undefined;
+    }
+}
+
+function isKept(kept: unknown): kept is Kept {
+    const { group, message, part } = (kept ?? {}) as Fields;
+    const { role, content } = (message ?? {}) as Fields;
+    if (group !== undefined)
+        return typeof group === "string" && role === "tool" && (part === undefined || isPart(part));
+    if (typeof content === "string") return role === "system" || role === "user" || role === "assistant";
+    return (role === "user" || role === "assistant") && Array.isArray(content) && content.every(isPart);
+}
+
+/** Thinking that a context leaves out has no text. */
+function isPart(part: unknown): boolean {
+    const { type, text, output } = (part ?? {}) as Fields;
+    if (type === "text") return typeof text === "string";
+    if (type === "tool-result") return typeof ((output ?? {}) as Fields)["type"] === "string";
+    return typeof type === "string";
 }
 
 function restored({ group, message, part }: Kept): ModelMessage {
@@ -313,8 +347,10 @@ function shownPart(part: Part, tools: Map<string, Fields>): Fields | undefined {
     }
 }
 
-function shownFile(part: Part): Fields {
+function shownFile(part: Part): Fields | undefined {
     const data = part["data"] ?? part["image"];
+    const known = typeof data === "string" || data instanceof URL || data instanceof Uint8Array;
+    if (!known && !(data instanceof ArrayBuffer)) return undefined;
     const mediaType = (part["mediaType"] as string | undefined) ?? "image/*";
     const link = data instanceof URL || (typeof data === "string" && /^(https?|data):/.test(data));
     const url = link ? String(data) : `data:${mediaType};base64,${base64Of(data)}`;

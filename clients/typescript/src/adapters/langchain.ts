@@ -23,6 +23,7 @@ import {
 } from "@langchain/core/messages";
 import type { Client } from "../client.js";
 import type { BuildContextRequest, Message, MessageInput, Role } from "../gen/types.js";
+import { addAgain } from "./again.js";
 import { Calls, EMPTY, fitting, Joined, read, written } from "./kept.js";
 
 const KEY = "langchain";
@@ -73,7 +74,8 @@ export interface HistoryOptions {
  * are not among them.
  *
  * A message that has an id is stored under it: adding it again changes nothing, and another message with the same id is
- * refused with IdConflict.
+ * refused with IdConflict. A message without one is another message each time that it is added, but after an error:
+ * then the same messages can be added again, and none is stored twice.
  */
 export class MemsidecarChatMessageHistory extends BaseListChatMessageHistory {
     /** @internal */
@@ -99,10 +101,11 @@ export class MemsidecarChatMessageHistory extends BaseListChatMessageHistory {
         await this.addMessages([message]);
     }
 
-    /** Adds messages, all or nothing. */
+    /** Adds messages, all or nothing. After an error they can be added again. */
     override async addMessages(messages: BaseMessage[]): Promise<void> {
         if (messages.length === 0) return;
-        await this.#client.addBatch({ ...this.#whose, messages: messages.map(fromLangChain) });
+        const drafts = messages.map(fromLangChain).map((one) => ({ same: JSON.stringify(one), messages: [one] }));
+        await addAgain(this.#client, this.#whose, drafts);
     }
 
     /** Erases the session's messages. */
@@ -140,19 +143,31 @@ export function fromLangChain(message: BaseMessage): MessageInput {
 
 /** A stored message as one of LangChain, whoever stored it. */
 export function toLangChain(message: Message): BaseMessage {
-    const text = message.metadata?.[KEY];
-    if (typeof text !== "string") return translated(message);
-    const { class: name, fields } = keptOf(text, message);
-    const made = new (CLASSES[name] ?? HumanMessage)(fields as never);
-    // Constructors complete and rearrange what they are given; this is how the message was in the end.
-    return Object.assign(made, keptOf(text, message).fields);
+    return restored(message) ?? translated(message);
 }
 
-function keptOf(text: string, message: Message): { class: string; fields: Fields } {
-    const kept = read(text, message) as { class: string; fields: Fields };
-    if (message.synthetic) kept.fields["content"] = message.content;
-    else if (Array.isArray(kept.fields["content"])) kept.fields["content"] = kept.fields["content"].filter(isThere);
-    return kept;
+/** Undefined for what was not kept here. Others may use the same key for something else. */
+function restored(message: Message): BaseMessage | undefined {
+    const text = message.metadata?.[KEY];
+    if (typeof text !== "string") return undefined;
+    try {
+        const { class: made, fields } = keptOf(text, message);
+        // Constructors complete and rearrange what they are given; this is how the message was in the end.
+        return Object.assign(new made(fields as never), keptOf(text, message).fields);
+    } catch {
+        return undefined;
+    }
+}
+
+function keptOf(text: string, message: Message): { class: MessageClass; fields: Fields } {
+    const { class: name, fields } = read(text, message) as { class: string; fields: Fields };
+    const made = Object.hasOwn(CLASSES, name) ? CLASSES[name] : undefined;
+    if (message.synthetic) fields["content"] = message.content;
+    const { content, tool_calls: calls = [] } = fields;
+    if (!made || !(typeof content === "string" || Array.isArray(content)) || !Array.isArray(calls)) {
+        throw new TypeError("this is no message of LangChain");
+    }
+    return { class: made, fields: Array.isArray(content) ? { ...fields, content: content.filter(isThere) } : fields };
 }
 
 /** Thinking that a context leaves out is left out as a whole block. */

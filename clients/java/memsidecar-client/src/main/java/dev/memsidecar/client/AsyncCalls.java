@@ -15,7 +15,7 @@ record AsyncCalls(Connection connection, int attempts) {
 
     /** To cancel what is returned gives the call up, with all further attempts. */
     <Q, A> CompletableFuture<A> call(MethodDescriptor<Q, A> method, Q request, Duration timeout) {
-        return new Call<>(connection, method, request, new Attempts(attempts, timeout)).begin();
+        return new Call<>(connection, method, request, new Attempts(attempts, timeout, method)).begin();
     }
 
     <Q, A, T> AsyncItems<T> pages(Paging<Q, A, T> paging, Q request, Duration timeout) {
@@ -32,7 +32,13 @@ record AsyncCalls(Connection connection, int attempts) {
             Duration timeout) {
         Objects.requireNonNull(requests);
         return new AsyncItems<>(subscriber -> subscriber.onSubscribe(new StreamSubscription<>(
-                connection, method, resending, new Attempts(attempts, timeout), requests, prepare, subscriber)));
+                connection,
+                method,
+                resending,
+                new Attempts(attempts, timeout, method),
+                requests,
+                prepare,
+                subscriber)));
     }
 
     /** Done as soon as the sidecar says that it serves. */

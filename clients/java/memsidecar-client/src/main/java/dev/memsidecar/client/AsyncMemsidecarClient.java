@@ -122,6 +122,16 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
     }
 
     /**
+     * The same client, whose calls may take as long as they like; attempts are counted all the same. It shares the
+     * connection: to close either closes both.
+     *
+     * @return a view that is cheap enough for a single call
+     */
+    public AsyncMemsidecarClient withoutDeadline() {
+        return new AsyncMemsidecarClient(connection, calls.attempts(), null, null);
+    }
+
+    /**
      * Done as soon as the sidecar says that it serves; failed with {@link DeadlineExceededException} if it does not in
      * time.
      *
@@ -169,8 +179,8 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Appends messages of one session, all or nothing, in one acknowledgement. Errors as with Add; after an error
-     * nothing of the batch is stored.
+     * Appends messages of one session, all or nothing, in one acknowledgement. Errors as with Add; after an error with
+     * a reason nothing of the batch is stored, unless by an earlier attempt whose answer was lost.
      *
      * @param request messages of one session to append together; what has no id gets one
      * @return the acknowledgement of the whole batch
@@ -311,6 +321,8 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
      * still find them. System messages stay, a tool call is never parted from its results, and the newest
      * {@code min_messages} stay even when that leaves the session over budget ({@code {@code over_budget}}).
      *
+     * <p>Sent again after an answer that was lost, it may say that nothing was pruned: the first attempt did it.
+     *
      * @param request how far to prune, and how
      * @return what was pruned, or in a dry run would be
      */
@@ -320,7 +332,7 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
 
     /**
      * Erases the session's messages and summary, from every layer. Facts stay; sequences go on. An unknown session is
-     * answered with a {@code removed_count} of 0.
+     * answered with a {@code removed_count} of 0, and so is one that an attempt before emptied, whose answer was lost.
      *
      * @param request which session to empty
      * @return how much was erased
@@ -366,6 +378,8 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
 
     /**
      * Tells what the provider charged, so that estimates for that model are corrected.
+     *
+     * <p>Each counts, and has no id: it is sent again only where the sidecar said that it did nothing.
      *
      * @param request what a provider charged for a context
      * @return the correction that follows from it
@@ -416,7 +430,8 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Erases a session from every layer, facts that came from it alone included. NOT_FOUND for an unknown session.
+     * Erases a session from every layer, facts that came from it alone included. NOT_FOUND for an unknown session, and
+     * for one that an attempt before erased, whose answer was lost.
      *
      * @param request which session to erase
      * @return what was erased

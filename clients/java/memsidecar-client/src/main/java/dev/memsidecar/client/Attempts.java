@@ -1,7 +1,9 @@
 package dev.memsidecar.client;
 
+import dev.memsidecar.v1.MemoryServiceGrpc;
 import io.grpc.Context;
 import io.grpc.Deadline;
+import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import java.time.Duration;
 import java.util.EnumSet;
@@ -10,29 +12,34 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One call's way through the one policy by which calls are sent again. The waits are 0.4, 1.2 and 3.6 seconds, each a
- * fifth more or less: a sidecar restarts within that.
+ * One call's way through the one policy by which calls are sent again. Each wait is a fifth more or less: a sidecar
+ * restarts within all of them. However many attempts, the last one stays.
  */
 final class Attempts {
     static final int DEFAULT = 4;
 
-    private static final double FIRST_NANOS = 0.4e9;
-    private static final double FACTOR = 3;
+    private static final double[] WAITS_NANOS = {0.4e9, 1.2e9, 3.6e9};
     private static final double JITTER = 0.2;
 
     /** Codes that a transport which broke is told by, where no reason says that the sidecar gave them. */
     private static final Set<Status.Code> BROKEN =
             EnumSet.of(Status.Code.INTERNAL, Status.Code.UNKNOWN, Status.Code.CANCELLED);
 
+    /** Has no id, and changes something each time. */
+    private static final String COUNTED =
+            MemoryServiceGrpc.getReportUsageMethod().getFullMethodName();
+
     private final int most;
     private final Deadline deadline;
+    private final boolean counted;
     private final Context caller = Context.current();
     private int made;
 
     /** Without a deadline where {@code timeout} is null. */
-    Attempts(int most, Duration timeout) {
+    Attempts(int most, Duration timeout, MethodDescriptor<?, ?> method) {
         this.most = most;
-        this.deadline = timeout == null ? null : Deadline.after(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        this.deadline = timeout == null ? null : Nanos.deadline(timeout);
+        this.counted = method.getFullMethodName().equals(COUNTED);
     }
 
     /** When the attempt that begins now must end; null: whenever it likes. */
@@ -65,17 +72,24 @@ final class Attempts {
     private long wait(MemsidecarException error) {
         ThreadLocalRandom random = ThreadLocalRandom.current();
         return error.retryAfter()
-                .map(told -> (long) (told.toNanos() * random.nextDouble(1, 1 + JITTER)))
-                .orElseGet(() ->
-                        (long) (FIRST_NANOS * Math.pow(FACTOR, made - 1) * random.nextDouble(1 - JITTER, 1 + JITTER)));
+                .map(told -> (long) (Nanos.of(told) * random.nextDouble(1, 1 + JITTER)))
+                .orElseGet(() -> (long) (growing() * random.nextDouble(1 - JITTER, 1 + JITTER)));
     }
 
-    /** Whether it was the moment or the way, and not the call. Writes carry ids, so none is stored twice. */
+    private double growing() {
+        return WAITS_NANOS[Math.min(made, WAITS_NANOS.length) - 1];
+    }
+
+    /**
+     * Whether it was the moment or the way, and not the call. Messages carry ids, so none is stored twice; what has
+     * none is sent again only where the sidecar itself says that it did nothing.
+     */
     private boolean worthAnother(MemsidecarException error) {
         if (error instanceof ClosedException || caller.isCancelled()) {
             return false;
         }
-        boolean broken = error.reason().isEmpty() && BROKEN.contains(error.code());
-        return broken || error.code() == Status.Code.UNAVAILABLE;
+        boolean refused = !error.reason().isEmpty();
+        boolean away = error.code() == Status.Code.UNAVAILABLE;
+        return refused || counted ? refused && away : away || BROKEN.contains(error.code());
     }
 }

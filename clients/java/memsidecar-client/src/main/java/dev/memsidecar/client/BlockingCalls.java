@@ -12,7 +12,7 @@ import java.util.concurrent.ExecutionException;
 record BlockingCalls(Connection connection, int attempts) {
 
     <Q, A> A call(MethodDescriptor<Q, A> method, Q request, Duration timeout) {
-        Attempts attempting = new Attempts(attempts, timeout);
+        Attempts attempting = new Attempts(attempts, timeout, method);
         while (true) {
             try {
                 return send(method, request, attempting.begin());

@@ -16,6 +16,6 @@ public final class BudgetTooSmallException extends MemsidecarException {
      * @return 0 where the sidecar did not say
      */
     public int requiredTokens() {
-        return Integer.parseInt(metadata().getOrDefault("required_tokens", "0"));
+        return Math.toIntExact(number("required_tokens", Integer.MAX_VALUE));
     }
 }

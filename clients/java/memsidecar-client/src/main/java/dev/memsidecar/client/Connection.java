@@ -45,7 +45,7 @@ final class Connection {
         this.socketThreads = address.isSocket() ? socketThreads() : null;
         NettyChannelBuilder builder = address.isSocket()
                 ? socket(address, credentials, socketThreads)
-                : NettyChannelBuilder.forTarget(address.text(), credentials);
+                : NettyChannelBuilder.forTarget(address.target(), credentials);
         this.managed = configured(builder, address).build();
         this.channel = token == null ? managed : ClientInterceptors.intercept(managed, new Shown(token));
     }

@@ -16,6 +16,7 @@ record ErrorDetails(String reason, String field, Map<String, String> metadata, D
         implements Serializable {
     static final ErrorDetails NONE = new ErrorDetails("", "", Map.of(), null);
 
+    private static final long MOST_SECONDS = 315_576_000_000L;
     private static final String DOMAIN = "memsidecar.dev";
     private static final Metadata.Key<com.google.rpc.Status> KEY = Metadata.Key.of(
             "grpc-status-details-bin", ProtoUtils.metadataMarshaller(com.google.rpc.Status.getDefaultInstance()));
@@ -53,7 +54,9 @@ record ErrorDetails(String reason, String field, Map<String, String> metadata, D
                 : request.getFieldViolations(0).getField();
     }
 
+    /** Within what protobuf allows, whoever wrote it. */
     private static Duration duration(com.google.protobuf.Duration given) {
-        return Duration.ofSeconds(given.getSeconds(), given.getNanos());
+        long seconds = Math.max(0, Math.min(given.getSeconds(), MOST_SECONDS));
+        return Duration.ofSeconds(seconds, Math.max(0, given.getNanos()));
     }
 }

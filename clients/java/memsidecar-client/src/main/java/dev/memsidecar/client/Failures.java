@@ -2,6 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Metadata;
 import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import java.util.List;
 import java.util.Map;
 
@@ -36,7 +37,9 @@ final class Failures {
     private static final Map<Status.Code, Kind> BY_CODE = Map.of(
             Status.Code.UNAVAILABLE, UnreachableException::new,
             Status.Code.DEADLINE_EXCEEDED, DeadlineExceededException::new,
-            Status.Code.CANCELLED, CancelledException::new);
+            Status.Code.CANCELLED, CancelledException::new,
+            // gRPC's own limit on the size of a message, at either side.
+            Status.Code.RESOURCE_EXHAUSTED, TooLargeException::new);
 
     /** How a server that wants TLS ends a connection without it. */
     private static final List<String> HUNG_UP =
@@ -51,7 +54,8 @@ final class Failures {
     }
 
     /** By its reason; where there is none, by its code. */
-    MemsidecarException of(Status status, Metadata trailers) {
+    MemsidecarException of(Status given, Metadata trailers) {
+        Status status = readable(given);
         ErrorDetails details = ErrorDetails.of(trailers);
         Status.Code code = status.getCode();
         Kind kind = details.reason().isEmpty()
@@ -60,6 +64,12 @@ final class Failures {
         String said = status.getDescription() == null ? code.name() : status.getDescription();
         String message = code == Status.Code.UNAVAILABLE && details.reason().isEmpty() ? unreachable(status) : said;
         return kind.make(code, message, details, status.asRuntimeException(trailers));
+    }
+
+    /** A call whose answer it cannot read is cancelled by gRPC itself; that was not the caller. */
+    private static Status readable(Status status) {
+        boolean cancelled = status.getCode() == Status.Code.CANCELLED;
+        return cancelled && status.getCause() instanceof StatusRuntimeException unread ? unread.getStatus() : status;
     }
 
     private String unreachable(Status status) {
@@ -81,7 +91,7 @@ final class Failures {
     /** What Netty says of a side that speaks TLS to one that does not tells nobody what to do. */
     private String hint(String said) {
         if (tls) {
-            return said.contains("not an SSL/TLS record") ? "; it does not speak TLS" : "";
+            return said.contains("not an SSL/TLS record") ? "; does it speak TLS?" : "";
         }
         return HUNG_UP.stream().anyMatch(said::contains)
                 ? "; does it want TLS? Open the client with caFile or tls(true)"

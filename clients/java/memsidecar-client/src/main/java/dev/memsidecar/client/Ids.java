@@ -8,6 +8,7 @@ import dev.memsidecar.v1.PutArtifactRequest;
 import dev.memsidecar.v1.StoreInteractionRequest;
 import java.security.SecureRandom;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** Ids that the client makes, so that a write which is sent again is stored once. */
 final class Ids {
@@ -15,13 +16,22 @@ final class Ids {
     private static final long VERSION_7 = 0x7000L;
     private static final long VARIANT = 0x8000_0000_0000_0000L;
 
+    private static final int COUNT_BITS = 12;
+    private static final long COUNT = (1 << COUNT_BITS) - 1;
+
+    /** Milliseconds and, below them, a count: later each time it is asked for. */
+    private static final AtomicLong CLOCK = new AtomicLong();
+
     private Ids() {}
 
-    /** A UUIDv7: the time in milliseconds, then chance, so that ids sort by when they were made. */
+    /**
+     * A UUIDv7: the time in milliseconds, a count, then chance, so that a process's ids sort by when they were made.
+     */
     static String newId() {
-        long chance = RANDOM.nextLong();
-        long high = System.currentTimeMillis() << 16 | VERSION_7 | RANDOM.nextInt(1 << 12);
-        return new UUID(high, VARIANT | chance >>> 2).toString();
+        long now = System.currentTimeMillis() << COUNT_BITS;
+        long time = CLOCK.updateAndGet(last -> Math.max(last + 1, now));
+        long high = time >>> COUNT_BITS << 16 | VERSION_7 | time & COUNT;
+        return new UUID(high, VARIANT | RANDOM.nextLong() >>> 2).toString();
     }
 
     static AddRequest identified(AddRequest request) {

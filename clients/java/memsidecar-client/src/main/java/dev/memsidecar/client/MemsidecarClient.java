@@ -98,7 +98,8 @@ import java.util.Objects;
  *
  * <p>There is a method for each RPC of the contract, with its request. Each may throw a {@link MemsidecarException}, as
  * the class of its reason. A call that fails because the sidecar is away is sent again, up to four times in all and
- * within its deadline; nothing is stored twice for it. To interrupt a thread that waits gives its call up, with
+ * within its deadline; no message is stored twice for it, because each has an id. {@link #reportUsage} has none: it is
+ * sent again only where the sidecar refused it. To interrupt a thread that waits gives its call up, with
  * {@link CancelledException}.
  */
 public final class MemsidecarClient implements AutoCloseable {
@@ -164,6 +165,16 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
+     * The same client, whose calls may take as long as they like; attempts are counted all the same. It shares the
+     * connection: to close either closes both.
+     *
+     * @return a view that is cheap enough for a single call
+     */
+    public MemsidecarClient withoutDeadline() {
+        return new MemsidecarClient(connection, calls.attempts(), null, null);
+    }
+
+    /**
      * Returns as soon as the sidecar says that it serves.
      *
      * @param atMost how long to wait for it
@@ -210,8 +221,8 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Appends messages of one session, all or nothing, in one acknowledgement. Errors as with Add; after an error
-     * nothing of the batch is stored.
+     * Appends messages of one session, all or nothing, in one acknowledgement. Errors as with Add; after an error with
+     * a reason nothing of the batch is stored, unless by an earlier attempt whose answer was lost.
      *
      * @param request messages of one session to append together; what has no id gets one
      * @return the acknowledgement of the whole batch
@@ -342,6 +353,8 @@ public final class MemsidecarClient implements AutoCloseable {
      * still find them. System messages stay, a tool call is never parted from its results, and the newest
      * {@code min_messages} stay even when that leaves the session over budget ({@code {@code over_budget}}).
      *
+     * <p>Sent again after an answer that was lost, it may say that nothing was pruned: the first attempt did it.
+     *
      * @param request how far to prune, and how
      * @return what was pruned, or in a dry run would be
      */
@@ -351,7 +364,7 @@ public final class MemsidecarClient implements AutoCloseable {
 
     /**
      * Erases the session's messages and summary, from every layer. Facts stay; sequences go on. An unknown session is
-     * answered with a {@code removed_count} of 0.
+     * answered with a {@code removed_count} of 0, and so is one that an attempt before emptied, whose answer was lost.
      *
      * @param request which session to empty
      * @return how much was erased
@@ -397,6 +410,8 @@ public final class MemsidecarClient implements AutoCloseable {
 
     /**
      * Tells what the provider charged, so that estimates for that model are corrected.
+     *
+     * <p>Each counts, and has no id: it is sent again only where the sidecar said that it did nothing.
      *
      * @param request what a provider charged for a context
      * @return the correction that follows from it
@@ -447,7 +462,8 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Erases a session from every layer, facts that came from it alone included. NOT_FOUND for an unknown session.
+     * Erases a session from every layer, facts that came from it alone included. NOT_FOUND for an unknown session, and
+     * for one that an attempt before erased, whose answer was lost.
      *
      * @param request which session to erase
      * @return what was erased
@@ -766,7 +782,7 @@ public final class MemsidecarClient implements AutoCloseable {
         /**
          * What to show.
          *
-         * @param token white space around it does not count
+         * @param token visible ASCII; white space around it does not count. Empty: none, whatever the environment says
          * @return this
          */
         public Builder token(String token) {
@@ -775,7 +791,8 @@ public final class MemsidecarClient implements AutoCloseable {
         }
 
         /**
-         * A file with what to show. It is looked at before each call, and read again when it changes.
+         * A file with what to show. It is looked at before each call, and read again when it changes. While it holds no
+         * token, the last one stays.
          *
          * @param tokenFile must be there when the client is built
          * @return this
@@ -842,6 +859,16 @@ public final class MemsidecarClient implements AutoCloseable {
         }
 
         /**
+         * Calls may take as long as they like, unless {@link MemsidecarClient#withDeadline} says otherwise.
+         *
+         * @return this
+         */
+        public Builder noDeadline() {
+            this.deadline = null;
+            return this;
+        }
+
+        /**
          * How often a call is sent at most.
          *
          * @param attempts 1: never again
@@ -870,7 +897,7 @@ public final class MemsidecarClient implements AutoCloseable {
          * Makes the client. It connects with the first call.
          *
          * @return to be closed
-         * @throws IllegalArgumentException if the settings do not go together
+         * @throws IllegalArgumentException if a setting makes no sense, or some do not go together
          * @throws java.io.UncheckedIOException if a file cannot be read
          */
         public MemsidecarClient build() {

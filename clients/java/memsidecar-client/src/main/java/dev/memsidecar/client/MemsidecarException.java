@@ -7,12 +7,12 @@ import java.util.Optional;
 
 /**
  * A call that was refused, or that nobody answered. Each reason that the sidecar gives has a class of its own below
- * this one, and so have the three outcomes that gRPC gives itself: {@link UnreachableException},
- * {@link DeadlineExceededException} and {@link CancelledException}. A reason that this version does not know yet is a
- * plain {@code MemsidecarException}.
+ * this one, and so have the outcomes that gRPC gives itself: {@link UnreachableException},
+ * {@link DeadlineExceededException}, {@link CancelledException}, and {@link TooLargeException} where a message is
+ * beyond gRPC's own limit. A reason that this version does not know yet is a plain {@code MemsidecarException}.
  *
- * <p>After {@link DeadlineExceededException}, {@link CancelledException} and {@link UnreachableException} a write may
- * have been stored; after any other nothing of the call was.
+ * <p>After an error with a reason, nothing of that attempt was stored; an earlier attempt whose answer was lost may
+ * have been. After one without a reason, a write may have been stored.
  */
 public class MemsidecarException extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -72,6 +72,13 @@ public class MemsidecarException extends RuntimeException {
      */
     public Optional<Duration> retryAfter() {
         return Optional.ofNullable(details.retryAfter());
+    }
+
+    /** Of the metadata; 0 where none is there, or something else is. */
+    long number(String name, long most) {
+        String told = metadata().getOrDefault(name, "");
+        boolean isNumber = told.matches("[0-9]{1,18}") && Long.parseLong(told) <= most;
+        return isNumber ? Long.parseLong(told) : 0;
     }
 
     @Override

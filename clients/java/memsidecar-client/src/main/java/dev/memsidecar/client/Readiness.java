@@ -1,5 +1,6 @@
 package dev.memsidecar.client;
 
+import io.grpc.Context;
 import io.grpc.Deadline;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
@@ -19,8 +20,7 @@ final class Readiness {
     private static final long LOOK_EVERY_NANOS = 50_000_000;
     private static final byte[] ALL_SERVICES = {};
     private static final byte[] SERVING = {8, 1};
-    private static final Set<Status.Code> NOT_YET =
-            EnumSet.of(Status.Code.UNAVAILABLE, Status.Code.NOT_FOUND, Status.Code.CANCELLED);
+    private static final Set<Status.Code> NOT_YET = EnumSet.of(Status.Code.NOT_FOUND, Status.Code.CANCELLED);
 
     private static final MethodDescriptor<byte[], byte[]> CHECK = MethodDescriptor.newBuilder(new Bytes(), new Bytes())
             .setType(MethodDescriptor.MethodType.UNARY)
@@ -30,13 +30,14 @@ final class Readiness {
     private final AsyncCalls calls;
     private final Duration timeout;
     private final Deadline deadline;
+    private final Context caller = Context.current();
     private final CompletableFuture<Void> ready = new CompletableFuture<>();
     private volatile CompletableFuture<byte[]> looking = new CompletableFuture<>();
 
     Readiness(AsyncCalls calls, Duration timeout) {
         this.calls = new AsyncCalls(calls.connection(), 1);
         this.timeout = timeout;
-        this.deadline = Deadline.after(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        this.deadline = Nanos.deadline(timeout);
     }
 
     CompletableFuture<Void> begin() {
@@ -63,11 +64,12 @@ final class Readiness {
         });
     }
 
-    private static boolean isWorthWaiting(Throwable error) {
-        return error instanceof MemsidecarException found
-                && !(found instanceof ClosedException)
-                && found.reason().isEmpty()
-                && NOT_YET.contains(found.code());
+    private boolean isWorthWaiting(Throwable error) {
+        if (!(error instanceof MemsidecarException found) || found instanceof ClosedException || caller.isCancelled()) {
+            return false;
+        }
+        boolean away = found.code() == Status.Code.UNAVAILABLE;
+        return away || (found.reason().isEmpty() && NOT_YET.contains(found.code()));
     }
 
     private Throwable told(Throwable error) {
@@ -75,7 +77,7 @@ final class Readiness {
             return error;
         }
         String message = "the sidecar at " + calls.connection().address() + " was not ready within "
-                + timeout.toMillis() / 1000.0 + " seconds";
+                + Nanos.of(timeout) / 1_000_000 / 1000.0 + " seconds";
         return new DeadlineExceededException(Status.Code.DEADLINE_EXCEEDED, message, ErrorDetails.NONE, error);
     }
 

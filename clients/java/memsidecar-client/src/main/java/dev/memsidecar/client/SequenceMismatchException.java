@@ -16,6 +16,6 @@ public final class SequenceMismatchException extends MemsidecarException {
      * @return 0 where the sidecar did not say
      */
     public long lastSequence() {
-        return Long.parseLong(metadata().getOrDefault("last_sequence", "0"));
+        return number("last_sequence", Long.MAX_VALUE);
     }
 }

@@ -21,7 +21,9 @@ record Settings(
         Path keyFile,
         boolean allowTokenInClear) {
 
-    /** What is not given is taken from the environment. */
+    /**
+     * What is not given is taken from the environment. Throws IllegalArgumentException for what makes no sense there.
+     */
     Settings completedBy(Map<String, String> environment) {
         boolean ownToken = token != null || tokenFile != null;
         String toldToken = ownToken ? token : text(environment, "MEMSIDECAR_TOKEN");
@@ -56,14 +58,18 @@ record Settings(
     }
 
     private Token tokenSource() {
-        String given = token == null ? "" : token.strip();
-        if (!given.isEmpty() && tokenFile != null) {
+        boolean given = token != null && !token.isEmpty();
+        if (given && tokenFile != null) {
             throw new IllegalArgumentException("give a token or a token file, not both");
         }
         if (tokenFile != null) {
             return new Token.InFile(tokenFile);
         }
-        return given.isEmpty() ? null : () -> given;
+        if (!given) {
+            return null;
+        }
+        String checked = Token.checked(token, "what was given as one is");
+        return () -> checked;
     }
 
     private boolean usesTls() {
@@ -106,6 +112,10 @@ record Settings(
     }
 
     private static Boolean flag(Map<String, String> environment, String name) {
-        return "true".equalsIgnoreCase(text(environment, name)) ? Boolean.TRUE : null;
+        String found = text(environment, name);
+        if (found != null && !found.equalsIgnoreCase("true") && !found.equalsIgnoreCase("false")) {
+            throw new IllegalArgumentException(name + " is neither true nor false");
+        }
+        return found == null ? null : Boolean.valueOf(found);
     }
 }

@@ -15,6 +15,9 @@ import java.util.function.UnaryOperator;
  * {@link Resending} says; the requests' publisher is not asked twice.
  */
 final class StreamSubscription<Q, A> implements Flow.Subscription {
+    private static final Status CUT_SHORT =
+            Status.UNAVAILABLE.withDescription("the stream ended before everything was answered");
+
     /** Whatever changes the fields below runs in here, one after the other. */
     private final SynchronizationContext turns = new SynchronizationContext((thread, error) -> fail(error));
 
@@ -149,18 +152,23 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
 
     private void closed(Status status, Metadata trailers) {
         call = null;
-        if (status.isOk()) {
+        if (status.isOk() && !isCutShort()) {
             end();
             subscriber.onComplete();
             return;
         }
-        MemsidecarException error = connection.failure(status, trailers);
+        MemsidecarException error = connection.failure(status.isOk() ? CUT_SHORT : status, trailers);
         boolean over = resending == Resending.NOTHING || (resending == Resending.UNTIL_ANSWERED && answered);
         if (over) {
             fail(error);
         } else {
             again(error);
         }
+    }
+
+    /** Whether there is something left that an answer must come to, though the sidecar ended the stream well. */
+    private boolean isCutShort() {
+        return resending == Resending.UNANSWERED && !(allTaken && unanswered.isEmpty());
     }
 
     private void again(MemsidecarException error) {

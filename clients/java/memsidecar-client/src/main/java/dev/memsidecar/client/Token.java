@@ -14,9 +14,18 @@ interface Token {
     /** As it is now, without white space around it; never empty. */
     String read();
 
+    /** Without the white space around it. What is wrong is not shown: it may be most of a token. */
+    static String checked(String text, String what) {
+        String token = text.strip();
+        if (token.isEmpty() || !token.chars().allMatch(sign -> sign >= '!' && sign <= '~')) {
+            throw new IllegalArgumentException(what + " no token: one has letters, digits and signs of ASCII only");
+        }
+        return token;
+    }
+
     /**
      * A file that is read again when it changes, so that a token can be rotated under a running agent. While the file
-     * is away or empty, which happens for a moment when it is replaced, the last token stays.
+     * is away, cannot be read, or holds no token, which happens for a moment when it is replaced, the last token stays.
      */
     final class InFile implements Token {
         private record Stamp(FileTime modified, long size, Object file) {}
@@ -29,28 +38,31 @@ interface Token {
         /** Throws where the file is not there at all, cannot be read, or holds no token. */
         InFile(Path path) {
             this.path = path;
-            if (read().isEmpty()) {
-                throw new IllegalArgumentException("the token file " + path + " holds no token");
+            try {
+                this.seen = look();
+            } catch (NoSuchFileException away) {
+                throw new UncheckedIOException("the token file " + path + " is not there", away);
+            } catch (IOException unreadable) {
+                throw new UncheckedIOException("the token file " + path + " cannot be read", unreadable);
             }
         }
 
         @Override
         public String read() {
-            Seen last = seen;
             try {
-                Stamp stamp = stamp();
-                if (last == null || !stamp.equals(last.stamp)) {
-                    String found = Files.readString(path).strip();
-                    seen = last = new Seen(stamp, found.isEmpty() && last != null ? last.token : found);
+                if (!stamp().equals(seen.stamp)) {
+                    seen = look();
                 }
-            } catch (NoSuchFileException away) {
-                if (last == null) {
-                    throw new UncheckedIOException("the token file " + path + " is not there", away);
-                }
-            } catch (IOException unreadable) {
-                throw new UncheckedIOException("the token file " + path + " cannot be read", unreadable);
+            } catch (IOException | IllegalArgumentException notNow) {
+                // Looked at again before the next call: what is there now is perhaps half written.
+                return seen.token;
             }
-            return last.token;
+            return seen.token;
+        }
+
+        private Seen look() throws IOException {
+            Stamp stamp = stamp();
+            return new Seen(stamp, checked(Files.readString(path), "the token file " + path + " holds"));
         }
 
         private Stamp stamp() throws IOException {

@@ -2,7 +2,10 @@ package dev.memsidecar.client;
 
 import io.grpc.Status;
 
-/** Nothing answers at the address, or the connection broke. The call was sent again already. */
+/**
+ * Nothing answers at the address, or the connection broke. The call was sent again already, unless it was
+ * {@code ReportUsage}, which would count twice. A write may have been stored.
+ */
 public final class UnreachableException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.memsidecar.v1.MemoryServiceGrpc;
 import io.grpc.Context;
 import io.grpc.Status;
 import java.time.Duration;
@@ -17,10 +18,14 @@ class AttemptsTest {
 
     private static final MemsidecarException AWAY = error(Status.Code.UNAVAILABLE, "", null);
 
+    private static Attempts attempts(int most, Duration timeout) {
+        return new Attempts(most, timeout, MemoryServiceGrpc.getAddMethod());
+    }
+
     @Test
     void waitsGrowAndVaryByAFifth() {
         for (int round = 0; round < 200; round++) {
-            Attempts attempts = new Attempts(4, null);
+            Attempts attempts = attempts(4, null);
             for (double seconds : new double[] {0.4, 1.2, 3.6}) {
                 attempts.begin();
                 double waited = attempts.waitAfter(AWAY) / 1e9;
@@ -32,9 +37,30 @@ class AttemptsTest {
     }
 
     @Test
+    void theLongestWaitStays() {
+        Attempts attempts = attempts(1_000, null);
+        for (int made = 1; made < 1_000; made++) {
+            attempts.begin();
+            assertTrue(attempts.waitAfter(AWAY) <= 3.6e9 * 1.2);
+        }
+    }
+
+    @Test
+    void whatHasNoIdIsSentAgainOnlyIfItWasRefused() {
+        for (Status.Code code : Status.Code.values()) {
+            Attempts attempts = new Attempts(4, null, MemoryServiceGrpc.getReportUsageMethod());
+            attempts.begin();
+            refused(attempts, error(code, "", null));
+        }
+        Attempts attempts = new Attempts(4, null, MemoryServiceGrpc.getReportUsageMethod());
+        attempts.begin();
+        assertTrue(attempts.waitAfter(error(Status.Code.UNAVAILABLE, "STARTING", null)) > 0);
+    }
+
+    @Test
     void whatTheSidecarSaysIsTheLeast() {
         for (int round = 0; round < 200; round++) {
-            Attempts attempts = new Attempts(4, null);
+            Attempts attempts = attempts(4, null);
             attempts.begin();
             double waited = attempts.waitAfter(error(Status.Code.UNAVAILABLE, "BUSY", Duration.ofSeconds(2))) / 1e9;
             assertTrue(waited >= 2 && waited <= 2.4, "waited " + waited);
@@ -43,14 +69,14 @@ class AttemptsTest {
 
     @Test
     void nothingWaitsBeyondTheDeadline() {
-        Attempts attempts = new Attempts(4, Duration.ofMillis(300));
+        Attempts attempts = attempts(4, Duration.ofMillis(300));
         attempts.begin();
         refused(attempts, AWAY);
     }
 
     @Test
     void progressBeginsTheCountAnew() {
-        Attempts attempts = new Attempts(2, null);
+        Attempts attempts = attempts(2, null);
         attempts.begin();
         attempts.begin();
         attempts.progressed();
@@ -60,7 +86,7 @@ class AttemptsTest {
     @Test
     void onlyWhatIsTheMomentsFaultIsWorthAnother() {
         for (Status.Code code : Status.Code.values()) {
-            Attempts attempts = new Attempts(4, null);
+            Attempts attempts = attempts(4, null);
             attempts.begin();
             switch (code) {
                 case UNAVAILABLE, INTERNAL, UNKNOWN, CANCELLED ->
@@ -77,12 +103,12 @@ class AttemptsTest {
     void whoeverCancelledIsNotServedAgain() {
         Context.CancellableContext caller = Context.current().withCancellation();
         caller.run(() -> {
-            Attempts attempts = new Attempts(4, null);
+            Attempts attempts = attempts(4, null);
             attempts.begin();
             caller.cancel(null);
             refused(attempts, error(Status.Code.CANCELLED, "", null));
         });
-        Attempts attempts = new Attempts(4, null);
+        Attempts attempts = attempts(4, null);
         attempts.begin();
         refused(attempts, new ClosedException(null));
     }

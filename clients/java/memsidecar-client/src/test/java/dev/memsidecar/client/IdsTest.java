@@ -7,7 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.memsidecar.v1.AddBatchRequest;
 import dev.memsidecar.v1.AddRequest;
 import dev.memsidecar.v1.PutArtifactRequest;
+import java.util.List;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class IdsTest {
@@ -19,6 +24,26 @@ class IdsTest {
         assertEquals(2, id.variant());
         long time = id.getMostSignificantBits() >>> 16;
         assertTrue(time >= before && time <= System.currentTimeMillis());
+    }
+
+    @Test
+    void idsSortByWhenTheyWereMade() {
+        List<String> made =
+                Stream.generate(MemsidecarClient::newId).limit(20_000).toList();
+        assertEquals(made.stream().sorted().distinct().toList(), made);
+    }
+
+    @Test
+    void threadsShareTheOrder() {
+        Set<String> made = ConcurrentHashMap.newKeySet();
+        IntStream.range(0, 8).parallel().forEach(thread -> {
+            String last = "";
+            for (int number = 0; number < 5_000; number++) {
+                String id = MemsidecarClient.newId();
+                assertTrue(last.compareTo(id) < 0 && made.add(id));
+                last = id;
+            }
+        });
     }
 
     @Test

@@ -5,9 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class SettingsTest {
     private static final Settings NOTHING = new Settings(null, null, null, null, null, null, null, false);
@@ -50,6 +54,28 @@ class SettingsTest {
         refused("tls is false", new Settings("localhost:1", null, null, false, file, null, null, false));
         refused("belong together", new Settings("localhost:1", null, null, null, null, file, null, false));
         refused("in the clear", new Settings("far:1", "secret", null, null, null, null, null, false));
+    }
+
+    @Test
+    void tlsInTheEnvironmentIsTrueOrFalse() {
+        assertEquals(true, tls(" TRUE "));
+        assertEquals(false, tls("False"));
+        assertNull(tls(" "));
+        assertThrows(IllegalArgumentException.class, () -> tls("1"));
+        refused("tls is false", NOTHING.completedBy(Map.of("MEMSIDECAR_TLS", "false", "MEMSIDECAR_CA_FILE", "/ca")));
+    }
+
+    private static Boolean tls(String said) {
+        return NOTHING.completedBy(Map.of("MEMSIDECAR_TLS", said)).tls();
+    }
+
+    @Test
+    void filesWithoutCertificatesAreRefused(@TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("file"), "nothing of the kind");
+        for (String address : List.of("localhost:1", "unix:/run/nothing.sock")) {
+            refused("certificate", new Settings(address, null, null, null, file, null, null, false));
+            refused("certificate", new Settings(address, null, null, null, null, file, file, false));
+        }
     }
 
     @Test

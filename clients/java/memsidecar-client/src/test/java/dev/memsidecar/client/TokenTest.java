@@ -1,6 +1,7 @@
 package dev.memsidecar.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.IOException;
@@ -8,6 +9,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -30,6 +32,38 @@ class TokenTest {
 
         Files.delete(file);
         assertEquals("other", token.read());
+    }
+
+    @Test
+    void aFileThatWentBadLeavesTheLastToken() throws IOException {
+        Path file = Files.writeString(folder.resolve("token"), "first");
+        Token token = new Token.InFile(file);
+        for (String bad : List.of("two words", "línea", "one\ntwo", "\u0007", " ")) {
+            Files.writeString(file, bad);
+            assertEquals("first", token.read());
+        }
+        Files.write(file, new byte[] {(byte) 0xff, (byte) 0xfe});
+        assertEquals("first", token.read());
+
+        Files.delete(file);
+        Files.createDirectory(file);
+        assertEquals("first", token.read());
+
+        Files.delete(file);
+        Files.writeString(file, "second");
+        assertEquals("second", token.read());
+    }
+
+    @Test
+    void whatIsNoTokenIsRefusedAndNotShown() throws IOException {
+        for (String bad : List.of("half secret", "secret\u00e9", "secret\nsecret", "\u0000secret")) {
+            Path file = Files.writeString(folder.resolve("bad"), bad);
+            Exception ofFile = assertThrows(IllegalArgumentException.class, () -> new Token.InFile(file));
+            Exception given = assertThrows(
+                    IllegalArgumentException.class,
+                    () -> new Settings("localhost:1", bad, null, null, null, null, null, false).connection());
+            assertFalse((ofFile.getMessage() + given.getMessage()).contains("secret"));
+        }
     }
 
     @Test
