@@ -74,7 +74,7 @@ func dialOptions() []grpc.DialOption {
 func targetOf(address string) (string, error) {
 	path, isUnix := strings.CutPrefix(address, "unix:")
 	switch {
-	case isUnix && strings.Trim(path, "/ ") != "":
+	case isUnix && isPath(path):
 		path, err := filepath.Abs(path)
 		if err != nil {
 			return "", fmt.Errorf("memsidecar: address %q: %w", address, err)
@@ -84,6 +84,11 @@ func targetOf(address string) (string, error) {
 		return (&url.URL{Scheme: "passthrough", Path: "/" + address}).String(), nil
 	}
 	return "", fmt.Errorf("memsidecar: address %q is neither host:port nor unix:/path", address)
+}
+
+// isPath says whether there is one; behind "unix://" it is absolute.
+func isPath(path string) bool {
+	return strings.Trim(path, "/ ") != "" && (!strings.HasPrefix(path, "//") || strings.HasPrefix(path, "///"))
 }
 
 // isHostAndPort says whether the port is a number, and what is in brackets an IPv6 address.

@@ -43,6 +43,7 @@ func TestAddressesInTheWordsOfGRPC(t *testing.T) {
 	for _, address := range []string{
 		"localhost", ":7600", "localhost:", "::1:7600", "http://localhost:7600", "localhost:0", "localhost:99999",
 		"localhost:http", "localhost:-1", "[localhost]:7600", "me@localhost:7600", "a b:7600", "unix:", "unix:// ",
+		"unix://run/memory.sock",
 	} {
 		if target, err := targetOf(address); err == nil {
 			t.Errorf("%s was taken as %s", address, target)

@@ -1,7 +1,7 @@
 //! Where a sidecar is.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 
 use tonic::transport::Uri;
@@ -19,16 +19,12 @@ impl Address {
     pub(crate) fn parse(text: &str) -> Result<Self, BuildError> {
         let bad = || BuildError::BadAddress(text.to_owned());
         if let Some(path) = text.strip_prefix("unix:") {
-            let path = path.strip_prefix("//").unwrap_or(path);
-            return if path.is_empty() {
-                Err(bad())
-            } else {
-                Ok(Self::Unix(path.into()))
-            };
+            return unix_path(path).map(Self::Unix).ok_or_else(bad);
         }
         let uri: Uri = format!("http://{text}").parse().map_err(|_| bad())?;
         let whole = uri.authority().is_some_and(|authority| authority.as_str() == text);
-        if !whole || uri.port_u16().is_none() || text.contains('@') {
+        let has_port = uri.port_u16().is_some_and(|port| port > 0);
+        if !whole || !has_port || text.contains('@') || !is_host(uri.host().unwrap_or_default()) {
             return Err(bad());
         }
         Ok(Self::Host(text.to_owned()))
@@ -52,6 +48,25 @@ impl Address {
         format!("{scheme}://{authority}")
             .parse()
             .map_err(|_| BuildError::BadAddress(self.to_string()))
+    }
+}
+
+/// Behind `unix:`, or `unix://` where it is absolute.
+fn unix_path(text: &str) -> Option<PathBuf> {
+    let path = match text.strip_prefix("//") {
+        Some(path) if path.starts_with('/') => path,
+        Some(_) => return None,
+        None => text,
+    };
+    let is_there = !path.trim_matches(['/', ' ']).is_empty();
+    is_there.then(|| path.into())
+}
+
+/// What is in brackets is an IPv6 address, and nothing else has colons.
+fn is_host(host: &str) -> bool {
+    match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => !host.is_empty() && !host.contains(['[', ']', ':']),
     }
 }
 
@@ -91,7 +106,17 @@ mod tests {
             "me@localhost:7600",
             "localhost:7600/a",
             "unix:",
+            "unix:/",
+            "unix:// ",
+            "unix://run/memory.sock",
             "a:b",
+            ":7600",
+            "localhost:0",
+            "localhost:99999",
+            "localhost:-1",
+            "::1:7600",
+            "[localhost]:7600",
+            "a b:7600",
         ] {
             assert!(Address::parse(bad).is_err(), "{bad}");
         }

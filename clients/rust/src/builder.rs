@@ -49,9 +49,12 @@ pub enum BuildError {
     /// The client's certificate and its key belong together.
     #[error("a certificate file and a key file belong together")]
     CertificateWithoutKey,
-    /// Files for TLS are given, and `tls(false)`.
+    /// Files for TLS are given, and TLS is turned off.
     #[error("certificates are given, and TLS is turned off")]
     CertificatesWithoutTls,
+    /// `MEMSIDECAR_TLS` says something else.
+    #[error("MEMSIDECAR_TLS is neither true nor false")]
+    NeitherTrueNorFalse,
     /// TLS is asked for, and the feature `tls` of this crate is off.
     #[error("this program was built without the feature `tls` of memsidecar-client")]
     TlsNotBuilt,
@@ -118,7 +121,7 @@ impl ClientBuilder {
         self
     }
 
-    /// A file with the token, which is read again when it changes.
+    /// A file with the token, which is read again when it changes. While it holds none, the last token stays.
     pub fn token_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.token_file = Some(path.into());
         self
@@ -126,7 +129,7 @@ impl ClientBuilder {
 
     /// Whether to use TLS. Without a file of authorities, what the system trusts is trusted.
     ///
-    /// Neither this nor a file of TLS given: `MEMSIDECAR_TLS` (`true`), `MEMSIDECAR_CA_FILE`,
+    /// Neither this nor a file of TLS given: `MEMSIDECAR_TLS` (`true` or `false`), `MEMSIDECAR_CA_FILE`,
     /// `MEMSIDECAR_CLIENT_CERTIFICATE_FILE` and `MEMSIDECAR_CLIENT_KEY_FILE`, else all is in the clear.
     pub fn tls(mut self, tls: bool) -> Self {
         self.tls = Some(tls);
@@ -194,10 +197,7 @@ impl ClientBuilder {
 
     fn read_token(&self) -> Result<Token, BuildError> {
         let (token, file) = match (&self.token, &self.token_file) {
-            (None, None) => (
-                variable("MEMSIDECAR_TOKEN"),
-                variable("MEMSIDECAR_TOKEN_FILE").map(PathBuf::from),
-            ),
+            (None, None) => (variable("MEMSIDECAR_TOKEN"), file_variable("MEMSIDECAR_TOKEN_FILE")),
             given => (given.0.clone(), given.1.clone()),
         };
         match (token, file) {
@@ -213,13 +213,11 @@ impl ClientBuilder {
         let mut tls = self.tls;
         let mut files = self.files.clone();
         if tls.is_none() && files.is_empty() {
-            tls = variable("MEMSIDECAR_TLS")
-                .filter(|text| text.trim().eq_ignore_ascii_case("true"))
-                .map(|_| true);
+            tls = variable("MEMSIDECAR_TLS").map(|text| truth_of(&text)).transpose()?;
             files = TlsFiles {
-                ca: variable("MEMSIDECAR_CA_FILE").map(PathBuf::from),
-                certificate: variable("MEMSIDECAR_CLIENT_CERTIFICATE_FILE").map(PathBuf::from),
-                key: variable("MEMSIDECAR_CLIENT_KEY_FILE").map(PathBuf::from),
+                ca: file_variable("MEMSIDECAR_CA_FILE"),
+                certificate: file_variable("MEMSIDECAR_CLIENT_CERTIFICATE_FILE"),
+                key: file_variable("MEMSIDECAR_CLIENT_KEY_FILE"),
             };
         }
         match tls {
@@ -246,7 +244,67 @@ impl fmt::Debug for ClientBuilder {
     }
 }
 
-/// One that is empty is none.
+/// One that is blank is none. What is no text has strange characters, and is refused for them.
 fn variable(name: &str) -> Option<String> {
-    env::var(name).ok().filter(|value| !value.trim().is_empty())
+    let value = env::var_os(name)?.to_string_lossy().into_owned();
+    Some(value).filter(|value| !value.trim().is_empty())
+}
+
+fn file_variable(name: &str) -> Option<PathBuf> {
+    variable(name).and_then(|_| env::var_os(name)).map(PathBuf::from)
+}
+
+fn truth_of(text: &str) -> Result<bool, BuildError> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(BuildError::NeitherTrueNorFalse),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_says_true_or_false() {
+        assert!(truth_of(" TRUE\n").unwrap());
+        assert!(!truth_of("False").unwrap());
+        for other in ["yes", "1", "perhaps"] {
+            assert!(
+                matches!(truth_of(other), Err(BuildError::NeitherTrueNorFalse)),
+                "{other}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let builder = || ClientBuilder::new().address("localhost:1");
+        assert!(matches!(builder().attempts(0).build(), Err(BuildError::NoAttempts)));
+        assert!(matches!(
+            builder().tls(false).ca_file("ca.pem").build(),
+            Err(BuildError::CertificatesWithoutTls)
+        ));
+        assert!(matches!(
+            builder().token("one").token_file("two").build(),
+            Err(BuildError::TwoTokens)
+        ));
+    }
+
+    #[cfg(feature = "tls")]
+    #[test]
+    fn files_of_tls_are_looked_at() {
+        let builder = || ClientBuilder::new().address("localhost:1");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ca.pem");
+        std::fs::write(&path, "nothing of the kind").unwrap();
+        assert!(matches!(
+            builder().ca_file(&path).build(),
+            Err(BuildError::NoCertificate(_))
+        ));
+        for half in [builder().certificate_file(&path), builder().key_file(&path)] {
+            assert!(matches!(half.build(), Err(BuildError::CertificateWithoutKey)));
+        }
+    }
 }

@@ -66,7 +66,7 @@ impl Client {
         A: Message + Default + 'static,
     {
         let request = Arc::new(request);
-        let mut attempts = Attempts::new(self.shared.attempts, self.deadline);
+        let mut attempts = Attempts::new(path, self.shared.attempts, self.deadline);
         loop {
             match self.sent(path, Arc::clone(&request), attempts.begin()).await {
                 Ok(answer) => return Ok(answer),
@@ -110,7 +110,7 @@ impl Client {
     {
         let (client, request) = (self.clone(), Arc::new(request));
         ResultStream::new(try_stream! {
-            let mut attempts = client.stream_attempts();
+            let mut attempts = client.stream_attempts(path);
             let (mut answers, first) = loop {
                 let mut answers = client.opened(path, tokio_stream::once(Arc::clone(&request)), attempts.begin());
                 match answers.try_next().await {
@@ -133,7 +133,7 @@ impl Client {
     {
         let client = self.clone();
         ResultStream::new(try_stream! {
-            let mut attempts = client.stream_attempts();
+            let mut attempts = client.stream_attempts(path);
             let mut replay = Replay::new(requests);
             loop {
                 let mut answers = client.opened(path, replay.begin(), attempts.begin());
@@ -163,7 +163,7 @@ impl Client {
     {
         let client = self.clone();
         ResultStream::new(try_stream! {
-            let end = client.stream_attempts().begin();
+            let end = client.stream_attempts(path).begin();
             let mut answers = client.opened(path, requests.map(Arc::new), end);
             while let Some(answer) = answers.try_next().await? {
                 yield answer;
@@ -171,8 +171,8 @@ impl Client {
         })
     }
 
-    fn stream_attempts(&self) -> Attempts {
-        Attempts::new(self.shared.attempts, self.stream_deadline)
+    fn stream_attempts(&self, path: &'static str) -> Attempts {
+        Attempts::new(path, self.shared.attempts, self.stream_deadline)
     }
 
     /// One attempt of a stream.

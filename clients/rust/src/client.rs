@@ -1,9 +1,12 @@
 //! The client, and what all its calls have in common.
 
 use std::fmt;
+use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::runtime::{Handle, Id};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
@@ -12,7 +15,8 @@ use crate::{BuildError, ClientBuilder, Error};
 
 /// A sidecar. One is enough for a process: to clone it is cheap, and its clones share the connection.
 ///
-/// Whatever it does it does within tokio, in the runtime of its first call. To give a call up, drop its future.
+/// Whatever it does it does within tokio. In each runtime that it is used in, it has a connection of its own, so it may
+/// outlive them. To give a call up, drop its future.
 #[derive(Clone)]
 pub struct Client {
     pub(crate) shared: Arc<Shared>,
@@ -25,8 +29,28 @@ pub(crate) struct Shared {
     pub(crate) connection: Connection,
     pub(crate) attempts: u32,
     pub(crate) closed: CancellationToken,
-    /// Opened by the first call, because before it there may be no runtime.
-    channel: Mutex<Option<Channel>>,
+    /// Each opened by the first call in its runtime.
+    channels: Mutex<Vec<Opened>>,
+}
+
+/// A channel, whose work is done by tasks of one runtime. When that ends, nobody answers on it any more.
+struct Opened {
+    runtime: Id,
+    channel: Channel,
+    /// A task that does nothing, and ends with its runtime.
+    canary: JoinHandle<()>,
+}
+
+impl Opened {
+    fn is_of(&self, runtime: Id) -> bool {
+        self.runtime == runtime && !self.canary.is_finished()
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.canary.abort();
+    }
 }
 
 impl Client {
@@ -35,7 +59,7 @@ impl Client {
             connection,
             attempts,
             closed: CancellationToken::new(),
-            channel: Mutex::new(None),
+            channels: Mutex::new(Vec::new()),
         };
         Self {
             shared: Arc::new(shared),
@@ -83,21 +107,33 @@ impl Client {
     /// close again is harmless. When the last clone is dropped, the connection ends by itself.
     pub fn close(&self) {
         self.shared.closed.cancel();
-        self.shared.lock().take();
+        self.shared.lock().clear();
     }
 }
 
 impl Shared {
+    /// That of the runtime in which it is called.
     pub(crate) fn channel(&self) -> Result<Channel, Error> {
-        let mut channel = self.lock();
+        let mut channels = self.lock();
         if self.closed.is_cancelled() {
             return Err(Error::closed());
         }
-        Ok(channel.get_or_insert_with(|| self.connection.channel()).clone())
+        let here = Handle::current();
+        if let Some(opened) = channels.iter().find(|opened| opened.is_of(here.id())) {
+            return Ok(opened.channel.clone());
+        }
+        channels.retain(|opened| !opened.canary.is_finished());
+        let channel = self.connection.channel();
+        channels.push(Opened {
+            runtime: here.id(),
+            channel: channel.clone(),
+            canary: here.spawn(pending()),
+        });
+        Ok(channel)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Channel>> {
-        self.channel.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Opened>> {
+        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -137,6 +173,38 @@ mod tests {
         assert!(matches!(refused, Err(Error::Closed(_))), "{refused:?}");
         let refused = client.messages(GetAllRequest::new("s")).try_next().await;
         assert!(matches!(refused, Err(Error::Closed(_))), "{refused:?}");
+    }
+
+    #[test]
+    fn a_client_outlives_its_runtimes() {
+        let client = Client::builder().address("127.0.0.1:1").attempts(1).build().unwrap();
+        for _ in 0..3 {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            for _ in 0..2 {
+                let refused = runtime.block_on(client.count(CountRequest::new("s"))).unwrap_err();
+                assert!(refused.to_string().starts_with("cannot connect to"), "{refused}");
+            }
+            assert_eq!(
+                client.shared.lock().len(),
+                1,
+                "one for the runtime of now, none for those that ended"
+            );
+        }
+        client.close();
+        assert!(client.shared.lock().is_empty());
+    }
+
+    #[test]
+    fn runtimes_have_connections_of_their_own() {
+        let client = Client::builder().address("127.0.0.1:1").attempts(1).build().unwrap();
+        let runtimes = [(); 2].map(|()| tokio::runtime::Runtime::new().unwrap());
+        for runtime in runtimes.iter().chain(&runtimes) {
+            runtime.block_on(client.count(CountRequest::new("s"))).unwrap_err();
+        }
+        assert_eq!(client.shared.lock().len(), 2);
     }
 
     #[test]

@@ -17,7 +17,9 @@ const DOMAIN: &str = "memsidecar.dev";
 ///
 /// After [`DeadlineExceeded`](Self::DeadlineExceeded), [`Cancelled`](Self::Cancelled), [`Closed`](Self::Closed) and
 /// [`Unreachable`](Self::Unreachable) a write may have been stored: sent again with the same id, it is answered as a
-/// duplicate if it was. After any other error nothing of the call was stored; of a stream, what was answered stays.
+/// duplicate if it was; so it may after any other error without a [reason](Details::reason). After an error with one,
+/// nothing of that attempt was stored; an earlier attempt whose answer was lost may have been. Of a stream, what was
+/// answered stays.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -153,6 +155,8 @@ impl Error {
                 Code::Unavailable => Self::Unreachable,
                 Code::DeadlineExceeded => Self::DeadlineExceeded,
                 Code::Cancelled => Self::Cancelled,
+                // gRPC's own limit on the size of a message, at either side.
+                Code::ResourceExhausted => Self::TooLarge,
                 _ => Self::Other,
             },
             _ => Self::Other,
@@ -192,6 +196,10 @@ impl Error {
             }
             return Self::of(Details::plain(Code::Unavailable, broken(status, connection)));
         }
+        if details.code == Code::OutOfRange && details.message.contains(TONICS_LIMIT) {
+            let code = Code::ResourceExhausted;
+            return Self::of(Details { code, ..details });
+        }
         if details.code == Code::Unavailable {
             let message = format!("{} is unavailable: {}", connection.address, details.message);
             return Self::of(Details { message, ..details });
@@ -200,6 +208,8 @@ impl Error {
     }
 }
 
+/// What tonic says of a message beyond its limit, with another code than all others.
+const TONICS_LIMIT: &str = "message length too large";
 pub(crate) const OVER: &str = "the deadline is over";
 
 /// What is known about an [`Error`].
@@ -292,8 +302,8 @@ fn broken(status: &Status, connection: &Connection) -> String {
     let hint = match connection.tls {
         // What rustls makes of somebody who answers in plain text.
         true if cause.contains("InvalidContentType") => "; does it speak without TLS?",
-        // Whoever waits for TLS hangs up on plain text.
-        false if connected && !connection.has_answered() => "; does it want TLS?",
+        // Whoever waits for TLS hangs up on plain text; and so does whoever speaks something else altogether.
+        false if connected && !connection.has_answered() => "; does it want TLS, or is it no sidecar?",
         _ => "",
     };
     format!("{what} {}: {cause}{hint}", connection.address)
@@ -310,6 +320,8 @@ fn has_cause<E: std::error::Error + 'static>(status: &Status) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::address::Address;
+    use crate::token::Token;
     use crate::v1::ErrorReason;
 
     /// `ID_CONFLICT`: `IdConflict`.
@@ -347,6 +359,24 @@ mod tests {
             (details.last_sequence(), details.required_tokens()),
             (Some(7), Some(321))
         );
+    }
+
+    #[test]
+    fn what_grpc_finds_too_large_is_too_large() {
+        let connection = Connection::new(Address::parse("localhost:1").unwrap(), None, Token::None).unwrap();
+        for status in [
+            Status::resource_exhausted("Received message larger than max"),
+            Status::out_of_range("Error, decoded message length too large: found 5 bytes, the limit is: 4 bytes"),
+        ] {
+            let error = Error::from_status(&status, &connection);
+            assert!(matches!(error, Error::TooLarge(_)), "{error:?}");
+            assert_eq!(
+                (error.details().code, error.details().reason.as_str()),
+                (Code::ResourceExhausted, "")
+            );
+        }
+        let other = Error::from_status(&Status::out_of_range("no such page"), &connection);
+        assert!(matches!(other, Error::Other(_)), "{other:?}");
     }
 
     #[test]

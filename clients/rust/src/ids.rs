@@ -4,7 +4,8 @@ use uuid::Uuid;
 
 use crate::v1::{AddBatchRequest, AddRequest, AddStreamRequest, Message, PutArtifactRequest, StoreInteractionRequest};
 
-/// A UUID of version 7: the time in milliseconds, then chance, so that ids sort by when they were made.
+/// A UUID of version 7: the time in milliseconds, a count, then chance, so that the ids of a process sort by when they
+/// were made.
 ///
 /// The client makes one wherever a write has none. Make it yourself to find out, after a deadline, whether a write was
 /// stored: sent again with the same id, it is answered as a duplicate if it was.
@@ -66,9 +67,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_of_version_7_and_sort_by_time() {
-        let ids: Vec<String> = (0..1000).map(|_| new_id()).collect();
-        assert!(ids.is_sorted());
+    fn ids_are_of_version_7_and_sort_by_when_they_were_made() {
+        // One thread after the other: all ids of a process have one count.
+        let made = || (0..20_000).map(|_| new_id()).collect::<Vec<String>>();
+        let mut ids = made();
+        ids.extend(std::thread::spawn(made).join().unwrap());
+        assert!(ids.is_sorted_by(|one, next| one < next));
         assert!(ids.iter().all(|id| Uuid::parse_str(id).unwrap().get_version_num() == 7));
     }
 }

@@ -8,15 +8,19 @@ use tonic::Code;
 use crate::Error;
 
 pub(crate) const ATTEMPTS: u32 = 4;
-/// The waits are 0.4, 1.2 and 3.6 seconds, each a fifth more or less: a sidecar restarts within that.
-const FIRST_SECONDS: f64 = 0.4;
-const FACTOR: f64 = 3.0;
+/// Each a fifth more or less: a sidecar restarts within all of them. However many attempts, the last wait stays.
+const WAITS: [Duration; 3] = [
+    Duration::from_millis(400),
+    Duration::from_millis(1200),
+    Duration::from_millis(3600),
+];
 const JITTER: f64 = 0.2;
-/// Whoever wants more attempts waits no longer than after this one.
-const LONGEST: u32 = 5;
+/// Calls that have no id, and count each time.
+const COUNTED: &[&str] = &["/memsidecar.v1.MemoryService/ReportUsage"];
 
 /// One call's way through the policy.
 pub(crate) struct Attempts {
+    path: &'static str,
     most: u32,
     made: u32,
     end: Option<Instant>,
@@ -24,14 +28,19 @@ pub(crate) struct Attempts {
 
 impl Attempts {
     /// A time that no clock reaches is no deadline.
-    pub(crate) fn new(most: u32, deadline: Option<Duration>) -> Self {
+    pub(crate) fn new(path: &'static str, most: u32, deadline: Option<Duration>) -> Self {
         let end = deadline.and_then(|deadline| Instant::now().checked_add(deadline));
-        Self { most, made: 0, end }
+        Self {
+            path,
+            most,
+            made: 0,
+            end,
+        }
     }
 
     /// When the attempt that begins now must be over. None: whenever it likes.
     pub(crate) fn begin(&mut self) -> Option<Instant> {
-        self.made += 1;
+        self.made = self.made.saturating_add(1);
         self.end
     }
 
@@ -46,7 +55,7 @@ impl Attempts {
         let in_time = self
             .end
             .is_none_or(|end| wait < end.saturating_duration_since(Instant::now()));
-        if is_worth_another(&error) && self.made < self.most && in_time {
+        if self.is_worth_another(&error) && self.made < self.most && in_time {
             Ok(wait)
         } else {
             Err(error)
@@ -58,22 +67,32 @@ impl Attempts {
         if let Some(told) = error.details().retry_after {
             return told.mul_f64(1.0 + JITTER * fastrand::f64());
         }
-        let seconds = FIRST_SECONDS * FACTOR.powf(f64::from(self.made.clamp(1, LONGEST) - 1));
-        Duration::from_secs_f64(seconds * (1.0 - JITTER + 2.0 * JITTER * fastrand::f64()))
+        let wait = match self.made {
+            0 | 1 => WAITS[0],
+            2 => WAITS[1],
+            _ => WAITS[2],
+        };
+        wait.mul_f64(1.0 - JITTER + 2.0 * JITTER * fastrand::f64())
     }
-}
 
-/// Whether it was the moment or the way, and not the call. Writes carry ids, so none is stored twice.
-fn is_worth_another(error: &Error) -> bool {
-    if matches!(error, Error::Closed(_)) {
-        return false;
+    /// Whether it was the moment or the way, and not the call. Writes carry ids, so none is stored twice; what has none
+    /// is sent again only where the sidecar itself says that it did nothing.
+    fn is_worth_another(&self, error: &Error) -> bool {
+        if matches!(error, Error::Closed(_)) {
+            return false;
+        }
+        let details = error.details();
+        let refused = !details.reason.is_empty();
+        match details.code {
+            Code::Unavailable => refused || !self.counts(),
+            // What a transport that broke is told by, where no reason says that the sidecar gave it.
+            Code::Internal | Code::Unknown | Code::Cancelled => !refused && !self.counts(),
+            _ => false,
+        }
     }
-    let details = error.details();
-    match details.code {
-        Code::Unavailable => true,
-        // What a transport that broke is told by, where no reason says that the sidecar gave it.
-        Code::Internal | Code::Unknown | Code::Cancelled => details.reason.is_empty(),
-        _ => false,
+
+    fn counts(&self) -> bool {
+        COUNTED.contains(&self.path)
     }
 }
 
@@ -90,7 +109,7 @@ mod tests {
     #[test]
     fn waits_grow_threefold_and_vary_by_a_fifth() {
         for _ in 0..200 {
-            let mut attempts = Attempts::new(ATTEMPTS, None);
+            let mut attempts = Attempts::new("", ATTEMPTS, None);
             for middle in [0.4, 1.2, 3.6] {
                 attempts.begin();
                 let wait = attempts.wait_after(unavailable(None)).unwrap().as_secs_f64();
@@ -102,8 +121,37 @@ mod tests {
     }
 
     #[test]
+    fn no_wait_is_longer_than_the_third() {
+        let mut attempts = Attempts::new("", u32::MAX, None);
+        for _ in 0..4000 {
+            attempts.begin();
+            let wait = attempts.wait_after(unavailable(None)).unwrap().as_secs_f64();
+            assert!(wait <= 3.6 * 1.2, "{wait}");
+        }
+    }
+
+    #[test]
+    fn what_counts_each_time_is_sent_again_only_where_it_was_refused() {
+        let plain = |code| Details::plain(code, String::new());
+        let busy = Details {
+            reason: "BUSY".to_owned(),
+            ..plain(Code::Unavailable)
+        };
+        for (error, counted) in [
+            (Error::Busy(Box::new(busy)), true),
+            (unavailable(None), false),
+            (Error::Other(Box::new(plain(Code::Internal))), false),
+            (Error::Cancelled(Box::new(plain(Code::Cancelled))), false),
+        ] {
+            let worth = |path| Attempts::new(path, ATTEMPTS, None).wait_after(error.clone()).is_ok();
+            assert!(worth("/memsidecar.v1.MemoryService/Add"), "{error:?}");
+            assert_eq!(worth("/memsidecar.v1.MemoryService/ReportUsage"), counted, "{error:?}");
+        }
+    }
+
+    #[test]
     fn what_the_sidecar_says_is_waited_and_up_to_a_fifth_more() {
-        let mut attempts = Attempts::new(ATTEMPTS, None);
+        let mut attempts = Attempts::new("", ATTEMPTS, None);
         attempts.begin();
         for _ in 0..200 {
             let wait = attempts.wait_after(unavailable(Some(Duration::from_secs(10)))).unwrap();
@@ -116,7 +164,7 @@ mod tests {
 
     #[test]
     fn nothing_is_waited_for_beyond_the_deadline() {
-        let mut attempts = Attempts::new(ATTEMPTS, Some(Duration::from_secs(2)));
+        let mut attempts = Attempts::new("", ATTEMPTS, Some(Duration::from_secs(2)));
         attempts.begin();
         assert!(attempts.wait_after(unavailable(Some(Duration::from_secs(5)))).is_err());
         assert!(attempts.wait_after(unavailable(None)).is_ok());
@@ -124,6 +172,6 @@ mod tests {
 
     #[test]
     fn a_deadline_beyond_all_clocks_is_none() {
-        assert!(Attempts::new(1, Some(Duration::MAX)).begin().is_none());
+        assert!(Attempts::new("", 1, Some(Duration::MAX)).begin().is_none());
     }
 }

@@ -90,11 +90,14 @@ fn stamp(path: &Path) -> std::io::Result<Stamp> {
     Ok((found.modified().ok(), found.len(), found.ino()))
 }
 
-/// White space around a token does not count; without one, nothing is shown.
+/// Printable ASCII. White space around a token does not count; without one, nothing is shown.
 fn header(token: &str) -> Result<Option<Header>, BuildError> {
     let token = token.trim();
     if token.is_empty() {
         return Ok(None);
+    }
+    if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(BuildError::BadToken);
     }
     let mut header = Header::try_from(format!("Bearer {token}")).map_err(|_| BuildError::BadToken)?;
     header.set_sensitive(true);
@@ -124,7 +127,7 @@ mod tests {
             "Bearer another",
             "while it is away, the last one stays"
         );
-        for none in ["", "tw\no"] {
+        for none in [&b""[..], b"tw\no", b"two words", "tök".as_bytes(), b"\xff"] {
             fs::write(&path, none).unwrap();
             assert_eq!(
                 shown(&token).unwrap(),
@@ -132,6 +135,10 @@ mod tests {
                 "and so it does while the file holds no token"
             );
         }
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert_eq!(shown(&token).unwrap(), "Bearer another", "and while it is a folder");
+        fs::remove_dir(&path).unwrap();
         fs::write(&path, "third").unwrap();
         assert_eq!(shown(&token).unwrap(), "Bearer third");
     }
@@ -143,7 +150,11 @@ mod tests {
 
     #[test]
     fn what_is_no_token_is_refused() {
-        assert!(matches!(Token::given("a\nb"), Err(BuildError::BadToken)));
+        for bad in ["a\nb", "half-a secret", "tök", "t\u{7f}"] {
+            let refused = Token::given(bad).unwrap_err();
+            assert!(matches!(refused, BuildError::BadToken));
+            assert!(!refused.to_string().contains("secret"));
+        }
         assert!(matches!(Token::given(" \n"), Ok(Token::None)));
         assert!(matches!(
             Token::in_file(Path::new("/nowhere/token")),

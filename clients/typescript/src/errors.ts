@@ -1,8 +1,9 @@
 // What can go wrong, as a tree: a class for each reason that the sidecar gives, and three that gRPC gives itself. Below
 // MemsidecarError are all of them; a reason that this client does not know yet is a MemsidecarError.
 //
-// After an error nothing of the call was stored, but for DeadlineExceeded, Cancelled and Unreachable, after which a write
-// may have been; and of a stream, what was answered stays.
+// After an error with a reason, nothing of that attempt was stored; an earlier attempt whose answer was lost may have
+// been. After one without a reason (Unreachable, DeadlineExceeded, Cancelled and the like) a write may have been stored.
+// Of a stream, what was answered stays.
 
 import { type Details, NO_DETAILS } from "./details.js";
 
@@ -90,7 +91,7 @@ export class BudgetTooSmall extends MemsidecarError {
     }
 }
 
-/** A message, a request, a batch or a document is. Do not send it again. */
+/** A message, a request, a batch, a document or an answer is. Do not send it again. Without a reason, gRPC found it so. */
 export class TooLarge extends MemsidecarError {
     override readonly name: string = "TooLarge";
 }
@@ -105,7 +106,7 @@ export class QuotaExceeded extends MemsidecarError {
     override readonly name: string = "QuotaExceeded";
 }
 
-/** There is no room. Nothing was stored; reads go on. */
+/** There is no room. Reads go on. */
 export class DiskFull extends MemsidecarError {
     override readonly name: string = "DiskFull";
 }
@@ -155,7 +156,7 @@ export class Bug extends MemsidecarError {
     override readonly name: string = "Bug";
 }
 
-/** Nothing answers at the address, or the connection broke. Was sent again already. */
+/** Nothing answers at the address, or the connection broke. Was sent again already. A write may have been stored. */
 export class Unreachable extends MemsidecarError {
     override readonly name: string = "Unreachable";
 }

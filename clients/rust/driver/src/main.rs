@@ -10,13 +10,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use memsidecar_client::{BuildError, Client, Error};
+use memsidecar_client::{Client, Error};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 use tokio::time::timeout;
 
-use told::{all_of, failed, told};
+use told::{all_of, broken, failed, told};
 
 type Clients = Arc<Mutex<HashMap<String, Client>>>;
 
@@ -75,7 +75,7 @@ struct Settings {
     certificate_file: Option<PathBuf>,
     key_file: Option<PathBuf>,
     deadline_seconds: Option<f64>,
-    attempts: Option<u32>,
+    attempts: Option<i64>,
     allow_token_in_clear: Option<bool>,
 }
 
@@ -90,7 +90,7 @@ struct Options {
 impl Options {
     fn on(self, client: Client) -> Client {
         match self.deadline_seconds {
-            Some(seconds) => client.with_deadline(Duration::from_secs_f64(seconds)),
+            Some(seconds) => client.with_deadline(duration(seconds)),
             None => client,
         }
     }
@@ -104,7 +104,9 @@ async fn main() -> std::io::Result<()> {
         let command: Command = serde_json::from_str(&line)?;
         let clients = Arc::clone(&clients);
         tokio::spawn(async move {
-            let mut answer = done(&clients, command.doing).await;
+            let doing = tokio::spawn(async move { done(&clients, command.doing).await });
+            // Whoever panics answers, too.
+            let mut answer = doing.await.unwrap_or_else(|panicked| broken(&panicked.to_string()));
             answer["id"] = json!(command.id);
             println!("{answer}");
         });
@@ -113,14 +115,17 @@ async fn main() -> std::io::Result<()> {
 }
 
 async fn done(clients: &Clients, doing: Doing) -> Value {
-    let named = |name: &str| clients.lock().unwrap()[name].clone();
+    let named = |name: &str| {
+        let found = clients.lock().unwrap().get(name).cloned();
+        found.unwrap_or_else(|| panic!("there is no client {name}"))
+    };
     match doing {
         Doing::Open { client, settings } => match opened(*settings) {
             Ok(made) => {
                 clients.lock().unwrap().insert(client, made);
                 json!({})
             }
-            Err(error) => json!({"refused": all_of(&error)}),
+            Err(why) => json!({"refused": why}),
         },
         Doing::Close { client } => {
             if let Some(closed) = clients.lock().unwrap().remove(&client) {
@@ -132,7 +137,7 @@ async fn done(clients: &Clients, doing: Doing) -> Value {
             client,
             timeout_seconds,
         } => {
-            let waiting = Duration::from_secs_f64(timeout_seconds);
+            let waiting = duration(timeout_seconds);
             match named(&client).wait_until_ready(waiting).await {
                 Ok(()) => json!({}),
                 Err(error) => failed(&error),
@@ -164,9 +169,7 @@ async fn done(clients: &Clients, doing: Doing) -> Value {
 
 /// Given up by dropping it, as Rust does; nobody is told an error then, so this tells it.
 async fn called(call: impl Future<Output = Result<String, Error>>, options: Options) -> Value {
-    let patience = options
-        .cancel_after_seconds
-        .map_or(Duration::MAX, Duration::from_secs_f64);
+    let patience = options.cancel_after_seconds.map_or(Duration::MAX, duration);
     match timeout(patience, call).await {
         Ok(Ok(answer)) => json!({"answer": answer}),
         Ok(Err(error)) => json!({"error": told(&error)}),
@@ -174,7 +177,12 @@ async fn called(call: impl Future<Output = Result<String, Error>>, options: Opti
     }
 }
 
-fn opened(settings: Settings) -> Result<Client, BuildError> {
+/// A time that is over before it begins is none; one that Rust cannot say is the longest.
+fn duration(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
+}
+
+fn opened(settings: Settings) -> Result<Client, String> {
     let mut builder = Client::builder();
     macro_rules! set {
         ($($name:ident),*) => {$(
@@ -191,11 +199,15 @@ fn opened(settings: Settings) -> Result<Client, BuildError> {
         ca_file,
         certificate_file,
         key_file,
-        attempts,
         allow_token_in_clear
     );
-    if let Some(seconds) = settings.deadline_seconds {
-        builder = builder.deadline(Duration::from_secs_f64(seconds));
+    // Rust's types refuse what is negative before the client can.
+    if let Some(attempts) = settings.attempts {
+        builder = builder.attempts(u32::try_from(attempts).map_err(|error| format!("attempts: {error}"))?);
     }
-    builder.build()
+    if let Some(seconds) = settings.deadline_seconds {
+        let deadline = Duration::try_from_secs_f64(seconds).map_err(|error| format!("the deadline: {error}"))?;
+        builder = builder.deadline(deadline);
+    }
+    builder.build().map_err(|error| all_of(&error))
 }

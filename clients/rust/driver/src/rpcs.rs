@@ -1,7 +1,5 @@
 //! The client's methods by the names of their RPCs.
 
-use std::time::Duration;
-
 use base64::prelude::{BASE64_STANDARD, Engine};
 use memsidecar_client::v1::{AddStreamRequest, ImportRequest};
 use memsidecar_client::{Client, Error, ResultStream};
@@ -88,7 +86,7 @@ pub async fn stream(client: &Client, rpc: &str, requests: Vec<String>, options: 
 }
 
 fn paced<Q: Message + Default>(requests: Vec<String>, options: Options) -> impl Stream<Item = Q> {
-    let pause = Duration::from_secs_f64(options.pause_seconds.unwrap_or_default());
+    let pause = crate::duration(options.pause_seconds.unwrap_or_default());
     tokio_stream::iter(requests.into_iter().enumerate()).then(move |(number, request)| async move {
         if number > 0 {
             sleep(pause).await;

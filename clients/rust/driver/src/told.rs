@@ -9,6 +9,11 @@ pub fn failed(error: &Error) -> Value {
     json!({"error": told(error)})
 }
 
+/// For what went wrong in the driver itself.
+pub fn broken(why: &str) -> Value {
+    json!({"error": {"code": "INTERNAL", "reason": "", "kind": "Other", "message": why}})
+}
+
 pub fn told(error: &Error) -> Value {
     let details = error.details();
     json!({

@@ -10,6 +10,19 @@ const SERVICES: &[&str] = &["MemoryService", "SessionService", "KnowledgeService
 /// Writes that are known by an id when they are sent again.
 const IDENTIFIED: &[&str] = &["Add", "AddBatch", "PutArtifact", "StoreInteraction"];
 const MADE_ID: &str = "\n\nWhere an id is missing, the client makes it, so that the call is safe to send again.";
+/// What has no id, and what follows from that.
+const WITHOUT_ID: &[(&str, &str)] = &[
+    ("ReportUsage", COUNTED),
+    ("Prune", DONE_BEFORE),
+    ("Clear", DONE_BEFORE),
+    ("DeleteSession", GONE_BEFORE),
+];
+const COUNTED: &str = "\n\nIt has no id, and counts each time: it is sent again only where the sidecar refused it \
+                       with a reason,\nand never where the connection broke.";
+const DONE_BEFORE: &str = "\n\nAfter a lost answer it is sent again, and may say then that nothing was there to do, \
+                           because the first\nattempt did the work.";
+const GONE_BEFORE: &str = "\n\nAfter a lost answer it is sent again, and may end with `NoSuchThing` then, because the \
+                           first attempt did\nthe work.";
 const PAGES: &str = "each asked for when it is needed.\n///\n/// The deadline is for each page.";
 const LAZY: &str = "\n\nNothing is sent before the answers are read, and whoever stops reading ends it.";
 const UNTIL_FIRST: &str =
@@ -50,7 +63,7 @@ fn call(contract: &Contract, service: &str, method: &MethodDescriptorProto) -> S
     let (more, changeable, identify) = if identified {
         (MADE_ID, "mut ", "request.identify();\n")
     } else {
-        ("", "", "")
+        (without_id(method.name()), "", "")
     };
     format!(
         "{}pub async fn {}(&self, {changeable}request: {}) -> Result<{}, Error> {{\n\
@@ -61,6 +74,13 @@ fn call(contract: &Contract, service: &str, method: &MethodDescriptorProto) -> S
         short(method.output_type()),
         path(service, method),
     )
+}
+
+fn without_id(name: &str) -> &'static str {
+    WITHOUT_ID
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map_or("", |(_, more)| more)
 }
 
 fn pages(contract: &Contract, service: &str, method: &MethodDescriptorProto) -> String {

@@ -124,12 +124,18 @@ impl Client {
     /// Brings a session under a budget. Pruned messages leave the window, not the memory: Search and episodic
     /// retrieval still find them. System messages stay, a tool call is never parted from its results, and the
     /// newest min_messages stay even when that leaves the session over budget (`over_budget`).
+    ///
+    /// After a lost answer it is sent again, and may say then that nothing was there to do, because the first
+    /// attempt did the work.
     pub async fn prune(&self, request: PruneRequest) -> Result<PruneResponse, Error> {
         self.call("/memsidecar.v1.MemoryService/Prune", request).await
     }
 
     /// Erases the session's messages and summary, from every layer. Facts stay; sequences go on. An unknown
     /// session is answered with a removed_count of 0.
+    ///
+    /// After a lost answer it is sent again, and may say then that nothing was there to do, because the first
+    /// attempt did the work.
     pub async fn clear(&self, request: ClearRequest) -> Result<ClearResponse, Error> {
         self.call("/memsidecar.v1.MemoryService/Clear", request).await
     }
@@ -146,6 +152,9 @@ impl Client {
     }
 
     /// Tells what the provider charged, so that estimates for that model are corrected.
+    ///
+    /// It has no id, and counts each time: it is sent again only where the sidecar refused it with a reason,
+    /// and never where the connection broke.
     pub async fn report_usage(&self, request: ReportUsageRequest) -> Result<ReportUsageResponse, Error> {
         self.call("/memsidecar.v1.MemoryService/ReportUsage", request).await
     }
@@ -183,6 +192,9 @@ impl Client {
 
     /// Erases a session from every layer, facts that came from it alone included. NOT_FOUND for an unknown
     /// session.
+    ///
+    /// After a lost answer it is sent again, and may end with `NoSuchThing` then, because the first attempt did
+    /// the work.
     pub async fn delete_session(&self, request: DeleteSessionRequest) -> Result<DeleteSessionResponse, Error> {
         self.call("/memsidecar.v1.SessionService/DeleteSession", request).await
     }

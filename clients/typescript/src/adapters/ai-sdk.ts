@@ -16,6 +16,7 @@ const KEY = "ai_sdk";
 
 type Fields = Record<string, unknown>;
 type Part = Fields & { type: string };
+type ProviderOptions = NonNullable<SystemModelMessage["providerOptions"]>;
 
 /** Whose conversation it is. */
 export interface Whose {
@@ -94,14 +95,27 @@ export class Conversation {
         return toUIMessages(await this.#stored());
     }
 
-    /** What the model should see: the conversation within a budget, with what is known and was retrieved. */
+    /**
+     * What the model should see: the conversation within a budget, with what is known and was retrieved. The sidecar makes
+     * one message of the session's system messages, which has the provider options of all of them.
+     */
     async prompt(request: Omit<BuildContextRequest, keyof Whose> = {}): Promise<Prompt> {
-        return promptOf(await this.#client.buildContext({ ...this.#whose, ...request }));
+        const [context, options] = await Promise.all([
+            this.#client.buildContext({ ...this.#whose, ...request }),
+            request.systemPrompt ? undefined : this.#systemOptions(),
+        ]);
+        return promptOf(context, options);
     }
 
     /** Erases the session's messages. */
     async clear(): Promise<void> {
         await this.#client.clear(this.#whose);
+    }
+
+    /** Of two for the same provider, the newer one counts. */
+    async #systemOptions(): Promise<ProviderOptions> {
+        const { messages } = await this.#client.getByRole({ ...this.#whose, role: "system" });
+        return Object.assign({}, ...toModelMessages(messages).map((message) => message.providerOptions));
     }
 
     async #stored(): Promise<Message[]> {
@@ -111,12 +125,15 @@ export class Conversation {
     }
 }
 
-/** A context as generateText and streamText take it. */
-export function promptOf(context: BuildContextResponse): Prompt {
+/** A context as generateText and streamText take it; `options` are for the system message that it begins with. */
+export function promptOf(context: BuildContextResponse, options: ProviderOptions = {}): Prompt {
     const found = toModelMessages(context.messages);
     const leading = found.findIndex((message) => message.role !== "system");
     const messages = leading < 0 ? [] : found.slice(leading);
     const system = found.slice(0, found.length - messages.length) as SystemModelMessage[];
+    if (system[0] && Object.keys(options).length > 0) {
+        system[0].providerOptions = { ...system[0].providerOptions, ...options };
+    }
     return { ...(system.length > 0 && { system: systemOf(system) }), messages, allowSystemInMessages: true };
 }
 

@@ -15,10 +15,14 @@ import dev.memsidecar.v1.PruneStrategy;
 import dev.memsidecar.v1.Role;
 import dev.memsidecar.v1.Session;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.UnaryOperator;
 
 /**
  * The windows of chat memories, each in a session of a sidecar. A framework hands a window over as a whole, time and
@@ -36,31 +40,43 @@ public final class ChatWindow {
 
     private final MemsidecarClient client;
     private final String namespace;
+    private final UnaryOperator<List<Message>> handedBack;
+
+    /** By session: the ids of what was to be added when its window was last replaced, while that failed. */
+    private final Map<Owned, Set<String>> unanswered = new ConcurrentHashMap<>();
+
+    private record Owned(String userId, String sessionId) {}
 
     /**
      * The windows of a namespace.
      *
      * @param client stays open when this is done
      * @param namespace empty: the default one
+     * @param handedBack what becomes of stored messages that the framework reads and hands over again: of those that
+     *     others stored, perhaps not everything. Each stays one message
      */
-    public ChatWindow(MemsidecarClient client, String namespace) {
+    public ChatWindow(MemsidecarClient client, String namespace, UnaryOperator<List<Message>> handedBack) {
         this.client = Objects.requireNonNull(client);
         this.namespace = Objects.requireNonNull(namespace);
+        this.handedBack = Objects.requireNonNull(handedBack);
     }
 
     /**
-     * Reads a window.
+     * Reads a window. What a replacement added that failed is left out, because the framework will add it again.
      *
      * @param userId whose session it is; empty: nobody says
      * @param sessionId which session
      * @return in the order of the window; empty for a session that is not known
      */
     public List<Message> read(String userId, String sessionId) {
-        return WindowOrder.applied(stored(userId, sessionId));
+        Set<String> left = unanswered.getOrDefault(new Owned(userId, sessionId), Set.of());
+        return WindowOrder.applied(stored(userId, sessionId)).stream()
+                .filter(message -> !left.contains(message.getId()))
+                .toList();
     }
 
     /**
-     * Brings a window to what it shall be. To repeat it changes nothing.
+     * Brings a window to what it shall be. To repeat it changes nothing, also after an error.
      *
      * @param userId whose session it is; empty: nobody says
      * @param sessionId which session; it comes into being with its first message
@@ -68,9 +84,31 @@ public final class ChatWindow {
      *     metadata that it carries
      */
     public void replace(String userId, String sessionId, List<Message> wanted) {
+        Owned session = new Owned(userId, sessionId);
+        Set<String> added = new HashSet<>();
+        try {
+            replace(userId, sessionId, wanted, added);
+            unanswered.remove(session);
+        } catch (RuntimeException failed) {
+            // Perhaps they were stored all the same. A framework that then reads the window, and adds the same to it
+            // once more, shall find it as it was.
+            if (!added.isEmpty()) {
+                unanswered.merge(session, added, ChatWindow::both);
+            }
+            throw failed;
+        }
+    }
+
+    private static Set<String> both(Set<String> some, Set<String> more) {
+        Set<String> all = new HashSet<>(some);
+        all.addAll(more);
+        return all;
+    }
+
+    private void replace(String userId, String sessionId, List<Message> wanted, Set<String> added) {
         for (int look = 1; ; look++) {
             try {
-                replaceOnce(userId, sessionId, wanted);
+                replaceOnce(userId, sessionId, wanted, added);
                 return;
             } catch (SequenceMismatchException moved) {
                 if (look == MOST_LOOKS) {
@@ -92,6 +130,7 @@ public final class ChatWindow {
                 .setUserId(userId)
                 .setSessionId(sessionId)
                 .build());
+        unanswered.remove(new Owned(userId, sessionId));
     }
 
     /**
@@ -111,7 +150,7 @@ public final class ChatWindow {
                 .toList();
     }
 
-    private void replaceOnce(String userId, String sessionId, List<Message> wanted) {
+    private void replaceOnce(String userId, String sessionId, List<Message> wanted, Set<String> added) {
         // In this order: what others append in between is read, and what they append later is noticed.
         long counted = lastSequence(userId, sessionId);
         List<Message> stored = stored(userId, sessionId);
@@ -119,14 +158,16 @@ public final class ChatWindow {
         List<Message> window = WindowOrder.applied(stored);
         List<Long> sequences = sequences(window, wanted, last);
         if (!sequences.equals(window.stream().map(Message::getSequence).toList())) {
-            write(userId, sessionId, stored, wanted, sequences, last);
+            List<Message> fresh = fresh(wanted, sequences, last);
+            fresh.forEach(message -> added.add(message.getId()));
+            write(userId, sessionId, stored, fresh, sequences, last);
         }
         prune(userId, sessionId, stored, wanted, sequences);
     }
 
     /** Where each of the wanted messages is, or will be. */
-    private static List<Long> sequences(List<Message> window, List<Message> wanted, long last) {
-        int[] places = Alignment.of(Body.all(window), Body.all(wanted));
+    private List<Long> sequences(List<Message> window, List<Message> wanted, long last) {
+        int[] places = Alignment.of(Body.all(handedBack.apply(window)), Body.all(wanted));
         List<Long> sequences = new ArrayList<>();
         long next = last + 1;
         for (int place : places) {
@@ -135,37 +176,42 @@ public final class ChatWindow {
         return sequences;
     }
 
+    /** What is to be added, with ids. */
+    private static List<Message> fresh(List<Message> wanted, List<Long> sequences, long last) {
+        List<Message> fresh = new ArrayList<>();
+        for (int place = 0; place < wanted.size(); place++) {
+            if (sequences.get(place) > last) {
+                fresh.add(wanted.get(place).toBuilder()
+                        .setId(MemsidecarClient.newId())
+                        .build());
+            }
+        }
+        return fresh;
+    }
+
     private void write(
             String userId,
             String sessionId,
             List<Message> stored,
-            List<Message> wanted,
+            List<Message> fresh,
             List<Long> sequences,
             long last) {
         Struct order = WindowOrder.written(sequences);
-        List<Message> added = new ArrayList<>();
-        for (int place = 0; place < wanted.size(); place++) {
-            if (sequences.get(place) > last) {
-                added.add(wanted.get(place));
-            }
-        }
-        if (added.isEmpty()) {
+        if (fresh.isEmpty()) {
             annotate(userId, sessionId, stored.get(stored.size() - 1), order);
         } else {
-            append(userId, sessionId, added, order, last);
+            append(userId, sessionId, fresh, order, last);
         }
     }
 
-    private void append(String userId, String sessionId, List<Message> added, Struct order, long last) {
+    private void append(String userId, String sessionId, List<Message> fresh, Struct order, long last) {
         AddBatchRequest.Builder request = AddBatchRequest.newBuilder()
                 .setNamespace(namespace)
                 .setUserId(userId)
                 .setSessionId(sessionId)
-                .setExpectedSequence(last);
-        for (Message message : added) {
-            request.addMessages(message.toBuilder().setId(MemsidecarClient.newId()));
-        }
-        Message.Builder newest = request.getMessagesBuilder(added.size() - 1);
+                .setExpectedSequence(last)
+                .addAllMessages(fresh);
+        Message.Builder newest = request.getMessagesBuilder(fresh.size() - 1);
         newest.setMetadata(newest.getMetadata().toBuilder().mergeFrom(order));
         client.addBatch(request.build());
     }

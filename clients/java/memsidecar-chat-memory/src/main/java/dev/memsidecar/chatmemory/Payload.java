@@ -27,10 +27,10 @@ public final class Payload {
      * Reads it.
      *
      * @param message as it is stored
-     * @return empty where the fields of the contract say everything
+     * @return empty where the fields of the contract say everything, or something else has this name
      */
     public static Optional<String> of(Message message) {
         Value found = message.getMetadata().getFieldsMap().get(KEY);
-        return Optional.ofNullable(found).map(Value::getStringValue);
+        return Optional.ofNullable(found).filter(Value::hasStringValue).map(Value::getStringValue);
     }
 }

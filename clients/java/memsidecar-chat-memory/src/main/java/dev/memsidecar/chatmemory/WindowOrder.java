@@ -6,11 +6,9 @@ import dev.memsidecar.v1.Message;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
-import java.util.Objects;
-import java.util.function.Function;
-import java.util.stream.Collectors;
-import java.util.stream.LongStream;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -19,6 +17,11 @@ import java.util.stream.Stream;
  */
 final class WindowOrder {
     private static final String KEY = "chat_window";
+    private static final String RANGE = "[0-9]{1,18}(-[0-9]{1,18})?";
+    private static final Pattern ORDER = Pattern.compile("(" + RANGE + "(," + RANGE + ")*)?");
+
+    /** Both included. */
+    private record Range(long first, long last) {}
 
     private WindowOrder() {}
 
@@ -30,19 +33,35 @@ final class WindowOrder {
     /** What of the session's messages, oldest first, is in the window. */
     static List<Message> applied(List<Message> stored) {
         Message holder = stored.stream()
-                .filter(message -> message.getMetadata().containsFields(KEY))
+                .filter(WindowOrder::holdsOrder)
                 .max(Comparator.comparingLong(Message::getSequence))
                 .orElse(null);
         if (holder == null) {
             return stored;
         }
-        Map<Long, Message> bySequence =
-                stored.stream().collect(Collectors.toMap(Message::getSequence, Function.identity()));
-        String text = holder.getMetadata().getFieldsOrThrow(KEY).getStringValue();
+        NavigableMap<Long, Message> known = new TreeMap<>();
+        stored.stream()
+                .filter(message -> message.getSequence() <= holder.getSequence())
+                .forEach(message -> known.put(message.getSequence(), message));
         // What is in the order and not there any more was pruned by somebody else.
-        Stream<Message> ordered = parsed(text).mapToObj(bySequence::get).filter(Objects::nonNull);
+        Stream<Message> ordered = ranges(textOf(holder))
+                .flatMap(range -> known.subMap(range.first, true, range.last, true).values().stream())
+                .distinct();
         Stream<Message> later = stored.stream().filter(message -> message.getSequence() > holder.getSequence());
         return Stream.concat(ordered, later).toList();
+    }
+
+    /** Others may have the same key for something else. */
+    private static boolean holdsOrder(Message message) {
+        return message.getMetadata()
+                        .getFieldsOrDefault(KEY, Value.getDefaultInstance())
+                        .hasStringValue()
+                && ORDER.matcher(textOf(message)).matches()
+                && ranges(textOf(message)).allMatch(range -> range.first <= range.last);
+    }
+
+    private static String textOf(Message holder) {
+        return holder.getMetadata().getFieldsOrThrow(KEY).getStringValue();
     }
 
     static String text(List<Long> sequences) {
@@ -59,10 +78,10 @@ final class WindowOrder {
         return String.join(",", ranges);
     }
 
-    static LongStream parsed(String text) {
-        return Stream.of(text.split(",")).filter(range -> !range.isEmpty()).flatMapToLong(range -> {
+    private static Stream<Range> ranges(String text) {
+        return Stream.of(text.split(",")).filter(range -> !range.isEmpty()).map(range -> {
             String[] ends = range.split("-");
-            return LongStream.rangeClosed(Long.parseLong(ends[0]), Long.parseLong(ends[ends.length - 1]));
+            return new Range(Long.parseLong(ends[0]), Long.parseLong(ends[ends.length - 1]));
         });
     }
 }

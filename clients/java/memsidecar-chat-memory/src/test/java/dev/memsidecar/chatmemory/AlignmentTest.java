@@ -3,11 +3,16 @@ package dev.memsidecar.chatmemory;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import com.google.protobuf.Struct;
+import com.google.protobuf.Value;
 import dev.memsidecar.client.Messages;
+import dev.memsidecar.v1.Message;
 import java.util.List;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class AlignmentTest {
     /** Capitals are system messages. */
@@ -41,7 +46,41 @@ class AlignmentTest {
                 .map(Long::parseLong)
                 .toList();
         assertEquals(text, WindowOrder.text(given));
-        assertEquals(given, WindowOrder.parsed(text).boxed().toList());
+        assertEquals(given, sequences(WindowOrder.applied(session(given, text))));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a", "1-", "-1", "3-2", "1,,2", "1;2", "99999999999999999999", " "})
+    void whatIsNoOrderChangesNothing(String text) {
+        List<Message> stored = session(List.of(1L, 2L), text);
+        assertEquals(stored, WindowOrder.applied(stored));
+    }
+
+    @Test
+    void anOrderOfSomebodyElseEndsAndDoublesNothing() {
+        List<Message> stored = session(List.of(1L, 2L), "2,1-999999999999999999,2");
+        assertEquals(List.of(2L, 1L, 10L), sequences(WindowOrder.applied(stored)));
+    }
+
+    /** These messages, and a newest one that holds the order. */
+    private static List<Message> session(List<Long> sequences, String order) {
+        Value text = Value.newBuilder().setStringValue(order).build();
+        Message holder = Message.newBuilder()
+                .setSequence(10)
+                .setMetadata(Struct.newBuilder().putFields("chat_window", text))
+                .build();
+        return Stream.concat(
+                        sequences.stream()
+                                .sorted()
+                                .map(sequence -> Message.newBuilder()
+                                        .setSequence(sequence)
+                                        .build()),
+                        Stream.of(holder))
+                .toList();
+    }
+
+    private static List<Long> sequences(List<Message> messages) {
+        return messages.stream().map(Message::getSequence).toList();
     }
 
     private static List<Body> bodies(String letters) {

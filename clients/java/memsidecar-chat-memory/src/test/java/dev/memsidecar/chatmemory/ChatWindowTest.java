@@ -1,13 +1,17 @@
 package dev.memsidecar.chatmemory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.memsidecar.client.MemsidecarClient;
 import dev.memsidecar.client.Messages;
+import dev.memsidecar.client.UnreachableException;
 import dev.memsidecar.testing.Sidecar;
 import dev.memsidecar.v1.GetAllRequest;
 import dev.memsidecar.v1.Message;
 import dev.memsidecar.v1.ToolCall;
+import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
@@ -18,6 +22,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class ChatWindowTest {
@@ -30,7 +36,7 @@ class ChatWindowTest {
     static void open() {
         sidecar = Sidecar.start();
         memory = MemsidecarClient.builder().address(sidecar.address()).build();
-        windows = new ChatWindow(memory, "");
+        windows = new ChatWindow(memory, "", stored -> stored);
     }
 
     @AfterAll
@@ -125,6 +131,53 @@ class ChatWindowTest {
         shallBe(user("1"));
         assertEquals(true, windows.sessionIds().contains(session));
         assertEquals(List.of("1"), stored(true));
+    }
+
+    /** As frameworks do it. */
+    private void add(ChatWindow window, Message message) {
+        List<Message> wanted = new ArrayList<>();
+        window.read("", session).forEach(one -> wanted.add(Messages.user(one.getContent())));
+        wanted.add(message);
+        window.replace("", session, wanted.subList(Math.max(0, wanted.size() - 3), wanted.size()));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"AddBatch", "Prune"})
+    void whatIsAddedAgainAfterAnErrorIsThereOnce(String lost) throws IOException {
+        session += lost;
+        try (LosingRelay relay = new LosingRelay(sidecar.address());
+                MemsidecarClient hasty = MemsidecarClient.builder()
+                        .address(relay.address())
+                        .attempts(1)
+                        .build()) {
+            ChatWindow window = new ChatWindow(hasty, "", stored -> stored);
+            List.of("1", "2", "yes").forEach(said -> add(window, user(said)));
+            relay.lose(lost);
+            assertThrows(UnreachableException.class, () -> add(window, user("yes")));
+            relay.lose("");
+            add(window, user("yes"));
+            assertEquals(List.of("2", "yes", "yes"), contents(window.read("", session).stream()));
+            assertEquals(List.of("1", "2", "yes", "yes"), stored(true));
+            add(window, user("yes"));
+            assertEquals(List.of("1", "2", "yes", "yes", "yes"), stored(true));
+        }
+    }
+
+    @Test
+    void whatTheFrameworkDoesNotKeepOfOthersMakesNoOtherMessage() {
+        ChatWindow window = new ChatWindow(
+                memory,
+                "",
+                stored -> stored.stream()
+                        .map(message -> Messages.user(message.getContent()))
+                        .toList());
+        memory.add(
+                "",
+                session,
+                Messages.assistant("of another").toBuilder().setReasoning("so").build());
+        add(window, user("1"));
+        add(window, user("2"));
+        assertEquals(List.of("of another", "1", "2"), stored(true));
     }
 
     @Test

@@ -25,6 +25,7 @@ import java.util.stream.Collectors;
  */
 final class ChatMessages {
     private static final String BETWEEN_TEXTS = "\n";
+    private static final String BLANK = "[empty]";
 
     private ChatMessages() {}
 
@@ -40,8 +41,24 @@ final class ChatMessages {
 
     static ChatMessage read(Message message) {
         return Payload.of(message)
-                .map(skeleton -> Skeleton.filled(skeleton, message))
+                .flatMap(skeleton -> Skeleton.filled(skeleton, message))
+                .filter(found -> saysTheSame(written(found), message))
                 .orElseGet(() -> plain(message));
+    }
+
+    /** What becomes of stored messages that LangChain4j reads and hands over again. */
+    static List<Message> handedBack(List<Message> stored) {
+        return stored.stream().map(message -> written(read(message))).toList();
+    }
+
+    /** The sidecar may have shortened a result since, and others may call something else as we do the skeleton. */
+    private static boolean saysTheSame(Message found, Message stored) {
+        return found.getRole() == stored.getRole()
+                && found.getContent().equals(stored.getContent())
+                && found.getName().equals(stored.getName())
+                && found.getToolCallsList().equals(stored.getToolCallsList())
+                && found.getToolCallId().equals(stored.getToolCallId())
+                && found.getReasoning().equals(stored.getReasoning());
     }
 
     private static Message.Builder fields(ChatMessage message) {
@@ -67,7 +84,8 @@ final class ChatMessages {
     /** The message, as far as the fields of the contract tell. */
     private static ChatMessage plain(Message message) {
         return switch (message.getRole()) {
-            case ROLE_SYSTEM -> SystemMessage.from(message.getContent());
+            // LangChain4j wants words here; others may have stored none.
+            case ROLE_SYSTEM -> SystemMessage.from(message.getContent().isBlank() ? BLANK : message.getContent());
             case ROLE_ASSISTANT ->
                 AiMessage.builder()
                         .text(orNull(message.getContent()))
@@ -119,7 +137,7 @@ final class ChatMessages {
                 .collect(Collectors.joining(BETWEEN_TEXTS));
     }
 
-    /** The parts of a text that were joined, by their lengths. The sidecar may have shortened it since. */
+    /** The parts of a text that were joined, by their lengths; shorter ones, where the text is shorter. */
     static List<String> parted(String text, List<Integer> lengths) {
         List<String> parts = new ArrayList<>();
         int begin = 0;

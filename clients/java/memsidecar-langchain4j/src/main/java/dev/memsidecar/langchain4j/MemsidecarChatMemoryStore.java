@@ -51,7 +51,7 @@ public final class MemsidecarChatMemoryStore implements ChatMemoryStore {
      * @param userOf whose a memory is, by its id; empty: nobody's
      */
     public MemsidecarChatMemoryStore(MemsidecarClient client, String namespace, Function<Object, String> userOf) {
-        this.windows = new ChatWindow(client, namespace);
+        this.windows = new ChatWindow(client, namespace, ChatMessages::handedBack);
         this.userOf = Objects.requireNonNull(userOf);
     }
 

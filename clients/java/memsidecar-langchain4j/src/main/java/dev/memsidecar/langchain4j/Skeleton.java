@@ -18,6 +18,7 @@ import dev.memsidecar.v1.Message;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A message in LangChain4j's own JSON, without what is long and stands in the contract's fields: in place of a text
@@ -41,8 +42,16 @@ final class Skeleton {
         }
     }
 
-    static ChatMessage filled(String skeleton, Message stored) {
-        ChatMessage bare = ChatMessageDeserializer.messageFromJson(skeleton);
+    /** Empty where it is no skeleton, or that of another message: whoever wrote it. */
+    static Optional<ChatMessage> filled(String skeleton, Message stored) {
+        try {
+            return Optional.ofNullable(filled(ChatMessageDeserializer.messageFromJson(skeleton), stored));
+        } catch (RuntimeException notOurs) {
+            return Optional.empty();
+        }
+    }
+
+    private static ChatMessage filled(ChatMessage bare, Message stored) {
         if (bare instanceof UserMessage user) {
             return user.toBuilder().contents(filled(user.contents(), stored)).build();
         } else if (bare instanceof ToolExecutionResultMessage result) {

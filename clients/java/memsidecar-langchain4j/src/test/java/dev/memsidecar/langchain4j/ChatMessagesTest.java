@@ -2,7 +2,10 @@ package dev.memsidecar.langchain4j;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 
+import com.google.protobuf.Struct;
+import com.google.protobuf.Value;
 import dev.langchain4j.agent.tool.ToolExecutionRequest;
 import dev.langchain4j.data.message.AiMessage;
 import dev.langchain4j.data.message.ChatMessage;
@@ -13,10 +16,14 @@ import dev.langchain4j.data.message.TextContent;
 import dev.langchain4j.data.message.ToolExecutionResultMessage;
 import dev.langchain4j.data.message.UserMessage;
 import dev.memsidecar.chatmemory.Payload;
+import dev.memsidecar.client.Messages;
 import dev.memsidecar.v1.Message;
+import dev.memsidecar.v1.Role;
+import dev.memsidecar.v1.ToolCall;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -98,6 +105,72 @@ class ChatMessagesTest {
         assertEquals(message, read);
         assertEquals(written, ChatMessages.written(read));
         assertFalse(written.getContent().isEmpty() && written.getToolCallsCount() == 0, "something must be said");
+    }
+
+    /** What stands where ours would, and is not ours. */
+    static Stream<String> foreign() {
+        return Stream.of(
+                "",
+                "no JSON",
+                "null",
+                "[]",
+                "{}",
+                "{\"text\": null}",
+                "{\"text\": \"another\"}",
+                "{\"part\": \"x\", \"parts\": 0}",
+                "{\"metadata\": 5}",
+                "{\"metadata\": {\"a\": {\"$long\": \"x\"}}}",
+                "{\"media\": [{\"mimeType\": 1}]}",
+                "{\"toolCalls\": [{}, {}, {}]}",
+                "{\"toolCalls\": 5}",
+                "{\"type\": \"USER\", \"contents\": [{\"type\": \"TEXT\", \"text\": \"999\"}]}",
+                "{\"type\": \"USER\", \"contents\": [{\"type\": \"TEXT\", \"text\": \"abc\"}]}",
+                "{\"type\": \"USER\", \"contents\": []}",
+                "{\"type\": \"AI\", \"text\": \"2\", \"toolExecutionRequests\": []}",
+                "{\"type\": \"AI\", \"toolExecutionRequests\": [{\"name\": \"x\", \"arguments\": \"\"}]}",
+                "{\"type\": \"SYSTEM\", \"text\": \"Obey.\"}",
+                "{\"type\": \"CUSTOM\", \"attributes\": {}}");
+    }
+
+    @ParameterizedTest
+    @MethodSource("foreign")
+    void whatIsNotOursIsReadFromTheFields(String payload) {
+        for (Message plain : List.of(
+                Messages.system("Hello."),
+                Messages.user("Hello."),
+                Messages.assistant("Hello."),
+                Messages.assistant(
+                        "",
+                        List.of(ToolCall.newBuilder().setId("c").setName("n").build())),
+                Messages.tool(ToolCall.newBuilder().setId("c").setName("n").build(), "Hello."))) {
+            Message.Builder strange = plain.toBuilder();
+            Payload.set(strange, payload);
+            assertEquals(ChatMessages.read(plain), ChatMessages.read(strange.build()));
+        }
+    }
+
+    @Test
+    void aValueThatIsNoTextIsNotOurs() {
+        Message strange = Messages.user("Hello.").toBuilder()
+                .setMetadata(Struct.newBuilder()
+                        .putFields(
+                                "chat_message",
+                                Value.newBuilder().setNumberValue(5).build()))
+                .build();
+        assertEquals(UserMessage.from("Hello."), ChatMessages.read(strange));
+    }
+
+    @Test
+    void whatOthersSayWithoutWordsIsReadAllTheSame() {
+        for (Role role : List.of(Role.ROLE_SYSTEM, Role.ROLE_USER, Role.ROLE_ASSISTANT, Role.ROLE_TOOL)) {
+            Message blank = Message.newBuilder()
+                    .setRole(role)
+                    .setContent(" \n")
+                    .setName(" ")
+                    .build();
+            assertNotNull(ChatMessages.read(blank));
+            assertEquals(1, ChatMessages.handedBack(List.of(blank)).size());
+        }
     }
 
     @ParameterizedTest

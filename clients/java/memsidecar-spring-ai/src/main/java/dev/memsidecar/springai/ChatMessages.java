@@ -21,9 +21,6 @@ import org.springframework.ai.chat.messages.UserMessage;
  * of tools in one message are several messages of the contract.
  */
 final class ChatMessages {
-    private static final String SILENT = "[empty]";
-    private static final String ID = "id";
-    private static final String NAME = "name";
     private static final String FUNCTION = "function";
 
     private ChatMessages() {}
@@ -75,7 +72,7 @@ final class ChatMessages {
         if (text == null || silent) {
             extras.putText(text);
         }
-        fields.setContent(silent ? SILENT : text == null ? "" : text);
+        fields.setContent(silent ? Extras.SILENT : text == null ? "" : text);
         if (!extras.isEmpty()) {
             Payload.set(fields, extras.json());
         }
@@ -83,7 +80,14 @@ final class ChatMessages {
     }
 
     private static org.springframework.ai.chat.messages.Message read(Message stored) {
-        Extras extras = extras(stored);
+        try {
+            return read(stored, extras(stored));
+        } catch (RuntimeException notOurs) {
+            return read(stored, new Extras());
+        }
+    }
+
+    private static org.springframework.ai.chat.messages.Message read(Message stored, Extras extras) {
         String text = extras.textOr(stored.getContent());
         return switch (stored.getRole()) {
             case ROLE_SYSTEM ->
@@ -108,11 +112,11 @@ final class ChatMessages {
     private static List<ToolCall> calls(AssistantMessage message, Extras extras) {
         List<ToolCall> calls = new ArrayList<>();
         for (AssistantMessage.ToolCall call : message.getToolCalls()) {
-            String id = orEmpty(call.id());
+            String id = Extras.orEmpty(call.id());
             calls.add(ToolCall.newBuilder()
                     .setId(id.isEmpty() ? "call-" + (calls.size() + 1) : id)
                     .setName(call.name())
-                    .setArgumentsJson(orEmpty(call.arguments()))
+                    .setArgumentsJson(Extras.orEmpty(call.arguments()))
                     .build());
         }
         if (!calls(calls).equals(message.getToolCalls())) {
@@ -149,12 +153,12 @@ final class ChatMessages {
             return said(fields, null, extras);
         }
         if (response.id() == null) {
-            extras.putNull(ID);
+            extras.putNull(Extras.ID);
         }
         if (response.name() == null) {
-            extras.putNull(NAME);
+            extras.putNull(Extras.NAME);
         }
-        fields.setToolCallId(orEmpty(response.id())).setName(orEmpty(response.name()));
+        fields.setToolCallId(Extras.orEmpty(response.id())).setName(Extras.orEmpty(response.name()));
         return said(fields, response.responseData(), extras);
     }
 
@@ -185,8 +189,8 @@ final class ChatMessages {
     private static ToolResponse response(Message stored) {
         Extras extras = extras(stored);
         return new ToolResponse(
-                extras.orNull(ID, stored.getToolCallId()),
-                extras.orNull(NAME, stored.getName()),
+                extras.orNull(Extras.ID, stored.getToolCallId()),
+                extras.orNull(Extras.NAME, stored.getName()),
                 extras.textOr(stored.getContent()));
     }
 
@@ -198,10 +202,6 @@ final class ChatMessages {
     }
 
     private static Extras extras(Message stored) {
-        return Payload.of(stored).map(Extras::parsed).orElseGet(Extras::new);
-    }
-
-    private static String orEmpty(String text) {
-        return text == null ? "" : text;
+        return Payload.of(stored).map(json -> Extras.parsed(json, stored)).orElseGet(Extras::new);
     }
 }

@@ -1,5 +1,6 @@
 package dev.memsidecar.springai;
 
+import dev.memsidecar.v1.Message;
 import java.net.MalformedURLException;
 import java.net.URI;
 import java.net.URL;
@@ -7,6 +8,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.springframework.ai.chat.messages.AssistantMessage;
 import org.springframework.ai.content.Media;
@@ -24,20 +26,48 @@ final class Extras {
             .enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS)
             .build();
 
+    /** What is said where nothing was: the contract wants something. */
+    static final String SILENT = "[empty]";
+
+    static final String ID = "id";
+    static final String NAME = "name";
     private static final String TEXT = "text";
     private static final String METADATA = "metadata";
     private static final String MEDIA = "media";
     private static final String TOOL_CALLS = "toolCalls";
     private static final String PART = "part";
     private static final String PARTS = "parts";
+    private static final Set<String> NAMES = Set.of(TEXT, METADATA, MEDIA, TOOL_CALLS, PART, PARTS, ID, NAME);
 
     private final Map<String, Object> fields = new TreeMap<>();
 
-    static Extras parsed(String json) {
-        Extras extras = new Extras();
-        Map<?, ?> fields = SORTED.readValue(json, Map.class);
-        fields.forEach((name, value) -> extras.fields.put((String) name, value));
-        return extras;
+    /** None where somebody else wrote it, or for another message: then the fields of the contract say everything. */
+    static Extras parsed(String json, Message stored) {
+        try {
+            Extras extras = new Extras();
+            Map<?, ?> fields = SORTED.readValue(json, Map.class);
+            fields.forEach((name, value) -> extras.fields.put((String) name, value));
+            return extras.isFor(stored) ? extras : new Extras();
+        } catch (RuntimeException notOurs) {
+            return new Extras();
+        }
+    }
+
+    /** Throws where a value is of another form. */
+    private boolean isFor(Message stored) {
+        metadata();
+        media();
+        boolean silent = stored.getContent().isEmpty() || stored.getContent().equals(SILENT);
+        boolean fits = NAMES.containsAll(fields.keySet())
+                && (!fields.containsKey(TEXT) || (silent && orEmpty(textOr("")).isEmpty()))
+                && part() >= 0
+                && (parts() > 0 || silent);
+        int calls = fields.get(TOOL_CALLS) instanceof List<?> found ? found.size() : stored.getToolCallsCount();
+        return fits && calls == stored.getToolCallsCount();
+    }
+
+    static String orEmpty(String text) {
+        return text == null ? "" : text;
     }
 
     String json() {

@@ -50,7 +50,7 @@ public final class MemsidecarChatMemoryRepository implements ChatMemoryRepositor
      * @param userOf whose a conversation is, by its id; empty: nobody's
      */
     public MemsidecarChatMemoryRepository(MemsidecarClient client, String namespace, Function<String, String> userOf) {
-        this.windows = new ChatWindow(client, namespace);
+        this.windows = new ChatWindow(client, namespace, stored -> ChatMessages.written(ChatMessages.read(stored)));
         this.userOf = Objects.requireNonNull(userOf);
     }
 

@@ -1,0 +1,95 @@
+// Messages that get their ids here keep them after an error: the answer may have been lost, and not the messages.
+
+import { createHash } from "node:crypto";
+import type { Client } from "../client.js";
+import type { AddBatchRequest, MessageInput } from "../gen/types.js";
+import { newId } from "../ids.js";
+
+/** One message of a framework. */
+export interface Draft {
+    /** What makes it the same message when it comes again, be it the same object or one like it. */
+    readonly same: string;
+    /** It, as it is stored; those without an id get one. */
+    readonly messages: MessageInput[];
+}
+
+type Whose = Pick<AddBatchRequest, "namespace" | "userId" | "sessionId">;
+
+interface Unanswered {
+    readonly session: string;
+    readonly ids: readonly string[];
+    /** How many adds had begun when this one failed. */
+    readonly failed: number;
+}
+
+const MOST = 10_000;
+// By client, because frameworks make a history anew for each turn.
+const memories = new WeakMap<Client, Memory>();
+
+/**
+ * Adds messages, all or nothing. Those that an add which failed had among its own keep the ids that they got, until an
+ * add to the same session succeeds; so the same turn can be added again, and no message of it is stored twice.
+ */
+export async function addAgain(client: Client, whose: Whose, drafts: readonly Draft[]): Promise<void> {
+    const memory = memories.get(client) ?? new Memory();
+    memories.set(client, memory);
+    const session = JSON.stringify([whose.namespace || "default", whose.sessionId]);
+    const begun = memory.begin();
+    const ids = new Map<string, readonly string[]>();
+    const messages = keyed(session, drafts).flatMap(([key, draft]) => {
+        const given = memory.idsOf(key) ?? draft.messages.map(newId);
+        ids.set(key, given);
+        return draft.messages.map((message, at) => ({ ...message, id: message.id ?? given[at] }));
+    });
+    try {
+        await client.addBatch({ ...whose, messages });
+    } catch (error) {
+        memory.failed(session, ids);
+        throw error;
+    }
+    memory.succeeded(session, begun);
+}
+
+/** What is twice in one batch is two messages. */
+function keyed(session: string, drafts: readonly Draft[]): [string, Draft][] {
+    const seen = new Map<string, number>();
+    return drafts.map((draft) => {
+        const sum = createHash("sha256").update(`${session}\n${draft.same}`).digest("base64");
+        const times = seen.get(sum) ?? 0;
+        seen.set(sum, times + 1);
+        return [`${sum} ${times}`, draft];
+    });
+}
+
+class Memory {
+    readonly #unanswered = new Map<string, Unanswered>();
+    #begun = 0;
+
+    /** The number of the add that begins. */
+    begin(): number {
+        this.#begun += 1;
+        return this.#begun;
+    }
+
+    idsOf(key: string): readonly string[] | undefined {
+        return this.#unanswered.get(key)?.ids;
+    }
+
+    failed(session: string, ids: ReadonlyMap<string, readonly string[]>): void {
+        for (const [key, given] of ids) {
+            this.#unanswered.delete(key);
+            this.#unanswered.set(key, { session, ids: given, failed: this.#begun });
+        }
+        for (const key of this.#unanswered.keys()) {
+            if (this.#unanswered.size <= MOST) return;
+            this.#unanswered.delete(key);
+        }
+    }
+
+    /** The session has moved on from what had failed before: who says the same later says it once more. */
+    succeeded(session: string, begun: number): void {
+        for (const [key, one] of this.#unanswered) {
+            if (one.session === session && one.failed < begun) this.#unanswered.delete(key);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+// Servers that answer as no sidecar does, and sources of requests that fail or wait while a stream is broken.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { status } from "@grpc/grpc-js";
+import { type AddStreamRequest, Client, errors, MemsidecarError } from "memsidecar-client";
+import { answering, type Stream, streaming } from "./pretended.js";
+
+const ANSWER = Buffer.alloc(0);
+
+function said(content: string): AddStreamRequest {
+    return { sessionId: "s", role: "user", content };
+}
+
+/** Answers all, but for the first stream, which ends well after two answers. */
+function endingEarly(stream: Stream, number: number): void {
+    let requests = 0;
+    stream.on("data", () => {
+        requests += 1;
+        if (number > 1 || requests < 3) stream.write(ANSWER);
+        else stream.end();
+    });
+    if (number > 1) stream.on("end", () => stream.end());
+}
+
+/** The first stream breaks with its first request, the others answer all. */
+function breakingOnce(stream: Stream, number: number): void {
+    stream.on("data", () => {
+        if (number > 1) stream.write(ANSWER);
+        else stream.emit("error", { code: status.UNAVAILABLE, details: "away" });
+    });
+    stream.on("end", () => stream.end());
+}
+
+async function countOf(answers: AsyncIterable<unknown>): Promise<number> {
+    let count = 0;
+    for await (const _ of answers) count += 1;
+    return count;
+}
+
+test("a stream that ends well before everything is answered goes on", async () => {
+    await using server = await streaming("AddStream", endingEarly);
+    await using client = new Client({ address: server.address });
+    async function* requests(): AsyncGenerator<AddStreamRequest> {
+        for (let number = 0; number < 6; number += 1) {
+            yield said(`${number}`);
+            await sleep(20);
+        }
+    }
+    assert.equal(await countOf(client.addStream(requests())), 6);
+    assert.equal(await countOf(client.addStream([said("one"), said("two"), said("three")])), 3);
+});
+
+test("a stream that always ends too early fails in the end", async () => {
+    await using server = await streaming("AddStream", (stream) => stream.on("data", () => stream.end()));
+    await using client = new Client({ address: server.address, attempts: 2 });
+    await assert.rejects(countOf(client.addStream([said("one")])), (error) => {
+        assert.ok(error instanceof errors.Unreachable);
+        return error.message.includes(server.address);
+    });
+});
+
+test("an error of the requests is told, also when it comes while no stream is there", async () => {
+    await using server = await streaming("AddStream", breakingOnce);
+    await using client = new Client({ address: server.address });
+    async function* requests(): AsyncGenerator<AddStreamRequest> {
+        yield said("one");
+        await sleep(100);
+        throw new Error("the database is gone");
+    }
+    await assert.rejects(countOf(client.addStream(requests())), /the database is gone/);
+});
+
+test("requests that wait are told that their stream is over", async () => {
+    const refuse = (stream: Stream) =>
+        stream.once("data", () => stream.emit("error", { code: status.INVALID_ARGUMENT, details: "no" }));
+    for (const [rpc, method] of [
+        ["AddStream", "addStream"],
+        ["Import", "import"],
+    ] as const) {
+        await using server = await streaming(rpc, refuse);
+        await using client = new Client({ address: server.address });
+        let [asked, told] = [0, 0];
+        const iterator: AsyncIterator<object> = {
+            next() {
+                asked += 1;
+                if (asked > 1) return new Promise(() => {});
+                return Promise.resolve({ done: false, value: method === "import" ? {} : said("one") });
+            },
+            async return() {
+                told += 1;
+                return { done: true, value: undefined };
+            },
+        };
+        const requests = { [Symbol.asyncIterator]: () => iterator } as AsyncIterable<never>;
+        await assert.rejects(countOf(client[method](requests)), MemsidecarError);
+        assert.equal(told, 1, rpc);
+    }
+});
+
+test("an answer that cannot be read is an error of the client's own kind", async () => {
+    await using server = await answering("Count", () => Buffer.from([0xff, 0xff, 0xff]));
+    await using client = new Client({ address: server.address, attempts: 1 });
+    await assert.rejects(client.count({ sessionId: "s" }), (error) => {
+        assert.ok(error instanceof MemsidecarError && error.code === "INTERNAL" && error.reason === "");
+        return /CountResponse/.test(error.message);
+    });
+});
+
+test("what gRPC itself finds too large is too large", async () => {
+    await using server = await answering("Count", () => ({ code: status.RESOURCE_EXHAUSTED, details: "too long" }));
+    await using client = new Client({ address: server.address });
+    await assert.rejects(client.count({ sessionId: "s" }), errors.TooLarge);
+});
+
+test("what counts each time is not sent again where nobody knows if it arrived", async () => {
+    let calls = 0;
+    await using server = await answering("ReportUsage", (call) => {
+        calls = call;
+        return { code: status.UNAVAILABLE, details: "lost" };
+    });
+    await using client = new Client({ address: server.address });
+    const usage = { model: "m", estimatedTokens: 1, actualTokens: 1 };
+    await assert.rejects(client.reportUsage(usage), errors.Unreachable);
+    assert.equal(calls, 1);
+});
+
+test("a deadline that is none is refused, and one beyond all times is no limit", async () => {
+    await using server = await answering("Count", () => ANSWER);
+    await using client = new Client({ address: server.address });
+    for (const deadlineMs of [Number.NaN, -1, Number.NEGATIVE_INFINITY, "soon" as unknown as number]) {
+        await assert.rejects(client.count({ sessionId: "s" }, { deadlineMs }), RangeError);
+        await assert.rejects(client.waitUntilReady({ deadlineMs }), RangeError);
+        await assert.rejects(countOf(client.addStream([], { deadlineMs })), RangeError);
+        await assert.rejects(countOf(client.import([], { deadlineMs })), RangeError);
+    }
+    for (const deadlineMs of [Number.MAX_SAFE_INTEGER, Number.MAX_VALUE, 1e13, 1e12, Number.POSITIVE_INFINITY]) {
+        await client.count({ sessionId: "s" }, { deadlineMs });
+    }
+    await using patient = new Client({ address: server.address, deadlineMs: Number.MAX_SAFE_INTEGER });
+    await patient.count({ sessionId: "s" });
+});
