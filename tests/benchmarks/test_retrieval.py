@@ -161,7 +161,6 @@ def test_the_index_of_a_running_sidecar_can_be_watched(tmp_path: Path) -> None:
         until_indexed(files, len(turns))
         assert files.rows() == len(turns)
         assert files.fragments() >= 1 and files.versions() >= 1
-        assert 0 < files.live_bytes() <= files.disk_bytes()
         newest = files.newest_us(0)
         assert newest > 0 and files.newest_us(newest) == newest
         with stub_of(server) as stub:
@@ -172,6 +171,8 @@ def test_the_index_of_a_running_sidecar_can_be_watched(tmp_path: Path) -> None:
             path = requests.write(tmp_path / "searches", corpus.searches(corpus.MOST, corpus.queries(20), LIMIT))
             figures = server.load("Search", path, Shape(4, 1, 1.0, rate=20), repeat=True)
             assert 15 <= figures.calls <= 21
+    # Compared when nobody compacts any more: a copy in the middle of that holds rows twice.
+    assert 0 < files.live_bytes() <= files.disk_bytes()
 
 
 # -- the report
