@@ -22,8 +22,6 @@ SHARED_FOLDER = "mcp"
 "Below the data directory: what the processes that share a sidecar meet at."
 SOCKET = "sidecar.sock"
 
-# gRPC reads a socket's path as a part of a URI.
-_MISREAD = "%?#"
 # Flags that say how to reach a sidecar that somebody else runs.
 _ELSEWHERE = ("address", "ca_file", "certificate_file", "key_file")
 
@@ -98,8 +96,6 @@ def _at_home(arguments: Namespace, environment: ClientEnvironment) -> tuple[Name
         Address.parse(address)
     except ValueError as error:
         raise WrongCall(f"--data-dir: {address} {error}") from None
-    if any(character in address for character in _MISREAD):
-        raise WrongCall(f"--data-dir: {arguments.data_dir} has one of the characters {_MISREAD}")
     here = Namespace(**{**vars(arguments), "address": address})
     return here, replace(environment, ca_file="", certificate_file="", key_file="", tls=False)
 

@@ -8,6 +8,7 @@ from ipaddress import IPv6Address, ip_address
 # The kernel keeps a socket's path in 108 bytes, closing zero included; a longer one fails at bind without saying why.
 MAX_UNIX_PATH_BYTES = 107
 MAX_PORT = 65535
+MISREAD = "%?#"
 
 UNIX_SCHEME = "unix:"
 LOCALHOST = "localhost"
@@ -64,8 +65,8 @@ def _unix_path(path: str) -> str:
     path = path.removeprefix("//") if path.startswith("///") else path
     if not path or path.startswith("//") or "\0" in path:
         raise ValueError("names no socket: expected unix:/path or unix:relative/path")
-    if "%" in path:
-        raise ValueError("has a % in its path, which gRPC takes for an escape: expected a path without")
+    if any(sign in path for sign in MISREAD):
+        raise ValueError(f"has one of the characters {MISREAD}, which gRPC reads as a part of a URI")
     if len(path.encode()) > MAX_UNIX_PATH_BYTES:
         raise ValueError(f"is too long for a unix socket: expected a path of at most {MAX_UNIX_PATH_BYTES} bytes")
     return path

@@ -19,6 +19,7 @@ from tests.access.doors import Guarded, guarded
 from tests.access.granting import LONG_AGO, Grant
 from tests.access.needs import CASES, NEEDED, Case
 from tests.bad_input.rpcs import METHODS, NOT_BUILT
+from tests.scenarios.retrieval import until
 from tests.support.process import CALL_SECONDS, Refusal
 
 HOME, AWAY = "home", "away"
@@ -189,8 +190,9 @@ def test_reflection_is_for_whoever_has_a_good_token(door: Guarded, role: Role) -
 def test_whoever_is_refused_by_reflection_leaves_a_trace(door: Guarded) -> None:
     with pytest.raises(grpc.RpcError):
         services(door, None)
-    lines = (door.sidecar.data_dir.parent / "audit").read_text().splitlines()
-    assert any(json.loads(line)["method"] == "ServerReflectionInfo" for line in lines)
+    audit = door.sidecar.data_dir.parent / "audit"
+    # It is written when the call is over, which the caller may know a moment earlier.
+    until(lambda: any(json.loads(line)["method"] == "ServerReflectionInfo" for line in audit.read_text().splitlines()))
 
 
 def check_health(address: str, service: str, token: str | None) -> Any:

@@ -129,6 +129,7 @@ def play(world: World, pair: Pair, played: list[tuple[int, Step]], last: list[St
         yield who, step, plain
 
 
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")  # hypothesis, of a script with a long text
 @given(script=scripts())
 @settings(UNHURRIED)
 def test_who_shares_a_sidecar_gets_the_answers_of_one_who_is_alone(shared_and_alone: Rooms, script: Script) -> None:
