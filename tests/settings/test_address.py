@@ -39,6 +39,8 @@ def test_a_unix_socket_is_local_without_being_loopback() -> None:
         *(
             "unix:",
             "unix:/run/a%20b",
+            "unix:/run/a?b",
+            "unix:/run/a#b",
             "unix://host/path",
             "unix:///" + "a" * 107,
             "127.1:7600",
