@@ -66,7 +66,7 @@ def _unix_path(path: str) -> str:
     if not path or path.startswith("//") or "\0" in path:
         raise ValueError("names no socket: expected unix:/path or unix:relative/path")
     if any(sign in path for sign in MISREAD):
-        raise ValueError(f"has one of the characters {MISREAD}, which gRPC reads as a part of a URI: expected a path without")
+        raise ValueError(f"has one of {MISREAD}, which gRPC reads as a part of a URI: expected a path without")
     if len(path.encode()) > MAX_UNIX_PATH_BYTES:
         raise ValueError(f"is too long for a unix socket: expected a path of at most {MAX_UNIX_PATH_BYTES} bytes")
     return path
