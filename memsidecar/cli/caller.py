@@ -74,7 +74,7 @@ def add_caller_flags(command: ArgumentParser) -> None:
 def call_plan(arguments: Namespace, environment: ClientEnvironment) -> CallPlan:
     """Reads the files. Raises WrongCall."""
     target = arguments.address or _target_of(environment)
-    token = _token(arguments.token_file, environment)
+    token = token_of(arguments.token_file, environment)
     ca_file, certificate_file, key_file, tls = _tls(arguments, environment)
     if token and not (tls or arguments.insecure or _is_local(target)):
         raise WrongCall(f"the token would go to {target} for all to read: give --ca-file, or --insecure")
@@ -103,7 +103,11 @@ def _tls(arguments: Namespace, environment: ClientEnvironment) -> tuple[Path | N
         Path(file) if file else None
         for file in (environment.ca_file, environment.certificate_file, environment.key_file)
     )
-    return ca, certificate, key, environment.tls or ca is not None
+    if environment.tls not in ("", "true", "false"):
+        raise WrongCall(f"{TLS_VARIABLE} is neither true nor false")
+    if environment.tls == "false" and (ca or certificate or key):
+        raise WrongCall(f"{TLS_VARIABLE} is false, and files for TLS are named beside it")
+    return ca, certificate, key, environment.tls == "true" or ca is not None
 
 
 def _target_of(environment: ClientEnvironment) -> str:
@@ -139,7 +143,7 @@ def _is_local(target: str) -> bool:
         return False
 
 
-def _token(file: Path | None, environment: ClientEnvironment) -> str:
+def token_of(file: Path | None, environment: ClientEnvironment) -> str:
     if file is None and environment.token_file:
         file = Path(environment.token_file)
     token = environment.token if file is None else (_content(file) or b"").decode(errors="replace")

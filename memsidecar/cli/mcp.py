@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from memsidecar.cli.caller import CallPlan, WrongCall, add_caller_flags, call_plan, seconds
+from memsidecar.cli.caller import CallPlan, WrongCall, add_caller_flags, call_plan, seconds, token_of
 from memsidecar.domain.address import UNIX_SCHEME, Address
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, new_id
@@ -79,7 +79,7 @@ def mcp_plan(arguments: Namespace, environment: ClientEnvironment) -> McpPlan:
         arguments, environment = _at_home(arguments, environment)
     return McpPlan(
         call=call_plan(arguments, environment),
-        token=lambda: call_plan(arguments, environment).token,
+        token=lambda: token_of(arguments.token_file, environment),
         user_id=_id("--user-id", arguments.user_id or environment.user_id or _login_name()),
         session_id=_id("--session-id", arguments.session_id or environment.session_id or _new_session()),
         data_dir=arguments.data_dir,
@@ -97,7 +97,7 @@ def _at_home(arguments: Namespace, environment: ClientEnvironment) -> tuple[Name
     except ValueError as error:
         raise WrongCall(f"--data-dir: {address} {error}") from None
     here = Namespace(**{**vars(arguments), "address": address})
-    return here, replace(environment, ca_file="", certificate_file="", key_file="", tls=False)
+    return here, replace(environment, ca_file="", certificate_file="", key_file="", tls="")
 
 
 def _directory(given: str) -> Path:

@@ -43,8 +43,8 @@ class ClientEnvironment:
     ca_file: str
     certificate_file: str
     key_file: str
-    tls: bool
-    "With the authorities that the system trusts, where no file names others."
+    tls: str
+    "true or false; true without a file: with the authorities that the system trusts."
     user_id: str
     session_id: str
 
@@ -57,7 +57,7 @@ def client_environment(environ: Mapping[str, str] = os.environ) -> ClientEnviron
         ca_file=environ.get(CA_FILE_VARIABLE, ""),
         certificate_file=environ.get(CERTIFICATE_FILE_VARIABLE, ""),
         key_file=environ.get(KEY_FILE_VARIABLE, ""),
-        tls=environ.get(TLS_VARIABLE, "").strip().lower() == "true",
+        tls=environ.get(TLS_VARIABLE, "").strip().lower(),
         user_id=environ.get(USER_ID_VARIABLE, ""),
         session_id=environ.get(SESSION_ID_VARIABLE, ""),
     )

@@ -117,9 +117,12 @@ def test_health_without_credentials_is_no_way_around_it(guarded: Guarded) -> Non
     health_listen = guarded.sidecar.ready["health_listen"]
     with RawCaller(guarded.sidecar.address) as caller, RawCaller(health_listen) as probing:
         caller.send([caller.call(HEALTH_CHECK) for _ in range(64)], endless, 1.5)
+        announced = [probing.call(HEALTH_CHECK) for _ in range(32)]
+        probing.send(announced, endless[:16], 1.5)
+        assert set(probing.until_answered(announced, SECONDS)) == {RESOURCE_EXHAUSTED}, "by the size that is announced"
         streams = [probing.call(HEALTH_CHECK) for _ in range(32)]
         probing.send(streams, endless, 1.5)
-        # Too large, or not there within a second, whichever comes first.
+        # Who comes to announce it within a second is too large, who does not is late: so many at once take that long.
         assert set(probing.until_answered(streams, SECONDS)) <= {RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED}
         assert resident_mib(guarded.sidecar) - before < 80
         guarded.assert_answers()

@@ -201,6 +201,19 @@ def test_tls_and_a_token_pass(guarded: str, authority: Authority, tokens: dict[s
         assert_whole(check("--address", guarded, "--ca-file", str(authority.file), *flags, **variables))
 
 
+def test_tls_may_come_from_the_environment(guarded: str, authority: Authority, tokens: dict[str, Path]) -> None:
+    variables = {"MEMSIDECAR_ADDRESS": guarded, "MEMSIDECAR_TOKEN_FILE": str(tokens["admin"])}
+    assert_whole(check(**variables, MEMSIDECAR_CA_FILE=str(authority.file)))
+    assert_fails(check(*SOON, **variables, MEMSIDECAR_TLS="true"), "not signed by")
+    for wrong in (
+        {"MEMSIDECAR_TLS": "perhaps"},
+        {"MEMSIDECAR_TLS": "false", "MEMSIDECAR_CA_FILE": str(authority.file)},
+    ):
+        done = check(**variables, **wrong)
+        assert done.returncode == 2
+        assert "MEMSIDECAR_TLS" in done.stderr
+
+
 def test_a_token_that_may_not_erase_leaves_its_session_and_says_so(
     guarded: str, authority: Authority, tokens: dict[str, Path]
 ) -> None:
