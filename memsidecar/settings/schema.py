@@ -162,11 +162,11 @@ class Settings(AccessSettings, ContextSettings, LanguageSettings, RetrievalSetti
         "fast and the disk free, larger writes less.",
     )
     ballast_bytes: Bytes = Field(
-        default=1 * MIB,
+        default=8 * MIB,
         ge=0,
         le=1 * GIB,
-        description="Bytes held in reserve on disk and freed when it is full, so that erasing, which must write first, "
-        "works then too. 0 keeps none.",
+        description="Bytes held in reserve on disk, at most half of what is free, and given up when it is full, so "
+        "that erasing, which must write first, works then too: twice wal_checkpoint_bytes. 0 keeps none.",
     )
 
     tokenizer: Tokenizer = Field(

@@ -21,11 +21,16 @@ FLAGS = ("--tokenizer", "chars4", "--ballast-bytes", "524288", "--wal-checkpoint
 
 
 @pytest.fixture
-def small_disk(data_dir: Path) -> Iterator[Path]:
+def disk_bytes() -> int:
+    return DISK_BYTES
+
+
+@pytest.fixture
+def small_disk(data_dir: Path, disk_bytes: int) -> Iterator[Path]:
     if os.geteuid() != 0:
         pytest.skip("NOT TESTED: a full disk. Mounting a small one needs root.")
     data_dir.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(data_dir)]
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={disk_bytes}", "tmpfs", str(data_dir)]
     mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
     if mounted.returncode != 0:
         pytest.skip(f"NOT TESTED: a full disk. A small one cannot be mounted here: {mounted.stderr.strip()}")
@@ -141,6 +146,23 @@ def test_erasing_works_on_a_full_disk_and_makes_room(
         client.add("kept", LARGE)
         expected["kept"].append(LARGE)
     check_after_restarts(sidecar, expected)
+
+
+@pytest.mark.parametrize("disk_bytes", [16 << 20])
+@pytest.mark.parametrize("by_foreign_file", [False, True], ids=["filled by the journal", "filled by a foreign file"])
+def test_erasing_works_with_a_log_that_needs_more_room_than_there_is(
+    small_disk: Path, by_foreign_file: bool
+) -> None:
+    """With default sizes the write-ahead log holds megabytes that the file has no place for yet."""
+    content = "x" * 200_000
+    with SidecarProcess(small_disk, "--tokenizer", "chars4") as sidecar, sidecar.client() as client:
+        for n in range(20):
+            client.add("erased", f"{n} {content}")
+        if by_foreign_file:
+            Foreign(small_disk).take_all()
+        fill(client, "kept", content)
+        erase(client, "erased", False)
+        client.add("kept", content)
 
 
 def erase(client: Client, session_id: str, whole: bool) -> None:

@@ -142,7 +142,7 @@ def test_code_of_a_caller_that_fails_spoils_no_other(folder: Path) -> None:
 def append_until_full(journal: Journal) -> int:
     for number in range(10_000):
         try:
-            append(journal, draft(f"{number} {'x' * 1_000}", message_id=f"m{number}"))
+            append(journal, draft(f"{number} {'x' * 4_000}", message_id=f"m{number}"))
         except DiskFull:
             return number
     raise AssertionError("the disk never became full")

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TypeVar
 
-from memsidecar.domain.errors import DamagedFile, FatalStoreError, ShuttingDown
+from memsidecar.domain.errors import DamagedFile, DiskFull, FatalStoreError, ShuttingDown
 from memsidecar.domain.quota import Quotas, Usage, without_quotas
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract import (
@@ -77,7 +77,7 @@ class SqliteJournal:
         read_connections: int = 4,
         longest_gap_seconds: float = 0.004,
         checkpoint_bytes: int = 4 << 20,
-        ballast_bytes: int = 1 << 20,
+        ballast_bytes: int = 8 << 20,
         quotas: Quotas = without_quotas,
         on_fatal: Callable[[FatalStoreError], None] = stop_here,
     ) -> None:
@@ -88,11 +88,11 @@ class SqliteJournal:
         with ExitStack() as opened:
             lock = DirectoryLock(directory / "lock")
             opened.callback(lock.release)
+            ballast = Ballast(directory / "ballast", ballast_bytes)
+            opened.callback(ballast.restore)
             mark = opened.enter_context(closing(HighWaterMark(directory / "journal.mark")))
+            connection = opened.enter_context(closing(open_finding_room(self._path, mark, ballast)))
             with translated(self._path):
-                look_before_opening(self._path, mark)
-                connection = opened.enter_context(closing(open_file(self._path)))
-                ballast = Ballast(directory / "ballast", ballast_bytes)
                 self._writer = Writer(
                     connection, self._path, mark, ballast, checkpoint_bytes=checkpoint_bytes, quotas=quotas
                 )
@@ -216,6 +216,22 @@ class SqliteJournal:
         self._opened.close()
         # What could not be erased now goes on at the next start; nobody is left waiting.
         self._writer.erasures.refuse_all(ShuttingDown())
+
+
+def open_finding_room(path: Path, mark: HighWaterMark, ballast: Ballast) -> sqlite3.Connection:
+    """Open the journal; on a full disk at the ballast's expense, because the write-ahead log has to be made."""
+    try:
+        return open_checked(path, mark)
+    except DiskFull:
+        if not ballast.drop():
+            raise
+        return open_checked(path, mark)
+
+
+def open_checked(path: Path, mark: HighWaterMark) -> sqlite3.Connection:
+    with translated(path):
+        look_before_opening(path, mark)
+        return open_file(path)
 
 
 def look_before_opening(path: Path, mark: HighWaterMark) -> None:

@@ -18,6 +18,11 @@ PAGES_PER_COMMIT = 3
 PATIENCE = 4
 
 
+def pages_of(rows: int, body_bytes: int = 0) -> int:
+    """About as many pages as a commit of so many rows and bytes dirties."""
+    return PAGES_PER_COMMIT + rows + body_bytes // PAGE_BYTES
+
+
 class Checkpoints:
     """SQLite's own automatic checkpoint swallows errors, a failed fsync among them; so this one is ours."""
 
@@ -27,9 +32,8 @@ class Checkpoints:
         self._limit_pages = limit_bytes // PAGE_BYTES
         self._pages = 0
 
-    def wrote(self, rows: int, body_bytes: int = 0) -> None:
-        """Book about as many pages as a commit of so many rows and bytes dirties."""
-        self._pages += PAGES_PER_COMMIT + rows + body_bytes // PAGE_BYTES
+    def wrote(self, pages: int) -> None:
+        self._pages += pages
 
     def run_when_due(self) -> None:
         if self._pages < self._limit_pages:

@@ -1,12 +1,12 @@
 """SQLite connections, and the border where SQLite's errors become ours."""
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from memsidecar.domain.errors import Busy, DamagedFile, DiskFull, FatalStoreError, SidecarError
+from memsidecar.stores.journal.files import free_bytes
 
 BUSY_TIMEOUT_MS = 5_000
 WRITER_CACHE_KIB = 8_192
@@ -94,5 +94,4 @@ def _is_fsync(code: int) -> bool:
 
 
 def _is_full(path: Path) -> bool:
-    room = os.statvfs(path.parent)
-    return room.f_bavail * room.f_frsize < FULL_BELOW_BYTES
+    return free_bytes(path.parent) < FULL_BELOW_BYTES

@@ -10,10 +10,10 @@ from typing import Any
 
 from memsidecar.domain.errors import Busy, DamagedFile, DiskFull, SidecarError
 from memsidecar.stores.contract import Ticket
-from memsidecar.stores.journal.checkpoints import Checkpoints
+from memsidecar.stores.journal.checkpoints import Checkpoints, pages_of
 from memsidecar.stores.journal.connection import rolled_back, translated
-from memsidecar.stores.journal.files import Ballast
 from memsidecar.stores.journal.leftovers import Erasing, Leftover, Piece
+from memsidecar.stores.journal.room import Room
 
 log = logging.getLogger(__name__)
 
@@ -41,14 +41,15 @@ class Erasures:
     `erasures` and the texts' places in `leftovers`, and the next start goes on.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, ballast: Ballast, checkpoints: Checkpoints) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, room: Room, checkpoints: Checkpoints) -> None:
         self._connection = connection
         self._path = path
-        self._ballast = ballast
+        self._room = room
         self._checkpoints = checkpoints
         self._pieces = deque(unfinished(connection))
         self._waiting: list[tuple[Ticket, Any]] = []
         self._waiting_since = 0.0
+        self._rows_per_step = ROWS_PER_STEP
         # A crash may have come between the last row's deletion and the emptying of the write-ahead log.
         self._untruncated = True
 
@@ -67,18 +68,24 @@ class Erasures:
     def step(self) -> float | None:
         """Do a bounded piece of work; in how many seconds there is more to do, None when there is nothing."""
         if not self._untruncated:
-            self._ballast.restore()
+            self._room.keep_in_reserve()
             return None
         try:
             self._advance()
         except DiskFull:
-            return 0.0 if self._ballast.drop() else RETRY_SECONDS
+            return self._find_room()
         except Busy:
             self._answer_the_impatient()
             return RETRY_SECONDS
         except DamagedFile as damage:
             self._give_up(damage)
         return 0.0
+
+    def _find_room(self) -> float:
+        """A step that failed left the room it took to the write-ahead log: empty that, and take smaller steps."""
+        smaller = self._rows_per_step > 1
+        self._rows_per_step = max(1, self._rows_per_step // 4)
+        return 0.0 if self._room.make(spending=True) or smaller else RETRY_SECONDS
 
     def refuse_all(self, error: SidecarError) -> None:
         waiting, self._waiting = self._waiting, []
@@ -99,6 +106,7 @@ class Erasures:
             return
         for _ in range(self._erase_some()):
             self._pieces.popleft()
+        self._rows_per_step = min(ROWS_PER_STEP, 2 * self._rows_per_step)
 
     def _erase_some(self) -> int:
         """Erase up to a step's worth of rows in one transaction; how many pieces that ended."""
@@ -110,7 +118,7 @@ class Erasures:
         return ended
 
     def _end_pieces(self) -> int:
-        room = ROWS_PER_STEP
+        room = self._rows_per_step
         for ended, piece in enumerate(self._pieces):
             taken = self._take(piece, room)
             if taken == room:
@@ -140,14 +148,14 @@ class Erasures:
         if rows:
             self._connection.execute(_EMPTY_ENCODINGS, (json.dumps([lsn for row in rows for lsn in row[1:]]),))
             self._connection.execute("DELETE FROM messages WHERE session = ? AND sequence <= ?", (number, rows[-1][0]))
-        self._checkpoints.wrote(2 * len(rows))
+        self._checkpoints.wrote(pages_of(2 * len(rows)))
         return len(rows)
 
     def _empty_texts(self, leftover: Leftover, limit: int) -> int:
         rows = self._connection.execute(_FULL_TEXTS, (*leftover, limit)).fetchall()
         if rows:
             self._connection.execute(_EMPTY_TEXTS, (rows[0][0], rows[-1][0]))
-        self._checkpoints.wrote(len(rows), sum(size for _, size in rows))
+        self._checkpoints.wrote(pages_of(len(rows), sum(size for _, size in rows)))
         return len(rows)
 
     def _finish(self) -> None:

@@ -120,31 +120,48 @@ class HighWaterMark:
 
 
 class Ballast:
-    """A file that is given up when the disk is full, so that erasing and a checkpoint find room."""
+    """A file that is given up when the disk is full, so that a start, a checkpoint and erasing find room.
+
+    It takes at most half of the room there is: reserve is no use where nothing else fits.
+    """
 
     def __init__(self, path: Path, size_bytes: int) -> None:
         self._path = path
         self._size_bytes = size_bytes
-        self._held = False
+        self.held_bytes = path.stat().st_size if path.exists() else 0
         self._again = 0.0
-        if size_bytes:
-            self.restore()
-        else:
-            self._held = True  # there is none to hold
 
     def restore(self) -> None:
-        """Take the room back; without room, do without until the next time, which is not at once."""
-        if self._held or time.monotonic() < self._again:
+        """Take room back; where there is too little, try for more another time, which is not at once."""
+        if self.held_bytes >= self._size_bytes or time.monotonic() < self._again:
             return
         self._again = time.monotonic() + BALLAST_AGAIN_SECONDS
+        wanted = min(self._size_bytes, (free_bytes(self._path.parent) + self.held_bytes) // 2)
+        if wanted > self.held_bytes:
+            self.take(wanted)
+
+    def take(self, size: int) -> None:
         try:
-            self._path.write_bytes(bytes(self._size_bytes))
-            self._held = True
+            _take_room(self._path, size)
+            self.held_bytes = size
         except OSError:
             self.drop()
 
-    def drop(self) -> bool:
-        """Whether there was something to give up."""
-        held, self._held = self._held, False
+    def drop(self) -> int:
+        """How much there was to give up; it may be taken back at once."""
+        held, self.held_bytes, self._again = self.held_bytes, 0, 0.0
         self._path.unlink(missing_ok=True)
         return held
+
+
+def free_bytes(directory: Path) -> int:
+    room = os.statvfs(directory)
+    return room.f_bavail * room.f_frsize
+
+
+def _take_room(path: Path, size: int) -> None:
+    with path.open("wb") as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:
+            file.write(bytes(size))

@@ -11,13 +11,14 @@ from memsidecar.domain.errors import DiskFull, FatalStoreError, SidecarError
 from memsidecar.domain.quota import Quotas
 from memsidecar.domain.session import Head, SessionKey
 from memsidecar.stores.contract import Append, Change, DropDocument, DropNote, Erase, Ticket
-from memsidecar.stores.journal.checkpoints import Checkpoints
-from memsidecar.stores.journal.connection import rolled_back, translate
+from memsidecar.stores.journal.checkpoints import Checkpoints, pages_of
+from memsidecar.stores.journal.connection import rolled_back, translate, translated
 from memsidecar.stores.journal.erasing import Erasures
 from memsidecar.stores.journal.files import Ballast, HighWaterMark
 from memsidecar.stores.journal.identity import SeenIds, find_known, id_hash
 from memsidecar.stores.journal.leftovers import Erasing
 from memsidecar.stores.journal.metering import Meter
+from memsidecar.stores.journal.room import Room
 from memsidecar.stores.journal.rows import last_lsn
 from memsidecar.stores.journal.staging import ROWS_PER_STATEMENT, Numbers, Stage, Statement, insertion
 from memsidecar.stores.journal.verbs import VERBS
@@ -45,9 +46,9 @@ class Writer:
         self._connection = connection
         self._path = path
         self._mark = mark
-        self._ballast = ballast
         self._checkpoints = Checkpoints(connection, path, checkpoint_bytes)
-        self.erasures = Erasures(connection, path, ballast, self._checkpoints)
+        self._room = Room(connection, path, ballast, self._checkpoints)
+        self.erasures = Erasures(connection, path, self._room, self._checkpoints)
         self._heads: dict[SessionKey, Head] = {}
         self._seen = SeenIds(IDS_KEPT)
         self.meter = Meter(connection, quotas)
@@ -75,7 +76,7 @@ class Writer:
         try:
             stage.known.update(find_known(self._connection, self._asked(stage, admitted)))
         except sqlite3.Error as error:
-            self._refuse(admitted, error)
+            self._refuse(admitted, translate(error, self._path))
             return stage
         for ticket in admitted:
             self._take(stage, ticket)
@@ -99,7 +100,7 @@ class Writer:
         except SidecarError as refusal:
             ticket.settle(error=refusal)
         except sqlite3.Error as error:
-            self._refuse([ticket], error)
+            self._refuse([ticket], translate(error, self._path))
         except Exception as bug:  # commands carry code of their callers: what fails there must not spoil the group
             log.exception("a command failed")
             ticket.settle(error=bug)
@@ -107,8 +108,8 @@ class Writer:
     def _commit(self, stage: Stage) -> None:
         try:
             self._execute_finding_room(stage)
-        except sqlite3.Error as error:
-            self._refuse([ticket for ticket, _ in stage.outcomes], error)
+        except SidecarError as problem:
+            self._refuse([ticket for ticket, _ in stage.outcomes], problem)
             return
         self._mark.note(stage.lsn)
         try:
@@ -119,22 +120,23 @@ class Writer:
 
     def _execute_finding_room(self, stage: Stage) -> None:
         """On a full disk a checkpoint frees the write-ahead log; erasing may use up the ballast, too."""
+        erases = any(isinstance(ticket.command, Erase | DropDocument | DropNote) for ticket, _ in stage.outcomes)
         try:
-            self._execute(stage)
-        except sqlite3.Error as error:
-            if not isinstance(translate(error, self._path), DiskFull):
-                raise
-            if any(isinstance(ticket.command, Erase | DropDocument | DropNote) for ticket, _ in stage.outcomes):
-                self._ballast.drop()
-            self._checkpoints.make_room()
-            self._execute(stage)
+            self._execute(stage, erases)
+        except DiskFull:
+            self._room.make(spending=erases)
+            self._execute(stage, erases)
 
-    def _execute(self, stage: Stage) -> None:
-        if stage.statements or len(stage.message_rows) > ROWS_PER_STATEMENT:
-            self._execute_in_transaction([*stage.statements, *stage.rest()])
-        elif stage.message_rows:
-            self._connection.execute(*insertion(stage.message_rows))
-        self._checkpoints.wrote(len(stage.message_rows) + len(stage.statements), stage.body_bytes)
+    def _execute(self, stage: Stage, erases: bool) -> None:
+        pages = pages_of(len(stage.message_rows) + len(stage.statements), stage.body_bytes)
+        if not erases:
+            self._room.check(pages)
+        with translated(self._path):
+            if stage.statements or len(stage.message_rows) > ROWS_PER_STATEMENT:
+                self._execute_in_transaction([*stage.statements, *stage.rest()])
+            elif stage.message_rows:
+                self._connection.execute(*insertion(stage.message_rows))
+        self._checkpoints.wrote(pages)
 
     def _execute_in_transaction(self, statements: Sequence[Statement]) -> None:
         with rolled_back(self._connection):
@@ -178,12 +180,11 @@ class Writer:
             else:
                 ticket.settle(result)
 
-    def _refuse(self, tickets: Sequence[Ticket], error: sqlite3.Error) -> None:
-        problem = translate(error, self._path)
+    def _refuse(self, tickets: Sequence[Ticket], problem: SidecarError) -> None:
         for ticket in tickets:
             ticket.settle(error=problem)
         if isinstance(problem, FatalStoreError):
-            raise problem from error
+            raise problem
 
     def _forget_cold_heads(self) -> None:
         """Keep the map small; a head that is needed again is one row away."""
