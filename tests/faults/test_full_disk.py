@@ -150,9 +150,7 @@ def test_erasing_works_on_a_full_disk_and_makes_room(
 
 @pytest.mark.parametrize("disk_bytes", [16 << 20])
 @pytest.mark.parametrize("by_foreign_file", [False, True], ids=["filled by the journal", "filled by a foreign file"])
-def test_erasing_works_with_a_log_that_needs_more_room_than_there_is(
-    small_disk: Path, by_foreign_file: bool
-) -> None:
+def test_erasing_works_with_a_log_that_needs_more_room_than_there_is(small_disk: Path, by_foreign_file: bool) -> None:
     """With default sizes the write-ahead log holds megabytes that the file has no place for yet."""
     content = "x" * 200_000
     with SidecarProcess(small_disk, "--tokenizer", "chars4") as sidecar, sidecar.client() as client:
