@@ -7,10 +7,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
-from memsidecar.api.turns import FairTurns
+from memsidecar.api.turns import FairTurns, OneWhileQuick
 from memsidecar.stores.contract import Ticket
 
-SEARCHING_THREADS = 2  # a search is mostly arithmetic: more at once take memory, and turns at the GIL
+SEARCHING_THREADS = 2
+QUICK_SEARCH_SECONDS = 0.05
 LEARNING_THREADS = 2
 COUNTING_THREADS = CHUNKING_THREADS = 1  # more of them only fight over the GIL: two were a tenth slower
 
@@ -27,12 +28,27 @@ class Threads:
 
     async def run(self, work: Callable[[], T]) -> T:
         if self._turns is None:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+            return await self._do(work)
         async with self._turns.turn():
-            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+            return await self._do(work)
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def close(self) -> None:
         self._pool.shutdown(wait=True)
+
+
+class SearchingThreads(Threads):
+    """The second one is for when the first has something slow to do."""
+
+    def __init__(self, shared: bool) -> None:
+        super().__init__("searcher", SEARCHING_THREADS, shared)
+        self._quick = OneWhileQuick(QUICK_SEARCH_SECONDS)
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        async with self._quick.turn():
+            return await super()._do(work)
 
 
 class Bridge:
@@ -42,7 +58,7 @@ class Bridge:
         """`shared`: by tenants of whom none may take all threads. Else whoever comes takes what is free."""
         self._loop = asyncio.get_running_loop()
         self._readers = Threads("reader", threads, shared)
-        self._searchers = Threads("searcher", SEARCHING_THREADS, shared)
+        self._searchers = SearchingThreads(shared)
         self._writers = Threads("writer", threads, shared)
         self._counters = Threads("counter", COUNTING_THREADS, shared)
         self._chunkers = Threads("chunker", CHUNKING_THREADS, shared)
@@ -56,7 +72,7 @@ class Bridge:
         return await self._readers.run(lambda: work(*args, **kwargs))
 
     async def searching(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Work that may wait for an embedder far away. It has threads of its own: no other read waits with it."""
+        """Arithmetic that may wait for an embedder far away. It has threads of its own: no other read waits with it."""
         return await self._searchers.run(lambda: work(*args, **kwargs))
 
     async def writing(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""Fair turns at threads that are few: tenants take them in rotation, however many calls one of them has waiting."""
+"""Turns at threads that are few: fair between tenants, and one at a time where two only get in each other's way."""
 
 import asyncio
 from collections import Counter, OrderedDict, deque
@@ -12,7 +12,10 @@ TENANT: ContextVar[str] = ContextVar("whose call it is", default="")
 
 @dataclass
 class FairTurns:
-    """Used on the event loop only. `of_one` is how many turns one tenant may have at once."""
+    """Tenants take turns in rotation, however many calls one of them has waiting.
+
+    Used on the event loop only. `of_one` is how many turns one tenant may have at once.
+    """
 
     places: int
     of_one: int
@@ -63,3 +66,31 @@ class FairTurns:
             self._running[tenant] += 1
             if turns:
                 self._waiting[tenant] = turns
+
+
+class OneWhileQuick:
+    """One at a time as long as each is quick. Whoever takes longer than the patience does not keep the next one.
+
+    For arithmetic that holds the GIL most of the time: two at once take it from each other at every step, and both take
+    longer than they would one after the other. What waits for a disk or for an embedder far away does not.
+    """
+
+    def __init__(self, patience_seconds: float) -> None:
+        self._patience_seconds = patience_seconds
+        self._lane = asyncio.Semaphore(1)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        await self._lane.acquire()
+        held = [self._lane]
+
+        def leave() -> None:
+            if held:
+                held.pop().release()
+
+        timer = asyncio.get_running_loop().call_later(self._patience_seconds, leave)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            leave()

@@ -1,4 +1,4 @@
-"""Fair turns: never more at once than there are places, nobody forgotten, and a crowd of one does not delay another."""
+"""Turns: never more at once than there are places, nobody forgotten, and a crowd of one does not delay another."""
 
 import asyncio
 from collections import Counter
@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.api.turns import TENANT, FairTurns
+from memsidecar.api.turns import TENANT, FairTurns, OneWhileQuick
 
 CALLS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.booleans()), max_size=40)
 
@@ -58,3 +58,47 @@ def test_a_crowd_does_not_delay_somebody_else() -> None:
 
     asyncio.run(all_of_them())
     assert order.index("other") <= 1
+
+
+@given(st.lists(st.booleans(), max_size=20))
+def test_quick_ones_go_one_at_a_time_even_where_some_give_up(giving_up: list[bool]) -> None:
+    turns, inside = OneWhileQuick(60), 0
+
+    async def call() -> None:
+        nonlocal inside
+        async with turns.turn():
+            inside += 1
+            try:
+                assert inside == 1
+                await asyncio.sleep(0)
+            finally:
+                inside -= 1
+
+    async def all_of_them() -> None:
+        tasks = [asyncio.create_task(call()) for _ in giving_up]
+        await asyncio.sleep(0)
+        for task, gives_up in zip(tasks, giving_up, strict=True):
+            if gives_up:
+                task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.wait_for(call(), 5)
+
+    asyncio.run(all_of_them())
+
+
+def test_a_slow_one_does_not_keep_the_next_one_nor_lets_two_in_when_it_ends() -> None:
+    turns, slow_may_end = OneWhileQuick(0.001), asyncio.Event()
+
+    async def slow() -> None:
+        async with turns.turn():
+            await slow_may_end.wait()
+
+    async def all_of_them() -> None:
+        first = asyncio.create_task(slow())
+        await asyncio.sleep(0)
+        async with asyncio.timeout(5), turns.turn():
+            slow_may_end.set()
+            await first
+        assert turns._lane._value == 1
+
+    asyncio.run(all_of_them())

@@ -48,7 +48,7 @@ def test_postings_can_grow_while_what_they_answered_is_still_held() -> None:
 @given(st.lists(st.integers(0, 40), max_size=4), st.sampled_from([1, 8, 256]), st.integers(0, 1 << 32))
 @settings(deadline=None)
 def test_packed_products_are_close_to_those_of_the_floats(sizes: list[int], dimensions: int, seed: int) -> None:
-    """Each step is at most half a 127th of the largest figure off; a product adds that up over the query."""
+    """Each figure, of a row and of the query, is off by at most half a 127th of the largest; a product adds that up."""
     random = np.random.default_rng(seed)
     packed, kept = PackedVectors(dimensions), [np.zeros((0, dimensions), np.float32)]
     for size in sizes:
@@ -58,7 +58,8 @@ def test_packed_products_are_close_to_those_of_the_floats(sizes: list[int], dime
         packed.extend(vectors)
         kept.append(vectors)
     vectors, query = np.concatenate(kept), unit(random.standard_normal(dimensions).astype(np.float32))
-    bound = np.abs(vectors).max(axis=1, initial=0) / 254 * np.abs(query).sum() + 1e-5
+    off, query_off = np.abs(vectors).max(axis=1, initial=0) / 254, np.abs(query).max() / 254
+    bound = off * np.abs(query).sum() + query_off * np.abs(vectors).sum(axis=1) + off * query_off * dimensions + 1e-5
     assert (np.abs(packed.dots(query) - vectors @ query) <= bound).all()
     assert np.allclose(packed.rows(np.arange(len(vectors))), vectors, atol=1 / 254 + 1e-6)
 

@@ -16,6 +16,7 @@ from memsidecar.layers.episodic.signals import Corpus, Signals, signals, surroun
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 
+_MORE_THAN_NOTHING = np.finfo(np.float32).smallest_subnormal
 _KEYWORDS_ALONE = Weights(
     keyword=1, keyword_around=0, semantic=0, semantic_around=0, answers=0, speaker=0, session=0, recency=0
 )
@@ -44,16 +45,18 @@ class Ranking:
 
     def _talks(self) -> NDArray[np.int64]:
         """The sessions of all shelves, numbered through."""
+        if len(self._shelves) == 1:
+            return self._column("talk")
         starts = np.cumsum([0, *(shelf.talk_count for shelf in self._shelves)])
         return _joined([shelf.columns["talk"] + start for shelf, start in zip(self._shelves, starts, strict=False)])
 
     def best(self, limit: int, min_score: float) -> list[Pointer]:
         """Equal scores stand newest first, so that the order is always the same."""
         scores = self._ranked.score * self._admitted
-        rows = np.flatnonzero((scores > 0) & (scores >= np.float32(min_score)))
-        if len(rows) > limit:
-            least = np.partition(scores[rows], len(rows) - limit)[len(rows) - limit]
-            rows = rows[scores[rows] >= least]
+        least = max(np.float32(min_score), _MORE_THAN_NOTHING)
+        if len(scores) > limit:
+            least = max(least, np.partition(scores, len(scores) - limit)[len(scores) - limit])
+        rows = np.flatnonzero(scores >= least)
         lsns, sequences = self._column("lsn")[rows], self._column("sequence")[rows]
         return self._pointers(rows[np.lexsort((sequences, -lsns, -scores[rows]))][:limit])
 

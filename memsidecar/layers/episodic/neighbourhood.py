@@ -37,16 +37,23 @@ def spread(columns: Columns, values: Floats) -> Floats:
     return total
 
 
-def spread_few(columns: Columns, rows: Rows, values: Floats) -> tuple[Rows, Floats]:
-    """The same where only these rows have a value: who gets something, and how much."""
-    parts, amounts = [rows], [values]
+def spread_few(columns: Columns, rows: Rows, values: Floats, scratch: Floats) -> tuple[Rows, Floats]:
+    """The same where only these rows have a value: who gets something, some of them repeatedly, and how much.
+
+    `scratch` is zeros, one a row, and is left so.
+    """
+    reached = [rows]
+    scratch[rows] = values
     for step, weight in STEPS.items():
         there = columns[step][rows]
         exists = there != NOBODY
-        parts.append(there[exists].astype(np.int64))
-        amounts.append(weight * values[exists])
-    reached, places = np.unique(np.concatenate(parts), return_inverse=True)
-    return reached, np.bincount(places, np.concatenate(amounts)).astype(np.float32)
+        beside = there[exists].astype(np.int64)
+        scratch[beside] += weight * values[exists]  # nobody stands there twice: each has one before and one behind
+        reached.append(beside)
+    everybody = np.concatenate(reached)
+    amounts = scratch[everybody]
+    scratch[everybody] = 0
+    return everybody, amounts
 
 
 def sums_around(columns: Columns, rows: Rows, values_of: Callable[[Rows], Floats]) -> Floats:

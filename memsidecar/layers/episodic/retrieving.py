@@ -259,6 +259,8 @@ class Retrieving:
 
 def _speakers(shelf: Shelf, within: Range) -> list[frozenset[str]]:
     """Those who speak in what is asked about: whoever came later must not change the meaning between two pages."""
+    if not any(shelf.speaker_words):
+        return []
     with shelf.reading():
         spoken = np.bincount(shelf.columns["speaker"][scope_of(shelf, within)])
         return [shelf.speaker_words[number] for number in np.flatnonzero(spoken)]

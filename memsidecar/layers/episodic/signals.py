@@ -135,18 +135,19 @@ def signals(part: Surroundings, query: Query, corpus: Corpus) -> Signals:
 
 def _keyword(part: Surroundings, corpus: Corpus) -> tuple[Floats, Floats]:
     columns = part.shelf.columns
-    itself, around = np.zeros(columns.count, np.float32), np.zeros(columns.count, np.float32)
-    lengths_around = np.divide(part.lengths, corpus.mean_length_around, dtype=np.float32)
+    itself, around, scratch = np.zeros((3, columns.count), np.float32)
     for word, rarity in zip(part.words, corpus.rarities, strict=True):
         lengths = np.divide(columns["length"][word.rows], corpus.mean_length, dtype=np.float32)
         itself[word.rows] += _bm25(word.counts, lengths, rarity)
         if len(word.rows) * _FEW < columns.count:
-            rows, counts = spread_few(columns, word.rows, word.counts)
-            around[rows] += _bm25(counts, lengths_around[rows], rarity)
+            rows, counts = spread_few(columns, word.rows, word.counts, scratch)
+            lengths = np.divide(part.lengths[rows], corpus.mean_length_around, dtype=np.float32)
+            around[rows] = around[rows] + _bm25(counts, lengths, rarity)  # not +=: some rows stand there repeatedly
         else:
             counts = np.zeros(columns.count, np.float32)
             counts[word.rows] = word.counts
-            around += _bm25(spread(columns, counts), lengths_around, rarity)
+            lengths = np.divide(part.lengths, corpus.mean_length_around, dtype=np.float32)
+            around += _bm25(spread(columns, counts), lengths, rarity)
     return itself, around
 
 
@@ -164,9 +165,11 @@ def _semantic(part: Surroundings, query: Query) -> tuple[Floats, Floats]:
     if query.vector is None:
         nothing = np.zeros(shelf.columns.count, np.float32)
         return nothing, nothing
-    products = shelf.vectors.dots(query.vector) * part.scope
-    around = spread(shelf.columns, products) / np.maximum(part.norms, np.float32(1e-6))
-    return np.clip(products, 0, 1), np.clip(around, 0, 1)
+    products = shelf.vectors.dots(query.vector)
+    products *= part.scope
+    around = spread(shelf.columns, products)
+    around /= np.maximum(part.norms, np.float32(1e-6))
+    return np.clip(products, 0, 1, out=products), np.clip(around, 0, 1, out=around)
 
 
 def _answers(shelf: Shelf, keyword: Floats) -> Floats:

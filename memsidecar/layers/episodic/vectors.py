@@ -3,12 +3,13 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import simsimd
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+Steps = NDArray[np.int8]
 
 _STEPS = 127
-_BLOCK_ROWS = 1_024  # a block of floats fits into the processor's cache
 _FIRST_ROWS = 64
 _MANY_ROWS = 16_384  # from which on a second thread pays
 _other_half = ThreadPoolExecutor(1, thread_name_prefix="vectors")
@@ -38,10 +39,7 @@ class PackedVectors:
         end = self._count + len(vectors)
         if end > len(self._steps):
             self._grow(room_for(end, len(self._steps)))
-        largest = np.abs(vectors).max(axis=1, initial=0)
-        scales = np.where(largest > 0, largest / _STEPS, 1).astype(np.float32)
-        self._steps[self._count : end] = np.rint(vectors / scales[:, None])
-        self._scales[self._count : end] = scales
+        self._steps[self._count : end], self._scales[self._count : end] = _packed(vectors)
         self._count = end
 
     def _grow(self, capacity: int) -> None:
@@ -55,19 +53,25 @@ class PackedVectors:
 
     def dots(self, vector: Floats) -> Floats:
         """The product of each row with the vector; of many rows, half of them on another processor."""
-        found = np.empty(self._count, np.float32)
+        found = np.empty((1, self._count), np.float32)
         middle = self._count // 2 if self._count >= _MANY_ROWS else self._count
-        other = _other_half.submit(self._multiply, vector, middle, self._count, found) if middle < self._count else None
-        self._multiply(vector, 0, middle, found)
+        asked, scales = _packed(vector[None, :])
+        other = _other_half.submit(self._multiply, asked, middle, self._count, found) if middle < self._count else None
+        self._multiply(asked, 0, middle, found)
         if other is not None:
             other.result()
-        found *= self._scales[: self._count]
-        return found
+        products: Floats = found[0]
+        products *= self._scales[: self._count]
+        products *= scales
+        return products
 
-    def _multiply(self, vector: Floats, first: int, last: int, into: Floats) -> None:
-        block = np.empty((_BLOCK_ROWS, self._steps.shape[1]), np.float32)
-        for start in range(first, last, _BLOCK_ROWS):
-            end = min(start + _BLOCK_ROWS, last)
-            some = block[: end - start]
-            some[:] = self._steps[start:end]
-            np.matmul(some, vector, out=into[start:end])
+    def _multiply(self, asked: Steps, first: int, last: int, into: Floats) -> None:
+        """On bytes as they are, without the GIL: numpy would make floats of them first."""
+        if first < last:
+            simsimd.cdist(asked, self._steps[first:last], "dot", out=into[:, first:last])
+
+
+def _packed(vectors: Floats) -> tuple[Steps, Floats]:
+    largest = np.abs(vectors).max(axis=1, initial=0)
+    scales = np.where(largest > 0, largest / _STEPS, 1).astype(np.float32)
+    return np.rint(vectors / scales[:, None]).astype(np.int8), scales
