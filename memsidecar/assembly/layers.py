@@ -22,6 +22,9 @@ from memsidecar.settings import Settings
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.registry import Counters
 
+LEARNING_COURTESY = 4.0
+"Nobody waits for what is learned; see `Runner`."
+
 
 @dataclass(frozen=True)
 class Layers:
@@ -69,7 +72,7 @@ def open_layers(settings: Settings, journal: Journal, counters: Counters, opened
     keep_up = KeepingUp(summarize, parts.rhythm(settings))
     roll = SummarizingTask(journal, keep_up, pulse.give_way)
     procedural = ProceduralMemory(journal, settings.patterns_every_conversations, pulse.give_way)
-    learning = Runner(journal, pulse, [roll, learn, procedural], settings.index_linger_ms / 1000)
+    learning = Runner(journal, pulse, [roll, learn, procedural], settings.index_linger_ms / 1000, LEARNING_COURTESY)
     learning.start()
     opened.callback(learning.stop)
     working = WorkingMemory(journal, counters, parts.limits(settings), episodic.relevance, summarize.at_once)

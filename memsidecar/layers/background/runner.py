@@ -20,6 +20,7 @@ ATTEMPTS = 3
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 15.0
 IDLE_SECONDS = 2.0
 LATE_SECONDS = 10.0
+LONGEST_COURTESY_SECONDS = 2.0
 
 
 class Lag(NamedTuple):
@@ -68,10 +69,14 @@ class Runner:
     """Goes round the namespaces that have news, one chapter each, so that nobody waits for another's backlog.
 
     Within a namespace, news is taken in the order in which it came. `linger_seconds` is how long news may gather, so
-    that a chapter is worth its commit.
+    that a chapter is worth its commit. `courtesy` is how many times as long as it has computed the runner leaves the
+    processor to those who add meanwhile.
     """
 
-    def __init__(self, journal: Journal, pulse: Pulse, tasks: list[Task], linger_seconds: float) -> None:
+    def __init__(
+        self, journal: Journal, pulse: Pulse, tasks: list[Task], linger_seconds: float, courtesy: float = 1.0
+    ) -> None:
+        self._courtesy = courtesy
         self._journal = journal
         self._pulse = pulse
         self._tasks = tasks
@@ -127,18 +132,23 @@ class Runner:
             pass
 
     def _round(self) -> None:
-        started, total = time.monotonic(), self._pulse.total
+        worked, total = time.thread_time(), self._pulse.total
         self._follow(self._pulse.beats())
         taken = [self._turn(follower) for follower in list(self._followers.values()) if self._is_due(follower)]
         if any(taken):
             self._last_work = time.monotonic()
-        if self._rest() or CHAPTER in taken:
-            # There is more to do; others come first, for as long as this took.
-            self._stopping.wait(time.monotonic() - started if self._pulse.total != total else 0)
+        there_is_more = self._rest() or CHAPTER in taken
+        others_first = self._others_first(time.thread_time() - worked) if self._pulse.total != total else 0.0
+        if there_is_more:
+            self._stopping.wait(others_first)
         elif self._pulse.total != total or any(taken):
-            self._stopping.wait(self._linger_seconds)
+            self._stopping.wait(max(self._linger_seconds, others_first))
         else:
             self._pulse.wait_beyond(total, self._until_next())
+
+    def _others_first(self, worked_seconds: float) -> float:
+        """Who adds meanwhile needs the same processor and the same GIL."""
+        return min(self._courtesy * worked_seconds, LONGEST_COURTESY_SECONDS)
 
     def _follow(self, namespaces: Iterable[str]) -> None:
         for namespace in namespaces:
