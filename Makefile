@@ -16,7 +16,8 @@ HADOLINT_VERSION := 2.15.1
 ENGINE ?= docker
 IMAGE ?= memsidecar:$(VERSION)
 SOURCE ?= unknown
-TEST_WORKERS ?= 2
+# One more than there are processors: tests wait for disks and processes about a fifth of their time.
+TEST_WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 KILL_ROUNDS ?= 200
 BENCH ?=
 ARGS ?=
@@ -45,7 +46,7 @@ FACES_typescript := typescript
 FACES_java := java java-async
 FACES_rust := rust
 
-.PHONY: help setup serve test test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
+.PHONY: help setup serve test test-long test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
 
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,8 +72,12 @@ test: setup ## Run all tests but those that have a verb of their own (ARGS='-k p
 test-kills: setup ## Kill a writing sidecar with SIGKILL 200 times and look for losses (KILL_ROUNDS=20 for less)
 	KILL_ROUNDS=$(KILL_ROUNDS) $(BIN)/python -m pytest -n $(TEST_WORKERS) -m kills tests/faults tests/faults_index tests/index $(ARGS)
 
+test-long: setup ## What takes long to show: RAM and disk that must not grow, and stores compared over many more steps (two minutes)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m long tests/working/test_bounds.py $(ARGS)
+	TWIN_EXAMPLES=50 $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile tests/stores/test_differential*.py tests/index/test_differential.py $(ARGS)
+
 test-index-faults: setup ## Damage, starve and kill sidecars with LanceDB: does the index complete itself? (a few minutes)
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m 'index_faults and not kills' tests/faults_index tests/index $(ARGS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m 'index_faults and not kills' tests/faults_index tests/index tests/scenarios/test_reindexing.py $(ARGS)
 
 test-contexts: setup ## Talk to running sidecars and look at what they learn and the contexts they build (two minutes)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m contexts tests/context_wire $(ARGS)

@@ -7,13 +7,15 @@ import pytest
 
 from tests.support.process import Client, SidecarProcess
 
-# Folders whose tests talk to running sidecars for minutes in all, and the marker of the verb that runs them.
+# Folders and files whose tests take minutes in all, and the marker of the verb that runs them.
 VERBS = {
     "context_wire": "contexts",
     "access": "access",
     "tls": "access",
     "limits": "access",
     "mcp": "mcp",
+    "working/test_bounds.py": "long",
+    "scenarios/test_reindexing.py": "index_faults",
 }
 
 
@@ -22,8 +24,9 @@ HERE = Path(__file__).parent
 
 def marker_of(path: Path) -> str:
     """The marker of the verb that runs the tests below a path; empty where `make test` does."""
-    below = path.relative_to(HERE).parts if path.is_relative_to(HERE) else ()
-    return VERBS.get(below[0], "") if below else ""
+    below = path.relative_to(HERE) if path.is_relative_to(HERE) else Path()
+    places = [below, *below.parents]
+    return next((VERBS[str(place)] for place in places if str(place) in VERBS), "")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -15,6 +15,7 @@ from memsidecar.stores.index.lance import LanceIndex
 from memsidecar.stores.volatile.index import VolatileTable
 from tests.index.conftest import CACHE_BYTES
 from tests.index.said import FIRST, Said, comparable, episodes, shelf, unit
+from tests.support.twins import EXAMPLES
 
 WORDS = ["cat", "Cat", "dog", '"', "OR", "é", "日本", "a'b"]
 SESSIONS = [-2, -1, 0, 1, 2, 3]
@@ -161,5 +162,5 @@ def _nearness(found: Episodes, vector: Floats) -> Floats:
 
 TestTwoIndexes = TwoIndexes.TestCase
 TestTwoIndexes.settings = settings(
-    max_examples=12, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=EXAMPLES, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )

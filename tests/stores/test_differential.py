@@ -43,6 +43,7 @@ from memsidecar.stores.contract import (
 from memsidecar.stores.journal import SqliteJournal
 from memsidecar.stores.volatile import VolatileJournal
 from tests.conformance.said import Replica, document, draft, follow, recount, scored, shortened
+from tests.support.twins import EXAMPLES
 
 KEYS = [SessionKey("n", "a"), SessionKey("n", "b"), SessionKey("o", "a")]
 USERS = ["", "", "", "ann", "bob"]
@@ -314,5 +315,5 @@ class Twins(RuleBasedStateMachine):
 
 TestTwins = Twins.TestCase
 TestTwins.settings = settings(
-    max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=EXAMPLES, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

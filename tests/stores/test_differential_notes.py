@@ -22,6 +22,7 @@ from memsidecar.stores.contract import (
     ReviseNotes,
 )
 from tests.stores.test_differential import KEYS, OWNERS, Twins, keys, users
+from tests.support.twins import EXAMPLES
 
 KINDS = [NoteKind.FACT, NoteKind.PATTERNS]
 TASK = "notes"
@@ -104,5 +105,5 @@ class NoteTwins(Twins):
 
 TestNoteTwins = NoteTwins.TestCase
 TestNoteTwins.settings = settings(
-    max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=EXAMPLES, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

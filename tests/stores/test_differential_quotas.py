@@ -9,6 +9,7 @@ from memsidecar.stores.contract import Command, NoteKind, Owner
 from tests.conformance.said import note, revising
 from tests.stores.test_differential import OWNERS
 from tests.stores.test_differential_notes import NoteTwins
+from tests.support.twins import EXAMPLES
 
 quotas = st.builds(Quota, st.integers(0, 3), st.integers(0, 12), st.integers(0, 300))
 
@@ -39,5 +40,5 @@ class QuotaTwins(NoteTwins):
 
 TestQuotaTwins = QuotaTwins.TestCase
 TestQuotaTwins.settings = settings(
-    max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=EXAMPLES, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
