@@ -219,6 +219,28 @@ def test_stopping_finishes_the_chapter_at_hand_and_begins_no_other(journal: Jour
     assert task.kept.effects["a"] == lsns[:CHAPTER]
 
 
+def test_who_adds_meanwhile_has_the_processor_for_several_times_as_long(journal: Journal) -> None:
+    courtesy = 5.0
+    computed: list[tuple[float, float]] = []
+    "How long, and until when."
+
+    def compute(*_: object) -> None:
+        begun = time.thread_time()
+        while time.thread_time() - begun < 0.01:
+            pass
+        say(journal, "a", f"meanwhile {len(computed)}")
+        computed.append((time.thread_time() - begun, time.monotonic()))
+
+    task = Noting(before=compute)
+    runner = Runner(journal, Pulse(journal), [task], 0.0, courtesy)
+    say(journal, "a", "one")
+    runner.start()
+    until(lambda: len(computed) >= 4)
+    runner.stop()
+    gaps = [begun - ended for begun, (_, ended) in zip(task.attempts[1:], computed, strict=False)]
+    assert all(gap >= courtesy * seconds for gap, (seconds, _) in zip(gaps, computed, strict=False))
+
+
 def test_an_idle_runner_stops_at_once(journal: Journal) -> None:
     task = Noting()
     with running(journal, task):
