@@ -13,8 +13,8 @@ OTHER = SessionKey("default", "s2")
 
 
 @contextmanager
-def opened(folder: Path, checkpoint_bytes: int = 4 << 20) -> Iterator[SqliteJournal]:
-    with closing(SqliteJournal(folder, checkpoint_bytes=checkpoint_bytes)) as journal:
+def opened(folder: Path, checkpoint_bytes: int = 4 << 20, ballast_bytes: int = 1 << 20) -> Iterator[SqliteJournal]:
+    with closing(SqliteJournal(folder, checkpoint_bytes=checkpoint_bytes, ballast_bytes=ballast_bytes)) as journal:
         yield journal
 
 

@@ -97,6 +97,22 @@ def test_another_programs_file_is_refused_and_left_as_it_was(folder: Path, pragm
     assert (folder / "journal.db").read_bytes() == before
 
 
+def test_a_start_that_is_refused_keeps_no_room_in_reserve(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "journal.db").write_bytes(b"somebody else's file, which is no database")
+    with pytest.raises(DamagedFile), opened(folder, ballast_bytes=PAGE):
+        pass
+    assert not (folder / "ballast").exists()
+
+
+def test_the_reserve_is_kept_over_a_restart_and_follows_its_setting(folder: Path) -> None:
+    for size in (4 * PAGE, 4 * PAGE, PAGE, 0):
+        with opened(folder, ballast_bytes=size) as journal:
+            append(journal, draft(f"reserve of {size}"))
+        ballast = folder / "ballast"
+        assert (ballast.stat().st_size if ballast.exists() else 0) == size
+
+
 def test_a_file_of_a_newer_version_is_refused(folder: Path) -> None:
     fill(folder)
     with closing(sqlite3.connect(folder / "journal.db")) as newer:

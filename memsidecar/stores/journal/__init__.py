@@ -89,9 +89,10 @@ class SqliteJournal:
             lock = DirectoryLock(directory / "lock")
             opened.callback(lock.release)
             ballast = Ballast(directory / "ballast", ballast_bytes)
-            opened.callback(ballast.restore)
             mark = opened.enter_context(closing(HighWaterMark(directory / "journal.mark")))
-            connection = opened.enter_context(closing(open_finding_room(self._path, mark, ballast)))
+            connection = open_finding_room(self._path, mark, ballast)
+            opened.callback(ballast.restore)  # when the write-ahead log is gone, so that the next start finds room
+            opened.enter_context(closing(connection))
             with translated(self._path):
                 self._writer = Writer(
                     connection, self._path, mark, ballast, checkpoint_bytes=checkpoint_bytes, quotas=quotas

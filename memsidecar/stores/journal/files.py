@@ -130,6 +130,8 @@ class Ballast:
         self._size_bytes = size_bytes
         self.held_bytes = path.stat().st_size if path.exists() else 0
         self._again = 0.0
+        if self.held_bytes > size_bytes:
+            self.drop()
 
     def restore(self) -> None:
         """Take room back; where there is too little, try for more another time, which is not at once."""
