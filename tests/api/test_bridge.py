@@ -16,6 +16,26 @@ def test_work_that_is_stuck_holds_up_no_other_kind(slow: str) -> None:
     asyncio.run(_go_on_beside(slow))
 
 
+def test_quick_searches_never_run_at_the_same_time() -> None:
+    running: list[int] = []
+
+    def search() -> int:
+        running.append(1)
+        seen = len(running)
+        Event().wait(0.002)
+        running.pop()
+        return seen
+
+    async def search_often() -> list[int]:
+        bridge = Bridge(THREADS)
+        try:
+            return await asyncio.gather(*(bridge.searching(search) for _ in range(20)))
+        finally:
+            bridge.close()
+
+    assert asyncio.run(search_often()) == [1] * 20
+
+
 async def _go_on_beside(slow: str) -> None:
     bridge, go = Bridge(THREADS), Event()
     stuck = [asyncio.ensure_future(getattr(bridge, slow)(go.wait, 30)) for _ in range(THREADS * 2)]

@@ -20,7 +20,7 @@ ATTEMPTS = 3
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 15.0
 IDLE_SECONDS = 2.0
 LATE_SECONDS = 10.0
-LONGEST_COURTESY_SECONDS = 2.0
+LONGEST_BREAK_SECONDS = 2.0
 
 
 class Lag(NamedTuple):
@@ -148,7 +148,7 @@ class Runner:
 
     def _others_first(self, worked_seconds: float) -> float:
         """Who adds meanwhile needs the same processor and the same GIL."""
-        return min(self._courtesy * worked_seconds, LONGEST_COURTESY_SECONDS)
+        return min(self._courtesy * worked_seconds, LONGEST_BREAK_SECONDS)
 
     def _follow(self, namespaces: Iterable[str]) -> None:
         for namespace in namespaces:

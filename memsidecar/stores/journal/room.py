@@ -3,7 +3,6 @@
 import sqlite3
 from pathlib import Path
 
-from memsidecar.domain.errors import DiskFull
 from memsidecar.stores.journal.checkpoints import PAGE_BYTES, Checkpoints
 from memsidecar.stores.journal.files import Ballast, free_bytes
 
@@ -11,7 +10,7 @@ PLENTY_BYTES = 64 << 20
 
 
 class Room:
-    """Refuses what would fill the disk so far that a checkpoint fails.
+    """Tells what would fill the disk so far that a checkpoint fails, and makes room.
 
     A log that cannot be moved can only grow. Then nothing could be erased any more, because erasing writes first, and
     a full disk would stay full.
@@ -23,11 +22,10 @@ class Room:
         self._ballast = ballast
         self._checkpoints = checkpoints
 
-    def check(self, pages: int) -> None:
-        """DiskFull, unless so many pages find room in the log and later in the file."""
+    def is_there_for(self, pages: int) -> bool:
+        """Whether so many pages find room in the log and later in the file."""
         free = free_bytes(self._path.parent) + self._ballast.held_bytes
-        if free < PLENTY_BYTES and free < self._growth_bytes() + 2 * pages * PAGE_BYTES:
-            raise DiskFull()
+        return free >= PLENTY_BYTES or free >= self._growth_bytes() + 2 * pages * PAGE_BYTES
 
     def _growth_bytes(self) -> int:
         """How much longer the file becomes by a checkpoint."""

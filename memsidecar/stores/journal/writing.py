@@ -120,17 +120,16 @@ class Writer:
 
     def _execute_finding_room(self, stage: Stage) -> None:
         """On a full disk a checkpoint frees the write-ahead log; erasing may use up the ballast, too."""
-        erases = any(isinstance(ticket.command, Erase | DropDocument | DropNote) for ticket, _ in stage.outcomes)
         try:
-            self._execute(stage, erases)
+            self._execute(stage)
         except DiskFull:
-            self._room.make(spending=erases)
-            self._execute(stage, erases)
+            self._room.make(spending=_erases(stage))
+            self._execute(stage)
 
-    def _execute(self, stage: Stage, erases: bool) -> None:
+    def _execute(self, stage: Stage) -> None:
         pages = pages_of(len(stage.message_rows) + len(stage.statements), stage.body_bytes)
-        if not erases:
-            self._room.check(pages)
+        if not self._room.is_there_for(pages) and not _erases(stage):
+            raise DiskFull()
         with translated(self._path):
             if stage.statements or len(stage.message_rows) > ROWS_PER_STATEMENT:
                 self._execute_in_transaction([*stage.statements, *stage.rest()])
@@ -204,6 +203,10 @@ class Writer:
         """Nothing will be published any more: nobody may go on waiting for it."""
         self._failed = True
         self.erasures.refuse_all(error)
+
+
+def _erases(stage: Stage) -> bool:
+    return any(isinstance(ticket.command, Erase | DropDocument | DropNote) for ticket, _ in stage.outcomes)
 
 
 def next_numbers(connection: sqlite3.Connection) -> Numbers:
