@@ -28,7 +28,7 @@ from memsidecar.stores.contract import (
     Trim,
     TrimNow,
 )
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.journal import SqliteJournal, room
 from tests.conformance.said import (
     ANN,
     KEY,
@@ -161,6 +161,19 @@ def test_a_commit_that_finds_no_room_leaves_no_gap(folder: Path) -> None:
         assert known_head(journal) == head
         writer.execute("PRAGMA max_page_count = 1000000")
         assert append(journal, draft("room again")).results[0].sequence == stored + 1
+
+
+def test_a_write_that_would_leave_no_room_for_a_checkpoint_is_refused_and_erasing_is_not(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(folder, ballast_bytes=0) as journal:
+        append(journal, draft("one"))
+        with monkeypatch.context() as short:
+            short.setattr(room, "free_bytes", lambda _: 0)
+            with pytest.raises(DiskFull):
+                append(journal, draft("two"))
+            erase(journal)
+        assert append(journal, draft("three")).results[0].sequence == 2
 
 
 @pytest.fixture
