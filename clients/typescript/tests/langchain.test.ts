@@ -143,6 +143,16 @@ test("whatever a message carries comes back", async () => {
     });
 });
 
+test("a role may have any name, one that every object knows too", async () => {
+    const roles = ["__proto__", "constructor", "toString", "hasOwnProperty", "critic"];
+    const messages = roles.map((role) => new ChatMessage({ role, content: "hello" }));
+    assert.deepStrictEqual(
+        messages.map((one) => fromLangChain(one).role),
+        roles.map(() => "user"),
+    );
+    await assertRoundTrip(messages);
+});
+
 test("what the contract has a field for is in that field", () => {
     const stored = fromLangChain(
         new AIMessage({

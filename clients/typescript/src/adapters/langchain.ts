@@ -46,16 +46,17 @@ const CLASSES: Readonly<Record<string, MessageClass>> = {
     ToolMessageChunk,
 };
 
-const ROLES: Readonly<Record<string, Role>> = {
-    human: "user",
-    user: "user",
-    ai: "assistant",
-    assistant: "assistant",
-    system: "system",
-    developer: "system",
-    tool: "tool",
-    function: "tool",
-};
+// A map, because a chat message's role is any text, and an object has something under "__proto__" and "constructor".
+const ROLES: ReadonlyMap<string, Role> = new Map([
+    ["human", "user"],
+    ["user", "user"],
+    ["ai", "assistant"],
+    ["assistant", "assistant"],
+    ["system", "system"],
+    ["developer", "system"],
+    ["tool", "tool"],
+    ["function", "tool"],
+]);
 
 /** Whose conversation it is. */
 export interface HistoryOptions {
@@ -179,13 +180,13 @@ function isThere(block: unknown): boolean {
 
 function classOf(message: BaseMessage): string {
     const name = (message.constructor as unknown as { lc_name(): string }).lc_name();
-    if (!(name in CLASSES)) throw new TypeError(`a ${name} is no message to store`);
+    if (!Object.hasOwn(CLASSES, name)) throw new TypeError(`a ${name} is no message to store`);
     return name;
 }
 
 function roleOf(message: BaseMessage): Role {
     const type = message.type as string;
-    return ROLES[type === "generic" ? String((message as ChatMessage).role).toLowerCase() : type] ?? "user";
+    return ROLES.get(type === "generic" ? String((message as ChatMessage).role).toLowerCase() : type) ?? "user";
 }
 
 /** What makes the message, without what LangChain's classes add to every one of theirs. */
