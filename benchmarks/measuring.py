@@ -141,8 +141,9 @@ class Bench:
         others: dict[str, list[Figures]] = {kind: [] for kind in self.empty}
         for _ in range(self.effort.rounds):
             path = prepare()
-            for kind, server in self.empty.items():
-                others[kind].append(load(server, path, True))
+            with self.sidecar.paused():
+                for kind, server in self.empty.items():
+                    others[kind].append(load(server, path, True))
             path = prepare()
             mine.append(load(self.sidecar, path, False))
         return mine, others

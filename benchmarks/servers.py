@@ -1,6 +1,7 @@
 """The servers that are compared, each in a process of its own, and the load on them."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -56,6 +57,15 @@ class Running:
             if line.startswith(name):
                 return int(line.split()[1]) / 1024
         raise RuntimeError("the system does not tell resident memory")
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """What it still has to do in the background must not slow down what it is compared with."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def load(self, method: str, requests: Path, shape: Shape, repeat: bool, token: str = "") -> Figures:
         command = [str(LOAD), "-address", self.address, "-method", SERVICE + method, "-requests", str(requests)]

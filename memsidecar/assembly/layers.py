@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memsidecar.assembly import parts
 from memsidecar.layers.artifacts.artifacts import Artifacts
-from memsidecar.layers.background import Pulse, Runner
+from memsidecar.layers.background import Courtesy, Pulse, Runner
 from memsidecar.layers.documents.documents import Documents
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.procedural.memory import ProceduralMemory
@@ -22,8 +22,8 @@ from memsidecar.settings import Settings
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.registry import Counters
 
-LEARNING_COURTESY = 4.0
-"Nobody waits for what is learned; see `Runner`."
+LEARNING_COURTESY = 49.0
+"Nobody waits for what is learned: as long as somebody calls, it has a fiftieth of the time."
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,21 @@ class Layers:
     is_behind: Callable[[str], bool]
 
 
-def open_layers(settings: Settings, journal: Journal, counters: Counters, opened: ExitStack) -> Layers:
+def open_layers(
+    settings: Settings, journal: Journal, counters: Counters, calls: Callable[[], int], opened: ExitStack
+) -> Layers:
     """Everything but the index, which takes seconds to open and is opened later.
 
-    What learns has a runner of its own, apart from the index's: a model may keep it waiting.
+    What learns has a runner of its own, apart from the index's: a model may keep it waiting. `calls` is how many there
+    were so far.
     """
-    language = parts.language(settings, counters)
+    pulse = Pulse(journal)
+    courtesy = Courtesy(lambda: calls() + pulse.total, LEARNING_COURTESY)
+    language = parts.language(settings, counters, courtesy.give_way)
     opened.callback(language.tell_figures)
     episodic = EpisodicMemory(journal, parts.embedders(settings), parts.episodic_limits(settings))
     opened.callback(episodic.close)
-    facts, echoes, pulse = Facts(journal, settings.facts_cache_size), Echoes(), Pulse(journal)
+    facts, echoes = Facts(journal, settings.facts_cache_size), Echoes()
     summarize = Summarizing(
         journal,
         Summaries(journal),
@@ -67,12 +72,12 @@ def open_layers(settings: Settings, journal: Journal, counters: Counters, opened
         echoes,
         settings.facts_every_turns,
         settings.facts_quiet_seconds,
-        pulse.give_way,
+        courtesy.give_way,
     )
     keep_up = KeepingUp(summarize, parts.rhythm(settings))
-    roll = SummarizingTask(journal, keep_up, pulse.give_way)
-    procedural = ProceduralMemory(journal, settings.patterns_every_conversations, pulse.give_way)
-    learning = Runner(journal, pulse, [roll, learn, procedural], settings.index_linger_ms / 1000, LEARNING_COURTESY)
+    roll = SummarizingTask(journal, keep_up, courtesy.give_way)
+    procedural = ProceduralMemory(journal, settings.patterns_every_conversations, courtesy.give_way)
+    learning = Runner(journal, pulse, courtesy, [roll, learn, procedural], settings.index_linger_ms / 1000)
     learning.start()
     opened.callback(learning.stop)
     working = WorkingMemory(journal, counters, parts.limits(settings), episodic.relevance, summarize.at_once)

@@ -1,6 +1,7 @@
 """Each concrete part, as the settings want it."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,9 +79,9 @@ class Language:
             log.info("the model %s: %s", self.model.name, self.model.figures)
 
 
-def language(settings: Settings, counters: Counters) -> Language:
+def language(settings: Settings, counters: Counters, give_way: Callable[[], None]) -> Language:
     count = counters.default.count
-    extractive = ExtractiveSummarizer(count)
+    extractive = ExtractiveSummarizer(count, give_way)
     model = _model(settings)
     if model is None:
         return Language(LateRules(), extractive, extractive)

@@ -51,8 +51,9 @@ def serve(settings: Settings) -> int:
         journal = open_journal(settings, doors.quota)
         opened.callback(journal.close)
         drop_unused_index(settings)
-        layers = open_layers(settings, journal, counters, opened)
-        uvloop.run(_run(settings, layers, counters, doors))
+        limits = _limits(settings)
+        layers = open_layers(settings, journal, counters, lambda: limits.calls.begun, opened)
+        uvloop.run(_run(settings, layers, counters, doors, limits))
     return 0
 
 
@@ -63,10 +64,10 @@ def _allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-async def _run(settings: Settings, layers: Layers, counters: Counters, doors: Doors) -> None:
+async def _run(settings: Settings, layers: Layers, counters: Counters, doors: Doors, limits: Limits) -> None:
     stopping = _on_signals()
     bridge = Bridge(settings.read_threads, shared=settings.access_file is not None)
-    server = _server(settings, layers, bridge, doors)
+    server = _server(settings, layers, bridge, doors, limits)
     addresses = await server.start(settings.listen, settings.health_listen)
     _announce(addresses)
     with _beside(_warm(settings, layers, counters, server)), _beside(doors.watch()):
@@ -84,24 +85,28 @@ def _on_signals() -> asyncio.Event:
     return stopping
 
 
-def _server(settings: Settings, layers: Layers, bridge: Bridge, doors: Doors) -> Server:
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        settings.max_request_bytes,
+        InFlight(settings.max_concurrent_calls, "calls"),
+        InFlight(settings.max_concurrent_streams, "streams"),
+    )
+
+
+def _server(settings: Settings, layers: Layers, bridge: Bridge, doors: Doors, limits: Limits) -> Server:
     tls = doors.tls()
     return Server(
-        _methods(settings, doors),
+        _methods(settings, doors, limits),
         _services(settings, layers, bridge),
         settings.max_request_bytes,
         tls.credentials() if tls else None,
     )
 
 
-def _methods(settings: Settings, doors: Doors) -> Methods:
+def _methods(settings: Settings, doors: Doors, limits: Limits) -> Methods:
     return Methods(
         RequestLog(settings.log_calls, settings.slow_call_seconds),
-        Limits(
-            settings.max_request_bytes,
-            InFlight(settings.max_concurrent_calls, "calls"),
-            InFlight(settings.max_concurrent_streams, "streams"),
-        ),
+        limits,
         Deadlines(settings.default_deadline_seconds, settings.max_deadline_seconds),
         gate(settings, doors),
     )

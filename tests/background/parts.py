@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.background import NotNow, Pulse, Runner
+from memsidecar.layers.background import Courtesy, NotNow, Pulse, Runner
 from memsidecar.stores.contract import Append, Chapter, Journal, News, Passed
 from tests.conformance.said import carry_out, draft
 
@@ -64,9 +64,14 @@ def _says_nothing(entry: News) -> bool:
     return isinstance(entry, Passed)
 
 
+def a_runner(journal: Journal, *tasks: Noting, linger_seconds: float = 0.0) -> Runner:
+    pulse = Pulse(journal)
+    return Runner(journal, pulse, Courtesy(lambda: pulse.total), list(tasks), linger_seconds)
+
+
 @contextmanager
 def running(journal: Journal, *tasks: Noting, linger_seconds: float = 0.0) -> Iterator[Runner]:
-    runner = Runner(journal, Pulse(journal), list(tasks), linger_seconds)
+    runner = a_runner(journal, *tasks, linger_seconds=linger_seconds)
     runner.start()
     try:
         yield runner

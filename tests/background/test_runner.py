@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from memsidecar.domain.errors import DiskFull
-from memsidecar.layers.background import Pulse, Runner
 from memsidecar.layers.background.runner import ATTEMPTS, CHAPTER, FIRST_PAUSE_SECONDS
 from memsidecar.stores.contract import Chapter, Journal, SetAside, Ticket
 from memsidecar.stores.journal import SqliteJournal
 from memsidecar.stores.volatile import VolatileJournal
-from tests.background.parts import Keeping, Noting, running, say, until
+from tests.background.parts import Keeping, Noting, a_runner, running, say, until
 
 
 @pytest.fixture
@@ -208,7 +207,7 @@ def test_stopping_finishes_the_chapter_at_hand_and_begins_no_other(journal: Jour
     lsns = say(journal, "a", *(f"m {at}" for at in range(2 * CHAPTER)))
     gate = threading.Event()
     task = Noting(before=lambda _, __: _hold(gate))
-    runner = Runner(journal, Pulse(journal), [task], 0.0)
+    runner = a_runner(journal, task)
     runner.start()
     until(lambda: len(task.attempts) == 1)
     stopping = threading.Thread(target=runner.stop)
@@ -217,28 +216,6 @@ def test_stopping_finishes_the_chapter_at_hand_and_begins_no_other(journal: Jour
     stopping.join(20)
     assert not stopping.is_alive()
     assert task.kept.effects["a"] == lsns[:CHAPTER]
-
-
-def test_who_adds_meanwhile_has_the_processor_for_several_times_as_long(journal: Journal) -> None:
-    courtesy = 5.0
-    computed: list[tuple[float, float]] = []
-    "How long, and until when."
-
-    def compute(*_: object) -> None:
-        begun = time.thread_time()
-        while time.thread_time() - begun < 0.01:
-            pass
-        say(journal, "a", f"meanwhile {len(computed)}")
-        computed.append((time.thread_time() - begun, time.monotonic()))
-
-    task = Noting(before=compute)
-    runner = Runner(journal, Pulse(journal), [task], 0.0, courtesy)
-    say(journal, "a", "one")
-    runner.start()
-    until(lambda: len(computed) >= 4)
-    runner.stop()
-    gaps = [begun - ended for begun, (_, ended) in zip(task.attempts[1:], computed, strict=False)]
-    assert all(gap >= courtesy * seconds for gap, (seconds, _) in zip(gaps, computed, strict=False))
 
 
 def test_an_idle_runner_stops_at_once(journal: Journal) -> None:
@@ -250,7 +227,7 @@ def test_an_idle_runner_stops_at_once(journal: Journal) -> None:
 
 
 def test_a_runner_that_was_never_started_can_be_stopped(journal: Journal) -> None:
-    Runner(journal, Pulse(journal), [Noting()], 0.0).stop()
+    a_runner(journal, Noting()).stop()
 
 
 def test_lags_tell_before_anything_was_looked_at(journal: Journal) -> None:
@@ -272,7 +249,7 @@ def test_effects_are_neither_lost_nor_repeated_when_the_process_ends_between_two
         with closing(SqliteJournal(data_dir)) as journal:
             gate = threading.Semaphore(1)
             task = Noting(kept, before=lambda _, __, gate=gate: _once(gate))  # type: ignore[misc]
-            runner = Runner(journal, Pulse(journal), [task], 0.0)
+            runner = a_runner(journal, task)
             runner.start()
             until(lambda chapters=chapters: len(kept.effects["a"]) >= chapters * CHAPTER)  # type: ignore[misc]
             runner.stop()

@@ -19,6 +19,7 @@ class InFlight:
     most: int
     what: str
     now: int = 0
+    begun: int = 0
     draining: bool = False
 
     def enter(self) -> None:
@@ -27,6 +28,7 @@ class InFlight:
         if self.now >= self.most:
             raise Busy(f"{self.most} {self.what} are in flight; try again")
         self.now += 1
+        self.begun += 1
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class Candidate:
     tokens: int
 
     def density(self, covered: set[str]) -> float:
-        news = sum(weight for word, weight in self.words.items() if word not in covered)
+        news = sum([weight for word, weight in self.words.items() if word not in covered])
         return self.factor * news / (self.tokens + _OVERHEAD_TOKENS)
 
     def repeats(self, covered: set[str], distinctive: float) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import Utterance
@@ -46,16 +47,22 @@ def _looks_like_a_name(label: str) -> bool:
     return len(words) == 1 or (len(words) <= 4 and not any(word[:1].islower() for word in words))
 
 
-def written(sentences: Iterable[Said]) -> str:
-    lines: list[str] = []
-    last = Said("", "")
-    for said in sentences:
-        if lines and said.label and said.label == last.label and _stay_apart(last.text, said.text):
-            lines[-1] += f" {said.text}"
-        else:
-            lines.append(f"{said.label}: {said.text}" if said.label else said.text)
-        last = said
-    return "\n".join(lines)
+class Lines:
+    """Writes sentences as lines. Who looks for what fits writes the same ones again and again: pairs are remembered."""
+
+    def __init__(self) -> None:
+        self._stay_apart = cache(_stay_apart)
+
+    def written(self, sentences: Iterable[Said]) -> str:
+        lines: list[str] = []
+        last = Said("", "")
+        for said in sentences:
+            if lines and said.label and said.label == last.label and self._stay_apart(last.text, said.text):
+                lines[-1] += f" {said.text}"
+            else:
+                lines.append(f"{said.label}: {said.text}" if said.label else said.text)
+            last = said
+        return "\n".join(lines)
 
 
 def _stay_apart(first: str, second: str) -> bool:

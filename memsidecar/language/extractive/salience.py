@@ -5,20 +5,19 @@ of the old ones only a few sentences are left to be counted.
 """
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from memsidecar.language.extractive.vocabulary import (
-    CALENDAR,
-    COMMON,
     DECIDING,
     EMPTY_OPENINGS,
     LISTENER,
     SPEAKER,
-    STOP,
     VAGUE_OPENINGS,
-    root,
+    Kind,
+    Known,
+    known,
     words_of,
 )
 
@@ -67,30 +66,26 @@ class Salience:
     bystander: float = 0.3
     """Of tools and instructions only what nothing else says."""
 
-    def words(self, text: str) -> Mapping[str, float]:
+    def words(self, words: Iterable[Known]) -> Mapping[str, float]:
         """The distinct roots of a sentence with what each is worth."""
         weights: dict[str, float] = {}
-        for at, word in enumerate(words_of(_LINK.sub(" ", text))):
-            key = root(word)
-            if key not in STOP and (len(key) > 1 or not key.isascii() or key.isdigit()):
-                weights[key] = max(weights.get(key, 0.0), self._word(word, key, first=at == 0))
+        worth = self._worth(self.rare)  # a capital says nothing of the first word
+        for root, kind, _ in words:
+            if kind and (weight := worth[kind]) > weights.get(root, 0.0):
+                weights[root] = weight
+            worth[Kind.NAME] = self.name
         return weights
 
-    def _word(self, word: str, key: str, *, first: bool) -> float:
-        if any(sign.isdigit() for sign in word):
-            return self.number
-        if key in CALENDAR:
-            return self.calendar
-        if key in COMMON:
-            return self.common
-        return self.name if word[0].isupper() and not first else self.rare
+    def _worth(self, name: float) -> list[float]:
+        """In the order of the kinds."""
+        return [0.0, self.number, self.calendar, self.common, name, self.rare]
 
-    def factor(self, said: Said, words: Mapping[str, float]) -> float:
+    def factor(self, said: Said, words: Iterable[Known], weights: Mapping[str, float]) -> float:
         """What the sentence is worth beyond its words; 0 for what says nothing."""
-        telling = sum(1 for weight in words.values() if weight > self.common)
+        telling = sum([weight > self.common for weight in weights.values()])
         if telling < (_SENTENCE_WORDS if EMPTY_OPENINGS.match(said.text) else 1 + _asks(said.text)):
             return 0.0
-        forms = {word.lower().replace("\u2019", "'") for word in words_of(said.text)}
+        forms = {form for _, _, form in words}
         return self._speaker(said.label) * self._manner(said.text, telling) * self._stance(forms)
 
     def _manner(self, text: str, telling: int) -> float:
@@ -110,6 +105,11 @@ class Salience:
 
     def _speaker(self, label: str) -> float:
         return {"Assistant": self.assistant, "Tool": self.bystander, "System": self.bystander}.get(label, 1.0)
+
+
+def words_in(sentence: str) -> list[Known]:
+    """An address has no words."""
+    return [known(word) for word in words_of(_LINK.sub(" ", sentence))]
 
 
 def _asks(text: str) -> bool:

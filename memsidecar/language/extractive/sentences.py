@@ -16,6 +16,7 @@ _ABBREVIATED = re.compile(
 _LETTER = re.compile(r"[^\W_]")
 _SYMBOL = re.compile(r"[{}\[\]<>;=|\\/$&*_`\"()]")
 _SYMBOLS_OF_PROSE = 0.12  # share of the signs; more of them, and the line is code, markup or data
+_SPACE = re.compile(r"\s")
 _PAUSE = re.compile(r"[,;:\u3001\uff0c\uff1b]\s*|\s+[-\u2013\u2014]+\s+")
 
 
@@ -80,7 +81,7 @@ def _cut(room: str) -> int:
     pauses = [found.end() for found in _PAUSE.finditer(room) if half < found.end() <= LONGEST_CHARACTERS]
     if pauses:
         return pauses[-1]
-    spaces = [at for at, sign in enumerate(room) if sign.isspace() and at > half // 2]
+    spaces = [found.start() for found in _SPACE.finditer(room, half // 2 + 1)]
     return spaces[-1] if spaces else LONGEST_CHARACTERS
 
 

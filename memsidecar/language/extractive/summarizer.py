@@ -6,8 +6,8 @@ from zlib import crc32
 
 from memsidecar.language.contract import Utterance
 from memsidecar.language.extractive.choosing import Candidate, choose
-from memsidecar.language.extractive.lines import label_of, read, spoken, written
-from memsidecar.language.extractive.salience import Said, Salience
+from memsidecar.language.extractive.lines import Lines, label_of, read, spoken
+from memsidecar.language.extractive.salience import Said, Salience, words_in
 
 _SETTLED_SHARE, _SETTLED_FACTOR = 0.6, 1.5
 """The first lines of a summary stay unless others say clearly more, and the last ones give way as they must: then the
@@ -18,13 +18,15 @@ _LABEL_TOKENS = 8  # what a name and a line's end may cost; only a guess, the te
 
 @dataclass(frozen=True)
 class ExtractiveSummarizer:
-    """Deterministic, thread-safe, and linear in what was said. `count` says how many tokens a text has.
+    """Deterministic, thread-safe, and linear in what was said. `count` says how many tokens a text has; `give_way` is
+    called between sentences, for where others go first.
 
     The lines of the summary before compete with the new sentences by the same measure, which knows no age: a sentence
     stays until others say clearly more. Empty only where nothing was said in words, or not one of them fits.
     """
 
     count: Callable[[str], int]
+    give_way: Callable[[], None] = lambda: None
     salience: Salience = field(default=Salience())
 
     @property
@@ -47,17 +49,19 @@ class ExtractiveSummarizer:
         return [self._candidate(place, said, place < settled) for place, said in enumerate(sentences)]
 
     def _candidate(self, place: int, said: Said, settled: bool) -> Candidate:
-        words = self.salience.words(said.text)
-        factor = self.salience.factor(said, words) * (_SETTLED_FACTOR if settled else 1)
+        self.give_way()
+        words = words_in(said.text)
+        weights = self.salience.words(words)
+        factor = self.salience.factor(said, words, weights) * (_SETTLED_FACTOR if settled else 1)
         lot = crc32(said.text.encode("utf-8", "replace"))
-        return Candidate(place, lot, words, factor, self.count(said.text) if factor else 0)
+        return Candidate(place, lot, weights, factor, self.count(said.text) if factor else 0)
 
     def _first_words(self, sentences: Sequence[Said], max_tokens: int) -> str:
         """Where no whole sentence fits, or all are small talk: as much of the most telling one as fits."""
         ranked = sorted(self._candidates(sentences), key=lambda one: (-one.density(set()), -len(one.words), one.place))
         for one in ranked[:_TRIES]:
             said = sentences[one.place]
-            for text in (written([said]), said.text):
+            for text in (Lines().written([said]), said.text):
                 if self.count(text) <= max_tokens:
                     return text
             if begun := self._beginning(said.text, max_tokens):
@@ -78,6 +82,7 @@ class _Page:
 
     def __init__(self, sentences: Sequence[Said], count: Callable[[str], int], max_tokens: int) -> None:
         self._sentences, self._count, self._max_tokens = sentences, count, max_tokens
+        self._lines = Lines()
         self._places: list[int] = []
         self._tokens = 0
 
@@ -98,4 +103,4 @@ class _Page:
         return text if self._places else ""
 
     def _with(self, places: Sequence[int]) -> str:
-        return written(self._sentences[place] for place in sorted(places))
+        return self._lines.written(self._sentences[place] for place in sorted(places))

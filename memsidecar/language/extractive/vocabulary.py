@@ -2,6 +2,9 @@
 
 import re
 from collections.abc import Iterable
+from enum import IntEnum
+from functools import lru_cache
+from typing import NamedTuple
 
 from memsidecar.domain.english import COMMON_WORDS, FUNCTION_WORDS, forms
 
@@ -9,16 +12,21 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
 _SUFFIX = re.compile(r"(?:ing|edly|ed|ies|es|s|ly)\Z")
 _POSSESSIVE = re.compile(r"['\u2019]s?\Z")
+_WORDS_KEPT = 16_384
+_LONGEST_WORD_CHARACTERS = 32
 
 
 def words_of(text: str) -> list[str]:
-    """The words as they are written; a script without spaces in pairs of signs."""
+    """The words as they are written, of a very long one the beginning; a script without spaces in pairs of signs."""
+    found = _WORD.findall(text)
+    if text.isascii():
+        return [word[:_LONGEST_WORD_CHARACTERS] for word in found]
     words: list[str] = []
-    for word in _WORD.findall(text):
+    for word in found:
         if _UNSPACED.match(word):
             words += [word[at : at + 2] for at in range(max(1, len(word) - 1))]
         else:
-            words.append(word)
+            words.append(word[:_LONGEST_WORD_CHARACTERS])
     return words
 
 
@@ -50,6 +58,45 @@ decided decision declined deployed engaged enrolled finished fixed goal graduate
 named owner picked planned planning postponed prefer prefers preferred promised quit rejected required requirement
 resolved scheduled settled signed switched
 """)
+
+
+class Kind(IntEnum):
+    """What a word is worth by itself. A name is only one where it does not begin a sentence."""
+
+    EMPTY = 0
+    NUMBER = 1
+    CALENDAR = 2
+    COMMON = 3
+    NAME = 4
+    RARE = 5
+
+
+class Known(NamedTuple):
+    root: str
+    kind: Kind
+    form: str
+    "As the lists of this page have it."
+
+
+@lru_cache(_WORDS_KEPT)
+def known(word: str) -> Known:
+    """People use few words again and again. They are kept, so they have to be short ones (`words_of`)."""
+    key = root(word)
+    return Known(key, _kind(word, key), word.lower().replace("\u2019", "'"))
+
+
+def _kind(word: str, key: str) -> Kind:
+    if key in STOP or not (len(key) > 1 or not key.isascii() or key.isdigit()):
+        return Kind.EMPTY
+    if any(sign.isdigit() for sign in word):
+        return Kind.NUMBER
+    if key in CALENDAR:
+        return Kind.CALENDAR
+    if key in COMMON:
+        return Kind.COMMON
+    return Kind.NAME if word[0].isupper() else Kind.RARE
+
+
 EMPTY_OPENINGS = re.compile(
     r"(?:hey|hi|hello|thanks|thank you|thx|bye|goodbye|good (?:morning|evening|night|luck)|see you|take care|wow|whoa|"
     r"yeah|yes|yep|sure|ok|okay|cool|awesome|great|nice|congrat\w*|no problem|you're welcome|haha|lol|"

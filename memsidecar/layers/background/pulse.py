@@ -1,12 +1,9 @@
 """Who has news: told by the journal before a commit is answered, so that nobody who asks afterwards can miss it."""
 
 import threading
-import time
 from collections.abc import Sequence
 
 from memsidecar.stores.contract import Change, Journal
-
-LONGEST_COURTESY_SECONDS = 0.01
 
 
 class Pulse:
@@ -16,7 +13,6 @@ class Pulse:
         self._beats: dict[str, int] = {}
         self._repeats: dict[str, int] = {}
         self._total = 0
-        self._slice_start, self._slice_total = 0.0, 0
         self._waiting = False
         self._woken = threading.Semaphore(0)
         journal.listen(self._committed)
@@ -48,13 +44,6 @@ class Pulse:
 
     def beats(self) -> dict[str, int]:
         return self._beats.copy()
-
-    def give_way(self) -> None:
-        """Called between slices of long work: if somebody added something meanwhile, let them go first for as long."""
-        now, total = time.monotonic(), self._total
-        if total != self._slice_total:
-            time.sleep(min(now - self._slice_start, LONGEST_COURTESY_SECONDS))
-        self._slice_start, self._slice_total = time.monotonic(), total
 
     def wait_beyond(self, total: int, seconds: float) -> None:
         """Sleep until there is a beat after this total, or the time is over."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memsidecar.domain.errors import ShuttingDown
+from memsidecar.layers.background.courtesy import Courtesy
 from memsidecar.layers.background.pulse import Pulse
 from memsidecar.layers.background.task import NotNow, Task
 from memsidecar.stores.contract import Chapter, Journal, News, Passed, SetAside, Ticket
@@ -20,7 +21,6 @@ ATTEMPTS = 3
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 15.0
 IDLE_SECONDS = 2.0
 LATE_SECONDS = 10.0
-LONGEST_BREAK_SECONDS = 2.0
 
 
 class Lag(NamedTuple):
@@ -69,12 +69,11 @@ class Runner:
     """Goes round the namespaces that have news, one chapter each, so that nobody waits for another's backlog.
 
     Within a namespace, news is taken in the order in which it came. `linger_seconds` is how long news may gather, so
-    that a chapter is worth its commit. `courtesy` is how many times as long as it has computed the runner leaves the
-    processor to those who add meanwhile.
+    that a chapter is worth its commit.
     """
 
     def __init__(
-        self, journal: Journal, pulse: Pulse, tasks: list[Task], linger_seconds: float, courtesy: float = 1.0
+        self, journal: Journal, pulse: Pulse, courtesy: Courtesy, tasks: list[Task], linger_seconds: float
     ) -> None:
         self._courtesy = courtesy
         self._journal = journal
@@ -94,6 +93,7 @@ class Runner:
     def stop(self) -> None:
         """Finish the chapter at hand; what is left is taken up at the next start."""
         self._stopping.set()
+        self._courtesy.end()
         self._pulse.wake()
         if self._thread.is_alive():
             self._thread.join()
@@ -125,6 +125,7 @@ class Runner:
     # -- on the runner's own thread
 
     def _run(self) -> None:
+        self._courtesy.begin()
         try:
             while not self._stopping.is_set():
                 self._round()
@@ -132,23 +133,25 @@ class Runner:
             pass
 
     def _round(self) -> None:
-        worked, total = time.thread_time(), self._pulse.total
+        total = self._pulse.total
+        self._courtesy.behind_seconds = self._behind_seconds()
         self._follow(self._pulse.beats())
         taken = [self._turn(follower) for follower in list(self._followers.values()) if self._is_due(follower)]
         if any(taken):
             self._last_work = time.monotonic()
         there_is_more = self._rest() or CHAPTER in taken
-        others_first = self._others_first(time.thread_time() - worked) if self._pulse.total != total else 0.0
+        self._courtesy.give_way()
         if there_is_more:
-            self._stopping.wait(others_first)
-        elif self._pulse.total != total or any(taken):
-            self._stopping.wait(max(self._linger_seconds, others_first))
+            return
+        if self._pulse.total != total or any(taken):
+            self._stopping.wait(self._linger_seconds)
         else:
             self._pulse.wait_beyond(total, self._until_next())
 
-    def _others_first(self, worked_seconds: float) -> float:
-        """Who adds meanwhile needs the same processor and the same GIL."""
-        return min(self._courtesy * worked_seconds, LONGEST_BREAK_SECONDS)
+    def _behind_seconds(self) -> float:
+        """Of whoever is behind the longest."""
+        since = min((one.behind_since for one in self._followers.values() if one.behind_since), default=None)
+        return time.monotonic() - since if since else 0.0
 
     def _follow(self, namespaces: Iterable[str]) -> None:
         for namespace in namespaces:

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from memsidecar.domain.errors import SidecarError
@@ -36,6 +37,7 @@ class Indexing:
     places: Places
     hot: HotShelves
     pulse: Pulse
+    give_way: Callable[[], None] = lambda: None
     name: str = "episodic"
     _erased: set[str] = field(default_factory=set)
     _give_back_at: float = 0.0
@@ -77,7 +79,7 @@ class Indexing:
 
     def _harvest(self, growing: Standing, gathering: Gathering) -> Harvest:
         try:
-            return gathering.harvest(Vectoring(_there(growing), self.pulse.give_way))
+            return gathering.harvest(Vectoring(_there(growing), self.give_way))
         except (EmbedderUnavailable, EmbedderMismatch) as obstacle:
             raise NotNow(str(obstacle)) from obstacle
 

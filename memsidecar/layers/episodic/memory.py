@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from memsidecar.domain.session import Head
 from memsidecar.embedding.contract import Embedders
-from memsidecar.layers.background import Lag, Pulse, Runner
+from memsidecar.layers.background import Courtesy, Lag, Pulse, Runner
 from memsidecar.layers.episodic.asking import Question, Range
 from memsidecar.layers.episodic.hot import HotShelves
 from memsidecar.layers.episodic.indexing import Indexing
@@ -61,8 +61,9 @@ class EpisodicMemory:
             index = open_index()
             opened.callback(index.close)
             places = Places(self._journal, index, self.embedders, self._last_lsn)
-            indexing = Indexing(self._journal, places, self._hot, self._pulse)
-            runner = Runner(self._journal, self._pulse, [indexing], self.limits.linger_seconds)
+            courtesy = Courtesy(lambda: self._pulse.total)
+            indexing = Indexing(self._journal, places, self._hot, self._pulse, courtesy.give_way)
+            runner = Runner(self._journal, self._pulse, courtesy, [indexing], self.limits.linger_seconds)
             with self._lock:
                 if self._closed:
                     return

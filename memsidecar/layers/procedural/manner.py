@@ -1,5 +1,7 @@
 """How somebody writes, and how they want to be answered. English only; of other languages nothing is claimed."""
 
+import re
+from collections.abc import Sequence
 from enum import IntFlag
 
 import regex
@@ -33,6 +35,36 @@ _DETAILED = regex.compile(
     rf"|\blonger {_ANSWER}\b|\bexplain (?:it |this |that )?(?:more|further|thoroughly|at length)\b|\bbe more thorough\b"
     rf"|\b(?:that|{_ANSWER})(?:'s| is| was| are) (?:way |much |far )?too (?:short|brief)\b"
 )
+# Without one of these there is no wish, and most messages have none: they are looked for first, because it is quicker.
+_SIGNS_OF_CONCISE = (
+    "tl",
+    "short",
+    "concise",
+    "succinct",
+    "brief",
+    "terse",
+    "sentence",
+    "word",
+    "line",
+    "verbose",
+    "detail",
+    "too long",
+    "in a nutshell",
+    "to the point",
+    "just the",
+)
+_SIGNS_OF_DETAILED = (
+    "detail",
+    "depth",
+    "elaborate",
+    "thorough",
+    "deeper",
+    "expand",
+    "longer",
+    "explain",
+    "too short",
+    "too brief",
+)
 _DENIED = regex.compile(r"\b(?:no|not|don't|do not|without|less|never|needn't|not need)(?: \w+){0,3} $")
 
 _CODE = regex.compile(r"^[ ]{0,3}(?:```|~~~)", regex.MULTILINE)
@@ -41,7 +73,9 @@ _IDENTIFIER = regex.compile(
     r"|\b\w+\.(?:py|js|ts|go|rs|java|cpp|json|ya?ml|toml|sql|sh|csv|html|css|proto|conf|ini)\b|(?<!\S)/\w+/[\w/.-]+"
     r"|\bv\d+\.\d+\.\d+\b|`[^`\n]+`"
 )
-_WORD = regex.compile(r"[a-z+#]+")
+_SIGNS_OF_IDENTIFIERS = ("_", "()", "Error", "Exception", "--", "/", "`")
+_INNER_SIGN_OF_IDENTIFIERS = re.compile(r"\w\.\w|[a-z][A-Z]")
+_WORD = re.compile(r"[a-z+#]+")
 _JARGON = forms("""
 algorithm api apis array async asyncio aws azure backend bash bitmap boolean bytecode cache callback cli closure
 cluster compile compiler concurrency config coroutine cpu css cuda daemon database dataframe deadlock debugger
@@ -61,8 +95,8 @@ _FEWEST_SIGNS = 2
 def wish_of(prose: str) -> Wish:
     """What of two contrary wishes is meant, nobody knows: then none."""
     line = " ".join(prose.lower().split())
-    asked = (Wish.CONCISE if _asks(_CONCISE, line) else Wish.NONE) | (
-        Wish.DETAILED if _asks(_DETAILED, line) else Wish.NONE
+    asked = (Wish.CONCISE if _asks(_CONCISE, _SIGNS_OF_CONCISE, line) else Wish.NONE) | (
+        Wish.DETAILED if _asks(_DETAILED, _SIGNS_OF_DETAILED, line) else Wish.NONE
     )
     return asked if asked in {Wish.CONCISE, Wish.DETAILED} else Wish.NONE
 
@@ -72,10 +106,17 @@ def is_technical(text: str, prose: str) -> bool:
     if _CODE.search(text):
         return True
     words = _WORD.findall(prose.lower())
-    identifiers, jargon = len(_IDENTIFIER.findall(prose)), sum(word in _JARGON for word in words)
+    identifiers, jargon = _identifiers(prose), sum(word in _JARGON for word in words)
     signs = identifiers + jargon
     return signs >= _FEWEST_SIGNS and (identifiers >= _FEWEST_SIGNS or signs >= _JARGON_SHARE * len(words))
 
 
-def _asks(pattern: regex.Pattern[str], line: str) -> bool:
-    return any(not _DENIED.search(line[max(0, found.start() - 40) : found.start()]) for found in pattern.finditer(line))
+def _identifiers(prose: str) -> int:
+    may_be = any(sign in prose for sign in _SIGNS_OF_IDENTIFIERS) or _INNER_SIGN_OF_IDENTIFIERS.search(prose)
+    return len(_IDENTIFIER.findall(prose)) if may_be else 0
+
+
+def _asks(pattern: regex.Pattern[str], signs: Sequence[str], line: str) -> bool:
+    return any(sign in line for sign in signs) and any(
+        not _DENIED.search(line[max(0, found.start() - 40) : found.start()]) for found in pattern.finditer(line)
+    )

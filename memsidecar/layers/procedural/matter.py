@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from heapq import nsmallest
 
 from memsidecar.layers.procedural.observing import Observation, term_key
 from memsidecar.layers.procedural.questions import key_of
@@ -25,8 +26,9 @@ class Matter:
         for term in one.terms:
             shown = known.setdefault(term_key(term), term)
             self.terms[shown] = self.terms.get(shown, 0) + 1
-        while len(self.terms) > _MOST_TERMS:
-            del self.terms[min(self.terms, key=lambda term: self.terms[term])]
+        too_many = len(self.terms) - _MOST_TERMS
+        for rare in nsmallest(too_many, self.terms, key=self.terms.__getitem__) if too_many > 0 else ():
+            del self.terms[rare]
         if one.questions:
             asked = [*self.questions, *(question.wording for question in one.questions)]
             first = {key: wording for wording in reversed(asked) if (key := key_of(wording))}

@@ -92,12 +92,14 @@ class ProceduralMemory:
             return self._marks.position(namespace)
 
     def take(self, namespace: str, chapter: Chapter) -> None:
-        with self._lock:
-            known = self._marks.position(namespace)
-            for entry in chapter:
-                if entry.lsn > known:
+        """Entry by entry: whoever asks meanwhile goes first, and may have taken some of them then."""
+        for entry in chapter:
+            with self._lock:
+                if entry.lsn > self._marks.position(namespace):
                     self._read(entry)
-            self._marks.move(namespace, max(known, chapter[-1].lsn))
+            self._give_way()
+        with self._lock:
+            self._marks.move(namespace, max(self._marks.position(namespace), chapter[-1].lsn))
 
     def rest(self, idle: bool) -> bool:
         with self._lock:
@@ -131,7 +133,6 @@ class ProceduralMemory:
             return
         record.habits.add([seen])
         record.dirty = True
-        self._give_way()
         if record.conversations_since >= self._every_conversations:
             record.publish()
             self._flush(record)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from enum import IntEnum
+from functools import lru_cache
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from memsidecar.layers.procedural.wording import prose_of, sentences_of, shorten
 
 LONGEST_TERM_BYTES = 40
 _MOST_TERMS_IN_A_MESSAGE = 40
+_TERMS_KEPT = 16_384
 _ADDRESSED = regex.compile(
     r"(\b(?i:hey|hi|hello|thanks|thank you|dear|ok|okay|yeah|yes|wow|bye)\b,? |, )"
     r"\p{Lu}[\p{Ll}\p{M}]+(?=\s*(?:[,!?.]|$))",
@@ -66,6 +68,7 @@ def observe(message: Heard) -> Observation | None:
     return _of_user(message) if message.role == Role.USER else None
 
 
+@lru_cache(_TERMS_KEPT)
 def term_key(term: str) -> str:
     return " ".join(stem(word) for word in term.split())
 
@@ -94,9 +97,10 @@ def _of_user(message: Heard) -> Observation:
 def _terms(prose: str) -> Iterator[str]:
     """Words, and pairs of words that stand side by side. Whoever is spoken to is not what is spoken about."""
     for sentence in sentences_of(_ADDRESSED.sub(r"\1", prose)):
-        words = words_of(sentence)
-        for word in filter(tells, words):
-            yield shortened(word, LONGEST_TERM_BYTES)
-        for first, second in pairwise(words):
-            if tells(first) and tells(second) and first != second:
+        words = [(word, tells(word)) for word in words_of(sentence)]
+        for word, telling in words:
+            if telling:
+                yield shortened(word, LONGEST_TERM_BYTES)
+        for (first, one), (second, other) in pairwise(words):
+            if one and other and first != second:
                 yield shortened(f"{first} {second}", LONGEST_TERM_BYTES)

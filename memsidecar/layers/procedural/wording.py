@@ -1,7 +1,9 @@
 """Words of a user's message as habits are counted in: prose only, in small letters, without what says nothing."""
 
+import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 import regex
 
@@ -9,12 +11,17 @@ from memsidecar.domain.english import COMMON_WORDS, FUNCTION_WORDS, forms
 from memsidecar.layers.episodic.words import stem
 
 _LONGEST_READ_CHARACTERS = 8_000  # a habit shows itself in what is said first; a pasted log has none
-_LONGEST_WORD_CHARACTERS = 24
-_FENCED = regex.compile(r"^[ ]{0,3}(```|~~~).*?(?:^[ ]{0,3}\1|\Z)", regex.MULTILINE | regex.DOTALL)
-_QUOTED = regex.compile(r"^[ ]{0,3}>.*$", regex.MULTILINE)
-_LINK = regex.compile(r"\b(?:https?://|www\.)\S+")
+_FEWEST_LETTERS, _LONGEST_WORD_CHARACTERS = 3, 24
+# What the user did not write themselves, each with the signs without which it cannot be there: most texts have none.
+_FOREIGN = [
+    (("```", "~~~"), regex.compile(r"^[ ]{0,3}(```|~~~).*?(?:^[ ]{0,3}\1|\Z)", regex.MULTILINE | regex.DOTALL)),
+    ((">",), regex.compile(r"^[ ]{0,3}>.*$", regex.MULTILINE)),
+    (("http", "www."), regex.compile(r"\b(?:https?://|www\.)\S+")),
+]
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['\u2019]\p{L}+)*")
-_SENTENCE = regex.compile(r"(?:[^.!?\n\u3002\u061f]|\.(?=\w))+[.!?\u3002\u061f]*")
+_ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)*")
+_SENTENCE = regex.compile(r"(?:[^.!?\n\u3002\u061f]++|\.(?=\w))++[.!?\u3002\u061f]*")
+_WORDS_KEPT = 16_384
 
 # What people say to an assistant about anything: no topic of theirs.
 _ASKING = forms("""
@@ -34,8 +41,9 @@ def prose_of(text: str) -> str:
     """What the user wrote themselves: no code, no quotation, no address; only the beginning of what is long."""
     # The normal form makes full-width signs plain ones, so that a question mark is one in any script.
     text = unicodedata.normalize("NFKC", text[:_LONGEST_READ_CHARACTERS]).replace("\u2019", "'")
-    for pattern in (_FENCED, _QUOTED, _LINK):
-        text = pattern.sub("\n", text)
+    for signs, pattern in _FOREIGN:
+        if any(sign in text for sign in signs):
+            text = pattern.sub("\n", text)
     return text
 
 
@@ -44,13 +52,19 @@ def sentences_of(prose: str) -> Iterator[str]:
 
 
 def words_of(text: str) -> list[str]:
-    return [word.removesuffix("'s") for word in _WORD.findall(text.lower())]
+    word = _ASCII_WORD if text.isascii() else _WORD
+    return [found.removesuffix("'s") for found in word.findall(text.lower())]
 
 
 def tells(word: str) -> bool:
     """Whether a word can be what somebody talks about."""
-    if not 3 <= len(word) <= _LONGEST_WORD_CHARACTERS:
-        return not word.isascii() and 1 < len(word) <= _LONGEST_WORD_CHARACTERS
+    return 1 < len(word) <= _LONGEST_WORD_CHARACTERS and _tells(word)
+
+
+@lru_cache(_WORDS_KEPT)
+def _tells(word: str) -> bool:
+    if len(word) < _FEWEST_LETTERS:
+        return not word.isascii()
     return not word.isdigit() and word not in _SAYS_NOTHING and stem(word) not in _SAYS_NOTHING
 
 
