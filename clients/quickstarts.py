@@ -87,7 +87,11 @@ def serving(data_dir: Path) -> Iterator[str]:
     """The address of a sidecar that `make serve` started, with data and a port of its own."""
     flags = ["--listen", "127.0.0.1:0", "--health-listen", "", "--data-dir", str(data_dir)]
     command = ["make", "--silent", "serve", f"ARGS={shlex.join(flags)}"]
-    with subprocess.Popen(command, cwd=CLIENTS.parent, stdout=subprocess.PIPE, start_new_session=True) as make:
+    # A make that runs this one in parallel with others would hold back what is printed until it ends.
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS")}
+    with subprocess.Popen(
+        command, cwd=CLIENTS.parent, stdout=subprocess.PIPE, env=environment, start_new_session=True
+    ) as make:
         assert make.stdout is not None
         try:
             yield next(json.loads(line)["listen"] for line in make.stdout if line.startswith(b"{"))

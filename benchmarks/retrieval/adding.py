@@ -29,6 +29,7 @@ MOST_PER_SECOND = 6_000
 LOOK_SECONDS = 0.25
 PER_BACKLOG = 10_000
 FEW = 1_000
+WATCHED_TIMES_AS_LONG = 3
 SATURATED = f"Add, {CALLERS} callers, as fast as it goes"
 _SEEDS = count(1_000_000)
 
@@ -89,7 +90,7 @@ class AddBench:
             newest = self.files.newest_us(newest)
             lags.append((_now_us() - newest) / 1e6)
 
-        with _meanwhile(look):
+        with _meanwhile(look), self.off.paused():
             self._load(self.on, path, self._paced_shape())
         self._drained()
         details = {"median_s": statistics.median(lags), "looks": len(lags)}
@@ -120,7 +121,8 @@ class AddBench:
     def watched(self) -> Iterator[Result]:
         """The same once more, with somebody who looks: how the backlog grows, and whether Search tells the truth.
 
-        Looking takes time from the Adds, so that these are not the ones that are timed above.
+        Looking takes time from the Adds, so that these are not the ones that are timed above. And it goes on longer:
+        the index lets a burst pass before it takes its share.
         """
         seen = {"found": 0.0, "said": 0.0, "hidden": 0.0}
         looks: list[tuple[float, int]] = []
@@ -131,10 +133,11 @@ class AddBench:
             self._probe(stub, seen)
 
         with stub_of(self.on) as stub:
-            path = self._requests(self._most_adds())
+            path = self._requests(WATCHED_TIMES_AS_LONG * self._most_adds())
             start = time.monotonic()
-            with _meanwhile(look):
-                figures = self._load(self.on, path, self._saturating_shape())
+            with _meanwhile(look), self.off.paused():
+                shape = Shape(CALLERS, 1, WATCHED_TIMES_AS_LONG * self.effort.add_seconds)
+                figures = self._load(self.on, path, shape)
             look()
         self._drained()
         yield _growing(looks, figures)
@@ -154,12 +157,15 @@ class AddBench:
     # -- both
 
     def _in_turn(self, load: Callable[[Running], Figures]) -> tuple[list[Figures], list[Figures]]:
-        """First one side, then the other, each with the index at rest."""
+        """First one side, then the other, each with the index at rest and while the other one stands still: there is
+        something to learn for both of them afterwards.
+        """
         on: list[Figures] = []
         off: list[Figures] = []
         for number in range(self.effort.add_rounds):
-            for side in (self.on, self.off) if number % 2 else (self.off, self.on):
-                (on if side is self.on else off).append(load(side))
+            for side, other in ((self.on, self.off), (self.off, self.on))[:: 1 if number % 2 else -1]:
+                with other.paused():
+                    (on if side is self.on else off).append(load(side))
             self._drained()
             until_quiet(self.on)
         return on, off

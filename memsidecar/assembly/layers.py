@@ -22,8 +22,8 @@ from memsidecar.settings import Settings
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.registry import Counters
 
-LEARNING_COURTESY = 49.0
-"Nobody waits for what is learned: as long as somebody calls, it has a fiftieth of the time."
+LEARNING_COURTESY, LEARNING_PATIENCE_SECONDS = 49.0, 10.0
+"Nobody waits for what is learned: as long as somebody waits for something else, it has a fiftieth of the time."
 
 
 @dataclass(frozen=True)
@@ -43,18 +43,22 @@ class Layers:
 
 
 def open_layers(
-    settings: Settings, journal: Journal, counters: Counters, calls: Callable[[], int], opened: ExitStack
+    settings: Settings,
+    journal: Journal,
+    counters: Counters,
+    presence: Callable[[], Callable[[], bool]],
+    opened: ExitStack,
 ) -> Layers:
     """Everything but the index, which takes seconds to open and is opened later.
 
-    What learns has a runner of its own, apart from the index's: a model may keep it waiting. `calls` is how many there
-    were so far.
+    What learns has a runner of its own, apart from the index's: a model may keep it waiting. `presence` makes for each
+    of them what tells whether somebody waits for an answer.
     """
     pulse = Pulse(journal)
-    courtesy = Courtesy(lambda: calls() + pulse.total, LEARNING_COURTESY)
+    courtesy = Courtesy(presence(), LEARNING_COURTESY, LEARNING_PATIENCE_SECONDS)
     language = parts.language(settings, counters, courtesy.give_way)
     opened.callback(language.tell_figures)
-    episodic = EpisodicMemory(journal, parts.embedders(settings), parts.episodic_limits(settings))
+    episodic = EpisodicMemory(journal, parts.embedders(settings), parts.episodic_limits(settings), presence())
     opened.callback(episodic.close)
     facts, echoes = Facts(journal, settings.facts_cache_size), Echoes()
     summarize = Summarizing(

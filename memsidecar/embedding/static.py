@@ -68,11 +68,15 @@ class StaticEmbedder:
 
         White space itself has tokens too, which say nothing and are left out.
         """
-        tokens: list[int] = []
-        for word in readable(text, LONGEST_BYTES).split():
-            short = len(word) <= LONGEST_WORD_CHARACTERS
-            tokens += self._word_tokens(word) if short else _tokens_without_gil(self._model.loaded().tokenizer, word)
-        return tokens
+        words = readable(text, LONGEST_BYTES).split()
+        all_short = max(map(len, words), default=0) <= LONGEST_WORD_CHARACTERS
+        return list(chain.from_iterable(map(self._word_tokens if all_short else self._tokens_of_any, words)))
+
+    def _tokens_of_any(self, word: str) -> Sequence[int]:
+        """What is long is no word, and is not remembered."""
+        if len(word) <= LONGEST_WORD_CHARACTERS:
+            return self._word_tokens(word)
+        return _tokens_without_gil(self._model.loaded().tokenizer, word)
 
     def _tokens_of_word(self, word: str) -> Sequence[int]:
         return self._model.loaded().tokenizer.encode(word, add_special_tokens=False).ids

@@ -1,24 +1,25 @@
-"""Background work gives way: for several times as long as it computed, and only to somebody."""
+"""Background work gives way: as long as somebody waits for an answer, and not for ever."""
 
 import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from itertools import count
 
 from memsidecar.assembly import parts
 from memsidecar.assembly.layers import open_layers
 from memsidecar.layers.background import Courtesy, Pulse, Runner
-from memsidecar.layers.background.courtesy import LONGEST_REST_SECONDS, SHORTEST_SLICE_SECONDS
+from memsidecar.layers.background.courtesy import LONGEST_REST_SECONDS, SLICE_SECONDS
 from memsidecar.settings import Settings
 from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.index import VolatileIndex
 from tests.background.parts import Noting, say, until
 
 TIMES = 5.0
 FOREVER = 1e9
+MANY = 20
 
 
-def compute(seconds: float = 2 * SHORTEST_SLICE_SECONDS) -> float:
+def compute(seconds: float = 1.2 * SLICE_SECONDS) -> float:
     """How long it took of the thread's own time."""
     begun = time.thread_time()
     while time.thread_time() - begun < seconds:
@@ -32,74 +33,79 @@ def rested(courtesy: Courtesy) -> float:
     return time.monotonic() - begun
 
 
-def begun(calls: Callable[[], int], times: float = TIMES) -> Courtesy:
-    courtesy = Courtesy(calls, times)
+def begun(is_busy: Callable[[], bool], times: float = TIMES) -> Courtesy:
+    courtesy = Courtesy(is_busy, times, patience_seconds=1.0)
     courtesy.begin()
     return courtesy
 
 
-def test_whoever_called_meanwhile_has_the_processor_several_times_as_long() -> None:
-    calls = count()
-    courtesy = begun(lambda: next(calls))
+def many_rests(courtesy: Courtesy) -> float:
+    rests = 0.0
+    for _ in range(MANY):
+        compute()
+        rests += rested(courtesy)
+    return rests
+
+
+def test_while_somebody_waits_it_rests_several_times_as_long_as_it_worked() -> None:
+    courtesy = begun(lambda: True)
     for _ in range(3):
         worked = compute()
         assert rested(courtesy) >= TIMES * worked
 
 
-def test_nobody_rests_for_nobody() -> None:
-    courtesy = begun(lambda: 7, FOREVER)
+def test_it_does_not_rest_where_nobody_waits() -> None:
+    assert many_rests(begun(lambda: False, FOREVER)) < MANY * LONGEST_REST_SECONDS
+
+
+def test_a_rest_ends_soon_after_nobody_waits_any_more() -> None:
+    looks = 0
+
+    def is_busy() -> bool:
+        nonlocal looks
+        looks += 1
+        return looks % 2 == 1
+
+    assert many_rests(begun(is_busy, FOREVER)) < MANY * LONGEST_REST_SECONDS
+    assert looks == 2 * MANY
+
+
+def test_the_further_behind_the_shorter_the_rests_but_as_long_as_the_work() -> None:
+    courtesy = begun(lambda: True, FOREVER)
+    compute()
+    assert rested(courtesy) >= LONGEST_REST_SECONDS
+    courtesy.behind_since -= 10 * FOREVER
     rests = 0.0
-    for _ in range(20):
-        compute()
-        rests += rested(courtesy)
-    assert rests < 20 * LONGEST_REST_SECONDS
-
-
-def test_a_call_during_a_rest_counts_for_the_next_slice() -> None:
-    calls = iter([0, 1, 2, 2])  # at the beginning, and at the end of each slice: the second came while it rested
-    courtesy = begun(lambda: next(calls))
-    rests = []
-    for _ in range(3):
+    for _ in range(MANY):
         worked = compute()
-        rests.append(rested(courtesy) >= TIMES * worked)
-    assert rests == [True, True, False]
+        rests += (rest := rested(courtesy))
+        assert rest >= worked
+    assert rests < MANY * LONGEST_REST_SECONDS
 
 
-def test_slices_too_short_to_be_noticed_are_added_up() -> None:
-    calls = count()
-    courtesy = begun(lambda: next(calls), FOREVER)
-    slices = 0
-    start = time.thread_time()
+def test_work_is_added_up_until_it_is_a_slice() -> None:
+    courtesy = begun(lambda: True, FOREVER)
+    start, slices = time.thread_time(), 0
     while rested(courtesy) < LONGEST_REST_SECONDS:
-        compute(SHORTEST_SLICE_SECONDS / 10)
+        compute(SLICE_SECONDS / 10)
         slices += 1
-    assert slices > 1 or time.thread_time() - start > SHORTEST_SLICE_SECONDS
+        assert slices < 1_000
+    assert time.thread_time() - start >= SLICE_SECONDS
 
 
 def test_a_caller_who_waits_for_the_same_work_is_not_kept_waiting() -> None:
-    calls = count()
-    courtesy = begun(lambda: next(calls), FOREVER)
+    courtesy = begun(lambda: True, FOREVER)
     rests: list[float] = []
-
-    def wait_for_it() -> None:
-        compute()
-        rests.append(rested(courtesy))
-
-    caller = threading.Thread(target=wait_for_it)
+    caller = threading.Thread(target=lambda: rests.append(many_rests(courtesy)))
     caller.start()
     caller.join()
-    assert rests[0] < LONGEST_REST_SECONDS
+    assert rests[0] < MANY * LONGEST_REST_SECONDS
 
 
-def test_a_rest_ends_when_the_runner_is_stopped() -> None:
-    calls = count()
-    courtesy = begun(lambda: next(calls), FOREVER)
+def test_nobody_rests_who_is_told_to_stop() -> None:
+    courtesy = begun(lambda: True, FOREVER)
     courtesy.end()
-    rests = 0.0
-    for _ in range(20):
-        compute()
-        rests += rested(courtesy)
-    assert rests < 20 * LONGEST_REST_SECONDS
+    assert many_rests(courtesy) < MANY * LONGEST_REST_SECONDS
 
 
 def test_a_runner_gives_way_between_two_rounds() -> None:
@@ -112,8 +118,8 @@ def test_a_runner_gives_way_between_two_rounds() -> None:
         computed.append((seconds, time.monotonic()))
 
     with closing(VolatileJournal()) as journal:
-        task, pulse = Noting(before=take), Pulse(journal)
-        runner = Runner(journal, pulse, Courtesy(lambda: pulse.total, TIMES), [task], 0.0)
+        task = Noting(before=take)
+        runner = Runner(journal, Pulse(journal), Courtesy(lambda: True, TIMES, 60.0), [task], 0.0)
         say(journal, "a", "one")
         runner.start()
         until(lambda: len(computed) >= 4)
@@ -122,15 +128,22 @@ def test_a_runner_gives_way_between_two_rounds() -> None:
     assert all(gap >= TIMES * seconds for gap, (seconds, _) in zip(gaps, computed, strict=False))
 
 
-def test_what_learns_asks_how_many_have_called() -> None:
-    asked: list[str] = []
-
-    def calls() -> int:
-        asked.append(threading.current_thread().name)
-        return 0
-
+def test_learning_and_the_index_each_ask_whether_somebody_waits() -> None:
     settings = Settings()
+    asked: list[set[str]] = []
+
+    def presence() -> Callable[[], bool]:
+        by: set[str] = set()
+        asked.append(by)
+
+        def is_busy() -> bool:
+            by.add(threading.current_thread().name)
+            return False
+
+        return is_busy
+
     with closing(VolatileJournal()) as journal, ExitStack() as opened:
-        open_layers(settings, journal, parts.counters(settings), calls, opened)
-        until(lambda: bool(asked))
-    assert set(asked) == {"background"}
+        layers = open_layers(settings, journal, parts.counters(settings), presence, opened)
+        layers.episodic.open(VolatileIndex)
+        say(journal, "a", *(f"I live in Paris, and I work for company number {at}." for at in range(600)))
+        until(lambda: asked == [{"background"}, {"background"}])

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -216,6 +217,64 @@ def test_stopping_finishes_the_chapter_at_hand_and_begins_no_other(journal: Jour
     stopping.join(20)
     assert not stopping.is_alive()
     assert task.kept.effects["a"] == lsns[:CHAPTER]
+
+
+def test_who_keeps_up_with_a_stream_without_end_is_not_behind(journal: Journal) -> None:
+    """There is always something to read, and it is never old."""
+    begun = time.monotonic()
+    lags: list[float] = []
+
+    def another(*_: object) -> None:
+        say(journal, "a", f"another {len(task.attempts)}")
+        lags.extend(lag.seconds for lag in runner.lags())
+        time.sleep(0.01)
+
+    task = Noting(before=another)
+    runner = a_runner(journal, task)
+    say(journal, "a", "one")
+    runner.start()
+    until(lambda: len(task.attempts) >= 50)
+    runner.stop()
+    assert median(lags) < (time.monotonic() - begun) / 4
+
+
+class Meagre(VolatileJournal):
+    """As where entries are large: a chapter is short, and there is more behind it."""
+
+    def news(self, namespace: str, after_lsn: int, limit: int) -> Chapter:
+        return super().news(namespace, after_lsn, min(limit, 5))
+
+
+def test_a_short_chapter_is_not_the_end_of_the_log() -> None:
+    lags: list[float] = []
+
+    def take(*_: object) -> None:
+        lags.extend(lag.seconds for lag in runner.lags())
+        time.sleep(0.01)
+
+    with closing(Meagre()) as journal:
+        lsns = say(journal, "a", *(f"m {at}" for at in range(100)))
+        task = Noting(before=take)
+        runner = a_runner(journal, task)
+        runner.start()
+        until(lambda: task.kept.effects["a"] == lsns)
+        until(lambda: not runner.lags())
+        runner.stop()
+    assert max(lags) >= 0.1
+
+
+def test_a_round_that_takes_long_is_gone_on_with_where_it_stopped(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memsidecar.layers.background.runner.LONGEST_ROUND_SECONDS", 0.0)
+    namespaces = [f"n{at}" for at in range(5)]
+    for namespace in namespaces:
+        say(journal, namespace, *(f"m {at}" for at in range(CHAPTER + 1)))
+    task = Noting()
+    with running(journal, task):
+        until(lambda: all(len(task.kept.effects[one]) == CHAPTER + 1 for one in namespaces))
+    assert sorted(namespace for namespace, _ in task.chapters[:5]) == namespaces
+    assert task.rests >= len(task.chapters) - 1
 
 
 def test_an_idle_runner_stops_at_once(journal: Journal) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 from memsidecar.api.interceptors import Context, Read, Stream, Unary
@@ -19,7 +19,8 @@ class InFlight:
     most: int
     what: str
     now: int = 0
-    begun: int = 0
+    came: int = 0
+    "How many requests have come, on streams."
     draining: bool = False
 
     def enter(self) -> None:
@@ -28,7 +29,6 @@ class InFlight:
         if self.now >= self.most:
             raise Busy(f"{self.most} {self.what} are in flight; try again")
         self.now += 1
-        self.begun += 1
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,19 @@ class Limits:
     max_request_bytes: int
     calls: InFlight = field()
     streams: InFlight = field()
+
+    def presence(self) -> Callable[[], bool]:
+        """Tells whether somebody waits for an answer now: a call, or a stream on which something came since it was
+        last asked. A stream that is only open waits for nothing. From any thread.
+        """
+        seen = self.streams.came
+
+        def is_busy() -> bool:
+            nonlocal seen
+            before, seen = seen, self.streams.came
+            return self.calls.now > 0 or seen != before
+
+        return is_busy
 
     @property
     def most(self) -> int:
@@ -71,6 +84,7 @@ class Limits:
 
     async def _all_sized(self, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         async for data in requests:
+            self.streams.came += 1
             yield self._sized(data)
 
     async def drain(self, seconds: float) -> None:

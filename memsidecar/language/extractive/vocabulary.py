@@ -13,20 +13,20 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u
 _SUFFIX = re.compile(r"(?:ing|edly|ed|ies|es|s|ly)\Z")
 _POSSESSIVE = re.compile(r"['\u2019]s?\Z")
 _WORDS_KEPT = 16_384
-_LONGEST_WORD_CHARACTERS = 32
+_LONGEST_KEPT_CHARACTERS = 32
 
 
 def words_of(text: str) -> list[str]:
-    """The words as they are written, of a very long one the beginning; a script without spaces in pairs of signs."""
+    """The words as they are written; a script without spaces in pairs of signs."""
     found = _WORD.findall(text)
     if text.isascii():
-        return [word[:_LONGEST_WORD_CHARACTERS] for word in found]
+        return found
     words: list[str] = []
     for word in found:
         if _UNSPACED.match(word):
             words += [word[at : at + 2] for at in range(max(1, len(word) - 1))]
         else:
-            words.append(word[:_LONGEST_WORD_CHARACTERS])
+            words.append(word)
     return words
 
 
@@ -78,11 +78,17 @@ class Known(NamedTuple):
     "As the lists of this page have it."
 
 
-@lru_cache(_WORDS_KEPT)
 def known(word: str) -> Known:
-    """People use few words again and again. They are kept, so they have to be short ones (`words_of`)."""
+    """People use few words again and again: those are remembered. What is very long is no word."""
+    return _remembered(word) if len(word) <= _LONGEST_KEPT_CHARACTERS else _looked_up(word)
+
+
+def _looked_up(word: str) -> Known:
     key = root(word)
     return Known(key, _kind(word, key), word.lower().replace("\u2019", "'"))
+
+
+_remembered = lru_cache(_WORDS_KEPT)(_looked_up)
 
 
 def _kind(word: str, key: str) -> Kind:

@@ -1,51 +1,58 @@
-"""Giving way: whoever computes in the background leaves the processor, and the GIL, to those who call."""
+"""Giving way: whoever computes in the background leaves the processor, and the GIL, to those who wait for an answer."""
 
 import threading
 import time
 from collections.abc import Callable
 
-SHORTEST_SLICE_SECONDS = 0.000_3
+SLICE_SECONDS = 0.003
+"Shorter ones would cost more than they spare: each turn at the GIL has to be asked for."
+FIRST_LOOK_SECONDS = 0.005
 LONGEST_REST_SECONDS = 0.25
-PATIENCE_SECONDS = 10.0
 
 
 class Courtesy:
-    """After a slice of work, rest `times` as long as it took, if somebody called meanwhile.
+    """After a slice of work, rest until nobody waits for an answer, but at most `times` as long as the slice took, and
+    at most a quarter of a second.
 
-    `calls` counts those who called so far. Courtesy has an end: what is behind by more than the patience is rested for
-    the less, the older it gets, though never less than once as long. Only the thread that has said `begin` ever rests:
-    where a caller waits for the same work, politeness would keep that caller waiting.
+    Courtesy has an end: the longer the work is behind (`behind_since`) beyond its patience, the fewer the times, down
+    to once. Only the thread that has said `begin` ever rests: where a caller waits for the same
+    work, politeness would keep that caller waiting.
     """
 
-    def __init__(self, calls: Callable[[], int], times: float = 1.0) -> None:
-        self.behind_seconds = 0.0
-        self._calls = calls
+    def __init__(self, is_busy: Callable[[], bool], times: float, patience_seconds: float) -> None:
+        self.behind_since = time.monotonic()
+        self._is_busy = is_busy
         self._times = times
+        self._patience_seconds = patience_seconds
         self._thread = 0
-        self._worked_before, self._called_before = 0.0, 0
+        self._worked_before = 0.0
         self._ended = threading.Event()
 
     def begin(self) -> None:
         self._thread = threading.get_ident()
-        self._worked_before, self._called_before = time.thread_time(), self._calls()
+        self._worked_before = time.thread_time()
 
     def end(self) -> None:
         """From any thread: no more rests, and none that goes on."""
         self._ended.set()
 
     def give_way(self) -> None:
-        """Between slices of long work. What was too short to be noticed is added to the next one."""
+        """To be called often; the work between two calls is added up until it is a slice."""
         if threading.get_ident() != self._thread:
             return
-        worked, called = time.thread_time() - self._worked_before, self._calls()
-        if worked < SHORTEST_SLICE_SECONDS:
-            return
-        if called != self._called_before:
-            self._ended.wait(min(self._times_now() * worked, LONGEST_REST_SECONDS))
-        # Whoever called while it rested counts for the next slice: one who calls again and again is still there.
-        self._worked_before, self._called_before = time.thread_time(), called
+        worked = time.thread_time() - self._worked_before
+        if worked >= SLICE_SECONDS:
+            self._rest(min(self._times_now() * worked, LONGEST_REST_SECONDS))
+            self._worked_before = time.thread_time()
+
+    def _rest(self, seconds: float) -> None:
+        """Looking costs a turn at the GIL, so it is done less and less often."""
+        end, pause = time.monotonic() + seconds, FIRST_LOOK_SECONDS
+        while self._is_busy() and (left := end - time.monotonic()) > 0:
+            if self._ended.wait(min(pause, left)):
+                return
+            pause *= 2
 
     def _times_now(self) -> float:
-        if self.behind_seconds <= PATIENCE_SECONDS:
-            return self._times
-        return max(1.0, self._times * PATIENCE_SECONDS / self.behind_seconds)
+        behind_seconds = max(time.monotonic() - self.behind_since, self._patience_seconds)
+        return max(1.0, self._times * self._patience_seconds / behind_seconds)

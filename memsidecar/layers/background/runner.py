@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ ATTEMPTS = 3
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 15.0
 IDLE_SECONDS = 2.0
 LATE_SECONDS = 10.0
+LONGEST_ROUND_SECONDS = 2.0
 
 
 class Lag(NamedTuple):
@@ -134,12 +135,13 @@ class Runner:
 
     def _round(self) -> None:
         total = self._pulse.total
-        self._courtesy.behind_seconds = self._behind_seconds()
+        self._courtesy.behind_since = self._behind_since()
         self._follow(self._pulse.beats())
-        taken = [self._turn(follower) for follower in list(self._followers.values()) if self._is_due(follower)]
+        due = [follower for follower in self._followers.values() if self._is_due(follower)]
+        taken = list(self._turns(due))
         if any(taken):
             self._last_work = time.monotonic()
-        there_is_more = self._rest() or CHAPTER in taken
+        there_is_more = self._rest() or CHAPTER in taken or len(taken) < len(due)
         self._courtesy.give_way()
         if there_is_more:
             return
@@ -148,10 +150,20 @@ class Runner:
         else:
             self._pulse.wait_beyond(total, self._until_next())
 
-    def _behind_seconds(self) -> float:
-        """Of whoever is behind the longest."""
-        since = min((one.behind_since for one in self._followers.values() if one.behind_since), default=None)
-        return time.monotonic() - since if since else 0.0
+    def _turns(self, due: Sequence[Follower]) -> Iterator[int]:
+        """In rotation, until it has taken long enough: chores have to be done, too, and some of them are promised."""
+        begun = time.monotonic()
+        for follower in due:
+            name = (follower.task.name, follower.namespace)
+            self._followers[name] = self._followers.pop(name)
+            yield self._turn(follower)
+            if time.monotonic() - begun > LONGEST_ROUND_SECONDS:
+                return
+
+    def _behind_since(self) -> float:
+        """Of whoever is behind the longest and can go on."""
+        behind = [one.behind_since for one in self._followers.values() if one.behind_since and not one.trouble]
+        return min(behind, default=time.monotonic())
 
     def _follow(self, namespaces: Iterable[str]) -> None:
         for namespace in namespaces:
@@ -169,14 +181,17 @@ class Runner:
 
     def _turn(self, follower: Follower) -> int:
         """Take one chapter, and say how many entries it had."""
-        beat = self._pulse.of(follower.namespace)
+        beat, now, end = self._pulse.of(follower.namespace), time.monotonic(), self._journal.figures().last_lsn
         try:
             chapter = self._journal.news(follower.namespace, follower.task.position(follower.namespace), CHAPTER)
             if not chapter:
                 follower.caught_up(beat)
                 return 0
-            follower.behind_since = follower.behind_since or time.monotonic()
+            follower.behind_since = follower.behind_since or now
             self._take(follower, chapter)
+            if len(chapter) < CHAPTER and not follower.trouble and self._is_over(follower, chapter[-1].lsn, end):
+                # Where somebody adds all the time there is news all the time, and who keeps up is not behind.
+                follower.behind_since = now
         except NotNow as obstacle:
             follower.postpone(str(obstacle))
             log.warning("%s waits: %s", follower.task.name, obstacle)
@@ -188,6 +203,11 @@ class Runner:
             follower.postpone(type(error).__name__)
             return 0
         return len(chapter)
+
+    def _is_over(self, follower: Follower, taken: int, end: int) -> bool:
+        """Whether nothing of the log up to its end is left. A chapter may be short because its entries are large."""
+        left = self._journal.news(follower.namespace, taken, 1) if taken < end else ()
+        return not left or left[0].lsn > end
 
     def _take(self, follower: Follower, chapter: Chapter) -> None:
         task, namespace = follower.task, follower.namespace

@@ -1,6 +1,6 @@
 """From what the log says to what the index keeps."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -96,13 +96,15 @@ class Gathering:
         """What of it takes away."""
         return Harvest(gone_sessions=list(self._gone), gone_before=list(self._gone.values()))
 
-    def harvest(self, vectors_of: Callable[[Sequence[Sheaf]], NDArray[np.float32]]) -> Harvest:
+    def harvest(
+        self, vectors_of: Callable[[Sequence[Sheaf]], NDArray[np.float32]], give_way: Callable[[], None] = lambda: None
+    ) -> Harvest:
         sheaves = list(self._sheaves.values())
         return Harvest(
             gone_sessions=list(self._gone),
             gone_before=list(self._gone.values()),
             gone_episodes=[name for name in self._changed if name in self._sheaves],
-            episodes=episodes_of(sheaves, vectors_of(sheaves)) if sheaves else None,
+            episodes=episodes_of(sheaves, vectors_of(sheaves), give_way) if sheaves else None,
         )
 
 
@@ -112,7 +114,9 @@ def text_of(message: Message) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def episodes_of(sheaves: Sequence[Sheaf], vectors: NDArray[np.float32]) -> Episodes:
+def episodes_of(
+    sheaves: Sequence[Sheaf], vectors: NDArray[np.float32], give_way: Callable[[], None] = lambda: None
+) -> Episodes:
     def numbers(name: str) -> NDArray[np.int64]:
         return np.array([getattr(one, name) for one in sheaves], np.int64)
 
@@ -126,9 +130,15 @@ def episodes_of(sheaves: Sequence[Sheaf], vectors: NDArray[np.float32]) -> Episo
         time_us=numbers("time_us"),
         score=np.array([np.nan if one.score is None else one.score for one in sheaves], np.float32),
         name=[one.name for one in sheaves],
-        words=[indexed(one.text) for one in sheaves],
+        words=[indexed(one.text) for one in _with_pauses(sheaves, give_way)],
         vectors=vectors,
     )
+
+
+def _with_pauses(sheaves: Sequence[Sheaf], give_way: Callable[[], None]) -> Iterator[Sheaf]:
+    for sheaf in sheaves:
+        yield sheaf
+        give_way()
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ class Indexing:
 
     def _harvest(self, growing: Standing, gathering: Gathering) -> Harvest:
         try:
-            return gathering.harvest(Vectoring(_there(growing), self.give_way))
+            return gathering.harvest(Vectoring(_there(growing), self.give_way), self.give_way)
         except (EmbedderUnavailable, EmbedderMismatch) as obstacle:
             raise NotNow(str(obstacle)) from obstacle
 

@@ -22,6 +22,8 @@ from memsidecar.stores.contract import Index, Journal, Scope
 log = logging.getLogger(__name__)
 
 MOST_RELEVANT = 1_000
+INDEXING_COURTESY, INDEXING_PATIENCE_SECONDS = 29.0, 2.0
+"Search reads what is not indexed yet by itself, and each of those messages makes it a little slower."
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +38,19 @@ class EpisodicLimits:
 class EpisodicMemory:
     """`recall` can be asked at any time; before `open` it answers from the journal and says that the index is away."""
 
-    def __init__(self, journal: Journal, embedders: Embedders, limits: EpisodicLimits) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        embedders: Embedders,
+        limits: EpisodicLimits,
+        is_busy: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`is_busy` tells whether somebody waits for an answer: then the index is kept up with more slowly."""
         self.limits = limits
         self.embedders = embedders
         self._journal = journal
         self._last_lsn = journal.figures().last_lsn
+        self._is_busy = is_busy
         self._pulse = Pulse(journal)
         self._hot = HotShelves(limits.memory_bytes)
         self._retrieve = Retrieving(journal, embedders, self._hot, self._pulse)
@@ -61,7 +71,7 @@ class EpisodicMemory:
             index = open_index()
             opened.callback(index.close)
             places = Places(self._journal, index, self.embedders, self._last_lsn)
-            courtesy = Courtesy(lambda: self._pulse.total)
+            courtesy = Courtesy(self._is_busy, INDEXING_COURTESY, INDEXING_PATIENCE_SECONDS)
             indexing = Indexing(self._journal, places, self._hot, self._pulse, courtesy.give_way)
             runner = Runner(self._journal, self._pulse, courtesy, [indexing], self.limits.linger_seconds)
             with self._lock:

@@ -74,7 +74,7 @@ _IDENTIFIER = regex.compile(
     r"|\bv\d+\.\d+\.\d+\b|`[^`\n]+`"
 )
 _SIGNS_OF_IDENTIFIERS = ("_", "()", "Error", "Exception", "--", "/", "`")
-_INNER_SIGN_OF_IDENTIFIERS = re.compile(r"\w\.\w|[a-z][A-Z]")
+_INNER_SIGN_OF_IDENTIFIERS = regex.compile(r"\w\.\w|[a-z][A-Z]")
 _WORD = re.compile(r"[a-z+#]+")
 _JARGON = forms("""
 algorithm api apis array async asyncio aws azure backend bash bitmap boolean bytecode cache callback cli closure

@@ -170,7 +170,6 @@ class ProceduralMemory:
             if not found:
                 return
             before, seen = found[-1].lsn, seen + len(found)
-            self._give_way()
 
     # -- keeping
 

@@ -1,0 +1,45 @@
+"""Whether somebody waits for an answer, as background work sees it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from memsidecar.api.interceptors.limits import InFlight, Limits
+
+
+def limits() -> Limits:
+    return Limits(1_000, InFlight(10, "calls"), InFlight(10, "streams"))
+
+
+def test_who_calls_waits_until_the_answer_is_there() -> None:
+    mine = limits()
+    is_busy = mine.presence()
+    assert not is_busy()
+    mine.calls.enter()
+    assert is_busy()
+    assert is_busy()
+    mine.calls.now -= 1
+    assert not is_busy()
+
+
+async def _drawn(mine: Limits, requests: int) -> None:
+    async def come() -> AsyncIterator[bytes]:
+        for _ in range(requests):
+            yield b""
+
+    async def answer(given: AsyncIterator[bytes], _context: object) -> AsyncIterator[bytes]:
+        async for one in given:
+            yield one
+
+    async for _ in mine.stream("stream", answer)(come(), None):  # type: ignore[arg-type] # it does not look at it
+        pass
+
+
+def test_a_stream_waits_only_while_something_comes() -> None:
+    mine = limits()
+    one, other = mine.presence(), mine.presence()
+    mine.streams.enter()
+    assert not one()
+    asyncio.run(_drawn(mine, 3))
+    assert one()
+    assert not one()
+    assert other()
