@@ -22,7 +22,7 @@ from memsidecar.settings import Settings
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.registry import Counters
 
-LEARNING_COURTESY, LEARNING_PATIENCE_SECONDS = 49.0, 10.0
+LEARNING_TIMES, LEARNING_FEWEST_TIMES, LEARNING_PATIENCE_SECONDS = 49.0, 9.0, 10.0
 "Nobody waits for what is learned: as long as somebody waits for something else, it has a fiftieth of the time."
 
 
@@ -55,7 +55,7 @@ def open_layers(
     of them what tells whether somebody waits for an answer.
     """
     pulse = Pulse(journal)
-    courtesy = Courtesy(presence(), LEARNING_COURTESY, LEARNING_PATIENCE_SECONDS)
+    courtesy = Courtesy(presence(), LEARNING_TIMES, LEARNING_FEWEST_TIMES, LEARNING_PATIENCE_SECONDS)
     language = parts.language(settings, counters, courtesy.give_way)
     opened.callback(language.tell_figures)
     episodic = EpisodicMemory(journal, parts.embedders(settings), parts.episodic_limits(settings), presence())

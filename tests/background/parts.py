@@ -66,7 +66,7 @@ def _says_nothing(entry: News) -> bool:
 
 def a_runner(journal: Journal, *tasks: Noting, linger_seconds: float = 0.0) -> Runner:
     pulse = Pulse(journal)
-    return Runner(journal, pulse, Courtesy(lambda: False, 1.0, 1.0), list(tasks), linger_seconds)
+    return Runner(journal, pulse, Courtesy(lambda: False, 1.0, 1.0, 1.0), list(tasks), linger_seconds)
 
 
 @contextmanager

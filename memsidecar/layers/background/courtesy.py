@@ -15,14 +15,14 @@ class Courtesy:
     at most a quarter of a second.
 
     Courtesy has an end: the longer the work is behind (`behind_since`) beyond its patience, the fewer the times, down
-    to once. Only the thread that has said `begin` ever rests: where a caller waits for the same
+    to the `fewest`. Only the thread that has said `begin` ever rests: where a caller waits for the same
     work, politeness would keep that caller waiting.
     """
 
-    def __init__(self, is_busy: Callable[[], bool], times: float, patience_seconds: float) -> None:
+    def __init__(self, is_busy: Callable[[], bool], times: float, fewest: float, patience_seconds: float) -> None:
         self.behind_since = time.monotonic()
         self._is_busy = is_busy
-        self._times = times
+        self._times, self._fewest = times, fewest
         self._patience_seconds = patience_seconds
         self._thread = 0
         self._worked_before = 0.0
@@ -55,4 +55,4 @@ class Courtesy:
 
     def _times_now(self) -> float:
         behind_seconds = max(time.monotonic() - self.behind_since, self._patience_seconds)
-        return max(1.0, self._times * self._patience_seconds / behind_seconds)
+        return max(self._fewest, self._times * self._patience_seconds / behind_seconds)

@@ -22,7 +22,7 @@ from memsidecar.stores.contract import Index, Journal, Scope
 log = logging.getLogger(__name__)
 
 MOST_RELEVANT = 1_000
-INDEXING_COURTESY, INDEXING_PATIENCE_SECONDS = 29.0, 2.0
+INDEXING_TIMES, INDEXING_FEWEST_TIMES, INDEXING_PATIENCE_SECONDS = 29.0, 2.0, 2.0
 "Search reads what is not indexed yet by itself, and each of those messages makes it a little slower."
 
 
@@ -71,7 +71,7 @@ class EpisodicMemory:
             index = open_index()
             opened.callback(index.close)
             places = Places(self._journal, index, self.embedders, self._last_lsn)
-            courtesy = Courtesy(self._is_busy, INDEXING_COURTESY, INDEXING_PATIENCE_SECONDS)
+            courtesy = Courtesy(self._is_busy, INDEXING_TIMES, INDEXING_FEWEST_TIMES, INDEXING_PATIENCE_SECONDS)
             indexing = Indexing(self._journal, places, self._hot, self._pulse, courtesy.give_way)
             runner = Runner(self._journal, self._pulse, courtesy, [indexing], self.limits.linger_seconds)
             with self._lock:
