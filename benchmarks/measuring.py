@@ -137,8 +137,8 @@ class Bench:
     def _in_turn(
         self, prepare: Callable[[], Path], load: Callable[[Running, Path, bool], Figures]
     ) -> tuple[list[Figures], dict[str, list[Figures]]]:
-        """Rounds of: each empty handler, then the sidecar, with fresh requests, once it has learned and indexed what the
-        round before has brought: that must not slow down what it is compared with.
+        """Rounds of: each empty handler, then the sidecar, with fresh requests. Before it, the sidecar has learned and
+        indexed what the round before has brought: that must not slow down what it is compared with.
         """
         mine: list[Figures] = []
         others: dict[str, list[Figures]] = {kind: [] for kind in self.empty}
