@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from memsidecar.api.interceptors.limits import Limits
 from memsidecar.assembly import parts
 from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.layers.background import Courtesy, Pulse, Runner
@@ -46,19 +47,21 @@ def open_layers(
     settings: Settings,
     journal: Journal,
     counters: Counters,
-    presence: Callable[[], Callable[[], bool]],
+    limits: Limits,
     opened: ExitStack,
 ) -> Layers:
     """Everything but the index, which takes seconds to open and is opened later.
 
-    What learns has a runner of its own, apart from the index's: a model may keep it waiting. `presence` makes for each
-    of them what tells whether somebody waits for an answer.
+    What learns has a runner of its own, apart from the index's: a model may keep it waiting. `limits` knows whether
+    somebody waits for an answer.
     """
     pulse = Pulse(journal)
-    courtesy = Courtesy(presence(), LEARNING_TIMES, LEARNING_FEWEST_TIMES, LEARNING_PATIENCE_SECONDS)
+    courtesy = Courtesy(limits.somebody_is_here(), LEARNING_TIMES, LEARNING_FEWEST_TIMES, LEARNING_PATIENCE_SECONDS)
     language = parts.language(settings, counters, courtesy.give_way)
     opened.callback(language.tell_figures)
-    episodic = EpisodicMemory(journal, parts.embedders(settings), parts.episodic_limits(settings), presence())
+    episodic = EpisodicMemory(
+        journal, parts.embedders(settings), parts.episodic_limits(settings), limits.somebody_waits()
+    )
     opened.callback(episodic.close)
     facts, echoes = Facts(journal, settings.facts_cache_size), Echoes()
     summarize = Summarizing(

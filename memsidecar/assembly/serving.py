@@ -52,7 +52,7 @@ def serve(settings: Settings) -> int:
         opened.callback(journal.close)
         drop_unused_index(settings)
         limits = _limits(settings)
-        layers = open_layers(settings, journal, counters, limits.presence, opened)
+        layers = open_layers(settings, journal, counters, limits, opened)
         uvloop.run(_run(settings, layers, counters, doors, limits))
     return 0
 

@@ -12,7 +12,7 @@ def limits() -> Limits:
 
 def test_who_calls_waits_until_the_answer_is_there() -> None:
     mine = limits()
-    is_busy = mine.presence()
+    is_busy = mine.somebody_waits()
     assert not is_busy()
     mine.calls.enter()
     assert is_busy()
@@ -34,11 +34,24 @@ async def _drawn(mine: Limits, requests: int) -> None:
         pass
 
 
+def test_who_called_since_is_here_though_nobody_waits() -> None:
+    mine = limits()
+    waits, is_here = mine.somebody_waits(), mine.somebody_is_here()
+    mine.calls.enter()
+    mine.calls.now -= 1
+    assert not waits()
+    assert is_here()
+    assert not is_here()
+
+
 def test_a_stream_waits_only_while_something_comes() -> None:
     mine = limits()
-    one, other = mine.presence(), mine.presence()
+    one, other = mine.somebody_waits(), mine.somebody_is_here()
     mine.streams.enter()
+    assert one()
+    assert other()
     assert not one()
+    assert not other()
     asyncio.run(_drawn(mine, 3))
     assert one()
     assert not one()

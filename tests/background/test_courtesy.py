@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 
+from memsidecar.api.interceptors.limits import InFlight, Limits
 from memsidecar.assembly import parts
 from memsidecar.assembly.layers import open_layers
 from memsidecar.layers.background import Courtesy, Pulse, Runner
@@ -130,20 +131,25 @@ def test_a_runner_gives_way_between_two_rounds() -> None:
 
 def test_learning_and_the_index_each_ask_whether_somebody_waits() -> None:
     settings = Settings()
-    asked: list[set[str]] = []
+    asked: dict[str, set[str]] = {"waits": set(), "is here": set()}
 
-    def presence() -> Callable[[], bool]:
-        by: set[str] = set()
-        asked.append(by)
-
+    def noting(what: str) -> Callable[[], bool]:
         def is_busy() -> bool:
-            by.add(threading.current_thread().name)
+            asked[what].add(threading.current_thread().name)
             return False
 
         return is_busy
 
+    class Noticed(Limits):
+        def somebody_waits(self) -> Callable[[], bool]:
+            return noting("waits")
+
+        def somebody_is_here(self) -> Callable[[], bool]:
+            return noting("is here")
+
+    limits = Noticed(1_000, InFlight(1, "calls"), InFlight(1, "streams"))
     with closing(VolatileJournal()) as journal, ExitStack() as opened:
-        layers = open_layers(settings, journal, parts.counters(settings), presence, opened)
+        layers = open_layers(settings, journal, parts.counters(settings), limits, opened)
         layers.episodic.open(VolatileIndex)
         say(journal, "a", *(f"I live in Paris, and I work for company number {at}." for at in range(600)))
-        until(lambda: asked == [{"background"}, {"background"}])
+        until(lambda: all(by == {"background"} for by in asked.values()))

@@ -20,7 +20,7 @@ class InFlight:
     what: str
     now: int = 0
     came: int = 0
-    "How many requests have come, on streams."
+    "How many requests there were so far."
     draining: bool = False
 
     def enter(self) -> None:
@@ -29,6 +29,7 @@ class InFlight:
         if self.now >= self.most:
             raise Busy(f"{self.most} {self.what} are in flight; try again")
         self.now += 1
+        self.came += 1
 
 
 @dataclass(frozen=True)
@@ -37,18 +38,15 @@ class Limits:
     calls: InFlight = field()
     streams: InFlight = field()
 
-    def presence(self) -> Callable[[], bool]:
-        """Tells whether somebody waits for an answer now: a call, or a stream on which something came since it was
-        last asked. A stream that is only open waits for nothing. From any thread.
+    def somebody_waits(self) -> Callable[[], bool]:
+        """Tells whether somebody waits for an answer now: a call, or a stream on which something came since it was last
+        asked. A stream that is only open waits for nothing. From any thread.
         """
-        seen = self.streams.came
+        return _noticing(lambda: self.streams.came, lambda: self.calls.now > 0)
 
-        def is_busy() -> bool:
-            nonlocal seen
-            before, seen = seen, self.streams.came
-            return self.calls.now > 0 or seen != before
-
-        return is_busy
+    def somebody_is_here(self) -> Callable[[], bool]:
+        """The same, and whether somebody called since it was last asked: who calls again and again is about to."""
+        return _noticing(lambda: self.streams.came + self.calls.came, lambda: self.calls.now > 0)
 
     @property
     def most(self) -> int:
@@ -102,3 +100,14 @@ class Limits:
         if len(data) > self.max_request_bytes:
             raise TooLarge(f"the request has {len(data)} bytes; {self.max_request_bytes} are allowed")
         return data
+
+
+def _noticing(came: Callable[[], int], waits: Callable[[], bool]) -> Callable[[], bool]:
+    seen = came()
+
+    def is_busy() -> bool:
+        nonlocal seen
+        before, seen = seen, came()
+        return waits() or seen != before
+
+    return is_busy
