@@ -64,14 +64,7 @@ def open_layers(
     )
     opened.callback(episodic.close)
     facts, echoes = Facts(journal, settings.facts_cache_size), Echoes()
-    summarize = Summarizing(
-        journal,
-        Summaries(journal),
-        language.summarizer,
-        language.fallback,
-        counters.default.count,
-        settings.summary_budget,
-    )
+    summarize = _summarizing(settings, journal, counters, language)
     learn = Learning(
         journal,
         facts,
@@ -99,4 +92,15 @@ def open_layers(
         keep_up,
         procedural,
         lambda namespace: learning.is_behind(namespace) or learn.waits(namespace),
+    )
+
+
+def _summarizing(settings: Settings, journal: Journal, counters: Counters, language: parts.Language) -> Summarizing:
+    return Summarizing(
+        journal,
+        Summaries(journal),
+        language.summarizer,
+        language.fallback,
+        counters.default.count,
+        settings.summary_budget,
     )
