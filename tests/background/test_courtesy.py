@@ -129,6 +129,38 @@ def test_a_runner_gives_way_between_two_rounds() -> None:
     assert all(gap >= TIMES * seconds for gap, (seconds, _) in zip(gaps, computed, strict=False))
 
 
+def test_a_runner_that_is_stopped_rests_no_more_in_its_chapter() -> None:
+    courtesy = Courtesy(lambda: True, FOREVER, FEWEST_TIMES, 60.0)
+    begun = threading.Event()
+
+    def take(*_: object) -> None:
+        begun.set()
+        for _ in range(4 * MANY):
+            compute()
+            courtesy.give_way()
+
+    with closing(VolatileJournal()) as journal:
+        runner = Runner(journal, Pulse(journal), courtesy, [Noting(before=take)], 0.0)
+        say(journal, "a", "one")
+        runner.start()
+        assert begun.wait(20)
+        stopping = time.monotonic()
+        runner.stop()
+    assert time.monotonic() - stopping < 2 * MANY * LONGEST_REST_SECONDS
+
+
+def test_who_is_kept_from_work_ends_nobody_elses_courtesy() -> None:
+    courtesy = Courtesy(lambda: True, TIMES, FEWEST_TIMES, 60.0)
+    with closing(VolatileJournal()) as journal:
+        task = Noting(away=True)
+        runner = Runner(journal, Pulse(journal), courtesy, [task], 0.0)
+        say(journal, "a", "one")
+        runner.start()
+        until(lambda: len(task.attempts) >= 3)
+        runner.stop()
+    assert courtesy.behind_since > task.attempts[0]
+
+
 def test_learning_and_the_index_each_ask_whether_somebody_waits() -> None:
     settings = Settings()
     asked: dict[str, set[str]] = {"waits": set(), "is here": set()}

@@ -150,3 +150,10 @@ def test_a_thousand_utterances_take_less_than_a_second() -> None:
 
 def test_the_origin_is_named() -> None:
     assert summarizer.origin == "extractive"
+
+
+def test_others_are_let_go_first_between_any_two_sentences() -> None:
+    pauses: list[None] = []
+    said = [Utterance(f"m{at}", Role.USER, "", f"Ana moved to city number {at} in May.", at) for at in range(9)]
+    ExtractiveSummarizer(COUNTER.count, lambda: pauses.append(None)).summarize("", said, 400)
+    assert len(pauses) >= len(said)
