@@ -133,7 +133,7 @@ def test_a_runner_that_is_stopped_rests_no_more_in_its_chapter() -> None:
     courtesy = Courtesy(lambda: True, FOREVER, FEWEST_TIMES, 60.0)
     begun = threading.Event()
 
-    def take(*_: object) -> None:
+    def take(*_entries: object) -> None:
         begun.set()
         for _ in range(4 * MANY):
             compute()
