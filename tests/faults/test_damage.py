@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -18,6 +19,7 @@ from memsidecar.stores.journal.doctor import examine
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.knowledge_pb2 import SummarizeRequest, SummarizeResponse, Summary
 from memsidecar.v1.message_pb2 import Message, Role, ToolCall
+from tests.conformance.said import append, draft
 from tests.support.forked import run
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess, refusal
 
@@ -28,28 +30,31 @@ SESSIONS = ("a", "b")
 Contents = dict[str, list[str]]
 
 
-def talk(client: Client, said: Contents, messages: int) -> None:
-    for n in range(messages):
-        session_id = SESSIONS[n % len(SESSIONS)]
-        text = f"{session_id} {len(said[session_id])} " + "word " * (n * 37 % 900)
-        client.add(session_id, text)
-        said[session_id].append(text)
-
-
 class Original:
-    """A journal with entries in the file and acknowledged ones in its log, as kill -9 left it."""
+    """A journal with entries in the file and acknowledged ones in its log, as kill -9 left it.
+
+    What is in the log was written without a sidecar around the journal: one that learns in the background may be
+    killed in the middle of a commit that nobody was told of, and then the end of its log says nothing.
+    """
 
     def __init__(self, directory: Path) -> None:
+        alive = directory.with_name("alive")
         self._directory = directory
         self.said: Contents = {session_id: [] for session_id in SESSIONS}
-        with SidecarProcess(directory, *FLAGS) as sidecar:
+        with SidecarProcess(alive, *FLAGS) as sidecar:
             with sidecar.client() as client:
-                talk(client, self.said, 60)
+                self._talk(client.add, 60)
             assert sidecar.stop() == 0
-            sidecar.start()
-            with sidecar.client() as client:
-                talk(client, self.said, 30)
-            sidecar.kill()
+        with closing(SqliteJournal(alive, ballast_bytes=0)) as journal:
+            self._talk(partial(append_to, journal), 30)
+            shutil.copytree(alive, directory)
+
+    def _talk(self, add: Callable[[str, str], object], messages: int) -> None:
+        for n in range(messages):
+            session_id = SESSIONS[n % len(SESSIONS)]
+            text = f"{session_id} {len(self.said[session_id])} " + "word " * (n * 37 % 900)
+            add(session_id, text)
+            self.said[session_id].append(text)
 
     def copy(self, to: Path) -> Path:
         shutil.copytree(self._directory, to)
@@ -59,6 +64,10 @@ class Original:
         """The same, closed in good order: everything is in the file."""
         SqliteJournal(self.copy(to), ballast_bytes=0).close()
         return to
+
+
+def append_to(journal: SqliteJournal, session_id: str, text: str) -> None:
+    append(journal, draft(text, message_id=f"id of {text}"), key=SessionKey("default", session_id))
 
 
 @pytest.fixture(scope="module")

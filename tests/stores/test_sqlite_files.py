@@ -11,7 +11,7 @@ import pytest
 
 from memsidecar.domain.errors import DamagedFile, StartRefused
 from memsidecar.domain.session import Policy, Strategy
-from memsidecar.stores.contract import Advance, NoteKind, SetPolicy
+from memsidecar.stores.contract import Advance, Calibrate, Calibration, Command, NoteKind, SetPolicy
 from memsidecar.stores.journal import schema
 from memsidecar.stores.journal.doctor import examine
 from tests.conformance.said import (
@@ -26,6 +26,7 @@ from tests.conformance.said import (
     note,
     put,
     read,
+    revising,
 )
 from tests.stores.directories import another_process, opened
 from tests.stores.earlier import as_version_2_left_it
@@ -245,6 +246,33 @@ def test_a_write_ahead_log_that_is_missing_is_refused(folder: Path) -> None:
     (crashed / "journal.db-wal").unlink()
     with pytest.raises(DamagedFile), opened(crashed):
         pass
+
+
+UNLOGGED: dict[str, Command] = {
+    "a policy": SetPolicy(KEY, "", Policy(auto_prune_tokens=100)),
+    "a calibration": Calibrate("default", "m", lambda now: Calibration(now.factor, now.reports + 1)),
+    "a note": revising(note()),
+    "a watermark": Advance("task", "default", 3),
+}
+
+
+@pytest.mark.parametrize("last", UNLOGGED)
+def test_a_log_without_the_end_of_a_change_that_is_no_entry_is_refused(folder: Path, last: str) -> None:
+    """Not all that is acknowledged stands in the journal's log; the mark knows of it, too."""
+    crashed = folder.with_name("crashed")
+    with opened(folder) as journal:
+        append(journal, draft("hello"))
+        carry_out(journal, UNLOGGED[last])
+        shutil.copytree(folder, crashed)
+    shutil.copytree(crashed, whole := folder.with_name("whole"))
+    with opened(whole):
+        pass
+    path = crashed / "journal.db-wal"
+    path.write_bytes(content := path.read_bytes()[:-1])
+    assert len(examine(crashed)) == 1
+    with pytest.raises(DamagedFile, match="lacks 1 of the last changes that were acknowledged"), opened(crashed):
+        pass
+    assert path.read_bytes() == content
 
 
 def test_what_is_left_can_be_opened_when_somebody_says_so(folder: Path) -> None:

@@ -93,12 +93,13 @@ def run(*arguments: str, timeout: float, environ: Mapping[str, str] = os.environ
     """A command that says less than a pipe holds, until its end; one that does not end is killed and fails the test."""
     with tempfile.TemporaryFile() as errors:
         process = Forked(arguments, environ, errors.fileno())
-        try:
-            code = process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
         with process.stdout:
+            try:
+                code = process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                raise
             said = process.stdout.read().decode()
         errors.seek(0)
         return subprocess.CompletedProcess(arguments, code, said, errors.read().decode())

@@ -45,13 +45,14 @@ from memsidecar.stores.journal.connection import (
 from memsidecar.stores.journal.files import (
     Ballast,
     DirectoryLock,
+    Extent,
     HighWaterMark,
     make_directory,
     sync_directory,
     warn_of_doubtful_filesystem,
 )
 from memsidecar.stores.journal.reading import Reader
-from memsidecar.stores.journal.rows import last_lsn
+from memsidecar.stores.journal.rows import extent_of, last_lsn
 from memsidecar.stores.journal.schema import migrate, version_of
 from memsidecar.stores.journal.set_aside import find_set_aside
 from memsidecar.stores.journal.writing import Writer
@@ -241,11 +242,11 @@ def look_before_opening(path: Path, mark: HighWaterMark) -> None:
     To open it for writing would already start its write-ahead log over, and with it what might still be saved.
     """
     if not path.exists() or path.stat().st_size == 0:
-        mark.check(0, path)
+        mark.check(Extent(), path)
         return
     with closing(connect_to_look(path)) as connection:
         version = version_of(connection, str(path))
-        mark.check(last_lsn(connection) if version else 0, path)
+        mark.check(extent_of(connection) if version else Extent(), path)
         check_structure(connection, path, CHECK_AT_OPEN_SECONDS)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from memsidecar.domain.errors import SidecarError, StartRefused
 from memsidecar.stores.journal.connection import connect_to_look, translate
 from memsidecar.stores.journal.files import DirectoryLock, HighWaterMark
+from memsidecar.stores.journal.rows import extent_of
 from memsidecar.stores.journal.schema import (
     DOCUMENT_BYTES,
     NOTE_BYTES,
@@ -87,10 +88,9 @@ def _wrong_sizes(connection: sqlite3.Connection, version: int) -> Iterator[str]:
 
 
 def _check_mark(connection: sqlite3.Connection, path: Path) -> None:
-    (last_lsn,) = connection.execute("SELECT coalesce(max(lsn), 0) FROM log").fetchone()
     mark = HighWaterMark(path.with_name("journal.mark"))
     try:
-        mark.check(last_lsn, path)
+        mark.check(extent_of(connection), path)
     finally:
         mark.close()
 

@@ -4,14 +4,17 @@ import fcntl
 import logging
 import mmap
 import os
+import struct
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from memsidecar.domain.errors import DamagedFile, StartRefused
 
 log = logging.getLogger(__name__)
 
 _MARK = b"memsidecar journal mark\n"
+_MARK_FIELDS = struct.Struct("<QQ")
 _MARK_OFFSET = 64
 _MARK_BYTES = 4096
 BALLAST_AGAIN_SECONDS = 5.0
@@ -85,8 +88,15 @@ class DirectoryLock:
         os.close(self._descriptor)
 
 
+class Extent(NamedTuple):
+    """How far a journal has come: its last entry, and how many commits there were that left none in the log."""
+
+    lsn: int = 0
+    unlogged: int = 0
+
+
 class HighWaterMark:
-    """The last lsn that was acknowledged, noted beside the journal after each commit.
+    """The extent that was acknowledged, noted beside the journal after each commit.
 
     SQLite takes a damaged write-ahead log for one that was cut by a crash, and quietly opens with less. The mark
     tells the two apart: it is written only after the commit is durable, so a journal that ends before its mark has
@@ -101,19 +111,25 @@ class HighWaterMark:
         with path.open("r+b") as file:
             self._map = mmap.mmap(file.fileno(), _MARK_BYTES)
 
-    def read(self) -> int:
-        return int.from_bytes(self._map[_MARK_OFFSET : _MARK_OFFSET + 8], "little")
+    def read(self) -> Extent:
+        return Extent(*_MARK_FIELDS.unpack_from(self._map, _MARK_OFFSET))
 
-    def note(self, lsn: int) -> None:
-        self._map[_MARK_OFFSET : _MARK_OFFSET + 8] = lsn.to_bytes(8, "little")
+    def note(self, extent: Extent) -> None:
+        _MARK_FIELDS.pack_into(self._map, _MARK_OFFSET, *extent)
 
-    def check(self, last_lsn: int, journal: Path) -> None:
-        if last_lsn < self.read():
-            raise DamagedFile(
-                f"{journal.name} ends at entry {last_lsn}, but entry {self.read()} was acknowledged: it or its -wal"
-                f" file is damaged or missing. Restore a backup; to go on with what is left, remove {self._path}",
-                file=str(journal),
-            )
+    def check(self, found: Extent, journal: Path) -> None:
+        noted = self.read()
+        if found.lsn < noted.lsn:
+            self._refuse(journal, f"ends at entry {found.lsn}, but entry {noted.lsn} was acknowledged")
+        if found.unlogged < noted.unlogged:
+            self._refuse(journal, f"lacks {noted.unlogged - found.unlogged} of the last changes that were acknowledged")
+
+    def _refuse(self, journal: Path, finding: str) -> None:
+        raise DamagedFile(
+            f"{journal.name} {finding}: it or its -wal file is damaged or missing. Restore a backup; to go on with"
+            f" what is left, remove {self._path}",
+            file=str(journal),
+        )
 
     def close(self) -> None:
         self._map.close()

@@ -10,6 +10,7 @@ from typing import Any
 from memsidecar.domain.errors import DamagedFile
 from memsidecar.domain.message import Flag, Stored
 from memsidecar.domain.session import Head, Policy, SessionKey, Strategy
+from memsidecar.stores.journal.files import Extent
 
 HEAD_COLUMNS = """s.number, s.namespace, s.session_id, s.user_id, s.version, s.last_sequence, s.window_start,
   s.pruned_count, s.count_1, s.count_2, s.count_3, s.count_4, s.tokens_1, s.tokens_2, s.tokens_3, s.tokens_4,
@@ -25,6 +26,10 @@ INSERT_SESSION = f"INSERT INTO sessions VALUES ({', '.join('?' * 19)}, 0)"
 SAVE_SESSION = """UPDATE sessions SET user_id = ?, version = ?, last_sequence = ?, window_start = ?, pruned_count = ?,
   count_1 = ?, count_2 = ?, count_3 = ?, count_4 = ?, tokens_1 = ?, tokens_2 = ?, tokens_3 = ?, tokens_4 = ?,
   create_time_us = ?, last_active_us = ?, open_calls = ? WHERE number = ?"""
+
+# Among the watermarks of the tasks, because it is one: how far the journal itself has come.
+COUNT_UNLOGGED = "INSERT OR REPLACE INTO watermarks VALUES ('journal', '', ?)"
+_UNLOGGED = "SELECT coalesce(max(lsn), 0) FROM watermarks WHERE task = 'journal' AND namespace = ''"
 
 IN_WINDOW = f"(m.flags & {int(Flag.PRUNED)}) = 0"
 
@@ -88,6 +93,11 @@ def find_bytes(connection: sqlite3.Connection, number: int) -> int:
 def last_lsn(connection: sqlite3.Connection) -> int:
     (lsn,) = connection.execute("SELECT coalesce(max(lsn), 0) FROM log").fetchone()
     return int(lsn)
+
+
+def extent_of(connection: sqlite3.Connection) -> Extent:
+    (unlogged,) = connection.execute(_UNLOGGED).fetchone()
+    return Extent(last_lsn(connection), unlogged)
 
 
 def message_of(row: Sequence[Any], path: Path) -> Stored:

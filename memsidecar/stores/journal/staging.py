@@ -32,6 +32,7 @@ from memsidecar.stores.contract import (
     TrimNow,
 )
 from memsidecar.stores.journal import rows
+from memsidecar.stores.journal.files import Extent
 from memsidecar.stores.journal.identity import Known
 from memsidecar.stores.journal.metering import Meter
 from memsidecar.stores.journal.schema import NAMED_FROM, Kind
@@ -62,9 +63,9 @@ class Entry(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """The last lsn that was given out, and the next numbers for a session, a document and a text."""
+    """How far the journal has come, and the next numbers for a session, a document and a text."""
 
-    lsn: int
+    extent: Extent
     session: int
     document: int
     text: int
@@ -83,7 +84,8 @@ class Stage:
     ) -> None:
         self.connection = connection
         self.path = path
-        self.lsn, self.next_number, self.next_document, self.next_text = numbers
+        self._before, self.next_number, self.next_document, self.next_text = numbers
+        self.lsn = self._before.lsn
         self.now_us = time.time_ns() // 1000
         self.known: dict[tuple[int, str], Known] = {}
         self.revived: set[tuple[int, int]] = set()
@@ -104,7 +106,12 @@ class Stage:
 
     @property
     def numbers(self) -> Numbers:
-        return Numbers(self.lsn, self.next_number, self.next_document, self.next_text)
+        return Numbers(self.extent, self.next_number, self.next_document, self.next_text)
+
+    @property
+    def extent(self) -> Extent:
+        """How far the journal has come with this transaction."""
+        return Extent(self.lsn, self._before.unlogged + (bool(self.statements) and self.lsn == self._before.lsn))
 
     def admits(self, command: Command) -> bool:
         """Whether the command would see the effects of all before it; if so, its place is taken.
@@ -168,7 +175,14 @@ class Stage:
     def do(self, statement: str, *parameters: Any) -> None:
         self.statements.append((statement, parameters))
 
-    def rest(self) -> Iterator[Statement]:
+    def in_order(self) -> Iterator[Statement]:
+        """All that it does; if it leaves no entry in the log, it is counted, so that its loss is noticed, too."""
+        yield from self.statements
+        yield from self._rest()
+        if self.extent.unlogged > self._before.unlogged:
+            yield rows.COUNT_UNLOGGED, (self.extent.unlogged,)
+
+    def _rest(self) -> Iterator[Statement]:
         """What inserts the messages that come after all statements."""
         for start in range(self._rows_in_statements, len(self.message_rows), ROWS_PER_STATEMENT):
             yield insertion(self.message_rows[start : start + ROWS_PER_STATEMENT])
@@ -178,7 +192,7 @@ class Stage:
 
         An encoding that it supersedes keeps its place in the log and loses its body.
         """
-        self.statements += self.rest()
+        self.statements += self._rest()
         self._rows_in_statements = len(self.message_rows)
         self.lsn += 1
         place = (self.lsn, number, entry.kind, entry.sequence, self.now_us)

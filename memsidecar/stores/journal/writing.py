@@ -4,7 +4,7 @@ import logging
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from memsidecar.domain.errors import DiskFull, FatalStoreError, SidecarError
@@ -19,7 +19,7 @@ from memsidecar.stores.journal.identity import SeenIds, find_known, id_hash
 from memsidecar.stores.journal.leftovers import Erasing
 from memsidecar.stores.journal.metering import Meter
 from memsidecar.stores.journal.room import Room
-from memsidecar.stores.journal.rows import last_lsn
+from memsidecar.stores.journal.rows import extent_of
 from memsidecar.stores.journal.staging import ROWS_PER_STATEMENT, Numbers, Stage, Statement, insertion
 from memsidecar.stores.journal.verbs import VERBS
 
@@ -55,7 +55,7 @@ class Writer:
         self._listeners: list[Callable[[Sequence[Change]], None]] = []
         self._failed = False
         self._numbers = next_numbers(connection)
-        self.published_lsn = self._numbers.lsn
+        self.published_lsn = self._numbers.extent.lsn
 
     def listen(self, listener: Callable[[Sequence[Change]], None]) -> None:
         self._listeners.append(listener)
@@ -111,7 +111,7 @@ class Writer:
         except SidecarError as problem:
             self._refuse([ticket for ticket, _ in stage.outcomes], problem)
             return
-        self._mark.note(stage.lsn)
+        self._mark.note(stage.extent)
         try:
             self._publish(stage)
         finally:
@@ -132,12 +132,12 @@ class Writer:
             raise DiskFull()
         with translated(self._path):
             if stage.statements or len(stage.message_rows) > ROWS_PER_STATEMENT:
-                self._execute_in_transaction([*stage.statements, *stage.rest()])
+                self._execute_in_transaction(stage.in_order())
             elif stage.message_rows:
                 self._connection.execute(*insertion(stage.message_rows))
         self._checkpoints.wrote(pages)
 
-    def _execute_in_transaction(self, statements: Sequence[Statement]) -> None:
+    def _execute_in_transaction(self, statements: Iterable[Statement]) -> None:
         with rolled_back(self._connection):
             self._connection.execute("BEGIN IMMEDIATE")
             for statement, parameters in statements:
@@ -212,4 +212,4 @@ def _erases(stage: Stage) -> bool:
 def next_numbers(connection: sqlite3.Connection) -> Numbers:
     given = dict(connection.execute("SELECT name, seq FROM sqlite_sequence"))
     (last_text,) = connection.execute("SELECT coalesce(max(number), 0) FROM texts").fetchone()
-    return Numbers(last_lsn(connection), given.get("sessions", 0) + 1, given.get("documents", 0) + 1, last_text + 1)
+    return Numbers(extent_of(connection), given.get("sessions", 0) + 1, given.get("documents", 0) + 1, last_text + 1)
