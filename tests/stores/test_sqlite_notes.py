@@ -1,8 +1,8 @@
 """Notes on disk: dropped and replaced bodies are in no file, nothing is written twice, and damage is noticed."""
 
 import random
-import signal
 import re
+import signal
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
