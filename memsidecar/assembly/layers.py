@@ -23,7 +23,7 @@ from memsidecar.settings import Settings
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.registry import Counters
 
-LEARNING_TIMES, LEARNING_FEWEST_TIMES, LEARNING_PATIENCE_SECONDS = 49.0, 9.0, 10.0
+LEARNING_TIMES, LEARNING_FEWEST_TIMES, LEARNING_PATIENCE_SECONDS = 49.0, 9.0, 20.0
 "Nobody waits for what is learned: as long as somebody waits for something else, it has a fiftieth of the time."
 
 

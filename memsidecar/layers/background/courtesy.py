@@ -55,4 +55,4 @@ class Courtesy:
 
     def _times_now(self) -> float:
         behind_seconds = max(time.monotonic() - self.behind_since, self._patience_seconds)
-        return max(self._fewest, self._times * self._patience_seconds / behind_seconds)
+        return max(self._fewest, self._times * (self._patience_seconds / behind_seconds) ** 2)
