@@ -1,12 +1,17 @@
 """The bare baseline: the same grpcio and the same request types, with nothing behind them and nothing around them.
 
-    python -m benchmarks.empty threads|asyncio
+    python -m benchmarks.empty threads|asyncio|syncing
 
-`Add` decodes its request and answers an empty message. `GetRecent` decodes and answers a prebuilt message object
-of 50 messages, which gRPC encodes for each call. Prints its port.
+`Add` decodes its request and answers an empty message; with `syncing`, after a thread of its own has written as much as
+an Add writes to the write-ahead log, and synced it: what no durable Add can be quicker than. `GetRecent` decodes and
+answers a prebuilt message object of 50 messages, which gRPC encodes for each call. Prints its port.
 """
 
+import asyncio
+import os
 import sys
+import tempfile
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -21,6 +26,8 @@ from memsidecar.v1.message_pb2 import ROLE_USER, Message
 SERVICE = "memsidecar.v1.MemoryService"
 OPTIONS = (("grpc.so_reuseport", 0),)
 THREADS = 32
+PAGES_OF_AN_ADD = 4
+PAGE_BYTES, FRAME_BYTES, LOG_BYTES = 4096, 24, 4 << 20
 
 RECENT = pb.GetRecentResponse(
     messages=[
@@ -42,6 +49,33 @@ def get_recent(_request: pb.GetRecentRequest, _context: Any) -> pb.GetRecentResp
 
 async def add_async(_request: pb.AddRequest, _context: Any) -> pb.AddResponse:
     return pb.AddResponse()
+
+
+class Log:
+    """A file that is written over and over, in frames as SQLite writes them."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile(prefix="memsidecar-bench-", buffering=0)  # noqa: SIM115  as long as we live
+        self._file.write(bytes(LOG_BYTES))
+        os.fsync(self._file.fileno())
+
+    def write(self) -> None:
+        if self._file.tell() + PAGES_OF_AN_ADD * (FRAME_BYTES + PAGE_BYTES) > LOG_BYTES:
+            self._file.seek(0)
+        for _ in range(PAGES_OF_AN_ADD):
+            self._file.write(bytes(FRAME_BYTES))
+            self._file.write(bytes(PAGE_BYTES))
+        os.fdatasync(self._file.fileno())
+
+
+def add_syncing() -> Callable[[pb.AddRequest, Any], Awaitable[pb.AddResponse]]:
+    log, committer = Log(), ThreadPoolExecutor(1)
+
+    async def add_durably(_request: pb.AddRequest, _context: Any) -> pb.AddResponse:
+        await asyncio.get_running_loop().run_in_executor(committer, log.write)
+        return pb.AddResponse()
+
+    return add_durably
 
 
 async def get_recent_async(_request: pb.GetRecentRequest, _context: Any) -> pb.GetRecentResponse:
@@ -68,9 +102,9 @@ def serve_on_threads() -> None:
     server.wait_for_termination()
 
 
-async def serve_on_asyncio() -> None:
+async def serve_on_asyncio(answer_add: Any) -> None:
     server = grpc.aio.server(options=OPTIONS)
-    server.add_generic_rpc_handlers((handlers(add_async, get_recent_async),))
+    server.add_generic_rpc_handlers((handlers(answer_add, get_recent_async),))
     print(server.add_insecure_port("127.0.0.1:0"), flush=True)
     await server.start()
     await server.wait_for_termination()
@@ -80,4 +114,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "threads":
         serve_on_threads()
     else:
-        uvloop.run(serve_on_asyncio())
+        uvloop.run(serve_on_asyncio(add_syncing() if sys.argv[1] == "syncing" else add_async))

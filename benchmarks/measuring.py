@@ -66,6 +66,7 @@ class Bench:
 
     def __enter__(self) -> "Bench":
         self.empty = {kind: self._stack.enter_context(empty_handler(kind)) for kind in ("threads", "asyncio")}
+        self.syncing = self._stack.enter_context(empty_handler("syncing"))
         self.sidecar = self._stack.enter_context(sidecar(self.folder / "data"))
         self._channel = grpc.insecure_channel(self.sidecar.address)
         self.stub = memory_pb2_grpc.MemoryServiceStub(self._channel)  # type: ignore[no-untyped-call]
@@ -80,6 +81,7 @@ class Bench:
     def all(self) -> Iterator[Result]:
         yield from self.start()
         yield from self.add(1, 1, 0.40)
+        yield self.bare_sync()
         yield from self.add(CALLERS, 1, 0.65)
         yield from self.add(CALLERS, CALLERS, 0.65)
         yield from self.add_batch()
@@ -104,6 +106,19 @@ class Bench:
         yield from self._ratios(f"Add, {shape}", mine, others, target)
         spread = statistics.median(one.p99_us / one.p50_us for one in mine)
         yield Result(f"Add, {shape}: p99 / p50", spread, 4, at_most=True)
+
+    def bare_sync(self) -> Result:
+        """The bound of one caller's Add: gRPC, and what an Add writes and syncs, and nothing else."""
+        rates: dict[str, list[float]] = {"syncing": [], "empty": []}
+        for _ in range(self.effort.rounds):
+            path = self._adds(1_000)
+            for kind, side in (("empty", self.empty["threads"]), ("syncing", self.syncing)):
+                rates[kind].append(self._load(side, "Add", path, (1, 1), True).calls_per_second)
+        ratio = statistics.median(a / b for a, b in zip(rates["syncing"], rates["empty"], strict=True))
+        details = {f"{kind}_calls_per_second": statistics.median(taken) for kind, taken in rates.items()}
+        return Result(
+            "1 caller: a handler that only writes and syncs as an Add does (threads)", ratio, 0.4, details=details
+        )
 
     def add_batch(self) -> Iterator[Result]:
         count = max(4, int(self.effort.seconds * 300))
