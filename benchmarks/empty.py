@@ -3,8 +3,8 @@
     python -m benchmarks.empty threads|asyncio|syncing
 
 `Add` decodes its request and answers an empty message; with `syncing`, after a thread of its own has written as much as
-an Add writes to the write-ahead log, and synced it: what no durable Add can be quicker than. `GetRecent` decodes and
-answers a prebuilt message object of 50 messages, which gRPC encodes for each call. Prints its port.
+an Add writes to the write-ahead log, as SQLite writes it, and synced it. `GetRecent` decodes and answers a prebuilt
+message object of 50 messages, which gRPC encodes for each call. Prints its port.
 """
 
 import asyncio

@@ -56,7 +56,7 @@ class Result:
 
 
 class Bench:
-    """Two empty handlers and one sidecar, running side by side."""
+    """Two empty handlers, one that only writes and syncs, and one sidecar, running side by side."""
 
     def __init__(self, effort: Effort) -> None:
         self.effort = effort
@@ -108,10 +108,11 @@ class Bench:
         yield Result(f"Add, {shape}: p99 / p50", spread, 4, at_most=True)
 
     def bare_sync(self) -> Result:
-        """The bound of one caller's Add: gRPC, and what an Add writes and syncs, and nothing else."""
+        """Whether one caller's aim can be reached by who only writes and syncs what an Add does, and nothing else."""
         rates: dict[str, list[float]] = {"syncing": [], "empty": []}
         for _ in range(self.effort.rounds):
             path = self._adds(1_000)
+            until_quiet(self.sidecar)
             for kind, side in (("empty", self.empty["threads"]), ("syncing", self.syncing)):
                 rates[kind].append(self._load(side, "Add", path, (1, 1), True).calls_per_second)
         ratio = statistics.median(a / b for a, b in zip(rates["syncing"], rates["empty"], strict=True))

@@ -31,9 +31,9 @@ Contents = dict[str, list[str]]
 
 
 class Original:
-    """A journal with entries in the file and acknowledged ones in its log, as kill -9 left it.
+    """A journal with entries in the file and acknowledged ones in its log, as kill -9 leaves it.
 
-    What is in the log was written without a sidecar around the journal: one that learns in the background may be
+    Its files are copied while it is open, and without a sidecar around it: one that learns in the background may be
     killed in the middle of a commit that nobody was told of, and then the end of its log says nothing.
     """
 

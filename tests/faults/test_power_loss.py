@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import Change
+from memsidecar.domain.session import Policy, SessionKey
+from memsidecar.stores.contract import Change, SetPolicy
 from memsidecar.stores.journal import SqliteJournal
-from tests.conformance.said import KEY, append, contents, draft, erase, known_head, trim
+from tests.conformance.said import KEY, append, carry_out, contents, draft, erase, known_head, trim
 
 SECTOR_BYTES = 512
 SCRATCH = SessionKey("default", "scratch")
@@ -69,6 +69,7 @@ def record(directory: Path, checkpoint_bytes: int, messages: int) -> list[Moment
             append(journal, draft(text(n), message_id=f"m{n}"))
             if n % 20 == 0:
                 trim(journal, n - 1)
+                carry_out(journal, SetPolicy(SCRATCH, "", Policy(auto_prune_tokens=n)))
                 append(journal, draft("scratch"), key=SCRATCH)
                 erase(journal, key=SCRATCH)
     return recorder.moments

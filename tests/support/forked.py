@@ -98,7 +98,7 @@ def run(*arguments: str, timeout: float, environ: Mapping[str, str] = os.environ
                 code = process.wait(timeout)
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait()
+                process.wait(END_SECONDS)
                 raise
             said = process.stdout.read().decode()
         errors.seek(0)

@@ -14,8 +14,8 @@ class Courtesy:
     """After a slice of work, rest until nobody waits for an answer, but at most `times` as long as the slice took, and
     at most a quarter of a second.
 
-    Courtesy has an end: the longer the work is behind (`behind_since`) beyond its patience, the fewer the times, down
-    to the `fewest`. Only the thread that has said `begin` ever rests: where a caller waits for the same
+    Courtesy has an end: the longer the work is behind (`behind_since`) beyond its patience, the fewer the times, by the
+    square, down to the `fewest`. Only the thread that has said `begin` ever rests: where a caller waits for the same
     work, politeness would keep that caller waiting.
     """
 
@@ -42,7 +42,8 @@ class Courtesy:
             return
         worked = time.thread_time() - self._worked_before
         if worked >= SLICE_SECONDS:
-            self._rest(min(self._times_now() * worked, LONGEST_REST_SECONDS))
+            times = self.times_when(time.monotonic() - self.behind_since)
+            self._rest(min(times * worked, LONGEST_REST_SECONDS))
             self._worked_before = time.thread_time()
 
     def _rest(self, seconds: float) -> None:
@@ -53,6 +54,6 @@ class Courtesy:
                 return
             pause *= 2
 
-    def _times_now(self) -> float:
-        behind_seconds = max(time.monotonic() - self.behind_since, self._patience_seconds)
-        return max(self._fewest, self._times * (self._patience_seconds / behind_seconds) ** 2)
+    def times_when(self, behind_seconds: float) -> float:
+        late = max(behind_seconds / self._patience_seconds, 1.0)
+        return max(self._fewest, self._times / late**2)

@@ -115,7 +115,8 @@ class HighWaterMark:
         return Extent(*_MARK_FIELDS.unpack_from(self._map, _MARK_OFFSET))
 
     def note(self, extent: Extent) -> None:
-        _MARK_FIELDS.pack_into(self._map, _MARK_OFFSET, *extent)
+        # In one piece: to pack into the map itself would clear it first, and a crash could leave it so.
+        self._map[_MARK_OFFSET : _MARK_OFFSET + _MARK_FIELDS.size] = _MARK_FIELDS.pack(*extent)
 
     def check(self, found: Extent, journal: Path) -> None:
         noted = self.read()

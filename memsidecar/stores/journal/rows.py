@@ -27,7 +27,7 @@ SAVE_SESSION = """UPDATE sessions SET user_id = ?, version = ?, last_sequence = 
   count_1 = ?, count_2 = ?, count_3 = ?, count_4 = ?, tokens_1 = ?, tokens_2 = ?, tokens_3 = ?, tokens_4 = ?,
   create_time_us = ?, last_active_us = ?, open_calls = ? WHERE number = ?"""
 
-# Among the watermarks of the tasks, because it is one: how far the journal itself has come.
+# How many commits left no entry in the log: a count, kept among the tasks' watermarks under a name that no task has.
 COUNT_UNLOGGED = "INSERT OR REPLACE INTO watermarks VALUES ('journal', '', ?)"
 _UNLOGGED = "SELECT coalesce(max(lsn), 0) FROM watermarks WHERE task = 'journal' AND namespace = ''"
 
