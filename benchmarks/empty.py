@@ -20,6 +20,7 @@ import grpc.aio
 import uvloop
 
 from benchmarks.requests import TEXT
+from memsidecar.stores.journal.checkpoints import PAGE_BYTES
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 
@@ -27,7 +28,7 @@ SERVICE = "memsidecar.v1.MemoryService"
 OPTIONS = (("grpc.so_reuseport", 0),)
 THREADS = 32
 PAGES_OF_AN_ADD = 4
-PAGE_BYTES, FRAME_BYTES, LOG_BYTES = 4096, 24, 4 << 20
+FRAME_BYTES, LOG_BYTES = 24, 4 << 20
 
 RECENT = pb.GetRecentResponse(
     messages=[
@@ -51,6 +52,9 @@ async def add_async(_request: pb.AddRequest, _context: Any) -> pb.AddResponse:
     return pb.AddResponse()
 
 
+sync = getattr(os, "fdatasync", os.fsync)  # which macOS lacks
+
+
 class Log:
     """A file that is written over and over, in frames as SQLite writes them."""
 
@@ -65,7 +69,7 @@ class Log:
         for _ in range(PAGES_OF_AN_ADD):
             self._file.write(bytes(FRAME_BYTES))
             self._file.write(bytes(PAGE_BYTES))
-        os.fdatasync(self._file.fileno())
+        sync(self._file.fileno())
 
 
 def add_syncing() -> Callable[[pb.AddRequest, Any], Awaitable[pb.AddResponse]]:

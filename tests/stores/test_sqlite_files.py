@@ -278,6 +278,21 @@ def test_a_log_without_the_end_of_a_change_that_is_no_entry_is_refused(folder: P
     assert path.read_bytes() == content
 
 
+def test_a_mark_that_knows_of_entries_only_is_less_strict_and_no_damage(folder: Path) -> None:
+    """As an earlier version left it beside a journal with changes that are no entries."""
+    with opened(folder) as journal:
+        append(journal, draft("hello"))
+        carry_out(journal, Advance("task", "default", 1))
+    mark = folder / "journal.mark"
+    content = mark.read_bytes()
+    assert content[64:80] == (1).to_bytes(8, "little") * 2, "one entry, and one change that is none"
+    mark.write_bytes(content[:72] + bytes(8) + content[80:])
+    with opened(folder) as journal:
+        assert contents(journal) == ["hello"]
+        append(journal, draft("goes on"))
+    assert mark.read_bytes()[64:80] == (2).to_bytes(8, "little") + (1).to_bytes(8, "little")
+
+
 def test_what_is_left_can_be_opened_when_somebody_says_so(folder: Path) -> None:
     crashed = copy_of_a_crash(folder)
     path = crashed / "journal.db-wal"
