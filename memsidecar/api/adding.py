@@ -1,7 +1,7 @@
 """The RPCs that add to a conversation: one message, a batch, a stream, a turn."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from dataclasses import dataclass, replace
 
 from memsidecar.api.ahead import Ahead
@@ -93,8 +93,8 @@ class Adding:
             lambda: [draft(message, field) for message, field in zip(messages, fields, strict=True)]
         )
 
-    async def _append(self, command: Append) -> Appended:
-        return await self._settled(self.memory.add.begin(command, self.bridge.settled))
+    def _append(self, command: Append) -> Awaitable[Appended]:
+        return self._settled(self.memory.add.begin(command, self.bridge.settled))
 
     async def _settled(self, ticket: Ticket) -> Appended:
         appended: Appended = await self.bridge.outcome(ticket)

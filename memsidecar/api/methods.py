@@ -41,7 +41,7 @@ class Methods:
         answer = getattr(service, _snake_case(method.name), None)
         if not method.client_streaming and not method.server_streaming:
             unary = self._unary(method.full_name, self.gate.unary(method, answer or _no_answer(method)))
-            return _read_already(unary) if self.gate.reception is None else _read_when_asked(unary)
+            return grpc.unary_unary_rpc_method_handler(unary) if self.gate.is_open else _read_when_asked(unary)
         serve = self._stream(method.full_name, self.gate.stream(method, answer or _no_stream(method)))
         return grpc.stream_stream_rpc_method_handler(serve if method.client_streaming else _of_one_request(serve))
 
@@ -51,16 +51,6 @@ class Methods:
 
     def _stream(self, name: str, serve: Stream) -> Stream:
         return errors.stream(name, self.request_log.stream(name, self.limits.stream(name, serve)))
-
-
-def _read_already(serve: Unary) -> Any:
-    async def plain(data: bytes, context: Context) -> bytes:
-        async def read() -> bytes:
-            return data
-
-        return await serve(read, context)
-
-    return grpc.unary_unary_rpc_method_handler(plain)
 
 
 def _read_when_asked(serve: Unary) -> Any:

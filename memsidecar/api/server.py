@@ -63,7 +63,7 @@ class Server:
         self._methods = methods
         self._tls = tls
         most_bytes, most_calls = HARD_REQUEST_BYTES_FACTOR * max_request_bytes, OUTER_WALL_FACTOR * methods.limits.most
-        is_guarded = methods.gate.reception is not None
+        is_guarded = not methods.gate.is_open
         self._main = _walled(most_bytes, most_calls) if is_guarded else _server(most_bytes)
         self._health_only = _walled(MOST_REQUEST_BYTES, MOST_HEALTH_CALLS, *_HEALTH_ONLY)
         self._health = health.aio.HealthServicer()

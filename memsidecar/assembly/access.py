@@ -90,6 +90,7 @@ def gate(settings: Settings, doors: Doors) -> Gate:
         reception=None if settings.access_file is None else Reception(unworked(settings.max_unsent_bytes)),
         unsent=Unsent(settings.max_unsent_bytes),
         audit=Audit(settings.audit),
+        most_bytes=settings.max_request_bytes,
         most_parts=max(MOST_PARTS, 2 * settings.max_batch_messages),
     )
 

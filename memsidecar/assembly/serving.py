@@ -87,7 +87,6 @@ def _on_signals() -> asyncio.Event:
 
 def _limits(settings: Settings) -> Limits:
     return Limits(
-        settings.max_request_bytes,
         InFlight(settings.max_concurrent_calls, "calls"),
         InFlight(settings.max_concurrent_streams, "streams"),
     )

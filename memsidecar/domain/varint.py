@@ -3,6 +3,8 @@
 
 def varint(number: int) -> bytes:
     """An unsigned number in groups of seven bits, the lowest first."""
+    if number <= 0x7F:
+        return bytes((number,))
     encoded = bytearray()
     while number > 0x7F:
         encoded.append(number & 0x7F | 0x80)

@@ -87,7 +87,7 @@ def spying(policy: AccessPolicy) -> Iterator[Watched]:
 
 
 async def _start(policy: AccessPolicy, spies: list[Spy]) -> tuple[Server, Address]:
-    limits = Limits(MAX_REQUEST_BYTES, InFlight(256, "calls"), InFlight(32, "streams"))
+    limits = Limits(InFlight(256, "calls"), InFlight(32, "streams"))
     gate = open_gate(Credentials(lambda: policy))
     services: Any = spies  # a service's descriptor is one of its class; a spy has any
     server = Server(Methods(RequestLog("none", 60), limits, Deadlines(30, 300), gate), services, MAX_REQUEST_BYTES)

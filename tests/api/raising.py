@@ -54,7 +54,7 @@ class RaisingServer:
 
     async def _run(self) -> None:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
-        limits = Limits(4 * MIB, InFlight(8, "calls"), InFlight(8, "streams"))
+        limits = Limits(InFlight(8, "calls"), InFlight(8, "streams"))
         methods = Methods(RequestLog("none", 1.0), limits, Deadlines(30.0, 300.0), open_gate())
         server = Server(methods, [self._service], 4 * MIB)
         addresses = await server.start(Address(host="127.0.0.1", port=0), None)

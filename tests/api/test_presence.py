@@ -7,7 +7,7 @@ from memsidecar.api.interceptors.limits import InFlight, Limits
 
 
 def limits() -> Limits:
-    return Limits(1_000, InFlight(10, "calls"), InFlight(10, "streams"))
+    return Limits(InFlight(10, "calls"), InFlight(10, "streams"))
 
 
 def test_who_calls_waits_until_the_answer_is_there() -> None:

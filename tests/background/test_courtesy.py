@@ -1,5 +1,6 @@
 """Background work gives way: as long as somebody waits for an answer, and not for ever."""
 
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -9,7 +10,8 @@ from memsidecar.api.interceptors.limits import InFlight, Limits
 from memsidecar.assembly import parts
 from memsidecar.assembly.layers import open_layers
 from memsidecar.layers.background import Courtesy, Pulse, Runner
-from memsidecar.layers.background.courtesy import LONGEST_REST_SECONDS, SLICE_SECONDS
+from memsidecar.layers.background.courtesy import LONGEST_REST_SECONDS, SLICE_SECONDS, TURN_SECONDS
+from memsidecar.layers.background.runner import PIECE
 from memsidecar.settings import Settings
 from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.stores.volatile.index import VolatileIndex
@@ -99,6 +101,31 @@ def test_work_is_added_up_until_it_is_a_slice() -> None:
     assert time.thread_time() - start >= SLICE_SECONDS
 
 
+def test_who_wants_the_gil_gets_it_in_the_middle_of_a_slice() -> None:
+    """And not only when Python takes it away, which is made a matter of seconds here."""
+    courtesy, stop = Courtesy(lambda: False, TIMES, FEWEST_TIMES, 60.0), threading.Event()
+
+    def work() -> None:
+        courtesy.begin()
+        while not stop.is_set():
+            compute(2 * TURN_SECONDS)
+            courtesy.give_way()
+
+    worker, usual, long_turn = threading.Thread(target=work), sys.getswitchinterval(), 2.0
+    sys.setswitchinterval(long_turn)
+    try:
+        worker.start()
+        begun = time.monotonic()
+        for _ in range(MANY):
+            time.sleep(TURN_SECONDS)
+        taken = time.monotonic() - begun
+    finally:
+        stop.set()
+        sys.setswitchinterval(usual)
+        worker.join()
+    assert taken < MANY * long_turn / 4
+
+
 def test_a_caller_who_waits_for_the_same_work_is_not_kept_waiting() -> None:
     courtesy = begun(lambda: True, FOREVER)
     rests: list[float] = []
@@ -132,6 +159,27 @@ def test_a_runner_gives_way_between_two_rounds() -> None:
         runner.stop()
     gaps = [begun - ended for begun, (_, ended) in zip(task.attempts[1:], computed, strict=False)]
     assert all(gap >= TIMES * seconds for gap, (seconds, _) in zip(gaps, computed, strict=False))
+
+
+def test_a_runner_gives_way_between_any_two_pieces_that_it_reads() -> None:
+    class Counting(Courtesy):
+        times_given_way = 0
+
+        def give_way(self) -> None:
+            self.times_given_way += 1
+            super().give_way()
+
+    courtesy = Counting(lambda: False, TIMES, FEWEST_TIMES, 60.0)
+    seen: list[int] = []
+    with closing(VolatileJournal()) as journal:
+        task = Noting(before=lambda *_: seen.append(courtesy.times_given_way))
+        runner = Runner(journal, Pulse(journal), courtesy, [task], 0.0)
+        say(journal, "a", *(f"m {at}" for at in range(3 * PIECE)))
+        runner.start()
+        until(lambda: len(task.kept.effects["a"]) == 3 * PIECE)
+        runner.stop()
+    assert task.chapters == [("a", 3 * PIECE)]
+    assert seen[0] >= 3
 
 
 def test_a_runner_that_is_stopped_rests_no_more_in_its_chapter() -> None:
@@ -184,7 +232,7 @@ def test_learning_and_the_index_each_ask_whether_somebody_waits() -> None:
         def somebody_is_here(self) -> Callable[[], bool]:
             return noting("is here")
 
-    limits = Noticed(1_000, InFlight(1, "calls"), InFlight(1, "streams"))
+    limits = Noticed(InFlight(1, "calls"), InFlight(1, "streams"))
     with closing(VolatileJournal()) as journal, ExitStack() as opened:
         layers = open_layers(settings, journal, parts.counters(settings), limits, opened)
         layers.episodic.open(VolatileIndex)

@@ -10,8 +10,9 @@ from statistics import median
 import pytest
 
 from memsidecar.domain.errors import DiskFull
-from memsidecar.layers.background.runner import ATTEMPTS, CHAPTER, FIRST_PAUSE_SECONDS
+from memsidecar.layers.background.runner import ATTEMPTS, CHAPTER, FIRST_PAUSE_SECONDS, PIECE
 from memsidecar.stores.contract import Chapter, Journal, SetAside, Ticket
+from memsidecar.stores.contract.news import CHAPTER_BYTES
 from memsidecar.stores.journal import SqliteJournal
 from memsidecar.stores.volatile import VolatileJournal
 from tests.background.parts import Keeping, Noting, a_runner, running, say, until
@@ -30,6 +31,15 @@ def test_everything_is_taken_once_and_in_order(journal: Journal) -> None:
         after = say(journal, "a", *(f"late {at}" for at in range(300)))
         until(lambda: len(task.kept.effects["a"]) == 900)
     assert task.kept.effects["a"] == before + after
+
+
+def test_a_chapter_of_large_entries_is_short(journal: Journal) -> None:
+    large = "m" * (CHAPTER_BYTES // PIECE)
+    lsns = say(journal, "a", *(f"{at} {large}" for at in range(3 * PIECE)))
+    task = Noting()
+    with running(journal, task):
+        until(lambda: task.kept.effects["a"] == lsns)
+    assert [length for _, length in task.chapters] == [PIECE] * 3
 
 
 def test_each_task_goes_its_own_way(journal: Journal) -> None:

@@ -90,7 +90,7 @@ async def _start(journal: Journal, counter: Counter) -> tuple[Server, Bridge, Ad
     bridge = Bridge(2)
     methods = Methods(
         RequestLog("none", 60),
-        Limits(MAX_REQUEST_BYTES, InFlight(256, "calls"), InFlight(32, "streams")),
+        Limits(InFlight(256, "calls"), InFlight(32, "streams")),
         Deadlines(30, 300),
         open_gate(),
     )

@@ -20,4 +20,5 @@ def open_gate(credentials: Credentials = EVERYBODY) -> Gate:
         reception=Reception(unworked(1 << 30)),
         unsent=Unsent(1 << 30),
         audit=Audit("off"),
+        most_bytes=4 << 20,
     )

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from memsidecar import logs
@@ -20,17 +20,19 @@ log = logging.getLogger(AUDIT_LOG)
 LONGEST_NAME = 256
 "Names are noted before they are checked, because a refusal is noted, too; whoever sends a longer one gets no log."
 
+_NOT_FOLLOWED = nullcontext()
+
 
 @dataclass(frozen=True)
 class Audit:
     which: str
     strangers: logs.Sparing = field(default_factory=logs.Sparing)
 
+    def following(self, visit: Visit) -> AbstractContextManager[None]:
+        return _NOT_FOLLOWED if self.which == "off" else self._following(visit)
+
     @contextmanager
-    def following(self, visit: Visit) -> Iterator[None]:
-        if self.which == "off":
-            yield
-            return
+    def _following(self, visit: Visit) -> Iterator[None]:
         try:
             yield
         except SidecarError as error:

@@ -19,15 +19,16 @@ from memsidecar.api.gate.parts import MOST_PARTS, check_parts
 from memsidecar.api.gate.reception import Reception
 from memsidecar.api.gate.rules import ROLES, needed_role
 from memsidecar.api.gate.visit import Visit
-from memsidecar.api.interceptors import Context, Read, Stream, Unary
+from memsidecar.api.interceptors import Asked, Context, Read, Stream, Unary
 from memsidecar.api.turns import TENANT
 from memsidecar.api.wire import decode, leading_namespace
-from memsidecar.domain.errors import NotAllowed, RateLimited
+from memsidecar.domain.errors import NotAllowed, RateLimited, TooLarge
 
 M = TypeVar("M", bound=Message)
 
 HOLD_BACK_SECONDS = 0.1
 "How long a caller over its rate waits for the refusal."
+_NOT_KEPT = nullcontext()
 
 
 @dataclass(frozen=True)
@@ -43,17 +44,22 @@ class Gate:
     "None where nobody has to be guarded against: whoever reaches the address may do everything anyway."
     unsent: Unsent
     audit: Audit
+    most_bytes: int
     most_parts: int = MOST_PARTS
+
+    @property
+    def is_open(self) -> bool:
+        return self.reception is None
 
     def unary(self, method: MethodDescriptor, answer: Callable[[Any], Any]) -> Unary:
         name, kind = method.name, GetMessageClass(method.input_type)
         is_read = ROLES[name] is Role.READ
 
-        async def serve(read: Read, context: Context) -> bytes:
+        async def serve(asked: Asked, context: Context) -> bytes:
             visit = Visit(name, context.peer)
             with self.audit.following(visit):
                 tenant = self._admit(visit, context).name
-                data = await self._received(tenant, read, context)
+                data = asked if isinstance(asked, bytes) else await self._received(tenant, asked, context)
                 request = self._asked(visit, kind, data)
                 await self._pace(visit.namespace)
                 with self._keeping(visit.namespace, len(data)):
@@ -93,21 +99,21 @@ class Gate:
 
     async def _received(self, tenant: str, read: Read, context: Context) -> bytes:
         """A call counts until gRPC is done with it: also while nothing comes, and while nobody reads the answer."""
-        if self.reception is None:
-            return await read()
         self.callers.enter(tenant)
         # The stubs know a done-callback only as a class of their own.
         context.add_done_callback(cast(Any, lambda _context: self.callers.leave(tenant)))
-        return await self.reception.receive(tenant, read)
+        return await (self.reception.receive(tenant, read) if self.reception else read())
 
     def _keeping(self, tenant: str, size: int) -> AbstractContextManager[None]:
-        return self.reception.keeping(tenant, size) if self.reception else nullcontext()
+        return self.reception.keeping(tenant, size) if self.reception else _NOT_KEPT
 
     def _admit(self, visit: Visit, context: Context) -> Caller:
         visit.caller = self.credentials.caller(context)
         return visit.caller
 
     def _asked(self, visit: Visit, kind: type[M], data: bytes) -> M:
+        if len(data) > self.most_bytes:
+            raise TooLarge(f"the request has {len(data)} bytes; {self.most_bytes} are allowed")
         is_large = len(data) > SMALL_BYTES
         if is_large:  # it may unfold to much more, so that is not done for somebody who has no business here
             _check_namespace(visit, leading_namespace(data))

@@ -3,7 +3,8 @@
 An interceptor is given a method's name and what answers it, once, when the server is put together, and returns what
 answers instead. So nothing is looked up or wrapped while calls come in.
 
-A call is given no request but what reads it: whoever is refused before that makes us keep nothing of it.
+Where somebody has to be guarded against, a call is given no request but what reads it: whoever is refused before that
+makes us keep nothing of it. Else gRPC has read it already.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -12,5 +13,6 @@ import grpc.aio
 
 Context = grpc.aio.ServicerContext[bytes, bytes]
 Read = Callable[[], Awaitable[bytes]]
-Unary = Callable[[Read, Context], Awaitable[bytes]]
+Asked = bytes | Read
+Unary = Callable[[Asked, Context], Awaitable[bytes]]
 Stream = Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]

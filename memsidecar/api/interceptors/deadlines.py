@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from memsidecar.api.interceptors import Context, Read, Unary
+from memsidecar.api.interceptors import Asked, Context, Unary
 from memsidecar.domain.errors import DeadlinePassed
 
 LOOK_EVERY_SECONDS = 0.25
@@ -61,7 +61,7 @@ class Deadlines:
         self._most = Fuse(most_seconds)
 
     def unary(self, _method: str, answer: Unary) -> Unary:
-        async def in_time(read: Read, context: Context) -> bytes:
+        async def in_time(asked: Asked, context: Context) -> bytes:
             remaining, fuse = _remaining(context), None
             if remaining is None:
                 fuse = self._default
@@ -70,7 +70,7 @@ class Deadlines:
             elif remaining <= 0:
                 raise DeadlinePassed()
             _END.set(time.monotonic() + (fuse.seconds if fuse else remaining or 0))
-            answered = answer(read, context)
+            answered = answer(asked, context)
             return await (fuse.run(answered) if fuse else answered)
 
         return in_time

@@ -10,7 +10,7 @@ import grpc.aio
 from grpc_status import rpc_status
 
 from memsidecar import logs
-from memsidecar.api.interceptors import Context, Read, Stream, Unary
+from memsidecar.api.interceptors import Asked, Context, Stream, Unary
 from memsidecar.api.status import BUG, rich_status
 from memsidecar.domain.errors import SidecarError
 
@@ -18,9 +18,9 @@ log = logging.getLogger(__name__)
 
 
 def unary(method: str, answer: Unary) -> Unary:
-    async def with_errors(read: Read, context: Context) -> bytes:
+    async def with_errors(asked: Asked, context: Context) -> bytes:
         try:
-            return await answer(read, context)
+            return await answer(asked, context)
         except SidecarError as error:
             told = _alone(error)
         except grpc.aio.AbortError:

@@ -1,12 +1,12 @@
-"""How much at once, and how large. Beyond it a call is refused at once rather than queued into its deadline."""
+"""How much at once. Beyond it a call is refused at once rather than queued into its deadline."""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from memsidecar.api.interceptors import Context, Read, Stream, Unary
-from memsidecar.domain.errors import Busy, ShuttingDown, TooLarge
+from memsidecar.api.interceptors import Asked, Context, Stream, Unary
+from memsidecar.domain.errors import Busy, ShuttingDown
 
 LOOK_EVERY_SECONDS = 0.01
 LAST_CALLS_SECONDS = 0.1
@@ -34,9 +34,8 @@ class InFlight:
 
 @dataclass(frozen=True)
 class Limits:
-    max_request_bytes: int
-    calls: InFlight = field()
-    streams: InFlight = field()
+    calls: InFlight
+    streams: InFlight
 
     def somebody_waits(self) -> Callable[[], bool]:
         """Tells whether somebody waits for an answer now: a call, or a stream on which something came since it was last
@@ -55,13 +54,10 @@ class Limits:
     def unary(self, _method: str, answer: Unary) -> Unary:
         calls = self.calls
 
-        async def limited(read: Read, context: Context) -> bytes:
-            async def sized() -> bytes:
-                return self._sized(await read())
-
+        async def limited(asked: Asked, context: Context) -> bytes:
             calls.enter()
             try:
-                return await answer(sized, context)
+                return await answer(asked, context)
             finally:
                 calls.now -= 1
 
@@ -73,17 +69,17 @@ class Limits:
         async def limited(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
             streams.enter()
             try:
-                async for one in answer(self._all_sized(requests), context):
+                async for one in answer(self._counted(requests), context):
                     yield one
             finally:
                 streams.now -= 1
 
         return limited
 
-    async def _all_sized(self, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def _counted(self, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         async for data in requests:
             self.streams.came += 1
-            yield self._sized(data)
+            yield data
 
     async def drain(self, seconds: float) -> None:
         """Refuse what comes now in words that clients retry on, and let what has begun come to its end.
@@ -95,11 +91,6 @@ class Limits:
         while (self.calls.now or self.streams.now) and time.monotonic() < give_up:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
         await asyncio.sleep(LAST_CALLS_SECONDS)
-
-    def _sized(self, data: bytes) -> bytes:
-        if len(data) > self.max_request_bytes:
-            raise TooLarge(f"the request has {len(data)} bytes; {self.max_request_bytes} are allowed")
-        return data
 
 
 def _noticing(came: Callable[[], int], waits: Callable[[], bool]) -> Callable[[], bool]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memsidecar import logs
-from memsidecar.api.interceptors import Context, Read, Stream, Unary
+from memsidecar.api.interceptors import Asked, Context, Stream, Unary
 from memsidecar.api.status import reason_name, row_of
 from memsidecar.domain.errors import BadCredentials, InvalidField, SidecarError
 
@@ -28,10 +28,10 @@ class RequestLog:
         if self.log_calls == "none":
             return answer
 
-        async def logged(read: Read, context: Context) -> bytes:
+        async def logged(asked: Asked, context: Context) -> bytes:
             start = time.perf_counter()
             try:
-                result = await answer(read, context)
+                result = await answer(asked, context)
             except SidecarError as error:
                 self._failed(method, start, error)
                 raise

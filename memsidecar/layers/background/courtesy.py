@@ -6,13 +6,16 @@ from collections.abc import Callable
 
 SLICE_SECONDS = 0.003
 "Shorter ones would cost more than they spare: each turn at the GIL has to be asked for."
+TURN_SECONDS = 0.000_25
+"How long the GIL is kept within a slice. Whoever wants it would else have to wait for Python to take it away, and an"
+"Add wants it six times on its way."
 FIRST_LOOK_SECONDS = 0.005
 LONGEST_REST_SECONDS = 0.25
 
 
 class Courtesy:
     """After a slice of work, rest until nobody waits for an answer, but at most `times` as long as the slice took, and
-    at most a quarter of a second.
+    at most a quarter of a second. Within a slice, offer the GIL to whoever wants it, without any rest.
 
     Courtesy has an end: the longer the work is behind (`behind_since`) beyond its patience, the fewer the times, by the
     square, down to the `fewest`. Only the thread that has said `begin` ever rests: where a caller waits for the same
@@ -26,6 +29,7 @@ class Courtesy:
         self._patience_seconds = patience_seconds
         self._thread = 0
         self._worked_before = 0.0
+        self._offered_at = 0.0
         self._ended = threading.Event()
 
     def begin(self) -> None:
@@ -40,11 +44,15 @@ class Courtesy:
         """To be called often; the work between two calls is added up until it is a slice."""
         if threading.get_ident() != self._thread:
             return
-        worked = time.thread_time() - self._worked_before
+        now = time.thread_time()
+        worked = now - self._worked_before
         if worked >= SLICE_SECONDS:
             times = self.times_when(time.monotonic() - self.behind_since)
             self._rest(min(times * worked, LONGEST_REST_SECONDS))
-            self._worked_before = time.thread_time()
+            self._worked_before = self._offered_at = time.thread_time()
+        elif now - self._offered_at >= TURN_SECONDS:
+            time.sleep(0)  # which lets go of the GIL, and takes it back when those who waited for it have had it
+            self._offered_at = now
 
     def _rest(self, seconds: float) -> None:
         """Looking costs a turn at the GIL, so it is done less and less often."""

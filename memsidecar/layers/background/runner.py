@@ -12,11 +12,14 @@ from memsidecar.layers.background.courtesy import Courtesy
 from memsidecar.layers.background.pulse import Pulse
 from memsidecar.layers.background.task import NotNow, Task
 from memsidecar.stores.contract import Chapter, Journal, News, Passed, SetAside, Ticket
+from memsidecar.stores.contract.news import CHAPTER_BYTES, bytes_of
 
 log = logging.getLogger(__name__)
 
 CHAPTER = 256
 "Entries at once: more would keep others waiting, fewer would make many small commits."
+PIECE = 32
+"Entries that are read at once: about a millisecond. In between, whoever calls gets a turn."
 ATTEMPTS = 3
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 15.0
 IDLE_SECONDS = 2.0
@@ -183,7 +186,7 @@ class Runner:
         """Take one chapter, and say how many entries it had."""
         beat, now, end = self._pulse.of(follower.namespace), time.monotonic(), self._journal.figures().last_lsn
         try:
-            chapter = self._journal.news(follower.namespace, follower.task.position(follower.namespace), CHAPTER)
+            chapter = self._chapter(follower)
             if not chapter:
                 follower.caught_up(beat)
                 return 0
@@ -203,6 +206,19 @@ class Runner:
             follower.postpone(type(error).__name__)
             return 0
         return len(chapter)
+
+    def _chapter(self, follower: Follower) -> Chapter:
+        """The next entries; fewer than a chapter where the log ends, or where they are large."""
+        chapter: list[News] = []
+        position, size = follower.task.position(follower.namespace), 0
+        while len(chapter) < CHAPTER and size < CHAPTER_BYTES:
+            piece = self._journal.news(follower.namespace, position, PIECE)
+            chapter += piece
+            if len(piece) < PIECE:
+                break
+            position, size = piece[-1].lsn, size + sum(map(bytes_of, piece))
+            self._courtesy.give_way()
+        return chapter
 
     def _is_over(self, follower: Follower, taken: int, end: int) -> bool:
         """Whether nothing of the log up to its end is left. A chapter may be short because its entries are large."""

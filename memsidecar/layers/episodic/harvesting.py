@@ -12,7 +12,7 @@ from memsidecar.layers.episodic.words import indexed
 from memsidecar.stores.contract import Claimed, Episodes, Gone, Harvest, Journal, News, Said, Shelved, StoredDocument
 from memsidecar.v1.message_pb2 import Message
 
-TEXTS_AT_ONCE = 32  # about a millisecond of the static embedder; in between, whoever adds gets a turn
+TEXTS_AT_ONCE = 16  # about a millisecond of the static embedder; in between, whoever adds gets a turn
 _CLAIMED_AT_ONCE = 500
 
 

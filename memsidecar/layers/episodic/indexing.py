@@ -63,6 +63,7 @@ class Indexing:
         gathering = Gathering(self.journal)
         for entry in chapter:
             gathering.take(entry)
+            self.give_way()
         if any(isinstance(entry, Gone) for entry in chapter):
             self._erase(place, gathering.gone())
         harvest = self._harvest(growing, gathering)

@@ -69,3 +69,14 @@ class SetAsideEntry:
 
 
 Chapter = Sequence[News]
+CHAPTER_BYTES = 4 << 20
+"More is not told at once, but for the entry that passes it; nor does a chapter grow further that is put together."
+
+
+def bytes_of(told: News) -> int:
+    """How much of what was put it carries."""
+    if isinstance(told, Said):
+        return len(told.message.body) + len(told.vector or b"")
+    if isinstance(told, Shelved):
+        return sum(len(chunk.text) for chunk in told.document.chunks)
+    return 0

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import Claimed, Found, Gone, News, Passed, Said, Shelved
+from memsidecar.stores.contract.news import CHAPTER_BYTES, bytes_of
 from memsidecar.stores.journal import rows
 from memsidecar.stores.journal.documents import read_version
 from memsidecar.stores.journal.schema import NAMED_FROM, Kind
 
-CHAPTER_BYTES = 4 << 20
 # How much of the log is walked in one read transaction: other namespaces' entries are passed one by one, and there may
 # be millions of them.
 STRETCH = 16_384
@@ -64,17 +64,9 @@ def _told(connection: sqlite3.Connection, path: Path, found: Sequence[Sequence[A
         entry = _Entry(lsn, kind, session, sequence, SessionKey(namespace, session_id), user_id)
         told = _TELLERS.get(entry.kind, _passed)(connection, path, entry)
         yield told
-        size += _size(told)
+        size += bytes_of(told)
         if size > CHAPTER_BYTES:
             return
-
-
-def _size(told: News) -> int:
-    if isinstance(told, Said):
-        return len(told.message.body) + len(told.vector or b"")
-    if isinstance(told, Shelved):
-        return sum(len(chunk.text) for chunk in told.document.chunks)
-    return 0
 
 
 def _said(connection: sqlite3.Connection, path: Path, entry: _Entry) -> News:
