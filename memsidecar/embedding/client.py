@@ -16,6 +16,7 @@ class ClientEmbedder:
     dimensions: int
 
     ready = True
+    texts_at_once = 1_000
 
     def __post_init__(self) -> None:
         if self.dimensions < 1:

@@ -36,6 +36,12 @@ class Embedder(Protocol):
     def dimensions(self) -> int: ...
 
     @property
+    def texts_at_once(self) -> int:
+        """How many `embed` does in one go, be it a request or a moment of the processor. In the background others get
+        a turn after so many.
+        """
+
+    @property
     def ready(self) -> bool:
         """Whether `embed` answers at once; else the first call loads what it needs, which takes a moment."""
 

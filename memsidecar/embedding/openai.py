@@ -104,6 +104,7 @@ class OpenAIEmbedder:
         """While the breaker `elder` refuses requests, so does this embedder."""
         self._endpoint = Endpoint(settings.endpoint(), elder)
         self.dimensions = settings.dimensions
+        self.texts_at_once = settings.texts_per_request
         # A model's name may hold slashes; quoted, the parts of an identity can be told apart.
         self.identity = f"openai/{self._endpoint.base}/{quote(settings.model, safe='')}/{settings.dimensions}"
         self._settings = settings

@@ -29,14 +29,17 @@ WORDS_REMEMBERED = 1 << 14
 # other threads should run meanwhile.
 LONGEST_WORD_CHARACTERS = 64
 
-# Texts of one batch share the rows that are converted from float16. More at once would hold the memory of many rows.
-BATCH = 32
+# Texts of one batch share the rows that are converted from float16. More at once would hold the memory of many rows,
+# and the GIL for longer: this many take a millisecond or two.
+BATCH = 16
 
 Words = Callable[[str], Sequence[int]]
 
 
 class StaticEmbedder:
     """The bundled model. Its memory is shared by all embedders that are given the same BundledModel."""
+
+    texts_at_once = BATCH
 
     def __init__(self, dimensions: int = DIMENSIONS, model: BundledModel | None = None) -> None:
         """Raises InvalidEmbedder for dimensions that the model does not have, or if its package is missing."""

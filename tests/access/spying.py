@@ -21,7 +21,7 @@ from memsidecar.api.methods import Methods
 from memsidecar.api.server import Server
 from memsidecar.domain.address import Address
 from tests.bad_input.rpcs import SERVICES
-from tests.support.gate import open_gate
+from tests.support.gate import lenient_gate
 from tests.support.process import Client
 
 MAX_REQUEST_BYTES = 4 << 20
@@ -88,7 +88,7 @@ def spying(policy: AccessPolicy) -> Iterator[Watched]:
 
 async def _start(policy: AccessPolicy, spies: list[Spy]) -> tuple[Server, Address]:
     limits = Limits(InFlight(256, "calls"), InFlight(32, "streams"))
-    gate = open_gate(Credentials(lambda: policy))
+    gate = lenient_gate(Credentials(lambda: policy))
     services: Any = spies  # a service's descriptor is one of its class; a spy has any
     server = Server(Methods(RequestLog("none", 60), limits, Deadlines(30, 300), gate), services, MAX_REQUEST_BYTES)
     addresses = await server.start(Address(host="127.0.0.1", port=0), None)

@@ -17,7 +17,7 @@ from memsidecar.api.server import Server
 from memsidecar.domain.address import Address
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import memory_pb2_grpc
-from tests.support.gate import open_gate
+from tests.support.gate import lenient_gate
 
 MIB = 1 << 20
 
@@ -55,7 +55,7 @@ class RaisingServer:
     async def _run(self) -> None:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         limits = Limits(InFlight(8, "calls"), InFlight(8, "streams"))
-        methods = Methods(RequestLog("none", 1.0), limits, Deadlines(30.0, 300.0), open_gate())
+        methods = Methods(RequestLog("none", 1.0), limits, Deadlines(30.0, 300.0), lenient_gate())
         server = Server(methods, [self._service], 4 * MIB)
         addresses = await server.start(Address(host="127.0.0.1", port=0), None)
         self._address = str(addresses.listen)

@@ -101,7 +101,7 @@ def test_work_is_added_up_until_it_is_a_slice() -> None:
     assert time.thread_time() - start >= SLICE_SECONDS
 
 
-def test_who_wants_the_gil_gets_it_in_the_middle_of_a_slice() -> None:
+def test_who_wants_the_gil_gets_it_while_others_work() -> None:
     """And not only when Python takes it away, which is made a matter of seconds here."""
     courtesy, stop = Courtesy(lambda: False, TIMES, FEWEST_TIMES, 60.0), threading.Event()
 

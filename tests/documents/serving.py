@@ -31,7 +31,7 @@ from memsidecar.v1 import knowledge_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.artifacts.parts import artifacts_over
 from tests.documents.parts import COUNTER, FindingByWords, documents_over
-from tests.support.gate import open_gate
+from tests.support.gate import lenient_gate
 from tests.support.process import CALL_SECONDS, Client
 
 MAX_REQUEST_BYTES = 4 << 20
@@ -92,7 +92,7 @@ async def _start(journal: Journal, counter: Counter) -> tuple[Server, Bridge, Ad
         RequestLog("none", 60),
         Limits(InFlight(256, "calls"), InFlight(32, "streams")),
         Deadlines(30, 300),
-        open_gate(),
+        lenient_gate(),
     )
     extractive = ExtractiveSummarizer(counter.count)
     service = KnowledgeService(

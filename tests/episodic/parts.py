@@ -50,6 +50,7 @@ class ToyEmbedder:
     delay_seconds: float = 0.0
     texts: list[str] = field(default_factory=list)
     ready: bool = True
+    texts_at_once: int = 16
 
     def warm(self) -> None:
         """Always is."""

@@ -4,15 +4,17 @@ from collections.abc import Callable
 from contextlib import closing
 
 import numpy as np
+import pytest
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.episodic.harvesting import TEXTS_AT_ONCE, Gathering, Vectoring
+from memsidecar.layers.episodic.harvesting import Gathering, Vectoring
 from memsidecar.stores.contract import Append, Harvest, Journal
 from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.index import VolatileTable
 from tests.conformance.said import carry_out, draft
-from tests.episodic.parts import ToyEmbedder
+from tests.episodic.parts import ToyEmbedder, World
 
-MESSAGES = 3 * TEXTS_AT_ONCE
+MESSAGES = 48
 
 
 def harvested(journal: Journal, give_way: Callable[[], None]) -> Harvest:
@@ -34,3 +36,34 @@ def test_others_are_let_go_first_between_any_two_texts() -> None:
     assert polite.episodes is not None
     assert plain.episodes.words == polite.episodes.words
     assert np.array_equal(plain.episodes.vectors, polite.episodes.vectors)
+
+
+def indexed_politely(monkeypatch: pytest.MonkeyPatch, *, erasing: bool) -> list[str]:
+    """What happens, in order, while a chapter is taken that adds a message and may erase another session."""
+    told: list[str] = []
+    real = VolatileTable.apply
+
+    def apply(table: VolatileTable, harvest: Harvest) -> None:
+        told.append("applied")
+        real(table, harvest)
+
+    monkeypatch.setattr(VolatileTable, "apply", apply)
+    with closing(World()) as world:
+        world.add("tea", "gone")
+        world.stepped.catch_up()
+        told.clear()
+        world.add("coffee", "stays")
+        if erasing:
+            world.erase("gone")
+        world.stepped.indexing.give_way = lambda: told.append("gave way")
+        world.stepped.catch_up()
+    return told
+
+
+def test_what_is_only_added_gives_way_before_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert indexed_politely(monkeypatch, erasing=False)[0] == "gave way"
+
+
+def test_what_is_erased_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a busy sidecar would keep a text in its files for as long as it is polite."""
+    assert indexed_politely(monkeypatch, erasing=True)[0] == "applied"

@@ -10,7 +10,7 @@ from memsidecar.api.gate.reception import Reception
 EVERYBODY = Credentials(None)
 
 
-def open_gate(credentials: Credentials = EVERYBODY) -> Gate:
+def lenient_gate(credentials: Credentials = EVERYBODY) -> Gate:
     return Gate(
         credentials,
         Pace(lambda _namespace: 0),

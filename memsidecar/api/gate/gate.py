@@ -99,10 +99,11 @@ class Gate:
 
     async def _received(self, tenant: str, read: Read, context: Context) -> bytes:
         """A call counts until gRPC is done with it: also while nothing comes, and while nobody reads the answer."""
+        assert self.reception is not None  # else gRPC has read it already
         self.callers.enter(tenant)
         # The stubs know a done-callback only as a class of their own.
         context.add_done_callback(cast(Any, lambda _context: self.callers.leave(tenant)))
-        return await (self.reception.receive(tenant, read) if self.reception else read())
+        return await self.reception.receive(tenant, read)
 
     def _keeping(self, tenant: str, size: int) -> AbstractContextManager[None]:
         return self.reception.keeping(tenant, size) if self.reception else _NOT_KEPT

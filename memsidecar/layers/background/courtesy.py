@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 SLICE_SECONDS = 0.003
 "Shorter ones would cost more than they spare: each turn at the GIL has to be asked for."
-TURN_SECONDS = 0.000_25
-"How long the GIL is kept within a slice. Whoever wants it would else have to wait for Python to take it away, and an"
-"Add wants it six times on its way."
+TURN_SECONDS, OFFER_SECONDS = 0.000_25, 0.000_001
+"""How long the GIL is kept within a slice, and how long it is let go of then: long enough for whoever wants it, because
+the system makes about 50 us of it. They would else have to wait for Python to take it away, some four times in an Add.
+"""
 FIRST_LOOK_SECONDS = 0.005
 LONGEST_REST_SECONDS = 0.25
 
@@ -51,7 +52,7 @@ class Courtesy:
             self._rest(min(times * worked, LONGEST_REST_SECONDS))
             self._worked_before = self._offered_at = time.thread_time()
         elif now - self._offered_at >= TURN_SECONDS:
-            time.sleep(0)  # which lets go of the GIL, and takes it back when those who waited for it have had it
+            time.sleep(OFFER_SECONDS)
             self._offered_at = now
 
     def _rest(self, seconds: float) -> None:

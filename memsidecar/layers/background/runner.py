@@ -186,11 +186,10 @@ class Runner:
         """Take one chapter, and say how many entries it had."""
         beat, now, end = self._pulse.of(follower.namespace), time.monotonic(), self._journal.figures().last_lsn
         try:
-            chapter = self._chapter(follower)
+            chapter = self._chapter(follower, now)
             if not chapter:
                 follower.caught_up(beat)
                 return 0
-            follower.behind_since = follower.behind_since or now
             self._take(follower, chapter)
             if len(chapter) < CHAPTER and not follower.trouble and self._is_over(follower, chapter[-1].lsn, end):
                 # Where somebody adds all the time there is news all the time, and who keeps up is not behind.
@@ -207,13 +206,15 @@ class Runner:
             return 0
         return len(chapter)
 
-    def _chapter(self, follower: Follower) -> Chapter:
-        """The next entries; fewer than a chapter where the log ends, or where they are large."""
+    def _chapter(self, follower: Follower, now: float) -> Chapter:
+        """The next entries; fewer than a chapter where the log ends, or they are large. Who has some is behind."""
         chapter: list[News] = []
         position, size = follower.task.position(follower.namespace), 0
         while len(chapter) < CHAPTER and size < CHAPTER_BYTES:
             piece = self._journal.news(follower.namespace, position, PIECE)
             chapter += piece
+            if chapter:
+                follower.behind_since = follower.behind_since or now
             if len(piece) < PIECE:
                 break
             position, size = piece[-1].lsn, size + sum(map(bytes_of, piece))

@@ -12,7 +12,6 @@ from memsidecar.layers.episodic.words import indexed
 from memsidecar.stores.contract import Claimed, Episodes, Gone, Harvest, Journal, News, Said, Shelved, StoredDocument
 from memsidecar.v1.message_pb2 import Message
 
-TEXTS_AT_ONCE = 16  # about a millisecond of the static embedder; in between, whoever adds gets a turn
 _CLAIMED_AT_ONCE = 500
 
 
@@ -154,8 +153,9 @@ class Vectoring:
         for at in own:
             vectors[at] = unit(np.frombuffer(sheaves[at].vector or b"", np.float32))
         other = np.setdiff1d(np.arange(len(sheaves)), own)
-        for start in range(0, len(other), TEXTS_AT_ONCE):
-            some = other[start : start + TEXTS_AT_ONCE]
+        at_once = self.embedder.texts_at_once
+        for start in range(0, len(other), at_once):
+            some = other[start : start + at_once]
             vectors[some] = self.embedder.embed([sheaves[at].text for at in some])
             self.give_way()
         return vectors

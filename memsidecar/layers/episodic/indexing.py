@@ -60,11 +60,12 @@ class Indexing:
 
     def _take(self, place: Place, chapter: Chapter) -> None:
         growing, end = place.growing, chapter[-1].lsn
-        gathering = Gathering(self.journal)
+        gathering, erases = Gathering(self.journal), any(isinstance(entry, Gone) for entry in chapter)
         for entry in chapter:
             gathering.take(entry)
-            self.give_way()
-        if any(isinstance(entry, Gone) for entry in chapter):
+            if not erases:
+                self.give_way()
+        if erases:
             self._erase(place, gathering.gone())
         harvest = self._harvest(growing, gathering)
         self._apply(place, growing, harvest)

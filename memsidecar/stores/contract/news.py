@@ -70,7 +70,7 @@ class SetAsideEntry:
 
 Chapter = Sequence[News]
 CHAPTER_BYTES = 4 << 20
-"More is not told at once, but for the entry that passes it; nor does a chapter grow further that is put together."
+"More is not told at once, but for the entry that passes it; and a chapter that is put together grows no further."
 
 
 def bytes_of(told: News) -> int:
