@@ -6,10 +6,13 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 
+import pytest
+
 from memsidecar.api.interceptors.limits import InFlight, Limits
 from memsidecar.assembly import parts
 from memsidecar.assembly.layers import open_layers
 from memsidecar.layers.background import Courtesy, Pulse, Runner
+from memsidecar.layers.background import courtesy as courtesies
 from memsidecar.layers.background.courtesy import LONGEST_REST_SECONDS, SLICE_SECONDS, TURN_SECONDS
 from memsidecar.layers.background.runner import PIECE
 from memsidecar.settings import Settings
@@ -101,8 +104,9 @@ def test_work_is_added_up_until_it_is_a_slice() -> None:
     assert time.thread_time() - start >= SLICE_SECONDS
 
 
-def test_who_wants_the_gil_gets_it_while_others_work() -> None:
-    """And not only when Python takes it away, which is made a matter of seconds here."""
+def test_who_wants_the_gil_gets_it_in_the_middle_of_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not only when Python takes it away, which is made a matter of seconds here, or when the slice ends: never."""
+    monkeypatch.setattr(courtesies, "SLICE_SECONDS", FOREVER)
     courtesy, stop = Courtesy(lambda: False, TIMES, FEWEST_TIMES, 60.0), threading.Event()
 
     def work() -> None:

@@ -1,12 +1,14 @@
 """Making rows for the index gives way after every text, and changes nothing by it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from memsidecar.domain.session import SessionKey
+from memsidecar.embedding.openai import OpenAIEmbedder, OpenAISettings
 from memsidecar.layers.episodic.harvesting import Gathering, Vectoring
 from memsidecar.stores.contract import Append, Harvest, Journal
 from memsidecar.stores.volatile import VolatileJournal
@@ -36,6 +38,28 @@ def test_others_are_let_go_first_between_any_two_texts() -> None:
     assert polite.episodes is not None
     assert plain.episodes.words == polite.episodes.words
     assert np.array_equal(plain.episodes.vectors, polite.episodes.vectors)
+
+
+def test_an_embedder_is_given_as_many_texts_as_it_takes_at_once_and_others_a_turn_in_between() -> None:
+    happened: list[int | str] = []
+
+    class Counting(ToyEmbedder):
+        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            happened.append(len(texts))
+            return super().embed(texts)
+
+    with closing(VolatileJournal()) as journal:
+        carry_out(journal, Append(SessionKey("a", "s"), "", [draft(f"tea number {at}") for at in range(MESSAGES)]))
+        gathering = Gathering(journal)
+        for entry in journal.news("a", 0, 1_000):
+            gathering.take(entry)
+        gathering.harvest(Vectoring(Counting(texts_at_once=20), lambda: happened.append("gave way")))
+    assert happened == [20, "gave way", 20, "gave way", 8, "gave way"]
+
+
+def test_a_remote_embedder_takes_what_fills_a_request() -> None:
+    settings = OpenAISettings(url="http://127.0.0.1:1", model="m", dimensions=8, texts_per_request=5)
+    assert OpenAIEmbedder(settings).texts_at_once == 5
 
 
 def indexed_politely(monkeypatch: pytest.MonkeyPatch, *, erasing: bool) -> list[str]:
