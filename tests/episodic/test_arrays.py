@@ -78,3 +78,12 @@ def test_whatever_finite_numbers_a_caller_sends_become_a_vector_of_length_one(nu
     vector = unit(np.array(numbers, np.float32))
     length = float(np.linalg.norm(vector.astype(np.float64)))
     assert np.isclose(length, 1.0, atol=1e-5) if Counter(numbers).keys() - {0.0} else length == 0
+
+
+def test_who_was_told_how_many_rows_come_does_not_grow_meanwhile() -> None:
+    packed = PackedVectors(8)
+    packed.expect(100)
+    room = packed.size_bytes
+    for _ in range(10):
+        packed.extend(np.eye(8, dtype=np.float32)[np.arange(10) % 8])
+    assert (len(packed), packed.size_bytes) == (100, room)

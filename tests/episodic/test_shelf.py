@@ -1,8 +1,9 @@
 """A shelf in RAM: however its news come, it says the same as one that was told everything at once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +16,7 @@ from memsidecar.layers.episodic.neighbourhood import FADING
 from memsidecar.layers.episodic.query import analysed
 from memsidecar.layers.episodic.shelf import Shelf
 from memsidecar.layers.episodic.shelves import messages_of
-from memsidecar.stores.contract import Generation, Harvest, Journal, Scope
+from memsidecar.stores.contract import Episodes, Generation, Harvest, Journal, Scope
 from memsidecar.stores.volatile.index import VolatileTable
 from tests.episodic.parts import DIMENSIONS, ToyEmbedder, World, world
 
@@ -158,3 +159,27 @@ def test_hot_shelves_stay_under_their_bound_and_the_oldest_goes_first() -> None:
         hot.get(keys[0])
         hot.get_or_load(keys[2], lambda: full)
         assert [hot.get(key) is None for key in keys] == [False, True, False]
+
+
+def test_a_shelf_that_is_loaded_takes_what_its_rows_take_and_a_little_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though it comes in parts."""
+    whole = VolatileTable.shelf
+
+    def in_parts(table: VolatileTable, number: int, chunks: bool) -> Iterator[Episodes]:
+        for episodes in whole(table, number, chunks):
+            yield from (episodes.chosen(rows) for rows in np.array_split(np.arange(len(episodes)), 30))
+
+    monkeypatch.setattr(VolatileTable, "shelf", in_parts)
+    with world() as memory:
+        for at in range(300):
+            memory.add(f"tea {at}", f"s{at % 3}", user="u")
+        memory.index()
+        memory.find("tea", user_id="u")
+        shelf = memory.episodic.recall.retrieve.hot.get(ShelfKey("default", 1, USERS_SHELF))
+        assert shelf is not None and shelf.columns.count == 300
+        exact = Shelf(DIMENSIONS)
+        exact.expect(300)
+        assert (
+            shelf.columns.size_bytes + shelf.vectors.size_bytes == exact.columns.size_bytes + exact.vectors.size_bytes
+        )
+        assert exact.vectors.size_bytes < 1.1 * 300 * (DIMENSIONS + 4)

@@ -48,6 +48,11 @@ class Columns:
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._arrays[name][: self.count]
 
+    def expect(self, rows: int) -> None:
+        """Make room for so many in all, so that it need not grow while they come."""
+        if rows > len(self._arrays["lsn"]):
+            self._grow(rows)
+
     def extend(self, episodes: Episodes) -> int:
         """Make rows for the episodes; answers the first."""
         start, end = self.count, self.count + len(episodes)

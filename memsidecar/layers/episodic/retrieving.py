@@ -120,6 +120,7 @@ class Retrieving:
         """The position first: rows that come in between are told once more, and known by then."""
         shelf = Shelf(live.table.generation.dimensions)
         shelf.position = live.position
+        shelf.expect(live.table.count(Within(shelf=number, chunks=chunks)))
         shelf.load(self._while_it_fits(shelf, live.table.shelf(number, chunks)))
         return shelf
 

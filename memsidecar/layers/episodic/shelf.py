@@ -22,6 +22,7 @@ Rows = NDArray[np.int64]
 
 _ROWS_AT_ONCE = 1_024  # the vectors of a whole shelf as floats would be large
 _FEW_ROWS = 64
+_MORE_TO_COME = 16
 
 
 class Shelf:
@@ -82,6 +83,12 @@ class Shelf:
     def is_mostly_dead(self) -> bool:
         alive = self.columns["alive"]
         return bool(len(alive) > _FEW_ROWS and alive.sum() * 2 < len(alive))
+
+    def expect(self, rows: int) -> None:
+        """Before so many are loaded, and a few more come later: growing step by step takes half as much again."""
+        rows += rows // _MORE_TO_COME
+        self.columns.expect(rows)
+        self.vectors.expect(rows)
 
     def load(self, parts: Iterable[Episodes]) -> None:
         """Fill an empty shelf, in any order."""

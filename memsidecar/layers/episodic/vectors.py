@@ -35,6 +35,11 @@ class PackedVectors:
     def size_bytes(self) -> int:
         return self._steps.nbytes + self._scales.nbytes
 
+    def expect(self, rows: int) -> None:
+        """Make room for so many in all, so that it need not grow while they come."""
+        if rows > len(self._steps):
+            self._grow(rows)
+
     def extend(self, vectors: Floats) -> None:
         end = self._count + len(vectors)
         if end > len(self._steps):
