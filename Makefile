@@ -72,8 +72,8 @@ test: setup ## Run all tests but those that have a verb of their own (ARGS='-k p
 test-kills: setup ## Kill a writing sidecar with SIGKILL 200 times and look for losses (KILL_ROUNDS=20 for less)
 	KILL_ROUNDS=$(KILL_ROUNDS) $(BIN)/python -m pytest -n $(TEST_WORKERS) -m kills tests/faults tests/faults_index tests/index $(ARGS)
 
-test-long: setup ## What takes long to show: RAM and disk that must not grow, and stores compared over many more steps (two minutes)
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m long tests/working/test_bounds.py $(ARGS)
+test-long: setup ## What takes long to show: bounds on RAM, disk and work, and stores compared over many more steps (three minutes)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m long tests $(ARGS)
 	TWIN_EXAMPLES=50 $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile tests/stores/test_differential*.py tests/index/test_differential.py $(ARGS)
 
 test-index-faults: setup ## Damage, starve and kill sidecars with LanceDB: does the index complete itself? (a few minutes)

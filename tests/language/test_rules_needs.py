@@ -35,6 +35,7 @@ def _is_met(pattern: str, text: str) -> bool:
     return any(not way or _VOCABULARY.gate(way).is_open(_VOCABULARY.marks(text)) for way in ways_of(pattern))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pattern", _PATTERNS)
 @given(data=st.data())
 @settings(deadline=None, max_examples=5, suppress_health_check=list(HealthCheck))

@@ -95,6 +95,7 @@ def test_no_text_is_too_strange(messages: list[Heard]) -> None:
     assert hints(patterns).isprintable() or "\n" in hints(patterns)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "letters", ["abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщ", "的一是不了人我在有他这中大来上"]
 )

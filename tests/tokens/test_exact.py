@@ -55,6 +55,7 @@ def test_special_token_text_is_more_than_one_token(counter: TiktokenCounter) -> 
     assert counter.count("<|endoftext|>") > 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unit", ["a", " ", "\t", "\n", "😀", "漢", "=", "1", " \u00a0", "\x00"])
 def test_a_mebibyte_of_one_thing_is_counted_within_seconds(counter: TiktokenCounter, unit: str) -> None:
     text = unit * ((1 << 20) // len(unit.encode())) + "x"
@@ -63,6 +64,7 @@ def test_a_mebibyte_of_one_thing_is_counted_within_seconds(counter: TiktokenCoun
     assert time.monotonic() - started < 10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unit", [" ", "\t"])
 @pytest.mark.parametrize("beyond", [0, 1, 2, 18, LONGEST_WHITE_RUN // 2 + 1])
 def test_a_run_that_is_cut_counts_as_in_one_piece(
