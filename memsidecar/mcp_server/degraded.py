@@ -15,7 +15,7 @@ NOTES: dict[int, str] = {
     DEGRADATION_INDEX_UNAVAILABLE: "the index is not open: only the newest messages were looked at",
     DEGRADATION_EMBEDDER_UNAVAILABLE: "there are no vectors for this: words alone were compared",
     DEGRADATION_DEADLINE: "there was no time left to look for more",
-    DEGRADATION_STALE: "some of what was said lately may not be considered yet",
+    DEGRADATION_STALE: "what was said last may not be considered yet",
 }
 
 

@@ -117,16 +117,6 @@ def test_a_scan_goes_on_below_the_last_lsn(pruned: Journal) -> None:
     assert [content(one.message) for one in rest] == ["s4", "u3", "u2", "s1"]
 
 
-@pytest.mark.parametrize(
-    "scope", [Scope("default"), Scope("default", session_id=KEY.session_id)], ids=["all", "session"]
-)
-def test_a_scan_ends_above_the_lsn_that_is_named(pruned: Journal, scope: Scope) -> None:
-    newest, *_, oldest = (one.lsn for one in pruned.scan(scope, None, 100))
-    found = pruned.scan(scope, newest, 100, after_lsn=oldest)
-    assert [content(one.message) for one in found] == ["u5", "s4", "u3", "u2"]
-    assert not pruned.scan(scope, None, 100, after_lsn=newest)
-
-
 def test_a_scan_is_narrowed_by_user_and_session(journal: Journal) -> None:
     for place, (namespace, user, session) in enumerate(
         [("a", "u", "s"), ("a", "u", "t"), ("a", "v", "w"), ("b", "u", "s")]

@@ -221,8 +221,7 @@ const (
 	// The deadline left no time for retrieval.
 	Degradation_DEGRADATION_DEADLINE Degradation = 3
 	// Background tasks are behind: facts or the summary may be old. In Search: more was added than it could
-	// look through itself before it was indexed. The newest 256 messages of the scope are considered all the
-	// same; some before them may be missing.
+	// look through itself before it was indexed, and the newest messages may be missing.
 	Degradation_DEGRADATION_STALE Degradation = 4
 )
 

@@ -1,34 +1,30 @@
-"""From the journal alone, while the index is away or far behind: the newest of what is asked for."""
+"""A shelf from the journal alone, while the index is away: the newest of what is asked for."""
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 
 from memsidecar.layers.episodic.asking import Range
 from memsidecar.stores.contract import DocumentPage, Found, Journal, News, Owner, Said, Shelved, StoredDocument
 
 MESSAGES_AT_MOST = 2_000
 CHUNKS_AT_MOST = 2_000
-_DOCUMENTS_AT_MOST = 2_000
-_DOCUMENTS_AT_ONCE = 200
+_DOCUMENTS_AT_MOST = 200
 
 
-def recent_news(
-    journal: Journal, within: Range, *, after: int = 0, messages_at_most: int = MESSAGES_AT_MOST
-) -> Iterator[News]:
-    """What came after an entry, told as the log would tell it, oldest first."""
+def recent_news(journal: Journal, within: Range) -> Iterator[News]:
+    """Told as the log would tell it, oldest first."""
     if within.scope is not None:
-        yield from reversed([_said(found) for found in _newest(journal, within, after, messages_at_most)])
+        yield from reversed([_said(found) for found in _newest(journal, within)])
     for owner in within.owners:
-        yield from _documents(journal, owner, after)
+        yield from _documents(journal, owner)
 
 
-def _newest(journal: Journal, within: Range, after: int, at_most: int) -> list[Found]:
+def _newest(journal: Journal, within: Range) -> list[Found]:
     assert within.scope is not None
     found: list[Found] = []
     before = None if within.as_of is None else within.as_of + 1
-    while len(found) < at_most:
-        more = journal.scan(within.scope, before, at_most - len(found), after_lsn=after)
+    while len(found) < MESSAGES_AT_MOST:
+        more = journal.scan(within.scope, before, MESSAGES_AT_MOST - len(found))
         if not more:
             break
         found += more
@@ -40,20 +36,13 @@ def _said(found: Found) -> Said:
     return Said(found.lsn, found.lsn, found.session, found.key, found.user_id, found.message, None)
 
 
-def _documents(journal: Journal, owner: Owner, after: int) -> Iterator[Shelved]:
+def _documents(journal: Journal, owner: Owner) -> Iterator[Shelved]:
     room = CHUNKS_AT_MOST
-    for document in islice(_listed(journal, owner), _DOCUMENTS_AT_MOST):
-        whole = _with_chunks(journal, document, room) if document.version > after else None
+    for document in journal.documents(DocumentPage(owner, limit=_DOCUMENTS_AT_MOST)):
+        whole = _with_chunks(journal, document, room)
         if whole is not None:
             room -= len(whole.chunks)
             yield Shelved(whole.version, whole)
-
-
-def _listed(journal: Journal, owner: Owner) -> Iterator[StoredDocument]:
-    page = DocumentPage(owner, limit=_DOCUMENTS_AT_ONCE)
-    while listed := journal.documents(page):
-        yield from listed
-        page = replace(page, after_id=listed[-1].id)
 
 
 def _with_chunks(journal: Journal, document: StoredDocument, room: int) -> StoredDocument | None:

@@ -3,32 +3,31 @@
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.embedding.contract import Embedder, Embedders
+from memsidecar.embedding.contract import Embedder, EmbedderMismatch, Embedders, EmbedderUnavailable
 from memsidecar.layers.background import Pulse
-from memsidecar.layers.episodic.asking import Findings, Lack, Mode, Pointer, Question, Range
+from memsidecar.layers.episodic.asking import Findings, Lack, Mode, Question, Range
 from memsidecar.layers.episodic.candidates import candidates
 from memsidecar.layers.episodic.finding import Ranking, scope_of
-from memsidecar.layers.episodic.harvesting import unit
+from memsidecar.layers.episodic.harvesting import Gathering, Vectoring, blank, unit
 from memsidecar.layers.episodic.hot import DoesNotFit, HotShelves, ShelfKey
-from memsidecar.layers.episodic.makeshift import MESSAGES_AT_MOST
+from memsidecar.layers.episodic.makeshift import recent_news
 from memsidecar.layers.episodic.places import Place, Places, Standing
 from memsidecar.layers.episodic.query import Query, analysed, without
 from memsidecar.layers.episodic.shelf import Shelf
 from memsidecar.layers.episodic.tail import PIECES_AT_MOST, Piece
-from memsidecar.layers.episodic.unindexed import NO_VECTORS, Source, Unindexed
 from memsidecar.stores.contract import Episodes, Harvest, IndexUnavailable, Journal, Within
 
-CHAPTERS_AT_MOST = 8
+CHAPTER, CHAPTERS_AT_MOST = 1_000, 8
 "How much of what is not indexed yet a search reads itself; what is beyond is left to the next one, and it says so."
-NEWEST = 256
-"Of what is beyond, so many are ranked all the same: who imports much keeps nobody from what was said a moment ago."
-RANKED_WHEN_STALE = 1_000
 BYTES_BESIDE_VECTOR = 350
 "What an episode takes in RAM besides its vector, which takes a byte a dimension: about, to know before it is loaded."
+
+_NO_VECTORS = (EmbedderUnavailable, EmbedderMismatch)
 
 
 @dataclass
@@ -42,10 +41,17 @@ class _Asking:
     last_lsn: int = 0
     by_candidates: bool = False
 
-    def considered(self, piece: Piece) -> Harvest:
-        self.lacks |= piece.lacks
-        self.last_lsn = max(self.last_lsn, piece.end)
-        return piece.harvest
+
+class _Source(NamedTuple):
+    """Whose log is read, and what makes its vectors."""
+
+    namespace: str
+    embedder: Embedder | None
+    dimensions: int
+
+    @classmethod
+    def of(cls, place: Place) -> "_Source":
+        return cls(place.namespace, place.live.embedder, place.live.table.generation.dimensions)
 
 
 @dataclass
@@ -57,9 +63,6 @@ class Retrieving:
     hot: HotShelves
     pulse: Pulse
     places: Places | None = None
-
-    def __post_init__(self) -> None:
-        self._unindexed = Unindexed(self.journal, self.embedders)
 
     def __call__(self, question: Question, within: Range, limit: int, min_score: float) -> Findings:
         asking = _Asking(question, within, limit)
@@ -74,7 +77,7 @@ class Retrieving:
             for shelf in shelves:
                 reading.enter_context(shelf.reading())
             best = Ranking(shelves, query, question, ranked).best(asking.limit, min_score)
-        return Findings(_each_once(best), frozenset(asking.lacks - _harmless(question)), as_of, asking.by_candidates)
+        return Findings(best, frozenset(asking.lacks - _harmless(question)), as_of, asking.by_candidates)
 
     def _from_index(self, asking: _Asking) -> tuple[Sequence[Shelf], Query]:
         if self.places is None:
@@ -87,7 +90,6 @@ class Retrieving:
         try:
             if self._fits(place, asking.within):
                 shelves = [self._caught_up(place, number, asking) for number in asking.within.shelves]
-                shelves += self._newest_beside(shelves, Source.of(place), asking)
                 return shelves, self._query(shelves, place.live.embedder, asking)
         except DoesNotFit:
             pass
@@ -135,31 +137,36 @@ class Retrieving:
             beat, after = self.pulse.of(place.namespace), shelf.position
             if shelf.beat == beat:
                 return
-            piece = self._unindexed.next_of(Source.of(place), after, number)
+            piece = self._read(_Source.of(place), after, number)
             if piece is None:
                 shelf.beat = beat
                 return
-            shelf.advance(piece.after, piece.end, asking.considered(piece))
+            shelf.advance(piece.after, piece.end, piece.harvest)
             self.hot.make_room()
+            asking.lacks |= piece.lacks
             shelf.lacks_vectors = shelf.lacks_vectors or Lack.EMBEDDER in piece.lacks
         asking.lacks.add(Lack.STALE)
 
-    def _newest_beside(self, shelves: Sequence[Shelf], source: Source, asking: _Asking) -> list[Shelf]:
-        """Where the shelves could not be brought to the end of the log: what is at its end. Pages go on in this answer,
-        because what is in between would come among its hits.
-        """
-        if Lack.STALE not in asking.lacks:
-            return []
-        asking.by_candidates, asking.limit = True, max(asking.limit, RANKED_WHEN_STALE)
-        newest = [Shelf(source.dimensions) for _ in shelves]
-        for shelf, number, behind in zip(newest, asking.within.shelves, shelves, strict=True):
-            shelf.apply(self._newest(source, behind.position, number, asking))
-        return newest
+    def _read(self, source: "_Source", after: int, number: int | None) -> Piece | None:
+        """What the log says behind an entry, of one shelf or of all; None at its end."""
+        chapter = self.journal.news(source.namespace, after, CHAPTER)
+        if not chapter:
+            return None
+        gathering = Gathering(self.journal, number)
+        for entry in chapter:
+            gathering.take(entry)
+        return Piece(after, chapter[-1].lsn, *self._harvest(gathering, source.embedder, source.dimensions))
 
-    def _newest(
-        self, source: Source, after: int, number: int | None, asking: _Asking, at_most: int = NEWEST
-    ) -> Harvest:
-        return asking.considered(self._unindexed.newest_of(source, asking.within, after, number, at_most))
+    def _harvest(
+        self, gathering: Gathering, embedder: Embedder | None, dimensions: int
+    ) -> tuple[Harvest, frozenset[Lack]]:
+        """With vectors, or without where there are none to be had."""
+        try:
+            if embedder is not None:
+                return gathering.harvest(Vectoring(self.embedders.in_a_hurry(embedder))), frozenset()
+        except _NO_VECTORS:
+            pass
+        return gathering.harvest(lambda sheaves: blank(sheaves, dimensions)), frozenset({Lack.EMBEDDER})
 
     # -- from the tables
 
@@ -174,19 +181,17 @@ class Retrieving:
     def _tail(self, place: Place, asking: _Asking) -> list[Harvest]:
         beat = self.pulse.of(place.namespace)
         tail = self.hot.tail(place.namespace, place.live.number)
-        pieces = tail.since(place.live, beat, lambda after: self._pieces(Source.of(place), after, asking))
+        pieces = tail.since(place.live, beat, lambda after: self._pieces(_Source.of(place), after, asking))
         if len(pieces) >= PIECES_AT_MOST:
             asking.lacks.add(Lack.STALE)
-        asking.last_lsn = place.live.position
-        harvests = [asking.considered(piece) for piece in pieces]
-        if Lack.STALE in asking.lacks:
-            harvests.append(self._newest(Source.of(place), asking.last_lsn, None, asking))
-        return [_within(harvest, asking.within) for harvest in harvests]
+        asking.last_lsn = pieces[-1].end if pieces else place.live.position
+        asking.lacks.update(lack for piece in pieces for lack in piece.lacks)
+        return [_within(piece.harvest, asking.within) for piece in pieces]
 
-    def _pieces(self, source: Source, after: int, asking: _Asking) -> list[Piece]:
+    def _pieces(self, source: "_Source", after: int, asking: _Asking) -> list[Piece]:
         pieces: list[Piece] = []
         for _ in range(CHAPTERS_AT_MOST):
-            piece = self._unindexed.next_of(source, after, None)
+            piece = self._read(source, after, None)
             if piece is None:
                 return pieces
             pieces.append(piece)
@@ -200,20 +205,24 @@ class Retrieving:
         """Nothing of the namespace is indexed yet, if there is anything at all: no table is made for a question."""
         embedder, namespace = self.embedders.default, asking.within.namespace
         shelf = Shelf(embedder.dimensions)
-        source = Source(namespace, embedder, embedder.dimensions)
+        source = _Source(namespace, embedder, embedder.dimensions)
         for piece in self._pieces(source, 0, asking) if self.pulse.knows(namespace) else ():
-            shelf.apply(_within(asking.considered(piece), asking.within))
-        if Lack.STALE in asking.lacks:
-            shelf.apply(self._newest(source, asking.last_lsn, None, asking))
-            asking.by_candidates, asking.limit = True, shelf.columns.count
+            shelf.apply(_within(piece.harvest, asking.within))
+            asking.last_lsn = piece.end
+            asking.lacks |= piece.lacks
         return [shelf], self._query([shelf], embedder, asking)
 
     def _from_journal(self, asking: _Asking) -> tuple[Sequence[Shelf], Query]:
         asking.lacks.add(Lack.INDEX)
+        gathering = Gathering(self.journal)
+        for entry in recent_news(self.journal, asking.within):
+            gathering.take(entry)
+            asking.last_lsn = max(asking.last_lsn, entry.lsn)
         embedder = self.embedders.default
         shelf = Shelf(embedder.dimensions)
-        source = Source(asking.within.namespace, embedder, embedder.dimensions)
-        shelf.apply(self._newest(source, 0, None, asking, MESSAGES_AT_MOST))
+        harvest, lacks = self._harvest(gathering, embedder, embedder.dimensions)
+        shelf.apply(harvest)
+        asking.lacks |= lacks
         return [shelf], self._query([shelf], embedder, asking)
 
     # -- the question
@@ -229,7 +238,7 @@ class Retrieving:
     def _answers(self, embedder: Embedder | None) -> bool:
         try:
             return embedder is not None and len(self.embedders.in_a_hurry(embedder).embed(["is anybody there"])) == 1
-        except NO_VECTORS:
+        except _NO_VECTORS:
             return False
 
     def _meaning(self, query: Query, embedder: Embedder | None, asking: _Asking) -> NDArray[np.float32] | None:
@@ -243,7 +252,7 @@ class Retrieving:
                 (vector,) = self.embedders.in_a_hurry(embedder).embed([without(question.text, query.names)])
                 if vector.any() or not query.words:
                     return vector if vector.any() else None
-        except NO_VECTORS:
+        except _NO_VECTORS:
             pass
         asking.lacks.add(Lack.EMBEDDER)
         return None
@@ -256,14 +265,6 @@ def _speakers(shelf: Shelf, within: Range) -> list[frozenset[str]]:
     with shelf.reading():
         spoken = np.bincount(shelf.columns["speaker"][scope_of(shelf, within)])
         return [shelf.speaker_words[number] for number in np.flatnonzero(spoken)]
-
-
-def _each_once(pointers: Sequence[Pointer]) -> list[Pointer]:
-    """What stands at the end of the log may have come to its shelf meanwhile, too. The better of the two stays."""
-    best: dict[tuple[int, int], Pointer] = {}
-    for one in pointers:
-        best.setdefault((one.lsn, one.sequence), one)
-    return list(best.values())
 
 
 def _harmless(question: Question) -> set[Lack]:

@@ -47,8 +47,8 @@ class Journal(Protocol):
     def exchange_end(self, key: SessionKey, exchange: int) -> int:
         """The sequence of the last message of the exchange that is in the window; 0 when none is."""
 
-    def scan(self, scope: Scope, before_lsn: int | None, limit: int, *, after_lsn: int = 0) -> Sequence[Found]:
-        """Messages of a scope, pruned ones included, newest first, that came before `before_lsn` and after `after_lsn`.
+    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> Sequence[Found]:
+        """Messages of a scope, pruned ones included, newest first, that came before `before_lsn`.
 
         At most `limit`, fewer where they are large; none only when there are no more.
         """

@@ -136,8 +136,8 @@ class SqliteJournal:
     def exchange_end(self, key: SessionKey, exchange: int) -> int:
         return self._reader.exchange_end(key, exchange)
 
-    def scan(self, scope: Scope, before_lsn: int | None, limit: int, *, after_lsn: int = 0) -> Sequence[Found]:
-        found = self._reader.scan(scope, before_lsn, limit, after_lsn)
+    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> Sequence[Found]:
+        found = self._reader.scan(scope, before_lsn, limit)
         if found:
             self._writer.wait_until_published(found[0].lsn)
         return found

@@ -31,12 +31,10 @@ _OLD_SYSTEM_MESSAGES = f"INDEXED BY system_messages {{join}} WHERE m.role = 1 AN
 # needs a sort, so that going through a scope page by page costs one walk and not one for each page.
 _ONE_SESSION = """FROM sessions s CROSS JOIN messages m ON m.session = s.number
   WHERE s.namespace = ? AND s.user_id = coalesce(nullif(?, ''), s.user_id) AND s.session_id = ? AND m.first_lsn < ?
-    AND m.first_lsn > ?
   ORDER BY m.sequence DESC"""
 _IN_ORDER_OF_THE_LOG = f"""FROM log l CROSS JOIN sessions s ON s.number = l.session
   CROSS JOIN messages m ON m.session = l.session AND m.sequence = l.sequence
-  WHERE {{narrowed}} AND l.kind = {int(Kind.MESSAGE)} AND l.lsn < ? AND l.lsn > ?
-  ORDER BY l.lsn DESC"""
+  WHERE {{narrowed}} AND l.kind = {int(Kind.MESSAGE)} AND l.lsn < ? ORDER BY l.lsn DESC"""
 
 
 class _Part(NamedTuple):
@@ -147,14 +145,14 @@ class Reader:
             ).fetchone()
         return int(last)
 
-    def scan(self, scope: Scope, before_lsn: int | None, limit: int, after_lsn: int) -> list[Found]:
+    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> list[Found]:
         narrowed, parameters = _narrowed(scope)
         with self.moment() as connection:
             # Figures first, bodies after: a sort or a join that carried bodies would read every one of the scope.
             chosen = connection.execute(
                 f"""SELECT {rows.WRITTEN}, m.lsn, m.first_lsn, s.namespace, s.session_id, s.number, s.user_id
                 {_ONE_SESSION if scope.session_id else _IN_ORDER_OF_THE_LOG.format(narrowed=narrowed)} LIMIT ?""",
-                (*parameters, 1 << 62 if before_lsn is None else before_lsn, after_lsn, limit),
+                (*parameters, 1 << 62 if before_lsn is None else before_lsn, limit),
             ).fetchall()
             return list(self._with_bodies(connection, chosen))
 

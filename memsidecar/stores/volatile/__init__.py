@@ -96,7 +96,7 @@ class VolatileJournal:
         window = self.messages(key, Selection(limit=1 << 62, max_bytes=1 << 62)).messages
         return max((one.sequence for one in window if exchange and one.exchange == exchange), default=0)
 
-    def scan(self, scope: Scope, before_lsn: int | None, limit: int, *, after_lsn: int = 0) -> Sequence[Found]:
+    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> Sequence[Found]:
         with self._lock:
             self._refuse_when_closed()
             found = [
@@ -104,7 +104,7 @@ class VolatileJournal:
                 for session in self._ledger.sessions.values()
                 if _is_within(session, scope)
                 for message in session.messages
-                if message.lsn > after_lsn and (before_lsn is None or message.lsn < before_lsn)
+                if before_lsn is None or message.lsn < before_lsn
             ]
         return sorted(found, key=lambda one: one.lsn, reverse=True)[:limit]
 

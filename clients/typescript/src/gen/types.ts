@@ -96,8 +96,7 @@ export type Inclusion =
  * - `"embedder_unavailable"`: No vector for the query or for recent messages: keywords only.
  * - `"deadline"`: The deadline left no time for retrieval.
  * - `"stale"`: Background tasks are behind: facts or the summary may be old. In Search: more was added than it
- * could look through itself before it was indexed. The newest 256 messages of the scope are considered all the
- * same; some before them may be missing.
+ * could look through itself before it was indexed, and the newest messages may be missing.
  */
 export type Degradation = "unspecified" | "index_unavailable" | "embedder_unavailable" | "deadline" | "stale";
 

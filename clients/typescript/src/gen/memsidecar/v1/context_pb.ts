@@ -687,8 +687,7 @@ export enum Degradation {
 
   /**
    * Background tasks are behind: facts or the summary may be old. In Search: more was added than it could
-   * look through itself before it was indexed. The newest 256 messages of the scope are considered all the
-   * same; some before them may be missing.
+   * look through itself before it was indexed, and the newest messages may be missing.
    *
    * @generated from enum value: DEGRADATION_STALE = 4;
    */
