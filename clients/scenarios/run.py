@@ -1,17 +1,17 @@
 """Play the scenarios: run.py LANGUAGE ... [--only WORDS] [--tallies FOLDER] [-- COMMAND ...]
 
-Several languages are played side by side, against the same sidecars. A COMMAND starts the driver of one that is not in
-languages.yaml yet. The last lines tell how many scenarios passed in each; the exit code is 1 unless all of them did.
+Several languages are played side by side, against the same sidecars; what starts a sidecar again comes last, one after
+the other. A COMMAND starts the driver of one that is not in languages.yaml yet. The last lines tell how many scenarios
+passed in each; the exit code is 1 unless all of them did.
 """
 
 import argparse
+import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,9 @@ from conductor.stage import ClientRefused, Stage
 from conductor.steps import Steps
 from conductor.tally import Tally
 from conductor.values import UnknownVariable
+
+# Half of a scenario is waiting. More of them at once would only make each other late, and many look at the clock.
+AT_ONCE = 2 * (os.cpu_count() or 1)
 
 
 def main() -> int:
@@ -44,40 +47,49 @@ def main() -> int:
 def played(
     commands: Mapping[str, list[str]], scenarios: list[dict[str, Any]], fixtures: Fixtures, quietly: bool = False
 ) -> list[Tally]:
-    with ThreadPoolExecutor(len(commands)) as together:
-        parts = [Part(language, command, fixtures, quietly) for language, command in commands.items()]
-        # Each begins elsewhere, so that they do not all start a sidecar at the same moment.
-        shifts = [len(scenarios) * number // len(parts) for number in range(len(parts))]
-        return list(together.map(Part.play, parts, [scenarios[shift:] + scenarios[:shift] for shift in shifts]))
+    parts = [Part(language, command, fixtures, quietly) for language, command in commands.items()]
+    play_side_by_side(parts, [one for one in scenarios if not restarts(one)])
+    # A client gives up after some four seconds. A sidecar that is to be back by then gets the machine to itself.
+    for part in parts:
+        part.play([one for one in scenarios if restarts(one)])
+    return [part.end() for part in parts]
+
+
+def play_side_by_side(parts: list["Part"], scenarios: list[dict[str, Any]]) -> None:
+    # Each begins elsewhere, so that they do not all start a sidecar at the same moment.
+    shifts = [len(scenarios) * number // len(parts) for number in range(len(parts))]
+    with ThreadPoolExecutor(AT_ONCE) as together:
+        list(together.map(Part.play, parts, [scenarios[shift:] + scenarios[:shift] for shift in shifts]))
+
+
+def restarts(scenario: dict[str, Any]) -> bool:
+    return any(step.get("sidecar") in ("start", "restart") for step in all_steps(scenario["steps"]))
 
 
 class Part:
     """One language."""
-
-    _undisturbed = threading.Lock()
-    "A client gives up after five seconds: a sidecar that is to be back until then does not share the machine's cores."
 
     def __init__(self, language: str, command: list[str], fixtures: Fixtures, quietly: bool) -> None:
         self._tell = _nothing if quietly else _tell
         self._command = command
         self._fixtures = fixtures
         self._tally = Tally(language)
+        self._driver = Driver(command, {})
 
-    def play(self, scenarios: list[dict[str, Any]]) -> Tally:
-        driver = Driver(self._command, {})
+    def play(self, scenarios: list[dict[str, Any]]) -> None:
         for scenario in scenarios:
-            restarts = any("sidecar" in step for step in all_steps(scenario["steps"]))
-            with self._undisturbed if restarts else nullcontext():
-                self._play(scenario, driver)
-        driver.end()
+            self._play(scenario)
+
+    def end(self) -> Tally:
+        self._driver.end()
         return self._tally
 
-    def _play(self, scenario: dict[str, Any], driver: Driver) -> None:
+    def _play(self, scenario: dict[str, Any]) -> None:
         """One scenario, on a line of its own."""
         title = f"{self._tally.language}: {scenario['file']}: {scenario['name']}"
         begin, called, problem = time.monotonic(), set[str](), ""
         try:
-            with Stage(scenario, self._fixtures, self._command, driver) as stage:
+            with Stage(scenario, self._fixtures, self._command, self._driver) as stage:
                 steps = Steps(stage)
                 called = steps.called
                 problem = _played(steps, scenario["steps"], stage.variables)

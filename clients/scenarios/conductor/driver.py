@@ -66,9 +66,10 @@ class Driver:
         assert self._process.stdout is not None
         line, why = "", "the driver has ended"
         try:
-            for line in self._process.stdout:
-                answer = json.loads(line)
-                self._waiting.pop(answer["id"]).set_result(answer)
+            with self._process.stdout as lines:
+                for line in lines:
+                    answer = json.loads(line)
+                    self._waiting.pop(answer["id"]).set_result(answer)
         except (ValueError, KeyError, TypeError):
             why = f"the driver said {line.strip()[:200]!r}"
             self._process.kill()
