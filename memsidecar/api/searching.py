@@ -20,7 +20,6 @@ from memsidecar.domain.session import Head, SessionKey
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.asking import Mode, Question, Range
 from memsidecar.layers.episodic.recalling import Hits, Turn
-from memsidecar.layers.episodic.shelves import messages_of
 from memsidecar.layers.working import WorkingMemory
 from memsidecar.layers.working.drafting import check_time
 from memsidecar.layers.working.hidden_pages import HiddenPages
@@ -165,18 +164,15 @@ def _wanted(request: pb.SearchRequest) -> Wanted:
 
 def _range(scope: Scope, head: Head | None, wanted: Wanted) -> Range | None:
     """The same in numbers; None where there is nothing to look through, because there is no such session."""
-    where = Range(
-        scope.namespace,
-        roles=wanted.roles,
-        after_us=wanted.after_us,
-        before_us=wanted.before_us,
-        scope=scope,
-    )
-    if scope.session_id:
-        if head is None:
-            return None
-        return replace(where, shelves=[messages_of(head.user_id, head.number)], session=head.number)
-    return replace(where, shelves=[messages_of(scope.user_id, 0)]) if scope.user_id else where
+    if scope.session_id and head is None:
+        return None
+    if scope.session_id and head is not None:
+        where = Range.of_session(head)
+    elif scope.user_id:
+        where = Range.of_user(scope.namespace, scope.user_id)
+    else:
+        where = Range(scope.namespace)
+    return replace(where, scope=scope, roles=wanted.roles, after_us=wanted.after_us, before_us=wanted.before_us)
 
 
 def degradations_of(lacks: Iterable[int]) -> list[str]:

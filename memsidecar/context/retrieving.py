@@ -13,7 +13,6 @@ from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.asking import Question, Range
 from memsidecar.layers.episodic.ranking import Weights
 from memsidecar.layers.episodic.recalling import Turn
-from memsidecar.layers.episodic.shelves import messages_of
 from memsidecar.stores.contract import Scope
 from memsidecar.v1.context_pb2 import SECTION_DOCUMENTS, SECTION_EPISODIC
 from memsidecar.v1.message_pb2 import Scope as WireScope
@@ -94,8 +93,5 @@ class Retrieval:
         if order.scope == WireScope.SCOPE_USER and not user_id:
             raise InvalidField("user_id", "is required: the session has no user")
         if user_id and order.scope != WireScope.SCOPE_SESSION:
-            return Range(namespace, [messages_of(user_id, 0)], scope=Scope(namespace, user_id))
-        if head is None:
-            return None
-        scope = Scope(namespace, session_id=order.key.session_id)
-        return Range(namespace, [messages_of(head.user_id, head.number)], head.number, scope=scope)
+            return Range.of_user(namespace, user_id)
+        return Range.of_session(head) if head else None

@@ -11,7 +11,7 @@ import pytest
 
 from memsidecar.domain.errors import DiskFull
 from memsidecar.layers.background.runner import ATTEMPTS, CHAPTER, FIRST_PAUSE_SECONDS, PIECE
-from memsidecar.stores.contract import Chapter, Journal, SetAside, Ticket
+from memsidecar.stores.contract import Chapter, Heard, Journal, SetAside, Ticket
 from memsidecar.stores.contract.news import CHAPTER_BYTES
 from memsidecar.stores.journal import SqliteJournal
 from memsidecar.stores.volatile import VolatileJournal
@@ -164,10 +164,10 @@ def test_a_journal_that_cannot_be_read_for_a_while_stops_nothing_for_good() -> N
     class Failing(VolatileJournal):
         broken = True
 
-        def news(self, namespace: str, after_lsn: int, limit: int) -> Chapter:
+        def news(self, namespace: str, after_lsn: int, limit: int, heard: Heard | None = None) -> Chapter:
             if namespace == "a" and self.broken:
                 raise OSError("as the test wants it")
-            return super().news(namespace, after_lsn, limit)
+            return super().news(namespace, after_lsn, limit, heard)
 
     with closing(Failing()) as journal:
         lsns, elsewhere = say(journal, "a", "one"), say(journal, "b", "two")
@@ -251,8 +251,8 @@ def test_who_keeps_up_with_a_stream_without_end_is_not_behind(journal: Journal) 
 class Meagre(VolatileJournal):
     """As where entries are large: a chapter is short, and there is more behind it."""
 
-    def news(self, namespace: str, after_lsn: int, limit: int) -> Chapter:
-        return super().news(namespace, after_lsn, min(limit, 5))
+    def news(self, namespace: str, after_lsn: int, limit: int, heard: Heard | None = None) -> Chapter:
+        return super().news(namespace, after_lsn, min(limit, 5), heard)
 
 
 def test_a_short_chapter_is_not_the_end_of_the_log() -> None:

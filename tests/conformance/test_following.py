@@ -6,7 +6,20 @@ import pytest
 
 from memsidecar.domain.message import Flag
 from memsidecar.domain.session import Policy, SessionKey
-from memsidecar.stores.contract import Advance, Claimed, Gone, Journal, Owner, Passed, Rewrite, Said, Scope, SetPolicy
+from memsidecar.stores.contract import (
+    Advance,
+    Claimed,
+    Gone,
+    Heard,
+    Journal,
+    News,
+    Owner,
+    Passed,
+    Rewrite,
+    Said,
+    Scope,
+    SetPolicy,
+)
 from tests.conformance.said import (
     KEY,
     append,
@@ -50,6 +63,56 @@ def test_a_message_is_told_with_all_that_is_known_of_it(journal: Journal) -> Non
     assert first == (first.lsn, first.lsn, head.number, KEY, "ann", read(journal)[0], b"\1\2\3\4")
     assert second.vector is None
     assert second.lsn == head.version
+
+
+def heard_of(journal: Journal, heard: Heard, limit: int = 100) -> list[News]:
+    told: list[News] = []
+    while chapter := journal.news("default", told[-1].lsn if told else 0, limit, heard):
+        assert len(chapter) <= limit
+        told += chapter
+    return told
+
+
+@pytest.mark.parametrize("limit", [1, 2, 100])
+def test_of_what_is_said_only_that_is_told_which_is_listened_to(journal: Journal, limit: int) -> None:
+    append(journal, draft("ann's"), user_id="ann")
+    append(journal, draft("nobody's"), key=OTHER)
+    append(journal, draft("x"), key=ELSEWHERE, user_id="ann")
+    rewrite(journal, "ann's", scored(3))
+    put(journal, "a document")
+    append(journal, draft("bert's"), key=SessionKey("default", "s3"), user_id="bert")
+    everything = {one.lsn: one for one in follow(journal)}
+    last = Passed(journal.figures().last_lsn)
+    number = known_head(journal, OTHER).number
+
+    def told(heard: Heard) -> list[str]:
+        news = heard_of(journal, heard, limit)
+        assert [one for one in news if one != last] == [everything[one.lsn] for one in news if one != last]
+        assert news[-1].lsn == last.lsn
+        return [content(one.message) if isinstance(one, Said) else type(one).__name__ for one in news]
+
+    assert told(Heard("ann")) == ["ann's", "ann's", "Shelved", "Passed"]
+    assert told(Heard("bert")) == ["Shelved", "bert's"]
+    assert told(Heard(session=number)) == ["nobody's", "Shelved", "Passed"]
+    assert told(Heard()) == ["Shelved", "Passed"]
+
+
+def test_a_claim_is_told_to_those_who_listen_to_its_session_or_its_user(journal: Journal) -> None:
+    append(journal, draft("a"))
+    append(journal, draft("b"), user_id="ann")
+    number = known_head(journal).number
+
+    def is_told(heard: Heard) -> bool:
+        return any(isinstance(one, Claimed) for one in heard_of(journal, heard))
+
+    assert is_told(Heard("ann")) and is_told(Heard(session=number))
+    assert not is_told(Heard("bert")) and not is_told(Heard())
+
+
+def test_what_is_erased_is_told_to_everybody(journal: Journal) -> None:
+    append(journal, draft("a"), user_id="ann")
+    erase(journal)
+    assert any(isinstance(one, Gone) for one in heard_of(journal, Heard("bert")))
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])

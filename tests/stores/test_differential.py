@@ -26,6 +26,7 @@ from memsidecar.stores.contract import (
     DocumentPage,
     DropDocument,
     Erase,
+    Heard,
     Journal,
     Owner,
     PolicySet,
@@ -51,6 +52,7 @@ OWNERS = [Owner("n"), Owner("n", "ann"), Owner("n", "", "a"), Owner("o", "", "a"
 
 keys = st.sampled_from(KEYS)
 users = st.sampled_from(USERS)
+heards = st.none() | st.builds(Heard, users, st.integers(0, 9))
 owners = st.sampled_from(OWNERS)
 names = st.sampled_from(["d", "e"])
 calls = st.lists(st.sampled_from("xyz"), max_size=2).map(tuple)
@@ -240,9 +242,9 @@ class Twins(RuleBasedStateMachine):
             found.append(list(journal.scan(scope, min(start, default=None), limit)))
         assert found[0] == found[1]
 
-    @rule(namespace=st.sampled_from("no"), after=st.integers(0, 40), limit=st.integers(1, 9))
-    def follow(self, namespace: str, after: int, limit: int) -> None:
-        disk, ram = (list(journal.news(namespace, after, limit)) for journal in (self.disk, self.ram))
+    @rule(namespace=st.sampled_from("no"), after=st.integers(0, 40), limit=st.integers(1, 9), heard=heards)
+    def follow(self, namespace: str, after: int, limit: int, heard: Heard | None) -> None:
+        disk, ram = (list(journal.news(namespace, after, limit, heard)) for journal in (self.disk, self.ram))
         assert disk == ram
 
     @rule(session=st.integers(1, 9), after=st.integers(0, 9), limit=st.integers(1, 9))

@@ -10,7 +10,7 @@ import pytest
 
 from memsidecar.domain.errors import DamagedFile
 from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import Append, Claimed, Command, Journal, Rewrite, Said, Ticket
+from memsidecar.stores.contract import Append, Claimed, Command, Heard, Journal, Rewrite, Said, Ticket
 from memsidecar.stores.journal import following
 from tests.conformance.said import KEY, append, content, draft, erase, follow, known_head, scored
 from tests.stores.directories import OTHER, opened
@@ -51,15 +51,16 @@ def test_news_cost_what_is_new_and_not_what_was_before(folder: Path) -> None:
             told = journal.news("default", tail, 100)
             assert [one.lsn for one in told] == list(range(tail + 1, tail + 11))
             path = folder / "journal.db"
-            costs.append(
-                cost(folder, lambda moment: following.read_stretch(moment, path, "default", tail, 100))  # noqa: B023
-            )
+            asked = following.Asked("default", tail, 100, None)
+            costs.append(cost(folder, lambda moment: following.read_stretch(moment, path, asked)))  # noqa: B023
     assert max(costs) <= min(costs) + 2
 
 
-def test_news_walk_the_log_itself_without_a_sort(folder: Path) -> None:
+@pytest.mark.parametrize(("heard", "parameters"), [("", 5), (following._HEARD, 7)], ids=["of all", "of somebody"])
+def test_news_walk_the_log_itself_without_a_sort(folder: Path, heard: str, parameters: int) -> None:
+    entries = following._ENTRIES.format(heard=heard)
     with opened(folder), closing(sqlite3.connect(folder / "journal.db")) as connection:
-        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {following._ENTRIES}", [0] * 5)]
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {entries}", [0] * parameters)]
     assert plan[0].startswith("SEARCH l USING INTEGER PRIMARY KEY (rowid>?")
     assert len(plan) == 2 and plan[1].startswith("SEARCH s USING INTEGER PRIMARY KEY (rowid=?)")
 
@@ -80,6 +81,27 @@ def test_a_stretch_of_other_namespaces_is_passed_piece_by_piece(folder: Path, mo
         assert [content(one.message) for one in told] == ["first", "last"]
         assert len(follow(journal, "elsewhere", limit=3)) == 500
         assert follow(journal, "nowhere") == []
+
+
+def test_a_stretch_of_others_is_passed_piece_by_piece_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "STRETCH", 10)
+    with opened(folder) as journal:
+        append(journal, draft("first"), user_id="ann")
+        append(journal, *(draft(f"m{number}") for number in range(25)), key=OTHER)
+        append(journal, draft("last"), user_id="ann")
+        lsns, after = [], 0
+        while chapter := journal.news("default", after, 100, Heard("ann")):
+            lsns.append([one.lsn for one in chapter])
+            after = lsns[-1][-1]
+        assert lsns == [[1, 10], [20], [27]]
+
+
+def test_of_what_is_listened_to_no_more_is_passed_than_was_told(folder: Path) -> None:
+    with opened(folder) as journal:
+        for number in range(12):
+            append(journal, draft(f"{number}" + "x" * (1 << 20), message_id=f"m{number}"), user_id="ann")
+        told = [one.lsn for one in journal.news("default", 0, 100, Heard("ann"))]
+        assert told == list(range(1, len(told) + 1)) and len(told) < 12
 
 
 def test_a_chapter_is_bounded_in_bytes_and_nothing_is_left_out(folder: Path) -> None:

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memsidecar.domain.scores import Parts
+from memsidecar.domain.session import Head
 from memsidecar.layers.episodic.ranking import Weights
-from memsidecar.stores.contract import Owner, Scope
+from memsidecar.layers.episodic.shelves import documents_of, messages_of
+from memsidecar.stores.contract import Heard, Owner, Scope
 
 
 class Mode(Enum):
@@ -46,6 +48,25 @@ class Range:
     as_of: int | None = None
     scope: Scope | None = None
     owners: Sequence[Owner] = ()
+    heard: Heard | None = None
+    "Whose messages stand on these shelves, so that what others say need not be read; None: anybody's."
+
+    @classmethod
+    def of_user(cls, namespace: str, user_id: str) -> "Range":
+        scope = Scope(namespace, user_id)
+        return cls(namespace, [messages_of(user_id, 0)], scope=scope, heard=Heard(user_id))
+
+    @classmethod
+    def of_session(cls, head: Head) -> "Range":
+        """On its user's shelf where there is one."""
+        scope = Scope(head.key.namespace, session_id=head.key.session_id)
+        heard = Heard(head.user_id) if head.user_id else Heard(session=head.number)
+        return cls(scope.namespace, [messages_of(head.user_id, head.number)], head.number, scope=scope, heard=heard)
+
+    @classmethod
+    def of_owners(cls, owners: Sequence[Owner]) -> "Range":
+        """Their documents. Whatever anybody says is none."""
+        return cls(owners[0].namespace, [documents_of(owner) for owner in owners], owners=owners, heard=Heard())
 
     @property
     def chunks(self) -> bool:

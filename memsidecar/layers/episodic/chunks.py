@@ -7,7 +7,6 @@ from memsidecar.layers.documents.finding import ChunkHit, FoundChunks
 from memsidecar.layers.episodic.asking import Question, Range
 from memsidecar.layers.episodic.ranking import Weights
 from memsidecar.layers.episodic.recalling import Recalling, Turn
-from memsidecar.layers.episodic.shelves import documents_of
 from memsidecar.stores.contract import Owner
 
 
@@ -19,8 +18,8 @@ class ChunkFinding:
     weights: Weights
 
     def __call__(self, owners: Sequence[Owner], query: str, limit: int, min_score: float) -> FoundChunks:
-        within = Range(owners[0].namespace, [documents_of(owner) for owner in owners], owners=owners)
-        found = self.recall.chunks(Question(query, weights=self.weights), within, Turn(limit, min_score))
+        question = Question(query, weights=self.weights)
+        found = self.recall.chunks(question, Range.of_owners(owners), Turn(limit, min_score))
         hits = [
             ChunkHit(document, pointer.sequence, chunk, pointer.score, pointer.parts, pointer.cosine)
             for pointer, (document, chunk) in found.hits

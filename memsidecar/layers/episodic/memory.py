@@ -16,8 +16,7 @@ from memsidecar.layers.episodic.places import Places
 from memsidecar.layers.episodic.ranking import Weights
 from memsidecar.layers.episodic.recalling import Recalling
 from memsidecar.layers.episodic.retrieving import Retrieving
-from memsidecar.layers.episodic.shelves import messages_of
-from memsidecar.stores.contract import Index, Journal, Scope
+from memsidecar.stores.contract import Index, Journal
 
 log = logging.getLogger(__name__)
 
@@ -84,9 +83,8 @@ class EpisodicMemory:
 
     def relevance(self, head: Head, text: str) -> Mapping[int, float]:
         """How much the messages of a session have to do with a text: 0 to 1 by sequence."""
-        shelf, scope = messages_of(head.user_id, head.number), Scope(head.key.namespace, session_id=head.key.session_id)
-        within = Range(scope.namespace, [shelf], head.number, scope=scope)
-        found = self._retrieve(Question(text, weights=self.limits.weights), within, MOST_RELEVANT, 0.0)
+        question = Question(text, weights=self.limits.weights)
+        found = self._retrieve(question, Range.of_session(head), MOST_RELEVANT, 0.0)
         return {pointer.sequence: pointer.score for pointer in found.pointers}
 
     def lags(self) -> list[Lag]:

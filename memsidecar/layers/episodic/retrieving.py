@@ -20,10 +20,11 @@ from memsidecar.layers.episodic.places import Place, Places, Standing
 from memsidecar.layers.episodic.query import Query, analysed, without
 from memsidecar.layers.episodic.shelf import Shelf
 from memsidecar.layers.episodic.tail import PIECES_AT_MOST, Piece
-from memsidecar.stores.contract import Episodes, Harvest, IndexUnavailable, Journal, Within
+from memsidecar.stores.contract import Episodes, Harvest, Heard, IndexUnavailable, Journal, Within
 
 CHAPTER, CHAPTERS_AT_MOST = 1_000, 8
-"How much of what is not indexed yet a search reads itself; what is beyond is left to the next one, and it says so."
+"""How much of what is not indexed yet a search reads itself; what is beyond is left to the next one, and it says so.
+What others say is not read but walked over, a stretch of the log for each chapter."""
 BYTES_BESIDE_VECTOR = 350
 "What an episode takes in RAM besides its vector, which takes a byte a dimension: about, to know before it is loaded."
 
@@ -137,7 +138,7 @@ class Retrieving:
             beat, after = self.pulse.of(place.namespace), shelf.position
             if shelf.beat == beat:
                 return
-            piece = self._read(_Source.of(place), after, number)
+            piece = self._read(_Source.of(place), after, number, asking.within.heard)
             if piece is None:
                 shelf.beat = beat
                 return
@@ -147,9 +148,9 @@ class Retrieving:
             shelf.lacks_vectors = shelf.lacks_vectors or Lack.EMBEDDER in piece.lacks
         asking.lacks.add(Lack.STALE)
 
-    def _read(self, source: "_Source", after: int, number: int | None) -> Piece | None:
+    def _read(self, source: "_Source", after: int, number: int | None, heard: Heard | None) -> Piece | None:
         """What the log says behind an entry, of one shelf or of all; None at its end."""
-        chapter = self.journal.news(source.namespace, after, CHAPTER)
+        chapter = self.journal.news(source.namespace, after, CHAPTER, heard)
         if not chapter:
             return None
         gathering = Gathering(self.journal, number)
@@ -181,17 +182,17 @@ class Retrieving:
     def _tail(self, place: Place, asking: _Asking) -> list[Harvest]:
         beat = self.pulse.of(place.namespace)
         tail = self.hot.tail(place.namespace, place.live.number)
-        pieces = tail.since(place.live, beat, lambda after: self._pieces(_Source.of(place), after, asking))
+        pieces = tail.since(place.live, beat, lambda after: self._pieces(_Source.of(place), after, asking, None))
         if len(pieces) >= PIECES_AT_MOST:
             asking.lacks.add(Lack.STALE)
         asking.last_lsn = pieces[-1].end if pieces else place.live.position
         asking.lacks.update(lack for piece in pieces for lack in piece.lacks)
         return [_within(piece.harvest, asking.within) for piece in pieces]
 
-    def _pieces(self, source: "_Source", after: int, asking: _Asking) -> list[Piece]:
+    def _pieces(self, source: "_Source", after: int, asking: _Asking, heard: Heard | None) -> list[Piece]:
         pieces: list[Piece] = []
         for _ in range(CHAPTERS_AT_MOST):
-            piece = self._read(source, after, None)
+            piece = self._read(source, after, None, heard)
             if piece is None:
                 return pieces
             pieces.append(piece)
@@ -206,7 +207,7 @@ class Retrieving:
         embedder, namespace = self.embedders.default, asking.within.namespace
         shelf = Shelf(embedder.dimensions)
         source = _Source(namespace, embedder, embedder.dimensions)
-        for piece in self._pieces(source, 0, asking) if self.pulse.knows(namespace) else ():
+        for piece in self._pieces(source, 0, asking, asking.within.heard) if self.pulse.knows(namespace) else ():
             shelf.apply(_within(piece.harvest, asking.within))
             asking.last_lsn = piece.end
             asking.lacks |= piece.lacks

@@ -49,7 +49,7 @@ from memsidecar.stores.contract.index import (
     Within,
 )
 from memsidecar.stores.contract.journal import Journal
-from memsidecar.stores.contract.news import Chapter, Claimed, Gone, News, Passed, Said, SetAsideEntry, Shelved
+from memsidecar.stores.contract.news import Chapter, Claimed, Gone, Heard, News, Passed, Said, SetAsideEntry, Shelved
 from memsidecar.stores.contract.notes import (
     DropNote,
     Note,
@@ -89,6 +89,7 @@ __all__ = [
     "Generation",
     "Gone",
     "Harvest",
+    "Heard",
     "Index",
     "IndexUnavailable",
     "Journal",

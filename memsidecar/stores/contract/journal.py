@@ -7,7 +7,7 @@ from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract.commands import Calibration, Change
 from memsidecar.stores.contract.documents import Chunk, DocumentPage, Owner, StoredDocument
-from memsidecar.stores.contract.news import Chapter, Said, SetAsideEntry
+from memsidecar.stores.contract.news import Chapter, Heard, Said, SetAsideEntry
 from memsidecar.stores.contract.notes import Note, NoteKind, NotePage
 from memsidecar.stores.contract.reads import Found, JournalFigures, Page, Scope, Selection, SessionPage, TwoWays
 from memsidecar.stores.contract.ticket import Ticket
@@ -68,11 +68,14 @@ class Journal(Protocol):
     def tails(self) -> Mapping[str, int]:
         """By namespace, the last entry of the log that belongs to it, erasures included."""
 
-    def news(self, namespace: str, after_lsn: int, limit: int) -> Chapter:
+    def news(self, namespace: str, after_lsn: int, limit: int, heard: Heard | None = None) -> Chapter:
         """What happened in a namespace after an entry, in order: at most `limit` entries, fewer where they are large.
 
         None only when there are no more. Every entry is answered (`Passed` where it says nothing), so that whoever
         follows can go on behind the last one.
+
+        With `heard`, what others said, or claimed, is left out and not even read. How far the log was walked is told at
+        last, as `Passed`, if nothing else ends there; some of what is to be told may still come behind it.
         """
 
     def said(self, session: int, after_sequence: int, limit: int) -> Sequence[Said]:

@@ -68,6 +68,13 @@ class SetAsideEntry:
     time_us: int
 
 
+class Heard(NamedTuple):
+    """Whose messages are listened to: a user's, or those of one session (its number), or with neither nobody's."""
+
+    user_id: str = ""
+    session: int = 0
+
+
 Chapter = Sequence[News]
 CHAPTER_BYTES = 4 << 20
 "More is not told at once, but for the entry that passes it; and a chapter that is put together grows no further."

@@ -18,6 +18,7 @@ from memsidecar.stores.contract import (
     Chunk,
     DocumentPage,
     Found,
+    Heard,
     JournalFigures,
     Note,
     NoteKind,
@@ -167,15 +168,15 @@ class SqliteJournal:
     def tails(self) -> Mapping[str, int]:
         return self._at_once(following.read_tails)
 
-    def news(self, namespace: str, after_lsn: int, limit: int) -> Chapter:
+    def news(self, namespace: str, after_lsn: int, limit: int, heard: Heard | None = None) -> Chapter:
         next_lsn: int | None = after_lsn
         news: Chapter = ()
         while next_lsn is not None and not news:
-            news, next_lsn = self._stretch(namespace, next_lsn, limit)
+            news, next_lsn = self._stretch(following.Asked(namespace, next_lsn, limit, heard))
         return news
 
-    def _stretch(self, namespace: str, after_lsn: int, limit: int) -> following.Stretch:
-        return self._at_once(lambda moment: following.read_stretch(moment, self._path, namespace, after_lsn, limit))
+    def _stretch(self, asked: following.Asked) -> following.Stretch:
+        return self._at_once(lambda moment: following.read_stretch(moment, self._path, asked))
 
     def said(self, session: int, after_sequence: int, limit: int) -> Sequence[Said]:
         return self._at_once(lambda moment: following.read_said(moment, self._path, session, after_sequence, limit))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import Claimed, Found, Gone, News, Passed, Said, Shelved
+from memsidecar.stores.contract import Claimed, Found, Gone, Heard, News, Passed, Said, Shelved
 from memsidecar.stores.contract.news import CHAPTER_BYTES, bytes_of
 from memsidecar.stores.journal import rows
 from memsidecar.stores.journal.documents import read_version
@@ -21,7 +21,9 @@ STRETCH = 16_384
 _ENTRIES = f"""SELECT l.lsn, l.kind, l.session, l.sequence, s.namespace, s.session_id, s.user_id
   FROM log l NOT INDEXED LEFT JOIN sessions s ON s.number = l.session
   WHERE l.lsn > ? AND l.lsn <= ? AND (s.namespace = ? OR (l.kind >= {NAMED_FROM} AND l.id = ?))
-  ORDER BY l.lsn LIMIT ?"""
+  {{heard}} ORDER BY l.lsn LIMIT ?"""
+_OF_SOMEBODY = f"{int(Kind.MESSAGE)}, {int(Kind.ANNOTATION)}, {int(Kind.CLAIM)}"
+_HEARD = f"AND (l.kind NOT IN ({_OF_SOMEBODY}) OR s.user_id = nullif(?, '') OR s.number = ?)"
 _COLUMNS = f"{rows.WRITTEN}, w.body, w.crc, w.vector, m.first_lsn, s.number, s.namespace, s.session_id, s.user_id"
 _MESSAGES = f"""SELECT {_COLUMNS} FROM sessions s CROSS JOIN messages m ON m.session = s.number
   CROSS JOIN log w ON w.lsn = m.lsn WHERE s.number = ?"""
@@ -44,6 +46,13 @@ class _Entry(NamedTuple):
     user_id: str
 
 
+class Asked(NamedTuple):
+    namespace: str
+    after_lsn: int
+    limit: int
+    heard: Heard | None
+
+
 class Stretch(NamedTuple):
     """What a stretch of the log says, and where the next one begins; None when it was the last."""
 
@@ -51,11 +60,16 @@ class Stretch(NamedTuple):
     next_lsn: int | None
 
 
-def read_stretch(connection: sqlite3.Connection, path: Path, namespace: str, after_lsn: int, limit: int) -> Stretch:
-    end = after_lsn + STRETCH
-    found = connection.execute(_ENTRIES, (after_lsn, end, namespace, namespace, limit)).fetchall()
+def read_stretch(connection: sqlite3.Connection, path: Path, asked: Asked) -> Stretch:
+    end, last = asked.after_lsn + STRETCH, rows.last_lsn(connection)
+    where = (asked.after_lsn, end, asked.namespace, asked.namespace, *(asked.heard or ()), asked.limit)
+    entries = _ENTRIES.format(heard="" if asked.heard is None else _HEARD)
+    found = connection.execute(entries, where).fetchall()
     news = list(_told(connection, path, found))
-    return Stretch(news, end if end < rows.last_lsn(connection) else None)
+    walked = min(end, last) if len(news) == len(found) < asked.limit else 0
+    if asked.heard is not None and walked > (news[-1].lsn if news else asked.after_lsn):
+        news.append(Passed(walked))
+    return Stretch(news, end if end < last else None)
 
 
 def _told(connection: sqlite3.Connection, path: Path, found: Sequence[Sequence[Any]]) -> Iterator[News]:

@@ -18,6 +18,7 @@ from memsidecar.stores.contract import (
     Chunk,
     DocumentPage,
     Found,
+    Heard,
     JournalFigures,
     Note,
     NoteKind,
@@ -135,10 +136,10 @@ class VolatileJournal:
             self._refuse_when_closed()
             return dict(self._ledger.tails)
 
-    def news(self, namespace: str, after_lsn: int, limit: int) -> Chapter:
+    def news(self, namespace: str, after_lsn: int, limit: int, heard: Heard | None = None) -> Chapter:
         with self._lock:
             self._refuse_when_closed()
-            return following.news(self._ledger, namespace, after_lsn, limit)
+            return following.news(self._ledger, namespace, after_lsn, limit, heard)
 
     def said(self, session: int, after_sequence: int, limit: int) -> Sequence[Said]:
         with self._lock:

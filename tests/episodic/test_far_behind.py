@@ -1,0 +1,105 @@
+"""The index is further behind than a search reads: what others say keeps nobody from what is theirs."""
+
+from pathlib import Path
+
+import pytest
+
+from memsidecar.layers.episodic import retrieving
+from memsidecar.stores.contract import Journal, Owner
+from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.v1.context_pb2 import DEGRADATION_STALE
+from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Scope
+from tests.conformance.said import put
+from tests.episodic.parts import MODES, World, names_of, world
+
+IMPORTED = 60
+MINE_LONG_AGO, MINE = "the heron wears a coat", "the pelican wears a hat"
+EVERYBODY, BERT = Owner("default"), Owner("default", user_id="bert")
+TABLE = pytest.mark.parametrize("indexed", [True, False], ids=["with a table", "without"])
+USERS = pytest.mark.parametrize("user", ["u", ""], ids=["of a user", "of nobody"])
+
+
+@pytest.fixture(autouse=True)
+def _little_is_read_by_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrieving, "CHAPTER", 5)
+    monkeypatch.setattr(retrieving, "CHAPTERS_AT_MOST", 2)
+
+
+@pytest.fixture(params=["sqlite", "volatile"])
+def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Journal:
+    return SqliteJournal(tmp_path) if request.param == "sqlite" else VolatileJournal()
+
+
+def begin(memory: World, user: str, indexed: bool) -> None:
+    """What the user said long ago, and then somebody else's import."""
+    memory.add(MINE_LONG_AGO, "s", user=user)
+    if indexed:
+        memory.index()
+    for at in range(IMPORTED):
+        memory.add(f"imported pelican {at}", "import", user="importer")
+
+
+@TABLE
+@USERS
+def test_all_that_is_mine_is_found_behind_somebody_elses_import(journal: Journal, user: str, indexed: bool) -> None:
+    with world(journal) as memory:
+        begin(memory, user, indexed)
+        memory.add(MINE, "s", user=user)
+        for scope in (SCOPE_SESSION, SCOPE_USER) if user else (SCOPE_SESSION,):
+            for mode in MODES:
+                found = memory.search("who wears a hat or a coat", mode=mode, **names_of(scope, user))
+                assert {hit.message.content for hit in found.hits} == {MINE, MINE_LONG_AGO}
+                assert not found.degraded
+
+
+@TABLE
+def test_a_document_is_found_behind_an_import_of_messages(journal: Journal, indexed: bool) -> None:
+    with world(journal) as memory:
+        begin(memory, "u", indexed)
+        put(memory.journal, "the pelican wears a hat", name="d")
+        put(memory.journal, "the pelican wears a scarf", name="d")
+        found = memory.chunks()([EVERYBODY, BERT], "pelican", 10, 0.0)
+        assert [hit.chunk.text for hit in found.hits] == ["the pelican wears a scarf"]
+        assert not found.lacks
+
+
+def test_a_session_that_was_claimed_behind_an_import_is_its_users(journal: Journal) -> None:
+    with world(journal) as memory:
+        begin(memory, "", indexed=True)
+        memory.add(MINE, "s", user="u")
+        assert len(memory.find("wears", scope=SCOPE_USER, user_id="u")) == 2
+
+
+def test_what_was_erased_behind_an_import_is_not_found(journal: Journal) -> None:
+    with world(journal) as memory:
+        begin(memory, "u", indexed=True)
+        assert memory.find("heron", user_id="u")
+        memory.add("imported once more", "import", user="importer")
+        memory.erase("s", user="u")
+        assert not memory.find("heron", user_id="u")
+
+
+def test_where_all_of_it_is_asked_for_the_answer_says_that_it_is_behind(journal: Journal) -> None:
+    with world(journal) as memory:
+        begin(memory, "u", indexed=True)
+        assert memory.search("pelican", scope=SCOPE_NAMESPACE).degraded == [DEGRADATION_STALE]
+        memory.index()
+        found = memory.search("pelican", scope=SCOPE_NAMESPACE, limit=1_000)
+        assert len(found.hits) == IMPORTED and not found.degraded
+
+
+@pytest.mark.parametrize("scope", [SCOPE_SESSION, SCOPE_USER], ids=Scope.Name)
+def test_pages_are_as_of_the_first_one_though_others_go_on_importing(journal: Journal, scope: Scope) -> None:
+    with world(journal) as memory:
+        begin(memory, "u", indexed=True)
+        for at in range(8):
+            memory.add(f"tea {at}", "s", user="u")
+        whole = [hit.message.id for hit in memory.search("tea", limit=100, **names_of(scope)).hits]
+
+        def meanwhile() -> None:
+            memory.add("tea imported", "import", user="importer")
+            memory.add("tea later", "s", user="u")
+            memory.stepped.step("default", 7)
+
+        assert memory.pages("tea", 3, meanwhile, **names_of(scope)) == whole
