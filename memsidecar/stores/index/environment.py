@@ -11,8 +11,8 @@ ENVIRONMENT = {
     # Rows per batch of a scan: 8,192 of them with vectors are 8 MB for each thread and fragment under way.
     "LANCE_DEFAULT_BATCH_SIZE": "512",
     "LANCE_DEFAULT_FRAGMENT_READAHEAD": "1",
-    # How much a scan reads ahead; 2 GB by itself, so a whole table. 100,000 rows, at the most resident while they are
-    # indexed, compacted and loaded: 460, 477 and 502 MB without it, 429, 427 and 483 with it, and no slower.
+    # How much a scan reads ahead; by itself much more. Measured later than the rest, with 100,000 rows: at the most
+    # resident while they are indexed, compacted and loaded, 460, 477 and 502 MB without it, 429, 427 and 483 with it.
     "LANCE_DEFAULT_IO_BUFFER_SIZE": str(8 << 20),
     # One allocator instead of two: what pyarrow frees, LanceDB uses again.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
