@@ -78,7 +78,7 @@ class MemoryService(Adding):
         turn = PageTurn(after, size, request.include_pruned, wanted)
         page, more = await self.bridge.reading(self.memory.read.page, key, request.user_id, turn)
         token = page_token([page.last_sequence], same) if more else ""
-        return b"".join(page.frames) + pb.GetAllResponse(next_page_token=token).SerializeToString()
+        return b"".join(page.pieces) + pb.GetAllResponse(next_page_token=token).SerializeToString()
 
     async def search(self, request: pb.SearchRequest) -> pb.SearchResponse:
         return await self.search_api(request)
@@ -146,4 +146,4 @@ class MemoryService(Adding):
 
 
 def _joined(part: Slice) -> bytes:
-    return b"".join(part.frames) + (_TRUNCATED if part.truncated else b"")
+    return b"".join(part.pieces) + (_TRUNCATED if part.truncated else b"")

@@ -46,7 +46,7 @@ class OnTheLayer:
     def recent(self, session_id: str, n: int) -> list[Message]:
         hot: Slice | None = self._memory.read.hot_recent(key_of(session_id), "", n, 0)
         part = hot or self._memory.read.recent(key_of(session_id), "", n, 0)
-        return list(pb.GetRecentResponse.FromString(b"".join(part.frames)).messages)
+        return list(pb.GetRecentResponse.FromString(b"".join(part.pieces)).messages)
 
     def count(self, session_id: str) -> tuple[int, int, int]:
         head = self._memory.read.head(key_of(session_id), "")

@@ -32,11 +32,12 @@ def walk(journal: InterruptedJournal) -> int:
 
 
 def best_of_three(journal: InterruptedJournal, messages: int) -> float:
+    """Seconds of work, and not of the clock: others use the processors, too."""
     seconds = []
     for _ in range(3):
-        begun = time.perf_counter()
+        begun = time.thread_time()
         assert walk(journal) == messages
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(time.thread_time() - begun)
     return min(seconds)
 
 

@@ -27,10 +27,21 @@ def journal(data_dir: Path) -> Iterator[InterruptedJournal]:
 
 
 def real_bytes(memory: WorkingMemory, keys: list[SessionKey]) -> int:
-    """Of all bodies and frames that the views hold, whether they show them or not."""
+    """Of all messages that the views hold, whether they show them or not, and what stands in front of them."""
     views = [view for view in map(memory.views.hot, keys) if view is not None]
-    bodies = sum(sys.getsizeof(one.body) for view in views for one in view.entries)
-    return bodies + sum(sys.getsizeof(one) for view in views for one in view.frames)
+    held = {id(one): one for view in views for one in (*view.pieces, *(entry.body for entry in view.entries))}
+    entries = sum(sys.getsizeof(one) for view in views for one in view.entries)
+    return entries + sum(sys.getsizeof(one) for one in held.values())
+
+
+def test_a_message_is_held_once(journal: InterruptedJournal) -> None:
+    memory = memory_over(journal)
+    for content in ("one", "two"):
+        memory.add(KEY, "", said(content))
+    view = memory.views.hot(KEY)
+    assert view is not None and all(
+        body is entry.body for body, entry in zip(view.pieces[1::2], view.entries, strict=True)
+    )
 
 
 @pytest.mark.parametrize("content_bytes", [1, 300, 20_000, 200_000])

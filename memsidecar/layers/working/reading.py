@@ -9,7 +9,7 @@ from memsidecar.domain.errors import NotYourSession
 from memsidecar.domain.message import Stored
 from memsidecar.domain.session import Head, SessionKey
 from memsidecar.layers.working.metadata import matches
-from memsidecar.layers.working.views import View, Views, frame
+from memsidecar.layers.working.views import PIECES, View, Views, framed
 from memsidecar.stores.contract import Journal, Page, Selection, Stale
 from memsidecar.v1.message_pb2 import Message
 
@@ -19,9 +19,9 @@ ANSWER_BYTES = 3 << 20
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Messages as frames, oldest first. `truncated`: fewer than asked for, because of a limit on tokens or bytes."""
+    """Messages, framed, oldest first. `truncated`: fewer than asked for, because of a limit on tokens or bytes."""
 
-    frames: Sequence[bytes] = ()
+    pieces: Sequence[bytes] = ()
     truncated: bool = False
     last_sequence: int = 0
 
@@ -72,14 +72,14 @@ class Reading:
         page = self.journal.messages(key, Selection(limit=n, newest_first=True, max_bytes=ANSWER_BYTES))
         check_owner(page.head, user_id)
         kept = list(_within(page.messages, max_tokens))
-        return Slice([frame(one.body) for one in reversed(kept)], page.cut or len(kept) < len(page.messages))
+        return Slice(framed(reversed(kept)), page.cut or len(kept) < len(page.messages))
 
     def by_role(self, key: SessionKey, user_id: str, role: int, limit: int) -> Slice:
         """The newest `limit` messages of the role; 0: all that fit into one answer."""
         selection = Selection(role=role, limit=limit or _NO_LIMIT, newest_first=True, max_bytes=ANSWER_BYTES)
         page = self.journal.messages(key, selection)
         check_owner(page.head, user_id)
-        return Slice([frame(one.body) for one in reversed(page.messages)], page.cut)
+        return Slice(framed(reversed(page.messages)), page.cut)
 
     def page(self, key: SessionKey, user_id: str, turn: PageTurn) -> tuple[Slice, bool]:
         """Up to `size` messages after a sequence, and whether there are more.
@@ -93,7 +93,7 @@ class Reading:
         check_owner(page.head, user_id)
         kept, last = _matching(page.messages[:limit], turn.size, turn.wanted)
         more = page.cut or bool(page.messages and last < page.messages[-1].sequence)
-        return Slice([frame(one.body) for one in kept], last_sequence=last), more
+        return Slice(framed(kept), last_sequence=last), more
 
     def window(self, head: Head, bodies: bool, while_growing: bool = False) -> Iterator[Stored]:
         """The window of the session as it stands at `head`, oldest first, in short reads and only as far as asked.
@@ -134,17 +134,18 @@ def _newest_of(view: View, n: int, max_tokens: int) -> Slice:
     start = max(0, view.end - n)
     if max_tokens:
         kept = sum(1 for _ in _within(reversed(view.entries[start : view.end]), max_tokens))
-        return _bounded(view.frames[view.end - kept : view.end], kept < view.end - start)
-    return _bounded(view.frames[start : view.end], False)
+        return _bounded(view.framed(view.end - kept), kept < view.end - start)
+    return _bounded(view.framed(start), False)
 
 
-def _bounded(frames: list[bytes], truncated: bool) -> Slice:
-    excess = sum(map(len, frames)) - ANSWER_BYTES
+def _bounded(pieces: list[bytes], truncated: bool) -> Slice:
+    """Without the oldest messages where they are too large together; the newest stays in any case."""
+    excess = sum(map(len, pieces)) - ANSWER_BYTES
     dropped = 0
-    while excess > 0 and dropped < len(frames) - 1:
-        excess -= len(frames[dropped])
-        dropped += 1
-    return Slice(frames[dropped:], truncated or dropped > 0)
+    while excess > 0 and dropped < len(pieces) - PIECES:
+        excess -= sum(map(len, pieces[dropped : dropped + PIECES]))
+        dropped += PIECES
+    return Slice(pieces[dropped:], truncated or dropped > 0)
 
 
 def _within(newest_first: Sequence[Stored] | Iterator[Stored], max_tokens: int) -> Iterator[Stored]:

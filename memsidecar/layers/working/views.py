@@ -6,7 +6,7 @@ session whole: its counts and its messages are always of the same moment.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memsidecar.domain.errors import SidecarError
@@ -16,23 +16,27 @@ from memsidecar.domain.varint import varint
 from memsidecar.stores.contract import Change, Journal, Selection
 
 TAIL_BYTES = 1 << 20
-_ENTRY_BYTES = 200  # what a message costs in RAM besides its bytes, about
+_ENTRY_BYTES = 280  # what a message costs in RAM besides its bytes: a tuple, numbers, two bytes objects, three places
 _VIEW_BYTES = 1_000
 _FIELD_1 = b"\x0a"
+PIECES = 2
 
 
-def frame(body: bytes) -> bytes:
-    """A message as an element of field 1, where every answer has its messages: such an answer is frames, joined."""
-    return _FIELD_1 + varint(len(body)) + body
+def framed(messages: Iterable[Stored]) -> list[bytes]:
+    """Messages as elements of field 1, where every answer has them: such an answer is these pieces, joined.
+
+    Two for each message, and the second is its body itself: a copy would take as much RAM again.
+    """
+    return [piece for one in messages for piece in (_FIELD_1 + varint(len(one.body)), one.body)]
 
 
 @dataclass(slots=True)
 class View:
-    """`entries` and `frames` are shared with later views, which only append: `end` is where this moment ends."""
+    """`entries` and `pieces` are shared with later views, which only append: `end` is where this moment ends."""
 
     head: Head
     entries: list[Stored]
-    frames: list[bytes]
+    pieces: list[bytes]
     end: int
     size_bytes: int
     used: bool = False
@@ -45,15 +49,19 @@ class View:
     def messages(self) -> list[Stored]:
         return self.entries[: self.end]
 
+    def framed(self, start: int) -> list[bytes]:
+        """The messages from this place on, as they go over the wire."""
+        return self.pieces[PIECES * start : PIECES * self.end]
+
 
 def view_of(head: Head, messages: Sequence[Stored]) -> View:
     size = _VIEW_BYTES + sum(_size(one) for one in messages)
-    return View(head, list(messages), [frame(one.body) for one in messages], len(messages), size)
+    return View(head, list(messages), framed(messages), len(messages), size)
 
 
 def _size(one: Stored) -> int:
-    """What a message holds in RAM: its body, its frame, and the objects around them."""
-    return 2 * len(one.body) + _ENTRY_BYTES
+    """What a message holds in RAM: its body, and the objects around it."""
+    return len(one.body) + _ENTRY_BYTES
 
 
 class Views:
@@ -149,12 +157,10 @@ class Views:
 
 
 def _extended(view: View, head: Head, appended: Sequence[Stored]) -> View:
-    size = view.size_bytes
-    for one in appended:
-        view.entries.append(one)
-        view.frames.append(frame(one.body))
-        size += _size(one)
-    return View(head, view.entries, view.frames, view.end + len(appended), size, view.used)
+    view.entries.extend(appended)
+    view.pieces.extend(framed(appended))
+    size = view.size_bytes + sum(map(_size, appended))
+    return View(head, view.entries, view.pieces, view.end + len(appended), size, view.used)
 
 
 def _shortened(view: View, tail_messages: int) -> View:
