@@ -164,9 +164,9 @@ def _wanted(request: pb.SearchRequest) -> Wanted:
 
 def _range(scope: Scope, head: Head | None, wanted: Wanted) -> Range | None:
     """The same in numbers; None where there is nothing to look through, because there is no such session."""
-    if scope.session_id and head is None:
-        return None
-    if scope.session_id and head is not None:
+    if scope.session_id:
+        if head is None:
+            return None
         where = Range.of_session(head)
     elif scope.user_id:
         where = Range.of_user(scope.namespace, scope.user_id)

@@ -9,7 +9,7 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.asking import Question, Range
 from memsidecar.layers.episodic.shelves import messages_of
-from memsidecar.stores.contract import Claimed, Scope, Selection, Table, Ticket, Trim
+from memsidecar.stores.contract import Claimed, Selection, Table, Ticket, Trim
 from memsidecar.stores.journal import SqliteJournal
 from memsidecar.stores.volatile.index import VolatileIndex, rows_of
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Message
@@ -28,7 +28,7 @@ def kept_scores(memory: World) -> list[float]:
 
 
 def evaluations(memory: World) -> dict[int, float | None]:
-    within = Range("default", [messages_of("u", 0)], scope=Scope("default", "u"))
+    within = Range.of_user("default", "u")
     found = memory.episodic.recall.retrieve(Question("tea"), within, 100, 0.0)
     return {pointer.sequence: pointer.evaluation for pointer in found.pointers}
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.episodic.asking import Question, Range
 from memsidecar.layers.episodic.recalling import Turn
-from memsidecar.layers.episodic.shelves import messages_of
-from memsidecar.stores.contract import Scope
 from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.stores.volatile.index import VolatileIndex
 from memsidecar.v1.message_pb2 import Message
@@ -20,7 +18,7 @@ from tests.episodic.parts import ToyEmbedder, ToyEmbedders, World, said, until, 
 
 def find(memory: World, query: str, user: str) -> list[str]:
     """As the service does it, but on the thread that asks."""
-    within = Range("default", [messages_of(user, 0)], scope=Scope("default", user))
+    within = Range.of_user("default", user)
     found = memory.episodic.recall.messages(Question(query), within, Turn(1_000), lambda _: True)
     return [Message.FromString(hit.message.body).content for _, hit in found.hits]
 

@@ -4,13 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from memsidecar.domain.session import SessionKey
 from memsidecar.layers.episodic import retrieving
-from memsidecar.stores.contract import Journal, Owner
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.layers.episodic.asking import Question, Range
+from memsidecar.stores.contract import Chapter, Heard, Journal, Owner
+from memsidecar.stores.journal import SqliteJournal, following
 from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.v1.context_pb2 import DEGRADATION_STALE
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Scope
-from tests.conformance.said import put
+from tests.conformance.said import append, draft, put
 from tests.episodic.parts import MODES, World, names_of, world
 
 IMPORTED = 60
@@ -71,13 +73,60 @@ def test_a_session_that_was_claimed_behind_an_import_is_its_users(journal: Journ
         assert len(memory.find("wears", scope=SCOPE_USER, user_id="u")) == 2
 
 
-def test_what_was_erased_behind_an_import_is_not_found(journal: Journal) -> None:
+def test_what_was_erased_behind_an_import_leaves_its_shelf(journal: Journal) -> None:
+    """Not only the answer, which the journal has the last word in."""
     with world(journal) as memory:
         begin(memory, "u", indexed=True)
-        assert memory.find("heron", user_id="u")
-        memory.add("imported once more", "import", user="importer")
+
+        def standing() -> int:
+            question, within = Question("heron"), Range.of_user("default", "u")
+            return len(memory.episodic.recall.retrieve(question, within, 10, 0.0).pointers)
+
+        assert standing() == 1
         memory.erase("s", user="u")
-        assert not memory.find("heron", user_id="u")
+        assert standing() == 0
+
+
+def test_what_others_say_somewhere_else_keeps_nobody_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many stretches of the log it fills, and though nothing is indexed yet where it is asked."""
+    monkeypatch.setattr(following, "STRETCH", 5)
+    with world(SqliteJournal(tmp_path)) as memory:
+        for at in range(IMPORTED):
+            memory.add(f"imported pelican {at}", "import", namespace="elsewhere")
+        memory.add(MINE, "s", user="u")
+        found = memory.search("pelican", user_id="u")
+        assert [hit.message.content for hit in found.hits] == [MINE] and not found.degraded
+
+
+class Importing(VolatileJournal):
+    """Somebody adds something whenever the log is read."""
+
+    def news(self, namespace: str, after_lsn: int, limit: int, heard: Heard | None = None) -> Chapter:
+        told = super().news(namespace, after_lsn, limit, heard)
+        append(self, draft("imported"), key=SessionKey(namespace, "import"), user_id="importer")
+        return told
+
+
+@TABLE
+def test_an_import_that_goes_on_does_not_make_an_answer_old(indexed: bool) -> None:
+    with world(Importing()) as memory:
+        memory.add(MINE_LONG_AGO, "s", user="u")
+        if indexed:
+            memory.stepped.step("default", 1)
+        memory.add(MINE, "s", user="u")
+        found = memory.search("who wears what", user_id="u")
+        assert len(found.hits) == 2 and not found.degraded
+
+
+@TABLE
+def test_documents_of_others_keep_no_message(journal: Journal, indexed: bool) -> None:
+    with world(journal) as memory:
+        begin(memory, "u", indexed)
+        for at in range(IMPORTED):
+            put(memory.journal, f"document {at}", name=f"d{at}")
+        memory.add(MINE, "s", user="u")
+        found = memory.search("pelican", user_id="u")
+        assert found.hits[0].message.content == MINE and not found.degraded
 
 
 def test_where_all_of_it_is_asked_for_the_answer_says_that_it_is_behind(journal: Journal) -> None:

@@ -16,7 +16,7 @@ from memsidecar.layers.episodic.neighbourhood import FADING
 from memsidecar.layers.episodic.query import analysed
 from memsidecar.layers.episodic.shelf import Shelf
 from memsidecar.layers.episodic.shelves import messages_of
-from memsidecar.stores.contract import Episodes, Generation, Harvest, Journal, Scope
+from memsidecar.stores.contract import Episodes, Generation, Harvest, Journal
 from memsidecar.stores.volatile.index import VolatileTable
 from tests.episodic.parts import DIMENSIONS, ToyEmbedder, World, world
 
@@ -83,7 +83,7 @@ def loaded(journal: Journal, position: int, ahead: int) -> Shelf:
 def ranking(shelf: Shelf, text: str) -> list[tuple[object, ...]]:
     """Everything that is said of every message."""
     query = analysed(text, shelf.speaker_words, EMBEDDER.vector(text))
-    within = Range("default", [USERS_SHELF], scope=Scope("default", "u"))
+    within = Range.of_user("default", "u")
     with shelf.reading():
         best = Ranking([shelf], query, Question(text), within).best(1_000, 0.0)
     return [

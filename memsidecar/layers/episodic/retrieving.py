@@ -20,11 +20,10 @@ from memsidecar.layers.episodic.places import Place, Places, Standing
 from memsidecar.layers.episodic.query import Query, analysed, without
 from memsidecar.layers.episodic.shelf import Shelf
 from memsidecar.layers.episodic.tail import PIECES_AT_MOST, Piece
-from memsidecar.stores.contract import Episodes, Harvest, Heard, IndexUnavailable, Journal, Within
+from memsidecar.stores.contract import Ended, Episodes, Harvest, Heard, IndexUnavailable, Journal, Within
 
 CHAPTER, CHAPTERS_AT_MOST = 1_000, 8
-"""How much of what is not indexed yet a search reads itself; what is beyond is left to the next one, and it says so.
-What others say is not read but walked over, a stretch of the log for each chapter."""
+"How much of what is not indexed yet a search reads itself; what is beyond is left to the next one, and it says so."
 BYTES_BESIDE_VECTOR = 350
 "What an episode takes in RAM besides its vector, which takes a byte a dimension: about, to know before it is loaded."
 
@@ -146,6 +145,9 @@ class Retrieving:
             self.hot.make_room()
             asking.lacks |= piece.lacks
             shelf.lacks_vectors = shelf.lacks_vectors or Lack.EMBEDDER in piece.lacks
+            if piece.last:
+                shelf.beat = beat
+                return
         asking.lacks.add(Lack.STALE)
 
     def _read(self, source: "_Source", after: int, number: int | None, heard: Heard | None) -> Piece | None:
@@ -156,7 +158,8 @@ class Retrieving:
         gathering = Gathering(self.journal, number)
         for entry in chapter:
             gathering.take(entry)
-        return Piece(after, chapter[-1].lsn, *self._harvest(gathering, source.embedder, source.dimensions))
+        harvest, lacks = self._harvest(gathering, source.embedder, source.dimensions)
+        return Piece(after, chapter[-1].lsn, harvest, lacks, isinstance(chapter[-1], Ended))
 
     def _harvest(
         self, gathering: Gathering, embedder: Embedder | None, dimensions: int
@@ -196,6 +199,8 @@ class Retrieving:
             if piece is None:
                 return pieces
             pieces.append(piece)
+            if piece.last:
+                return pieces
             after = piece.end
         asking.lacks.add(Lack.STALE)
         return pieces

@@ -13,12 +13,13 @@ PIECES_AT_MOST = 16
 
 
 class Piece(NamedTuple):
-    """What the log says behind `after` up to `end`, and what was missing when it was read."""
+    """What the log says behind `after` up to `end`, and what was missing when it was read. `last`: it ended there."""
 
     after: int
     end: int
     harvest: Harvest
     lacks: frozenset[Lack] = frozenset()
+    last: bool = False
 
 
 class Tail:

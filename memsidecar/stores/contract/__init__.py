@@ -49,7 +49,18 @@ from memsidecar.stores.contract.index import (
     Within,
 )
 from memsidecar.stores.contract.journal import Journal
-from memsidecar.stores.contract.news import Chapter, Claimed, Gone, Heard, News, Passed, Said, SetAsideEntry, Shelved
+from memsidecar.stores.contract.news import (
+    Chapter,
+    Claimed,
+    Ended,
+    Gone,
+    Heard,
+    News,
+    Passed,
+    Said,
+    SetAsideEntry,
+    Shelved,
+)
 from memsidecar.stores.contract.notes import (
     DropNote,
     Note,
@@ -81,6 +92,7 @@ __all__ = [
     "DocumentPut",
     "DropDocument",
     "DropNote",
+    "Ended",
     "Episodes",
     "Erase",
     "Erased",

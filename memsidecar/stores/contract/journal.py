@@ -74,8 +74,7 @@ class Journal(Protocol):
         None only when there are no more. Every entry is answered (`Passed` where it says nothing), so that whoever
         follows can go on behind the last one.
 
-        With `heard`, what others said, or claimed, is left out and not even read. How far the log was walked is told at
-        last, as `Passed`, if nothing else ends there; some of what is to be told may still come behind it.
+        With `heard`, only that is told, and what is erased; the rest is not even read. Where the log ends is told, too.
         """
 
     def said(self, session: int, after_sequence: int, limit: int) -> Sequence[Said]:

@@ -54,7 +54,13 @@ class Passed(NamedTuple):
     lsn: int
 
 
-News = Said | Claimed | Gone | Shelved | Passed
+class Ended(NamedTuple):
+    """Where the log ended when it was read: told last, and only to those who listen to a part of it."""
+
+    lsn: int
+
+
+News = Said | Claimed | Gone | Shelved | Passed | Ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +75,14 @@ class SetAsideEntry:
 
 
 class Heard(NamedTuple):
-    """Whose messages are listened to: a user's, or those of one session (its number), or with neither nobody's."""
+    """What is listened to: a user's messages, or those of one session (its number), or with neither the documents."""
 
     user_id: str = ""
     session: int = 0
+
+    @property
+    def documents(self) -> bool:
+        return not (self.user_id or self.session)
 
 
 Chapter = Sequence[News]

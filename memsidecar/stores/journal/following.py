@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import Claimed, Found, Gone, Heard, News, Passed, Said, Shelved
+from memsidecar.stores.contract import Claimed, Ended, Found, Gone, Heard, News, Passed, Said, Shelved
 from memsidecar.stores.contract.news import CHAPTER_BYTES, bytes_of
 from memsidecar.stores.journal import rows
 from memsidecar.stores.journal.documents import read_version
@@ -20,10 +20,14 @@ STRETCH = 16_384
 # In the order of the log itself, from where the reader stands: no index, no sort, no walk through the namespace.
 _ENTRIES = f"""SELECT l.lsn, l.kind, l.session, l.sequence, s.namespace, s.session_id, s.user_id
   FROM log l NOT INDEXED LEFT JOIN sessions s ON s.number = l.session
-  WHERE l.lsn > ? AND l.lsn <= ? AND (s.namespace = ? OR (l.kind >= {NAMED_FROM} AND l.id = ?))
-  {{heard}} ORDER BY l.lsn LIMIT ?"""
-_OF_SOMEBODY = f"{int(Kind.MESSAGE)}, {int(Kind.ANNOTATION)}, {int(Kind.CLAIM)}"
-_HEARD = f"AND (l.kind NOT IN ({_OF_SOMEBODY}) OR s.user_id = nullif(?, '') OR s.number = ?)"
+  WHERE l.lsn > :after AND l.lsn <= :end
+    AND (s.namespace = :namespace OR (l.kind >= {NAMED_FROM} AND l.id = :namespace))"""
+_IN_ORDER = "ORDER BY l.lsn LIMIT :limit"
+_SAID = f"{int(Kind.MESSAGE)}, {int(Kind.ANNOTATION)}, {int(Kind.CLAIM)}"
+_ERASED = f"{int(Kind.CLEAR)}, {int(Kind.DELETE)}, {int(Kind.DROP)}"
+_HEARD = f"""AND (l.kind IN ({_ERASED}) OR (l.kind = {int(Kind.DOCUMENT)} AND :documents)
+  OR (l.kind IN ({_SAID}) AND (s.user_id = nullif(:user_id, '') OR s.number = :session)))"""
+_OF_ALL, _OF_SOME = f"{_ENTRIES} {_IN_ORDER}", f"{_ENTRIES} {_HEARD} {_IN_ORDER}"
 _COLUMNS = f"{rows.WRITTEN}, w.body, w.crc, w.vector, m.first_lsn, s.number, s.namespace, s.session_id, s.user_id"
 _MESSAGES = f"""SELECT {_COLUMNS} FROM sessions s CROSS JOIN messages m ON m.session = s.number
   CROSS JOIN log w ON w.lsn = m.lsn WHERE s.number = ?"""
@@ -47,6 +51,8 @@ class _Entry(NamedTuple):
 
 
 class Asked(NamedTuple):
+    """What of the log, and from where on."""
+
     namespace: str
     after_lsn: int
     limit: int
@@ -62,13 +68,13 @@ class Stretch(NamedTuple):
 
 def read_stretch(connection: sqlite3.Connection, path: Path, asked: Asked) -> Stretch:
     end, last = asked.after_lsn + STRETCH, rows.last_lsn(connection)
-    where = (asked.after_lsn, end, asked.namespace, asked.namespace, *(asked.heard or ()), asked.limit)
-    entries = _ENTRIES.format(heard="" if asked.heard is None else _HEARD)
-    found = connection.execute(entries, where).fetchall()
+    where: dict[str, Any] = {"after": asked.after_lsn, "end": end, "namespace": asked.namespace, "limit": asked.limit}
+    if asked.heard is not None:
+        where |= asked.heard._asdict() | {"documents": asked.heard.documents}
+    found = connection.execute(_OF_ALL if asked.heard is None else _OF_SOME, where).fetchall()
     news = list(_told(connection, path, found))
-    walked = min(end, last) if len(news) == len(found) < asked.limit else 0
-    if asked.heard is not None and walked > (news[-1].lsn if news else asked.after_lsn):
-        news.append(Passed(walked))
+    if asked.heard is not None and end >= last > asked.after_lsn and len(news) == len(found) < asked.limit:
+        news.append(Ended(last))
     return Stretch(news, end if end < last else None)
 
 

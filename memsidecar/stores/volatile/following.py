@@ -3,12 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from memsidecar.stores.contract import Claimed, Found, Gone, Heard, News, Passed, Said, Shelved
+from memsidecar.stores.contract import Claimed, Ended, Found, Gone, Heard, News, Passed, Said, Shelved
 from memsidecar.stores.volatile.entry import About, Entry
 from memsidecar.stores.volatile.ledger import Ledger
 from memsidecar.stores.volatile.session import Message, Session
-
-_OF_SOMEBODY = (About.MESSAGE, About.ANNOTATION, About.CLAIM)
 
 
 def news(ledger: Ledger, namespace: str, after_lsn: int, limit: int, heard: Heard | None) -> Sequence[News]:
@@ -18,16 +16,18 @@ def news(ledger: Ledger, namespace: str, after_lsn: int, limit: int, heard: Hear
     mine = (entry for entry in behind if entry.namespace == namespace and _is_heard(sessions, entry, heard))
     told = (_tell(ledger, sessions, entry) for entry in mine)
     news = list(islice((one for one in told if one is not None), limit))
-    if heard is not None and len(news) < limit and len(ledger.log) > (news[-1].lsn if news else after_lsn):
-        news.append(Passed(len(ledger.log)))
+    if heard is not None and len(news) < limit and len(ledger.log) > after_lsn:
+        news.append(Ended(len(ledger.log)))
     return news
 
 
 def _is_heard(sessions: Mapping[int, Session], entry: Entry, heard: Heard | None) -> bool:
-    session = sessions.get(entry.number)
-    if heard is None or session is None or entry.about not in _OF_SOMEBODY:
+    if heard is None or entry.about is About.ERASURE:
         return True
-    return session.number == heard.session or session.user_id == heard.user_id != ""
+    if entry.about in (About.DOCUMENT, About.WINDOW):
+        return entry.about is About.DOCUMENT and heard.documents
+    session = sessions.get(entry.number)
+    return session is not None and (session.number == heard.session or session.user_id == heard.user_id != "")
 
 
 def _tell(ledger: Ledger, sessions: Mapping[int, Session], entry: Entry) -> News | None:
