@@ -94,13 +94,14 @@ def test_a_long_session_is_summarised_without_reading_all_of_it_at_once(data_dir
     lazy = ("--summary-every-messages", "100000", "--summary-tail-tokens", "10000000")
     with SidecarProcess(data_dir, *QUICK, *lazy, executed=True) as sidecar, sidecar.client() as client:
         stream = Stream(client, "s")
-        stream.add(WARM_UP)
+        stream.add(STREAMED)
         stream.close()
         before = rss_bytes(sidecar)
         begin_new_peak(sidecar)
         answer = client.knowledge.Summarize(SummarizeRequest(session_id="s"), timeout=LONG_SECONDS)
-        assert answer.summary.last_sequence == WARM_UP
-        assert rss_bytes(sidecar, "VmHWM") - before < WARM_UP * MESSAGE_BYTES
+        assert answer.summary.last_sequence == STREAMED
+        # What a summary takes however long the session is: 6 to 12 MB.
+        assert rss_bytes(sidecar, "VmHWM") - before < STREAM_BYTES
 
 
 def test_the_write_ahead_log_is_bounded_when_messages_are_large(data_dir: Path) -> None:
