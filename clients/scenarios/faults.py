@@ -62,8 +62,6 @@ class Writer:
         ]
         rpc, body, texts = self.chance.choice(ways)
         answer = plain_answer(rpc, self._call(rpc, body))
-        # A sidecar that is slow for a moment notices that nobody waits any more, and stores nothing: then it is no
-        # duplicate, and must not be lost either.
         self.stored_before += all(result["duplicate"] for result in answer.get("results", [answer]))
         self.written += texts
 

@@ -5,35 +5,37 @@ import threading
 import time
 from contextlib import suppress
 
-HOLD_SECONDS = 0.5
-"How long the sidecar gets to store what it was sent before the connection breaks."
+HOLD_SECONDS = 10
+"How long the sidecar gets to answer a request whose answer is lost. It takes milliseconds, unless the machine is busy."
 CHUNK_BYTES = 1 << 16
 _PREFACE_BYTES = 24
 _FRAME_HEADER_BYTES = 9
 _DATA = 0
+_HEADERS = 1
 _END_STREAM = 1
 
 
-class RequestWatch:
-    """Follows the frames that a client sends, to tell when a whole request has passed. Plain HTTP/2 only."""
+class FrameWatch:
+    """Follows the frames of one direction, to tell which streams it has ended. Plain HTTP/2 only."""
 
-    def __init__(self) -> None:
+    def __init__(self, ends_with: int, preface_bytes: int = 0) -> None:
+        self._ends_with = ends_with
         self._pending = bytearray()
-        self._skip = _PREFACE_BYTES
+        self._skip = preface_bytes
 
-    def saw_request(self, data: bytes) -> bool:
-        """Whether this completes a request: a DATA frame that ends its stream."""
+    def ended(self, data: bytes) -> set[int]:
+        """The streams whose last frame begins in this piece; the rest of a small frame is there, too, then."""
         self._pending += data
-        found = False
+        streams: set[int] = set()
         while True:
             del self._pending[: (dropped := min(self._skip, len(self._pending)))]
             self._skip -= dropped
             if self._skip or len(self._pending) < _FRAME_HEADER_BYTES:
-                return found
-            length, kind, flags = int.from_bytes(self._pending[:3]), self._pending[3], self._pending[4]
-            self._skip = _FRAME_HEADER_BYTES + length
-            # As soon as its beginning is here, the rest of a small frame is, too.
-            found = found or (kind == _DATA and bool(flags & _END_STREAM))
+                return streams
+            header = bytes(self._pending[:_FRAME_HEADER_BYTES])
+            self._skip = _FRAME_HEADER_BYTES + int.from_bytes(header[:3])
+            if header[3] == self._ends_with and header[4] & _END_STREAM:
+                streams.add(int.from_bytes(header[5:]))
 
 
 class Proxy:
@@ -94,18 +96,23 @@ class Pair:
         self._proxy = proxy
         self._client = client
         self._sidecar = sidecar
-        self._watch = RequestWatch()
+        # A request ends with its body, an answer with its trailers.
+        self._requests = FrameWatch(_DATA, _PREFACE_BYTES)
+        self._answers = FrameWatch(_HEADERS)
+        self._to_lose: set[int] = set()
         self._losing = threading.Event()
+        self._lost = threading.Event()
 
     def pass_requests(self) -> None:
         with suppress(OSError):
             while data := self._client.recv(CHUNK_BYTES):
-                if self._watch.saw_request(data) and self._proxy.lose_answers > 0:
+                if (asked := self._requests.ended(data)) and self._proxy.lose_answers > 0:
                     self._proxy.lose_answers -= 1
+                    self._to_lose = asked
                     self._losing.set()
                 self._sidecar.sendall(data)
                 if self._losing.is_set():
-                    time.sleep(HOLD_SECONDS)
+                    self._lost.wait(HOLD_SECONDS)
                     break
         self._break()
 
@@ -114,12 +121,19 @@ class Pair:
             while data := self._sidecar.recv(CHUNK_BYTES):
                 if self._proxy.delay_seconds:
                     time.sleep(self._proxy.delay_seconds)
+                answered = self._answers.ended(data)
                 if self._losing.is_set():
+                    self._lose(answered)
                     continue
                 self._client.sendall(data)
                 if self._is_cut(len(data)):
                     break
         self._break()
+
+    def _lose(self, answered: set[int]) -> None:
+        self._to_lose -= answered
+        if not self._to_lose:
+            self._lost.set()
 
     def _is_cut(self, size: int) -> bool:
         """After so many more bytes of answers, once."""

@@ -12,6 +12,8 @@ from conductor.stage import ClientRefused, Stage
 from conductor.values import filled, looked_up
 
 LOOK_EVERY_SECONDS = 0.2
+TURN_COMES_WITHIN_SECONDS = 30
+ANY_NUMBER = 1_000_000
 AT_ONCE = 64
 
 
@@ -24,15 +26,26 @@ class Steps:
 
     def play(self, step: dict[str, Any], variables: dict[str, Any]) -> None:
         """With its repetitions. What it saves goes into `variables`."""
-        time.sleep(step.get("after_seconds", 0))
+        self._wait(step, variables)
         if times := step.get("until_it_fails"):
             self._until_it_fails(step, variables, times)
-        elif seconds := step.get("eventually_seconds"):
-            self._eventually(step, variables, seconds)
         else:
             for at in range(1, step.get("repeat", 1) + 1):
                 variables["i"] = at
-                self._once(step, variables)
+                self._patiently(step, variables)
+
+    def _wait(self, step: dict[str, Any], variables: dict[str, Any]) -> None:
+        """Until it is its turn: for what another step did, where the clock would only guess when that is."""
+        time.sleep(step.get("after_seconds", 0))
+        if messages := step.get("after_messages"):
+            stored = {"call": "Count", "expect": {"stats": {"message_count": {"$range": [messages, ANY_NUMBER]}}}}
+            self._eventually(stored, variables, TURN_COMES_WITHIN_SECONDS)
+
+    def _patiently(self, step: dict[str, Any], variables: dict[str, Any]) -> None:
+        if seconds := step.get("eventually_seconds"):
+            self._eventually(step, variables, seconds)
+        else:
+            self._once(step, variables)
 
     def _until_it_fails(self, step: dict[str, Any], variables: dict[str, Any], times: int) -> None:
         plain = {key: value for key, value in step.items() if key not in ("fails", "until_it_fails")}
@@ -125,9 +138,9 @@ class Steps:
             variables |= copy
 
     def _alone(self, step: dict[str, Any], variables: dict[str, Any], at: int) -> None:
-        time.sleep(step.get("after_seconds", 0))
         variables["i"] = at
-        self._once(step, variables)
+        self._wait(step, variables)
+        self._patiently(step, variables)
 
     def _sidecar(self, step: dict[str, Any], variables: dict[str, Any]) -> None:
         process = self._stage.sidecar.process
