@@ -15,6 +15,7 @@ from memsidecar.stores.index.lance_handle import SCALARS, Handle
 from memsidecar.stores.index.lance_healing import Healing
 from memsidecar.stores.index.lance_table import LanceTable
 from memsidecar.stores.index.lance_upkeep import Rules, Upkeep
+from memsidecar.stores.index.lance_workers import start_workers
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +34,7 @@ class LanceIndex:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._directory = directory
         self._rules = Rules(kept_seconds, vector_index_rows)
+        start_workers()
         self._run = Border()
         session = lancedb.Session(memory_bytes * 3 // 4, memory_bytes // 4)
         self._database = self._run(lancedb.connect_async(directory, session=session))
