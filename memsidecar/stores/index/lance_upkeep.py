@@ -36,8 +36,9 @@ AT_ONCE = timedelta(milliseconds=1)
 class Rules:
     """What may differ from one table to another, or in a test."""
 
-    kept_seconds: float = 60.0
-    "How long an old version is kept."
+    kept_seconds: float = 20.0
+    """How long an old version is kept, to go back to if the newest is found damaged. Another as long may pass before
+    somebody looks, and within a minute of rest nothing old is to be left."""
     vector_index_rows: int = 200_000
     """From how many rows on the vectors get an index; fewer are searched exactly. For 100,000 rows that takes 80 to
     130 ms, and by an index 47, which finds 0.86 of what it should and takes 100 MB more to build: not worth it yet."""
