@@ -51,10 +51,10 @@ FACES_rust := rust
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# An editable install is the only one that pip compiles nothing of: without, each first start compiles 300 modules, and
-# where Python is told to write no bytecode every start does.
+# An editable install is the only one that pip compiles nothing of: without, each first start compiles hundreds of
+# modules, and where Python is told to write no bytecode every start does.
 setup: $(INSTALLED) ## Make .venv and install memsidecar with its development tools (needs Python >= 3.11)
-	@$(BIN)/python -m compileall -q memsidecar
+	-@$(BIN)/python -m compileall -q memsidecar
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -35,6 +35,7 @@ class Writer:
     session: str = field(default_factory=lambda: uuid.uuid4().hex)
     written: list[str] = field(default_factory=list)
     cuts: int = 0
+    calls: int = 0
     stored_before: int = 0
     "Calls whose answer said that the message was there already: the lost ones had done their work."
 
@@ -62,6 +63,7 @@ class Writer:
         ]
         rpc, body, texts = self.chance.choice(ways)
         answer = plain_answer(rpc, self._call(rpc, body))
+        self.calls += 1
         self.stored_before += all(result["duplicate"] for result in answer.get("results", [answer]))
         self.written += texts
 
@@ -94,6 +96,8 @@ def problems(language: str, writers: list[Writer]) -> Iterator[str]:
             lost = set(writer.written) - set(found)
             doubled = {text for text in found if found.count(text) > 1}
             yield f"{language}: lost {sorted(lost)}, doubled {sorted(doubled)}, or not in order: {found}"
+        if writer.stored_before != writer.calls:
+            yield f"{language}: {writer.calls} answers were lost, and {writer.stored_before} had been given"
 
 
 def play(language: str, command: list[str], address: str, cuts: int, seed: int) -> bool:

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from memsidecar.stores.contract.index import Harvest, IndexUnavailable, Table, Within
+from memsidecar.stores.index import manifests
 from memsidecar.stores.index.lance import LanceIndex
+from memsidecar.stores.index.lance_table import LanceTable
 from memsidecar.stores.index.lance_upkeep import BUSY_COMMITS
 from tests.index.conftest import CACHE_BYTES, Reopen
 from tests.index.said import FIRST, Said, add, crowd, episodes, lsns, shelf, unit
@@ -57,6 +59,48 @@ def test_old_versions_are_kept_as_long_as_they_may_be_read(folder: Path) -> None
     assert table.upkeep(idle=True) and not table.upkeep(idle=True)
     assert table.figures().versions == 1
     index.close()
+
+
+@pytest.mark.slow
+def test_the_last_version_that_is_certainly_on_disk_is_kept_until_the_newest_is(folder: Path) -> None:
+    """After a loss of power everything younger may be damaged: what was said before is still there then."""
+    index = LanceIndex(folder, memory_bytes=CACHE_BYTES, kept_seconds=3.0)
+    table = index.create("space", FIRST)
+    add(table, Said(1))
+    table.upkeep(idle=True)
+    time.sleep(3.2)
+    assert table.upkeep(idle=True)
+    (safe,) = manifests.manifests(next(folder.glob("*.lance")))
+    add(table, Said(2))
+    assert table.upkeep(idle=True)
+    index.close()
+    for manifest in manifests.manifests(safe.parents[1]):
+        if manifest != safe:
+            manifest.write_bytes(b"")
+    again = LanceIndex(folder, memory_bytes=CACHE_BYTES)
+    healed = again.open("space", 1)
+    assert healed is not None and healed.count(Within()) == 1
+    again.close()
+
+
+def test_a_large_table_to_which_something_comes_now_and_then_is_not_written_anew_each_time(folder: Path) -> None:
+    index = LanceIndex(folder, memory_bytes=CACHE_BYTES, kept_seconds=60.0)
+    table = index.create("space", FIRST)
+    add(table, Said(1))
+    table.upkeep(idle=True)
+    table._upkeep.rows = 100_000
+    for lsn in range(2, 12):
+        _let_pass(table, 50.0)
+        add(table, Said(lsn))
+        assert not table.upkeep(idle=True)
+    _let_pass(table, 61.0)
+    assert table.upkeep(idle=True)
+    index.close()
+
+
+def _let_pass(table: LanceTable, seconds: float) -> None:
+    assert table._upkeep.unchanged_since is not None
+    table._upkeep.unchanged_since -= seconds
 
 
 def test_a_busy_table_is_left_alone_until_it_pays(table: Table) -> None:

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets
 # some of them are started only then.
 PROGRAM = """
 import json, os, sys
+from contextlib import suppress
 from pathlib import Path
 from memsidecar.stores.contract.index import Harvest
 from memsidecar.stores.index.lance import LanceIndex
@@ -24,7 +25,10 @@ index = LanceIndex(Path(sys.argv[1]), memory_bytes=1 << 20)
 table = index.create("space", FIRST)
 table.apply(Harvest(episodes=crowd(range(1, 400))))
 table.upkeep(idle=True)
-stats = [(task / "stat").read_text() for task in Path("/proc/self/task").iterdir()]
+stats = []
+for task in Path("/proc/self/task").iterdir():
+    with suppress(OSError):  # it has ended
+        stats.append((task / "stat").read_text())
 index.close()
 named = [stat.split("(", 1)[1].rsplit(")", 1) for stat in stats]
 print(json.dumps([os.nice(0), [(name, int(rest.split()[16])) for name, rest in named]]))

@@ -3,28 +3,29 @@
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
-HOLD_SECONDS = 10
-"How long the sidecar gets to answer a request whose answer is lost. It takes milliseconds, unless the machine is busy."
 CHUNK_BYTES = 1 << 16
 _PREFACE_BYTES = 24
 _FRAME_HEADER_BYTES = 9
 _DATA = 0
 _HEADERS = 1
+_RST_STREAM = 3
 _END_STREAM = 1
 
 
 class FrameWatch:
     """Follows the frames of one direction, to tell which streams it has ended. Plain HTTP/2 only."""
 
-    def __init__(self, ends_with: int, preface_bytes: int = 0) -> None:
-        self._ends_with = ends_with
+    def __init__(self, is_last: Callable[[int, int], bool], preface_bytes: int = 0) -> None:
+        """`is_last` says of a frame's kind and flags whether it ends its stream."""
+        self._is_last = is_last
         self._pending = bytearray()
         self._skip = preface_bytes
 
     def ended(self, data: bytes) -> set[int]:
-        """The streams whose last frame begins in this piece; the rest of a small frame is there, too, then."""
+        """The streams whose last frame begins in this piece."""
         self._pending += data
         streams: set[int] = set()
         while True:
@@ -34,7 +35,7 @@ class FrameWatch:
                 return streams
             header = bytes(self._pending[:_FRAME_HEADER_BYTES])
             self._skip = _FRAME_HEADER_BYTES + int.from_bytes(header[:3])
-            if header[3] == self._ends_with and header[4] & _END_STREAM:
+            if self._is_last(header[3], header[4]):
                 streams.add(int.from_bytes(header[5:]))
 
 
@@ -96,24 +97,20 @@ class Pair:
         self._proxy = proxy
         self._client = client
         self._sidecar = sidecar
-        # A request ends with its body, an answer with its trailers.
-        self._requests = FrameWatch(_DATA, _PREFACE_BYTES)
-        self._answers = FrameWatch(_HEADERS)
+        self._requests = FrameWatch(_ends_request, _PREFACE_BYTES)
+        self._answers = FrameWatch(_ends_answer)
+        self._answered: set[int] = set()
         self._to_lose: set[int] = set()
-        self._losing = threading.Event()
-        self._lost = threading.Event()
 
     def pass_requests(self) -> None:
         with suppress(OSError):
             while data := self._client.recv(CHUNK_BYTES):
-                if (asked := self._requests.ended(data)) and self._proxy.lose_answers > 0:
+                # Some clients end a request after all of it was sent, and perhaps answered.
+                asked = self._requests.ended(data) - self._answered
+                if asked and not self._to_lose and self._proxy.lose_answers > 0:
                     self._proxy.lose_answers -= 1
                     self._to_lose = asked
-                    self._losing.set()
                 self._sidecar.sendall(data)
-                if self._losing.is_set():
-                    self._lost.wait(HOLD_SECONDS)
-                    break
         self._break()
 
     def pass_answers(self) -> None:
@@ -121,19 +118,15 @@ class Pair:
             while data := self._sidecar.recv(CHUNK_BYTES):
                 if self._proxy.delay_seconds:
                     time.sleep(self._proxy.delay_seconds)
-                answered = self._answers.ended(data)
-                if self._losing.is_set():
-                    self._lose(answered)
+                self._answered |= self._answers.ended(data)
+                if self._to_lose:
+                    if self._to_lose <= self._answered:
+                        break
                     continue
                 self._client.sendall(data)
                 if self._is_cut(len(data)):
                     break
         self._break()
-
-    def _lose(self, answered: set[int]) -> None:
-        self._to_lose -= answered
-        if not self._to_lose:
-            self._lost.set()
 
     def _is_cut(self, size: int) -> bool:
         """After so many more bytes of answers, once."""
@@ -144,6 +137,16 @@ class Pair:
     def _break(self) -> None:
         _break(self._client)
         _break(self._sidecar)
+
+
+def _ends_request(kind: int, flags: int) -> bool:
+    """With its body."""
+    return kind == _DATA and bool(flags & _END_STREAM)
+
+
+def _ends_answer(kind: int, flags: int) -> bool:
+    """With its trailers, or without any."""
+    return kind == _RST_STREAM or (kind == _HEADERS and bool(flags & _END_STREAM))
 
 
 def _connected(target: str) -> socket.socket:

@@ -64,8 +64,10 @@ class Steps:
             try:
                 self._once(step, variables)
                 return
-            except Mismatch:
-                if time.monotonic() > end:
+            except Mismatch as problem:
+                # What should fail may work until it is time; but where it fails, it has to fail as expected.
+                wrong = "fails" in step and not isinstance(problem, DidNotFail)
+                if wrong or time.monotonic() > end:
                     raise
             time.sleep(LOOK_EVERY_SECONDS)
 
@@ -114,7 +116,7 @@ class Steps:
         if "fails" not in step:
             return False
         if "error" not in answer:
-            raise Mismatch("the call should have failed, and did not")
+            raise DidNotFail("the call should have failed, and did not")
         match(_failure(step["fails"], variables), answer["error"], "error")
         return True
 
@@ -206,6 +208,10 @@ class Steps:
 
     def _set(self, step: dict[str, Any], variables: dict[str, Any]) -> None:
         variables |= filled(step["set"], variables)
+
+
+class DidNotFail(Mismatch):
+    """A call was answered that should have failed."""
 
 
 class Failed(Mismatch):

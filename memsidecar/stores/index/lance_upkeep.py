@@ -30,15 +30,17 @@ MOST_RUNS = 6
 # Building it anew takes 4.5 s for 100,000 rows; each part is a fragment and a little more to search.
 MOST_VECTOR_INDEX_PARTS = 10
 AT_ONCE = timedelta(milliseconds=1)
+CLOCKS_DIFFER_SECONDS = 0.1  # when a version was made, and when its file was written
 
 
 @dataclass(frozen=True)
 class Rules:
     """What may differ from one table to another, or in a test."""
 
-    kept_seconds: float = 20.0
-    """How long an old version is kept, to go back to if the newest is found damaged. Another as long may pass before
-    somebody looks, and within a minute of rest nothing old is to be left."""
+    kept_seconds: float = 40.0
+    """When a version is certainly on disk. LanceDB never syncs, and Linux writes within 35 seconds what it was given:
+    what is younger may be damaged by a loss of power, and the version before it is kept to go back to. Nothing old is
+    to be left after a minute of rest."""
     vector_index_rows: int = 200_000
     """From how many rows on the vectors get an index; fewer are searched exactly. For 100,000 rows that takes 80 to
     130 ms, and by an index 47, which finds 0.86 of what it should and takes 100 MB more to build: not worth it yet."""
@@ -59,8 +61,8 @@ class Upkeep:
     doubted: set[str] = field(default_factory=set)
     unreadable: bool = False
     "Whether even building the indexes anew could not read what is stored."
-    stale_since: float | None = None
-    "When the oldest version that is no longer the newest may have become so."
+    unchanged_since: float | None = None
+    "Since when there has been no new version; None where no old one is left."
     compacted: bool = True
     "Whether old versions hold more than the newest one's own files."
     purged: bool = False
@@ -85,11 +87,7 @@ class Upkeep:
 
     def _committed(self) -> None:
         self.commits += 1
-        self._became_stale()
-
-    def _became_stale(self) -> None:
-        if self.stale_since is None:
-            self.stale_since = time.monotonic()
+        self.unchanged_since = time.monotonic()
 
     def doubt(self, column: str) -> None:
         """A search by this index failed: build it anew when there is time, and what it filters by as well."""
@@ -120,8 +118,9 @@ class Upkeep:
         return min(most, max(fewest, self.rows // rows_per_commit))
 
     def _has_old_versions(self) -> bool:
-        stale = self.stale_since is not None and time.monotonic() - self.stale_since > self.rules.kept_seconds
-        return stale and self.compacted
+        """That may go. While something comes now and then, it is not worth a run, which costs what the table weighs."""
+        since = self.unchanged_since
+        return self.compacted and since is not None and time.monotonic() - since > self.rules.kept_seconds
 
     def _wants_vector_index(self) -> bool:
         return not self.has_vector_index and self.rows >= self.rules.vector_index_rows
@@ -140,13 +139,13 @@ class Upkeep:
             self.purge()
         self._settle()
         self._index_vectors()
-        self._prune(timedelta(seconds=max(self.rules.kept_seconds, AT_ONCE.total_seconds())))
+        self._prune(self._older_than_what_is_safe())
 
     def _rebuild_doubted(self) -> None:
         for column in sorted(self.doubted):
             if column != "vector" or self.has_vector_index:
                 self.handle.build(column, self.rows)
-                self._became_stale()
+                self.unchanged_since = time.monotonic()
         self.doubted.clear()
         self.unreadable = False
 
@@ -172,12 +171,20 @@ class Upkeep:
     def _vector_index_parts(self) -> int:
         return int(self.handle.indexes()["vector"].num_segments or 1) if self.has_vector_index else 0
 
+    def _older_than_what_is_safe(self) -> timedelta:
+        """LanceDB goes by the age of a version, not by how long it has been an old one. After a long rest the last one
+        that is certainly on disk would go as soon as there is a newer one; so only what is older than that one goes.
+        """
+        kept, ages = self.rules.kept_seconds, manifests.ages_seconds(self.handle.folder)
+        safe = min((age for age in ages if age >= kept), default=kept)
+        return timedelta(seconds=kept if safe == ages[0] else safe + CLOCKS_DIFFER_SECONDS) if kept else AT_ONCE
+
     def _prune(self, older_than: timedelta) -> None:
         """Readers that began on a version that goes are waited for; the newest stays, so others need not be."""
         self.handle.readers.wait_for_those_before()
         self.handle.optimize(older_than)
         left = self.handle.versions() > 1
-        self.stale_since = time.monotonic() if left else None
+        self.unchanged_since = time.monotonic() if left else None
         self.compacted = left
 
     def purge(self) -> None:

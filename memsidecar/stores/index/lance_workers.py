@@ -1,12 +1,13 @@
-"""LanceDB's own threads, which compact and index, give way to those that answer calls.
+"""LanceDB's own threads, which compact, index and search on disk, give way to those that take calls and commit.
 
 Linux lets every thread be nice by itself, and a new one is as nice as the one that started it. So LanceDB's come from a
-thread that gives way, and Python's own stay as they are: one that had to wait with the GIL in hand would stop them all.
+thread that gives way, and Python's own stay as they are. LanceDB's hold the GIL only to hand over a result.
 """
 
 import asyncio
 import os
 import sys
+from contextlib import suppress
 from threading import Thread
 
 import lancedb
@@ -23,7 +24,8 @@ def start_workers() -> None:
 
 def _start() -> None:
     if sys.platform == "linux":
-        os.nice(NICENESS)
+        with suppress(OSError):  # where the system forbids it, they are like all others
+            os.nice(NICENESS)
     asyncio.run(_ask_something())
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,12 @@ _DATA_FILE = re.compile(rb"[01]{24}[0-9a-f]{26}\.lance")
 def manifests(folder: Path) -> list[Path]:
     """Newest first: LanceDB names a version by how far it is from the largest number there is."""
     return sorted(path for path in (folder / "_versions").glob("*.manifest") if path.stem.isdigit())
+
+
+def ages_seconds(folder: Path) -> list[float]:
+    """Of all versions, newest first."""
+    now = time.time()
+    return [now - manifest.stat().st_mtime for manifest in manifests(folder)]
 
 
 def seems_complete(manifest: Path) -> bool:
