@@ -176,8 +176,11 @@ class Upkeep:
         that is certainly on disk would go as soon as there is a newer one; so only what is older than that one goes.
         """
         kept, ages = self.rules.kept_seconds, manifests.ages_seconds(self.handle.folder)
+        if not kept:
+            return AT_ONCE
         safe = min((age for age in ages if age >= kept), default=kept)
-        return timedelta(seconds=kept if safe == ages[0] else safe + CLOCKS_DIFFER_SECONDS) if kept else AT_ONCE
+        newest_is_safe = safe == min(ages, default=kept)
+        return timedelta(seconds=kept if newest_is_safe else safe + CLOCKS_DIFFER_SECONDS)
 
     def _prune(self, older_than: timedelta) -> None:
         """Readers that began on a version that goes are waited for; the newest stays, so others need not be."""
