@@ -89,9 +89,9 @@ def test_the_further_behind_the_shorter_the_rests_but_some_times_as_long_as_the_
     assert rests < MANY * LONGEST_REST_SECONDS
 
 
-def test_within_its_patience_it_rests_in_full_and_then_less_by_the_cube() -> None:
-    courtesy = Courtesy(lambda: True, times=80.0, fewest=1.0, patience_seconds=4.0)
-    assert [courtesy.times_when(behind) for behind in (0.0, 4.0, 8.0, 16.0, 100.0)] == [80.0, 80.0, 10.0, 1.25, 1.0]
+def test_within_its_patience_it_rests_in_full_and_then_less_by_the_square() -> None:
+    courtesy = Courtesy(lambda: True, times=90.0, fewest=5.0, patience_seconds=4.0)
+    assert [courtesy.times_when(behind) for behind in (0.0, 4.0, 8.0, 12.0, 100.0)] == [90.0, 90.0, 22.5, 10.0, 5.0]
 
 
 def test_work_is_added_up_until_it_is_a_slice() -> None:

@@ -83,7 +83,7 @@ def test_a_wrong_value_is_refused_by_name_and_changes_nothing(
         refused = refusal(partial(send, connected, name, request))
         named = path + row.at if row.field is None else row.field
         assert (refused.code, refused.reason, refused.field) == (row.code, row.reason, named), row.label
-    assert watch.saw_no_change(), [row.label for row in field.wrong]
+        assert watch.saw_no_change(), row.label
 
 
 @pytest.mark.parametrize(("name", "path", "field"), FIELDS)

@@ -17,8 +17,6 @@ from tests.support.process import SidecarProcess
 
 ROUNDS_PER_NAMESPACE = 8
 COMMITS_BEFORE_UPKEEP = 64
-NEARLY_WITHIN_SECONDS = 60
-"So many commits take a quarter of a minute, and more beside a busy writer, to whom the index gives way."
 MOMENTS = ("writing", "compacting", "changing", "starting")
 
 
@@ -91,8 +89,8 @@ class Rounds:
         """Somewhere around the moment; nothing that is checked depends on whether it was met."""
         until(lambda: files.generation and files.data_files, "the index is written to")
         if moment == "compacting":
-            nearly = len(files.data_files) + COMMITS_BEFORE_UPKEEP - 8
-            until(lambda: len(files.data_files) > nearly, "it is nearly time", NEARLY_WITHIN_SECONDS)
+            before = len(files.data_files)
+            until(lambda: len(files.data_files) > before + COMMITS_BEFORE_UPKEEP - 8, "it is nearly time", 20)
             _spin(self._chance.uniform(0, 0.15))
         elif moment == "changing":
             until(lambda: len(files.tables()) > 1 or self._is_changed(files), "")

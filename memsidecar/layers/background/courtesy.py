@@ -19,7 +19,7 @@ class Courtesy:
     at most a quarter of a second. Within a slice, offer the GIL to whoever wants it, without any rest.
 
     Courtesy has an end: the longer the work is behind (`behind_since`) beyond its patience, the fewer the times, by the
-    cube, down to the `fewest`. Only the thread that has said `begin` ever rests: where a caller waits for the same
+    square, down to the `fewest`. Only the thread that has said `begin` ever rests: where a caller waits for the same
     work, politeness would keep that caller waiting.
     """
 
@@ -65,4 +65,4 @@ class Courtesy:
 
     def times_when(self, behind_seconds: float) -> float:
         late = max(behind_seconds / self._patience_seconds, 1.0)
-        return max(self._fewest, self._times / late**3)
+        return max(self._fewest, self._times / late**2)
