@@ -12,6 +12,7 @@ import lancedb
 from memsidecar.stores.index import cards
 
 PATIENCE_SECONDS = 60.0
+NEWEST_POSSIBLE = 2**64 - 1
 
 Place = tuple[str, int]
 "A session's id and a sequence in it."
@@ -71,6 +72,11 @@ class IndexFiles:
         return sorted((self.folder / "_versions").glob("*.manifest"))
 
     @property
+    def version(self) -> int:
+        """Of the newest manifest; their names count down, so that the newest comes first."""
+        return NEWEST_POSSIBLE - int(self.manifests[0].stem)
+
+    @property
     def data_files(self) -> list[Path]:
         """Largest first."""
         return sorted((self.folder / "data").glob("*.lance"), key=lambda path: -path.stat().st_size)
@@ -104,6 +110,16 @@ class IndexFiles:
             return until(lambda: self.is_complete(wanted), "the index is complete", seconds)
         except AssertionError as late:
             raise AssertionError(f"{self.namespace}: {self._difference(wanted)}") from late
+
+    def wait_for_commits(self, count: int) -> None:
+        """However slow the machine is, as long as the index goes on; a table begun anew begins with a low version."""
+        while count > 0:
+            before = self.version
+            self._wait_for_another_than(before, f"{count} commits to go")
+            count -= max(1, self.version - before)
+
+    def _wait_for_another_than(self, version: int, what: str) -> None:
+        until(lambda: self.version != version, f"{self.namespace}: version {version}, {what}", 20)
 
     def wait_until_alone(self) -> None:
         """Until what was begun anew has taken the place of the table before it."""

@@ -89,8 +89,7 @@ class Rounds:
         """Somewhere around the moment; nothing that is checked depends on whether it was met."""
         until(lambda: files.generation and files.data_files, "the index is written to")
         if moment == "compacting":
-            before = len(files.data_files)
-            until(lambda: len(files.data_files) > before + COMMITS_BEFORE_UPKEEP - 8, "it is nearly time", 20)
+            files.wait_for_commits(COMMITS_BEFORE_UPKEEP - 8)
             _spin(self._chance.uniform(0, 0.15))
         elif moment == "changing":
             until(lambda: len(files.tables()) > 1 or self._is_changed(files), "")
