@@ -15,7 +15,7 @@ from benchmarks import requests
 from benchmarks.measuring import Result
 from benchmarks.retrieval.effort import Effort
 from benchmarks.retrieval.searching import stub_of
-from benchmarks.retrieval.watching import IndexFiles, until_indexed, until_quiet, until_ready
+from benchmarks.retrieval.watching import IndexFiles, entries_logged, until_indexed, until_quiet, until_ready
 from benchmarks.servers import Figures, Running, Shape, sidecar
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
@@ -126,10 +126,11 @@ class AddBench:
         """
         seen = {"found": 0.0, "said": 0.0, "hidden": 0.0}
         looks: list[tuple[float, int]] = []
-        start, rows = time.monotonic(), self.files.rows()
+        start = time.monotonic()
 
         def look() -> None:
-            looks.append((time.monotonic() - start, self.files.rows() - rows))
+            indexed = self.files.rows()
+            looks.append((time.monotonic() - start, entries_logged(self.folder / "on") - indexed))
             self._probe(stub, seen)
 
         with stub_of(self.on) as stub:
@@ -201,15 +202,10 @@ class AddBench:
 
 
 def _growing(looks: list[tuple[float, int]], figures: Figures) -> Result:
-    """The backlog at the end beside the one at half time. 2 is a backlog that grows for ever; below `FEW`, it is none.
-
-    How many had been added at a look is not known but by the rate, which is about even.
-    """
-    backlogs = [(when, max(0.0, figures.calls_per_second * when - rows)) for when, rows in looks]
+    """The backlog at the end beside the one at half time. 2: it grows for ever; below `FEW`, there is none."""
     whole = figures.calls / figures.calls_per_second
-    half = min(backlogs, key=lambda one: abs(one[0] - whole / 2))[1]
-    end = min(backlogs, key=lambda one: abs(one[0] - whole))[1]
-    details = {"half": half, "end": end, "added": float(figures.calls)}
+    half, end = (min(looks, key=lambda one: abs(one[0] - when))[1] for when in (whole / 2, whole))
+    details = {"half": float(half), "end": float(end), "added": float(figures.calls)}
     name = f"{SATURATED}: backlog at the end / at half time (2: without bound)"
     return Result(name, end / max(half, FEW), 1.5, at_most=True, details=details)
 

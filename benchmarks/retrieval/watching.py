@@ -5,9 +5,11 @@ Only read, by a handle that is made anew for each look, as one that stays would 
 
 import os
 import shutil
+import sqlite3
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +20,7 @@ import lancedb
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from benchmarks.servers import Running
+from memsidecar.stores.journal.rows import last_lsn
 
 EPISODIC = "memsidecar.episodic"
 QUIET_SECONDS = 4.0
@@ -74,6 +77,12 @@ class IndexFiles:
             return []
         database: Any = lancedb.connect(self.folder)
         return [database.open_table(path.stem) for path in sorted(self.folder.glob("*.lance"))]
+
+
+def entries_logged(data_dir: Path) -> int:
+    """How many entries the log of a running sidecar has: every Add is one."""
+    with closing(sqlite3.connect(f"file:{data_dir}/journal.db?mode=ro", uri=True, timeout=5)) as journal:
+        return last_lsn(journal)
 
 
 def _size(folder: Path) -> int:

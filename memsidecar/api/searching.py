@@ -131,9 +131,9 @@ class SearchApi:
 
 def vector_of(field: str, numbers: Sequence[float], dimensions: int) -> NDArray[np.float32] | None:
     """A caller's vector, None for an empty one."""
-    vector = np.array(numbers, np.float32)
-    if not len(vector):
+    if not numbers:
         return None
+    vector = np.array(numbers, np.float32)
     if len(vector) != dimensions:
         raise InvalidField(field, f"has {len(vector)} dimensions; {dimensions} are configured")
     if not np.isfinite(vector).all():
