@@ -43,15 +43,16 @@ class _Asking:
 
 
 class _Source(NamedTuple):
-    """Whose log is read, and what makes its vectors."""
+    """Whose log is read, what makes its vectors, and what alone is listened to; None: everything."""
 
     namespace: str
     embedder: Embedder | None
     dimensions: int
+    heard: Heard | None
 
     @classmethod
-    def of(cls, place: Place) -> "_Source":
-        return cls(place.namespace, place.live.embedder, place.live.table.generation.dimensions)
+    def of(cls, place: Place, heard: Heard | None = None) -> "_Source":
+        return cls(place.namespace, place.live.embedder, place.live.table.generation.dimensions, heard)
 
 
 @dataclass
@@ -137,7 +138,7 @@ class Retrieving:
             beat, after = self.pulse.of(place.namespace), shelf.position
             if shelf.beat == beat:
                 return
-            piece = self._read(_Source.of(place), after, number, asking.within.heard)
+            piece = self._read(_Source.of(place, asking.within.heard), after, number)
             if piece is None:
                 shelf.beat = beat
                 return
@@ -150,9 +151,9 @@ class Retrieving:
                 return
         asking.lacks.add(Lack.STALE)
 
-    def _read(self, source: "_Source", after: int, number: int | None, heard: Heard | None) -> Piece | None:
+    def _read(self, source: _Source, after: int, number: int | None = None) -> Piece | None:
         """What the log says behind an entry, of one shelf or of all; None at its end."""
-        chapter = self.journal.news(source.namespace, after, CHAPTER, heard)
+        chapter = self.journal.news(source.namespace, after, CHAPTER, source.heard)
         if not chapter:
             return None
         gathering = Gathering(self.journal, number)
@@ -185,17 +186,17 @@ class Retrieving:
     def _tail(self, place: Place, asking: _Asking) -> list[Harvest]:
         beat = self.pulse.of(place.namespace)
         tail = self.hot.tail(place.namespace, place.live.number)
-        pieces = tail.since(place.live, beat, lambda after: self._pieces(_Source.of(place), after, asking, None))
+        pieces = tail.since(place.live, beat, lambda after: self._pieces(_Source.of(place), after, asking))
         if len(pieces) >= PIECES_AT_MOST:
             asking.lacks.add(Lack.STALE)
         asking.last_lsn = pieces[-1].end if pieces else place.live.position
         asking.lacks.update(lack for piece in pieces for lack in piece.lacks)
         return [_within(piece.harvest, asking.within) for piece in pieces]
 
-    def _pieces(self, source: "_Source", after: int, asking: _Asking, heard: Heard | None) -> list[Piece]:
+    def _pieces(self, source: _Source, after: int, asking: _Asking) -> list[Piece]:
         pieces: list[Piece] = []
         for _ in range(CHAPTERS_AT_MOST):
-            piece = self._read(source, after, None, heard)
+            piece = self._read(source, after)
             if piece is None:
                 return pieces
             pieces.append(piece)
@@ -211,8 +212,8 @@ class Retrieving:
         """Nothing of the namespace is indexed yet, if there is anything at all: no table is made for a question."""
         embedder, namespace = self.embedders.default, asking.within.namespace
         shelf = Shelf(embedder.dimensions)
-        source = _Source(namespace, embedder, embedder.dimensions)
-        for piece in self._pieces(source, 0, asking, asking.within.heard) if self.pulse.knows(namespace) else ():
+        source = _Source(namespace, embedder, embedder.dimensions, asking.within.heard)
+        for piece in self._pieces(source, 0, asking) if self.pulse.knows(namespace) else ():
             shelf.apply(_within(piece.harvest, asking.within))
             asking.last_lsn = piece.end
             asking.lacks |= piece.lacks

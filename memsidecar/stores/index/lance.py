@@ -28,7 +28,12 @@ class LanceIndex:
     """All tables of a directory that nobody else uses. One handle for each; a damaged one is healed when opened."""
 
     def __init__(
-        self, directory: Path, *, memory_bytes: int, kept_seconds: float = 40.0, vector_index_rows: int = 200_000
+        self,
+        directory: Path,
+        *,
+        memory_bytes: int,
+        kept_seconds: float = Rules.kept_seconds,
+        vector_index_rows: int = Rules.vector_index_rows,
     ) -> None:
         """`memory_bytes` is what LanceDB may keep in its caches; by itself it would take 7 GiB."""
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
