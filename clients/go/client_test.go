@@ -12,10 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	pb "github.com/memsidecar/memsidecar/clients/go/memsidecarpb"
 )
@@ -38,6 +36,10 @@ func TestTheCallersRequestStaysAsItIs(t *testing.T) {
 
 func TestARequestThatCannotBeWrittenIsNotSentAgain(t *testing.T) {
 	client := serve(t, &fakeMemory{})
+	// To connect takes its time.
+	if _, err := client.Count(t.Context(), &pb.CountRequest{}); err != nil {
+		t.Fatal(err)
+	}
 	begin := time.Now()
 	_, err := client.Add(t.Context(), &pb.AddRequest{SessionId: "s", Message: UserMessage("\xff")})
 	if !errors.Is(err, ErrInvalidField) || !strings.Contains(err.Error(), "UTF-8") {
@@ -82,15 +84,24 @@ func TestTheTimeoutHoldsWhereTheContextHasNoDeadline(t *testing.T) {
 }
 
 func TestAClientThatIsClosedEndsWhoeverWaits(t *testing.T) {
-	memory := &fakeMemory{onCount: unavailable}
+	called := make(chan struct{}, 1)
+	memory := &fakeMemory{onCount: func(context.Context) error {
+		called <- struct{}{}
+		return busyFor(5 * time.Second)
+	}}
 	client := serve(t, memory)
-	time.AfterFunc(100*time.Millisecond, func() { client.Close() })
-	begin := time.Now()
+	var begin time.Time
+	go func() {
+		<-called
+		time.Sleep(100 * time.Millisecond) // by now it waits for the next attempt, and for long
+		begin = time.Now()
+		client.Close()
+	}()
 	_, err := client.Count(t.Context(), &pb.CountRequest{})
 	if !errors.Is(err, ErrClosed) || !errors.Is(err, ErrCanceled) || errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	if took := time.Since(begin); took > 300*time.Millisecond || memory.counts.Load() != 1 {
+	if took := time.Since(begin); took > 200*time.Millisecond || memory.counts.Load() != 1 {
 		t.Errorf("it took %v and %d calls", took, memory.counts.Load())
 	}
 	if err := client.Close(); err != nil {
@@ -132,17 +143,10 @@ func TestNoIDIsMadeTwice(t *testing.T) {
 }
 
 func TestWhatCountsEachTimeIsSentAgainOnlyWhereItWasRefused(t *testing.T) {
-	refused, err := status.New(codes.Unavailable, "not now").WithDetails(
-		&errdetails.ErrorInfo{Domain: domain, Reason: "BUSY"},
-		&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Millisecond)},
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, given := range []struct {
 		answer error
 		sent   int32
-	}{{refused.Err(), 4}, {status.Error(codes.Unavailable, "lost"), 1}, {status.Error(codes.Internal, "lost"), 1}} {
+	}{{busyFor(time.Millisecond), 4}, {status.Error(codes.Unavailable, "lost"), 1}, {status.Error(codes.Internal, "lost"), 1}} {
 		memory := &fakeMemory{onUsage: func(context.Context) error { return given.answer }}
 		_, err := serve(t, memory).ReportUsage(t.Context(), &pb.ReportUsageRequest{})
 		if err == nil || memory.usages.Load() != given.sent {

@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	pb "github.com/memsidecar/memsidecar/clients/go/memsidecarpb"
 )
@@ -100,8 +102,16 @@ func expectGoroutines(t *testing.T, most int) {
 	t.Errorf("goroutines are left:\n%s", stacks[:runtime.Stack(stacks, true)])
 }
 
-func unavailable(context.Context) error {
-	return status.Error(codes.Unavailable, "not now")
+// busyFor is how the sidecar says when to come again.
+func busyFor(wait time.Duration) error {
+	refused, err := status.New(codes.Unavailable, "not now").WithDetails(
+		&errdetails.ErrorInfo{Domain: domain, Reason: "BUSY"},
+		&errdetails.RetryInfo{RetryDelay: durationpb.New(wait)},
+	)
+	if err != nil {
+		return err
+	}
+	return refused.Err()
 }
 
 func untilDone(ctx context.Context) error {

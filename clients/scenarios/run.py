@@ -63,7 +63,7 @@ def play_side_by_side(parts: list["Part"], scenarios: list[dict[str, Any]]) -> N
 
 
 def restarts(scenario: dict[str, Any]) -> bool:
-    return any(step.get("sidecar") in ("start", "restart") for step in all_steps(scenario["steps"]))
+    return any(step.get("sidecar") in ("start", "restart", "crash") for step in all_steps(scenario["steps"]))
 
 
 class Part:

@@ -110,7 +110,7 @@ mod tests {
         AddStreamRequest::new("s", Message::user(content))
     }
 
-    /// What is sent while nothing is answered.
+    /// What is sent while nothing is answered: all there is, as the paused time passes when nothing else is to be done.
     async fn sent<S: Stream<Item = AddStreamRequest>>(replay: &mut Replay<S>, stream: &mut Sent) -> Vec<Message> {
         let silence = timeout(Duration::from_millis(20), pending::<()>());
         assert!(replay.send_until(silence).await.is_err());
@@ -121,7 +121,7 @@ mod tests {
         found
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn what_is_not_answered_is_sent_again_as_it_was() {
         let mut replay = Replay::new(tokio_stream::iter(["one", "two", "three"].map(said)));
         let mut stream = replay.begin();
@@ -138,7 +138,7 @@ mod tests {
         assert!(replay.is_done());
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_request_may_wait_for_the_answer_before_it() {
         let (source, requests) = mpsc::channel(1);
         let mut replay = Replay::new(ReceiverStream::new(requests));

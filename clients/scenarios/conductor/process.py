@@ -78,6 +78,11 @@ class SidecarProcess:
         self.stop()
         self.start()
 
+    def crash(self) -> None:
+        """Killed, and started again: in this order, which two steps at once would not have."""
+        self.kill()
+        self.start()
+
     def pause(self) -> None:
         """It is there, and does nothing."""
         self._process.send_signal(signal.SIGSTOP)

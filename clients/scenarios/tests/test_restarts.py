@@ -55,7 +55,7 @@ class WatchedSidecar:
         self.process = self
         self.close = watched.close
         self.pause = watched.meet
-        self.start = self.restart = watched.restart
+        self.start = self.restart = self.crash = watched.restart
 
     def variables(self) -> dict[str, Any]:
         return {}
@@ -72,8 +72,9 @@ def test_a_restart_has_the_machine_to_itself_and_all_else_is_played_side_by_side
         scenario("all languages meet", {"sidecar": "pause"}),
         scenario("the sidecar comes back while a client waits", {"concurrently": [{"sidecar": "start"}]}),
         scenario("all languages meet again", {"sidecar": "pause"}),
+        scenario("the sidecar crashes under a client", {"concurrently": [{"sidecar": "crash"}]}),
     ]
     commands = {language: [sys.executable, "-c", ANSWERING] for language in LANGUAGES}
     tallies = played(commands, scenarios, cast(Fixtures, watched), quietly=True)
-    assert [(tally.language, tally.passed, tally.failed) for tally in tallies] == [(one, 4, 0) for one in LANGUAGES]
-    assert watched.seen_by_restarts == [1] * 2 * len(LANGUAGES)
+    assert [(tally.language, tally.passed, tally.failed) for tally in tallies] == [(one, 5, 0) for one in LANGUAGES]
+    assert watched.seen_by_restarts == [1] * 3 * len(LANGUAGES)

@@ -5,7 +5,8 @@ checkpointers. So its own store says what is right.
 """
 
 import time
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from operator import add
 from typing import Annotated, Any, TypedDict
 
@@ -137,27 +138,51 @@ def test_only_the_fields_of_the_index_are_searched(store: MemsidecarStore) -> No
 
 def test_items_expire(client: Client) -> None:
     store = fresh(client, ttl={"default_ttl": 0.02, "refresh_on_read": False})
-    store.put(("a",), "short", {"text": "short"})
+    store.put(("a",), "short", {"text": "short"}, ttl=60)
     store.put(("a",), "long", {"text": "long"}, ttl=60)
     store.put(("a",), "ever", {"text": "ever"}, ttl=None)
     assert len(store.search(("a",))) == 3
-    time.sleep(1.3)
-    assert store.get(("a",), "short") is None
+    begin = time.monotonic()
+    store.put(("a",), "short", {"text": "short"})
+    wait_until_gone(lambda: store.get(("a",), "short") is None, most_seconds=1.3)
+    assert time.monotonic() - begin >= 1.2
     assert {item.key for item in store.search(("a",))} == {"long", "ever"}
     assert store.sweep_ttl() == 1
     assert store.sweep_ttl() == 0
     assert len(list(client.iter_documents(namespace=store._namespace, session_id="a"))) == 2
 
 
+def wait_until_gone(is_gone: Callable[[], bool], most_seconds: float) -> None:
+    """Whoever looks later than this must not find it; how late the look is does not matter."""
+    end = time.monotonic() + most_seconds
+    looked_at = time.monotonic()
+    while not is_gone():
+        assert looked_at < end, f"it is still there after {most_seconds} seconds"
+        time.sleep(0.05)
+        looked_at = time.monotonic()
+
+
 def test_a_read_gives_an_item_more_time(client: Client) -> None:
-    store = fresh(client, ttl={"default_ttl": 0.03, "refresh_on_read": True})
+    store = fresh(client, ttl={"default_ttl": 60, "refresh_on_read": True})
     store.put(("a",), "k", {"text": "x"})
     for _ in range(3):
-        time.sleep(0.9)
+        before = datetime.now(UTC)
+        assert expiry(client, store) < before + timedelta(minutes=60)
         assert store.get(("a",), "k") is not None
+        assert expiry(client, store) >= before + timedelta(minutes=60)
+    last = expiry(client, store)
     assert store.search(("a",), refresh_ttl=False)
-    time.sleep(2)
-    assert store.list_namespaces() == []
+    assert expiry(client, store) == last
+    begin = time.monotonic()
+    store.put(("a",), "k", {"text": "x"}, ttl=0.03)
+    wait_until_gone(lambda: store.list_namespaces() == [], most_seconds=2)
+    assert time.monotonic() - begin >= 1.8
+
+
+def expiry(client: Client, store: MemsidecarStore) -> datetime:
+    """Of the only item of the session `a`, as the sidecar has it."""
+    [lease] = client.iter_artifacts(namespace=store._namespace, session_id="a")
+    return lease.expire_time.ToDatetime(UTC)
 
 
 @pytest.mark.parametrize("namespace", [(), ("a.b",), ("",), ("langgraph", "x")])
