@@ -43,9 +43,15 @@ FAILURES: dict[str, Callable[[Event], Behaviour]] = {
 }
 
 
+def patience_with(failure: str) -> float:
+    """In seconds: short for what hangs. Whatever answers may take its time, as it does on a busy machine."""
+    return 0.4 if failure == "hangs" else 30.0
+
+
 @contextmanager
-def with_model(data_dir: Path, server: ModelServer, *flags: str) -> Iterator[SidecarProcess]:
-    model = ("--model-url", server.url, "--model-name", NAME, "--model-timeout-seconds", "0.4")
+def with_model(data_dir: Path, server: ModelServer, *flags: str, failure: str = "") -> Iterator[SidecarProcess]:
+    patience = ("--model-timeout-seconds", str(patience_with(failure)))
+    model = ("--model-url", server.url, "--model-name", NAME, *patience)
     with SidecarProcess(data_dir, *model, *flags) as running:
         yield running
         assert "Traceback" not in running.log()

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+from memsidecar.v1.context_pb2 import BuildContextResponse
 from memsidecar.v1.knowledge_pb2 import Summary
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
 from tests.context_wire.agent import Agent, new_agent, section_of, spoken
@@ -12,12 +13,22 @@ from tests.support.process import Client
 
 EVERY, KEPT, A_TURN = 12, 6, 2
 "Messages: between two summaries, left as they were said, and of the turn that is under way."
+TRIES = 20
 
 
 def summary_of(agent: Agent) -> Summary:
     found = agent.summary()
     assert found is not None
     return found
+
+
+def context_of_one_summary(agent: Agent) -> tuple[Summary | None, BuildContextResponse]:
+    """A context, and the summary that there was before it was built and after: none was written meanwhile."""
+    for _ in range(TRIES):
+        before, built = agent.summary(), agent.build()
+        if agent.summary() == before:
+            return before, built
+    raise AssertionError(f"with every one of {TRIES} contexts another summary was written")
 
 
 def test_after_twelve_messages_there_is_one_and_older_turns_left_the_verbatim_part(client: Client) -> None:
@@ -47,8 +58,8 @@ def test_a_long_session_keeps_one_and_nothing_falls_between_it_and_what_is_shown
     for number, (question, answer) in enumerate(turns(150)):
         agent.talk.say(question)
         if number % 5 == 4:
-            shown = [one.sequence for one in spoken(agent.build().messages)]
-            found = agent.summary()
+            found, built = context_of_one_summary(agent)
+            shown = [one.sequence for one in spoken(built.messages)]
             ranges.append(found.last_sequence if found else 0)
             assert shown == list(range(ranges[-1] + 1, 2 * number + 2)), ranges
         agent.talk.say(answer, ROLE_ASSISTANT)

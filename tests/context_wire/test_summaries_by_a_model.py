@@ -97,7 +97,7 @@ def test_an_answer_of_twice_the_length_is_cut_at_a_sentence_or_not_used(agent: A
 def test_a_model_that_fails_takes_nothing_away(tmp_path: Path, failure: str) -> None:
     """A sidecar each: one that was failed by its model does not ask it for half a minute."""
     release = Event()
-    with ModelServer(always=good) as server, with_model(tmp_path / "data", server) as sidecar:
+    with ModelServer(always=good) as server, with_model(tmp_path / "data", server, failure=failure) as sidecar:
         with sidecar.client() as client:
             agent, new = new_agent(client, user=True), new_agent(client, user=True)
             talk_of_huts(agent, 6)

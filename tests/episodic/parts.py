@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -47,7 +48,6 @@ class ToyEmbedder:
     identity: str = "toy/8"
     dimensions: int = DIMENSIONS
     fault: type[EmbedderUnavailable] | type[EmbedderMismatch] | None = None
-    delay_seconds: float = 0.0
     texts: list[str] = field(default_factory=list)
     ready: bool = True
     texts_at_once: int = 16
@@ -56,7 +56,6 @@ class ToyEmbedder:
         """Always is."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        time.sleep(self.delay_seconds)
         if self.fault is not None:
             raise self.fault("as the test wants it")
         self.texts += texts
@@ -69,6 +68,19 @@ class ToyEmbedder:
             total += np.random.default_rng(list(seed)).standard_normal(self.dimensions)
         length = float(np.linalg.norm(total))
         return (total / length if length else total).astype(np.float32)
+
+
+class HeldEmbedder(ToyEmbedder):
+    """Is asked, and does not answer before it is released."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.released = threading.Event(), threading.Event()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked.set()
+        self.released.wait()
+        return super().embed(texts)
 
 
 @dataclass

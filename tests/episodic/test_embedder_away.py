@@ -1,6 +1,6 @@
 """The embedder is down, slow or wrong: words still find everything, and vectors come when it is back."""
 
-import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -15,8 +15,10 @@ from tests.episodic.parts import (
     HYBRID,
     KEYWORD,
     NO_RAM,
+    PATIENCE_SECONDS,
     SCOPES,
     SEMANTIC,
+    HeldEmbedder,
     ToyEmbedder,
     ToyEmbedders,
     World,
@@ -113,13 +115,14 @@ def test_messages_with_vectors_of_their_own_need_no_embedder() -> None:
 
 
 def test_a_slow_embedder_keeps_nobody_from_adding() -> None:
-    embedder = ToyEmbedder(delay_seconds=0.4)
-    with world(embedders=ToyEmbedders(embedder), stepped=False) as memory:
-        memory.add("tea", user="u")
-        until(lambda: bool(memory.episodic.lags()))
-        begun = time.monotonic()
-        for at in range(20):
-            memory.add(f"tea {at}", user="u")
-        assert time.monotonic() - begun < 0.4
-        embedder.delay_seconds = 0
+    embedder = HeldEmbedder()
+    with world(embedders=ToyEmbedders(embedder), stepped=False) as memory, ThreadPoolExecutor(1) as adding:
+        try:
+            adding.submit(memory.add, "tea", user="u").result(PATIENCE_SECONDS)
+            assert embedder.asked.wait(PATIENCE_SECONDS)
+            for at in range(20):
+                adding.submit(memory.add, f"tea {at}", user="u").result(PATIENCE_SECONDS)
+            assert embedder.texts == [] and memory.episodic.lags()
+        finally:
+            embedder.released.set()
         until(lambda: memory.episodic.lags() == [])

@@ -1,9 +1,11 @@
-/* Stands between a process and its fsync and fdatasync (LD_PRELOAD), to watch them, fail them or slow them down.
+/* Stands between a process and its fsync and fdatasync (LD_PRELOAD): watches, fails, slows down or holds up both.
  *
- *   FAULT_TRACE   a file: each call that succeeded adds a line "<start ns> <end ns> <path>", by the monotonic clock
+ *   FAULT_TRACE   a file: each call that succeeded adds a line "<start ns> <end ns> <path>", by the monotonic clock;
+ *                 one that is held has a line before that, when it begins to wait, with 0 for its end
  *   FAULT_ORDERS  a file, read again at each call, so that a test may write it at any time; one order a line:
  *                   fail <n> <suffix>     the n-th call from now on, on a path with this ending, fails with EIO
  *                   delay <ms> <suffix>   each call on a path with this ending takes that much longer
+ *                   hold <suffix>         each call on a path with this ending waits until the file is replaced
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,33 +54,47 @@ static void delay(long ms) {
     }
 }
 
+static void trace(long long start, long long end, const char *path) {
+    const char *name = getenv("FAULT_TRACE");
+    char line[PATH_MAX + 64];
+    if (name == NULL) return;
+    int descriptor = open(name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    int size = snprintf(line, sizeof line, "%lld %lld %s\n", start, end, path);
+    if (descriptor >= 0) {
+        if (write(descriptor, line, size) != size) abort();
+        close(descriptor);
+    }
+}
+
+/* The file that was read stays open meanwhile, so that no other one can have its number. */
+static void hold(int orders_read, const char *orders) {
+    struct stat read, now;
+    if (fstat(orders_read, &read) != 0) abort();
+    while (stat(orders, &now) == 0 && now.st_ino == read.st_ino) delay(1);
+}
+
 /* Whether the call is to fail. */
 static int obey_orders(const char *path) {
     const char *orders = getenv("FAULT_ORDERS");
     FILE *file = orders ? fopen(orders, "re") : NULL;
     char verb[16], suffix[256];
-    long number;
+    long number = 0;
     int fails = 0;
     if (file == NULL) return 0;
-    while (fscanf(file, "%15s %ld %255s", verb, &number, suffix) == 3) {
+    while (fscanf(file, "%15s", verb) == 1) {
+        int holds = strcmp(verb, "hold") == 0;
+        if (!holds && fscanf(file, "%ld", &number) != 1) abort();
+        if (fscanf(file, "%255s", suffix) != 1) abort();
         if (!ends_with(path, suffix)) continue;
+        if (holds) {
+            trace(now_ns(), 0, path);
+            hold(fileno(file), orders);
+        }
         if (strcmp(verb, "delay") == 0) delay(number);
         if (strcmp(verb, "fail") == 0 && is_the_nth((int)number)) fails = 1;
     }
     fclose(file);
     return fails;
-}
-
-static void trace(long long start, const char *path) {
-    const char *name = getenv("FAULT_TRACE");
-    char line[PATH_MAX + 64];
-    if (name == NULL) return;
-    int descriptor = open(name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    int size = snprintf(line, sizeof line, "%lld %lld %s\n", start, now_ns(), path);
-    if (descriptor >= 0) {
-        if (write(descriptor, line, size) != size) abort();
-        close(descriptor);
-    }
 }
 
 static int through(const char *symbol, int descriptor) {
@@ -90,7 +107,7 @@ static int through(const char *symbol, int descriptor) {
         return -1;
     }
     int result = real(descriptor);
-    if (result == 0) trace(start, path);
+    if (result == 0) trace(start, now_ns(), path);
     return result;
 }
 

@@ -1,4 +1,4 @@
-"""A sidecar whose fsyncs are watched, failed or slowed down; `shim.c` says how."""
+"""A sidecar whose fsyncs are watched, failed, slowed down or held up; `shim.c` says how."""
 
 import shutil
 import subprocess
@@ -36,7 +36,15 @@ class Shim:
 
     def syncs(self, name: str) -> list[Sync]:
         """The calls that succeeded on files of this name, in order."""
-        lines = self._trace.read_text().splitlines() if self._trace.exists() else []
+        return [sync for sync in self._traced(name) if sync.end_ns]
+
+    def held(self, name: str) -> int:
+        """How many calls on files of this name have begun to wait for other orders so far."""
+        return sum(not sync.end_ns for sync in self._traced(name))
+
+    def _traced(self, name: str) -> list[Sync]:
+        # Behind the last end of a line is what is being written at the moment, or nothing.
+        lines = self._trace.read_text().split("\n")[:-1] if self._trace.exists() else []
         parsed = [line.split(" ", 2) for line in lines]
         return [Sync(int(start), int(end), path) for start, end, path in parsed if path.endswith(f"/{name}")]
 

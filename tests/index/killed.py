@@ -1,9 +1,10 @@
 """What is killed: a process that applies a log, again and again from where the table says it stands.
 
-Prints a line when it is ready, and begins when it is told to.
+Prints a line when it is ready, begins when it is told to, and prints another when the first entry is applied.
 """
 
 import sys
+from itertools import count
 from pathlib import Path
 
 from memsidecar.stores.contract.index import Harvest, Table
@@ -31,10 +32,11 @@ def entry(lsn: int) -> Harvest:
 
 
 def work(table: Table) -> None:
-    lsn = table.watermark
-    while True:
-        lsn += 1
+    first = table.watermark + 1
+    for lsn in count(first):
         table.apply(entry(lsn))
+        if lsn == first:
+            print("applied", flush=True)
         if lsn % 9 == 0:
             table.upkeep(idle=True)
         if lsn % 40 == 0:

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
@@ -13,35 +13,50 @@ from tests.index.conftest import Reopen
 from tests.index.said import FIRST, Said, crowd, episodes, shelf, unit
 
 SECONDS = 4.0
+COMMITS = 6
+STARVED_SECONDS = 60.0
+
+
+class Reader:
+    """Reads again and again, from the first commit to the last."""
+
+    def __init__(self, read: Callable[[], None], stop: threading.Event) -> None:
+        self._read = read
+        self._stop = stop
+        self.rounds = 0
+
+    def __call__(self) -> None:
+        while not self._stop.is_set():
+            self._read()
+            self.rounds += 1
 
 
 def test_readers_never_fail_while_versions_come_and_go(reopen: Reopen) -> None:
     table = reopen().create("space", FIRST)
     table.apply(Harvest(episodes=crowd(range(1, 400))))
     stop = threading.Event()
-
-    def until_stopped(read: Callable[[], None]) -> int:
-        rounds = 0
-        while not stop.is_set():
-            read()
-            rounds += 1
-        return rounds
-
     reads = [lambda: _pairs_are_whole(table), lambda: _searches(table), lambda: _counts(table)]
+    readers = [Reader(read, stop) for read in reads * 2]
     with ThreadPoolExecutor(6) as threads:
-        futures = [threads.submit(until_stopped, read) for read in reads * 2]
+        futures = [threads.submit(reader) for reader in readers]
         try:
-            commits = _write_for_a_while(table)
+            _write_for_a_while(table, lambda: all(map(_has_read_or_failed, readers, futures)))
         finally:
             stop.set()
-        assert all(future.result() > 0 for future in futures)
-    assert commits > 5 and table.figures().upkeep_failures == 0
+        for future in futures:
+            future.result()
+    assert all(reader.rounds > 0 for reader in readers) and table.figures().upkeep_failures == 0
 
 
-def _write_for_a_while(table: Table) -> int:
-    """Pairs that come and go together, in one commit each."""
-    ends, lsn = time.monotonic() + SECONDS, 1_000
-    while time.monotonic() < ends:
+def _has_read_or_failed(reader: Reader, future: "Future[None]") -> bool:
+    return reader.rounds > 0 or future.done()
+
+
+def _write_for_a_while(table: Table, all_have_read: Callable[[], bool]) -> None:
+    """Pairs that come and go together, in one commit each: some at least, however slow the machine is."""
+    begin, lsn = time.monotonic(), 1_000
+    while time.monotonic() - begin < SECONDS or lsn < 1_000 + COMMITS or not all_have_read():
+        assert time.monotonic() - begin < STARVED_SECONDS, f"somebody starves: {lsn - 1_000} commits"
         lsn += 1
         pair = episodes(Said(lsn, "pair", shelf=7, session=70), Said(lsn, "pair", shelf=7, session=70, sequence=2))
         table.apply(Harvest(episodes=pair))
@@ -51,7 +66,6 @@ def _write_for_a_while(table: Table) -> int:
             table.upkeep(idle=True)
         if lsn % 25 == 0:
             table.purge()
-    return lsn - 1_000
 
 
 def _pairs_are_whole(table: Table) -> None:

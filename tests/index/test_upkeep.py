@@ -12,7 +12,7 @@ from memsidecar.stores.contract.index import Harvest, IndexUnavailable, Table, W
 from memsidecar.stores.index import manifests
 from memsidecar.stores.index.lance import LanceIndex
 from memsidecar.stores.index.lance_table import LanceTable
-from memsidecar.stores.index.lance_upkeep import BUSY_COMMITS
+from memsidecar.stores.index.lance_upkeep import BUSY_COMMITS, Rules
 from tests.index.conftest import CACHE_BYTES, Reopen
 from tests.index.said import FIRST, Said, add, crowd, episodes, lsns, shelf, unit
 
@@ -49,31 +49,26 @@ def _until_nothing_is_left(table: Table) -> None:
 
 
 def test_old_versions_are_kept_as_long_as_they_may_be_read(folder: Path) -> None:
-    index = LanceIndex(folder, memory_bytes=CACHE_BYTES, kept_seconds=1.0)
+    index = LanceIndex(folder, memory_bytes=CACHE_BYTES, kept_seconds=3_600.0)
     table = index.create("space", FIRST)
     for lsn in range(1, 6):
         add(table, Said(lsn))
     table.upkeep(idle=True)
     assert table.figures().versions > 5
+    table._upkeep.rules = Rules(kept_seconds=1.0)  # only now: nobody knows how long the machine took until here
     time.sleep(1.2)
     assert table.upkeep(idle=True) and not table.upkeep(idle=True)
     assert table.figures().versions == 1
     index.close()
 
 
+KEPT_SECONDS = 3.0
+
+
 @pytest.mark.slow
-def test_the_last_version_that_is_certainly_on_disk_is_kept_until_the_newest_is(folder: Path) -> None:
+def test_the_last_version_that_is_certainly_on_disk_is_kept_until_the_newest_is(tmp_path: Path) -> None:
     """After a loss of power everything younger may be damaged: what was said before is still there then."""
-    index = LanceIndex(folder, memory_bytes=CACHE_BYTES, kept_seconds=3.0)
-    table = index.create("space", FIRST)
-    add(table, Said(1))
-    table.upkeep(idle=True)
-    time.sleep(3.2)
-    assert table.upkeep(idle=True)
-    (safe,) = manifests.manifests(next(folder.glob("*.lance")))
-    add(table, Said(2))
-    assert table.upkeep(idle=True)
-    index.close()
+    folder, safe = _one_that_is_certainly_on_disk(tmp_path)
     for manifest in manifests.manifests(safe.parents[1]):
         if manifest != safe:
             manifest.write_bytes(b"")
@@ -81,6 +76,33 @@ def test_the_last_version_that_is_certainly_on_disk_is_kept_until_the_newest_is(
     healed = again.open("space", 1)
     assert healed is not None and healed.count(Within()) == 1
     again.close()
+
+
+def _one_that_is_certainly_on_disk(tmp_path: Path) -> tuple[Path, Path]:
+    """The folder of an index and its version before the last, which upkeep met while the last one was still young."""
+    for attempt in range(10):
+        folder = tmp_path / f"index-{attempt}"
+        safe, age_seconds = _safe_and_young(folder)
+        if age_seconds < KEPT_SECONDS:
+            return folder, safe
+    raise AssertionError(f"no upkeep came to its end within {KEPT_SECONDS} seconds")
+
+
+def _safe_and_young(folder: Path) -> tuple[Path, float]:
+    """The older version, and how old at most the younger one was when upkeep ended."""
+    index = LanceIndex(folder, memory_bytes=CACHE_BYTES, kept_seconds=KEPT_SECONDS)
+    table = index.create("space", FIRST)
+    add(table, Said(1))
+    table.upkeep(idle=True)
+    time.sleep(KEPT_SECONDS + 0.2)
+    assert table.upkeep(idle=True)
+    (safe,) = manifests.manifests(next(folder.glob("*.lance")))
+    began = time.monotonic()
+    add(table, Said(2))
+    assert table.upkeep(idle=True)
+    age_seconds = time.monotonic() - began
+    index.close()
+    return safe, age_seconds
 
 
 def test_a_large_table_to_which_something_comes_now_and_then_is_not_written_anew_each_time(folder: Path) -> None:
