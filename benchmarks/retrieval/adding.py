@@ -126,11 +126,10 @@ class AddBench:
         """
         seen = {"found": 0.0, "said": 0.0, "hidden": 0.0}
         looks: list[tuple[float, int]] = []
-        start = time.monotonic()
+        before = self._entries_beyond_the_rows()
 
         def look() -> None:
-            indexed = self.files.rows()
-            looks.append((time.monotonic() - start, entries_logged(self.folder / "on") - indexed))
+            looks.append((time.monotonic() - start, self._entries_beyond_the_rows() - before))
             self._probe(stub, seen)
 
         with stub_of(self.on) as stub:
@@ -144,6 +143,11 @@ class AddBench:
         yield _growing(looks, figures)
         name = "Search meanwhile: answers that lack the newest message and do not say so"
         yield Result(name, seen["hidden"], 0, at_most=True, unit="", details=seen)
+
+    def _entries_beyond_the_rows(self) -> int:
+        """The rows are read first: what comes meanwhile counts as not indexed."""
+        indexed = self.files.rows()
+        return entries_logged(self.folder / "on") - indexed
 
     def _probe(self, stub: Any, seen: dict[str, float]) -> None:
         """Somebody adds a word and looks for it at once: it is found, or the answer says what it lacks."""
@@ -206,6 +210,7 @@ def _growing(looks: list[tuple[float, int]], figures: Figures) -> Result:
     whole = figures.calls / figures.calls_per_second
     half, end = (min(looks, key=lambda one: abs(one[0] - when))[1] for when in (whole / 2, whole))
     details = {"half": float(half), "end": float(end), "added": float(figures.calls)}
+    details["growth_per_second"] = (end - half) / (whole / 2)
     name = f"{SATURATED}: backlog at the end / at half time (2: without bound)"
     return Result(name, end / max(half, FEW), 1.5, at_most=True, details=details)
 

@@ -1,6 +1,5 @@
 """The index as a stranger sees it: the files of a data directory, read with LanceDB alone, healed by nobody."""
 
-import os
 import sqlite3
 import time
 from collections import Counter
@@ -13,12 +12,7 @@ import lancedb
 from memsidecar.stores.index import cards
 
 PATIENCE_SECONDS = 60.0
-GONE_SECONDS = 15.0
-MOST_COMMITS_OF_A_PURGE = 20
-"About eight; after more it was begun again, or it was not a purge that took the files away."
 NEWEST_POSSIBLE = 2**64 - 1
-MOST_STEPS = 100
-"Seen in one wait. Work that is begun again and again looks like progress: honest work comes to its end before."
 
 Place = tuple[str, int]
 "A session's id and a sequence in it."
@@ -33,24 +27,11 @@ class Row(NamedTuple):
     words: str
 
 
-def standing_still() -> object:
-    """The progress of what shows none: patience with it is by the clock alone."""
-    return None
-
-
 def until(
-    holds: Callable[[], object],
-    what: str,
-    seconds: float = PATIENCE_SECONDS,
-    progress: Callable[[], object] = standing_still,
-    pause_seconds: float = 0.05,
+    holds: Callable[[], object], what: str, seconds: float = PATIENCE_SECONDS, pause_seconds: float = 0.05
 ) -> float:
-    """Wait for what comes by itself; how long it took. What `holds` raised last is told if it never comes.
-
-    The seconds begin anew whenever `progress` is another than before: a slow machine gets there, what hangs does not.
-    """
+    """Wait for what comes by itself; how long it took. What `holds` raised last is told if it never comes."""
     begin = time.monotonic()
-    since, seen, steps = begin, progress(), 0
     while True:
         trouble: Exception | None = None
         try:
@@ -58,10 +39,8 @@ def until(
                 return time.monotonic() - begin
         except Exception as error:  # noqa: BLE001 - a table that is being rewritten may be unreadable for a moment
             trouble = error
-        if (now := progress()) != seen:
-            since, seen, steps = time.monotonic(), now, steps + 1
-        if time.monotonic() - since > seconds or steps > MOST_STEPS:
-            raise AssertionError(f"{what}: not in {seconds} seconds after {steps} steps") from trouble
+        if time.monotonic() - begin > seconds:
+            raise AssertionError(f"{what}: not in {seconds} seconds") from trouble
         time.sleep(pause_seconds)
 
 
@@ -108,13 +87,6 @@ class IndexFiles:
         """Names in the index folder that belong to the namespace."""
         return {path.name for path in self.directory.glob(f"{cards.stem(self.namespace)}*")}
 
-    def steps(self) -> set[str]:
-        """Another set after each commit, each prune, each mark and each table that comes or goes, in all namespaces:
-        one thread works for all of them. What is written and never committed is none, nor is an attempt to open."""
-        walk = os.walk(self.directory)  # unlike glob, it does not mind what goes away meanwhile
-        found = (f"{folder}/{name}" for folder, _, names in walk for name in names)
-        return {path for path in found if path.endswith((".manifest", ".json", ".unpurged"))}
-
     def tables(self) -> set[str]:
         return {name for name in self.entries() if name.endswith(".lance")}
 
@@ -134,43 +106,22 @@ class IndexFiles:
     def is_complete(self, expected: Iterable[Place]) -> bool:
         return self.places() == Counter(set(expected))
 
-    def wait_until_complete(
-        self,
-        expected: Iterable[Place],
-        seconds: float = PATIENCE_SECONDS,
-        progress: Callable[[], object] = standing_still,
-    ) -> float:
+    def wait_until_complete(self, expected: Iterable[Place], seconds: float = PATIENCE_SECONDS) -> float:
         wanted = set(expected)
         try:
-            return until(lambda: self.is_complete(wanted), "the index is complete", seconds, progress)
+            return until(lambda: self.is_complete(wanted), "the index is complete", seconds)
         except AssertionError as late:
             raise AssertionError(f"{self.namespace}: {self._difference(wanted)}") from late
 
     def wait_for_commits(self, count: int) -> None:
-        """However slow the machine is, as long as the index goes on; a table begun anew begins with a low version."""
-        while count > 0:
-            before = self.version
-            self._wait_for_another_than(before, f"{count} commits to go")
-            count -= max(1, self.version - before)
+        """To one table: where another takes over, its own are counted."""
+        first: dict[str, int] = {}
 
-    def _wait_for_another_than(self, version: int, what: str) -> None:
-        until(lambda: self.version != version, f"{self.namespace}: version {version}, {what}", 20)
+        def enough() -> bool:
+            table, version = self.folder.name, self.version
+            return version - first.setdefault(table, version) >= count
 
-    def wait_until_gone(self, *texts: str) -> None:
-        """Out of the whole index folder, by a purge: old versions go by themselves after many commits, or much later.
-
-        Begin when retrieval is there.
-        """
-        before = self._newest
-        took = until(lambda: not files_with(self.directory, *texts), "in no file", GONE_SECONDS, self.steps)
-        commits = self._newest - before
-        print(f"in no file after {took:.2f} s and {commits} commits")
-        assert commits <= MOST_COMMITS_OF_A_PURGE
-
-    @property
-    def _newest(self) -> int:
-        """The version, where there is a table."""
-        return self.version if self.manifests else 0
+        until(enough, f"{self.namespace}: {count} commits")
 
     def wait_until_alone(self) -> None:
         """Until what was begun anew has taken the place of the table before it."""

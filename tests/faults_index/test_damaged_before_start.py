@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.faults_index.damage import KINDS
-from tests.faults_index.index import IndexFiles, until
+from tests.faults_index.index import IndexFiles, files_with, until
 from tests.faults_index.kept import FLAGS, Kept
-from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.support.process import Client, SidecarProcess
 
 KIND = pytest.mark.parametrize("kind", list(KINDS))
@@ -74,8 +73,7 @@ def test_it_is_written_to_again(scene: Scene, kind: str) -> None:
 def test_what_is_erased_afterwards_is_in_no_file_not_even_in_one_that_was_set_aside(scene: Scene, kind: str) -> None:
     kept = scene.kept[kind]
     words = kept.clear(scene.client, "s0")
-    until_retrieval_is_there(scene.sidecar)
-    scene.files(kind).wait_until_gone(*words)
+    until(lambda: not files_with(scene.sidecar.data_dir / "index", *words), "the words are gone", 15)
     wait(scene.sidecar.data_dir, kind, kept)
 
 

@@ -15,8 +15,6 @@ from tests.faults_index.kept import FLAGS, Kept
 from tests.support.process import Client, SidecarProcess
 
 HEALED_SECONDS = 20.0
-"In which nothing is done to the index at all."
-
 OTHERS = {kind: damage for kind, damage in KINDS.items() if not kind.startswith("card")}
 KIND = pytest.mark.parametrize("kind", list(OTHERS))
 
@@ -47,23 +45,23 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 @KIND
 def test_searches_go_on_and_it_heals_by_itself(scene: Scene, kind: str) -> None:
-    kept, files = scene.kept[kind], scene.files(kind)
-    OTHERS[kind](files)
+    kept = scene.kept[kind]
+    OTHERS[kind](scene.files(kind))
     if kind == "all_manifests_garbage":
         kept.say(scene.client, "s2")  # what is open does not read them again until it writes
     # From RAM, and from the table: whichever is away, the journal answers in its place.
     kept.check_found(scene.client)
     kept.check_found(scene.client, scope=SCOPE_NAMESPACE)
-    files.wait_until_complete(kept.said, HEALED_SECONDS, files.steps)
-    until(lambda: kept.lacks_nothing(scene.client), "a search lacks nothing", HEALED_SECONDS, files.steps)
+    scene.files(kind).wait_until_complete(kept.said, HEALED_SECONDS)
+    until(lambda: kept.lacks_nothing(scene.client), "a search lacks nothing", HEALED_SECONDS)
 
 
 @KIND
 def test_it_is_written_to_as_before(scene: Scene, kind: str) -> None:
-    kept, files = scene.kept[kind], scene.files(kind)
+    kept = scene.kept[kind]
     kept.say(scene.client, "s1")
     kept.clear(scene.client, "s0")
-    files.wait_until_complete(kept.said, HEALED_SECONDS, files.steps)
+    scene.files(kind).wait_until_complete(kept.said, HEALED_SECONDS)
 
 
 def test_afterwards_nothing_is_missing_doubled_or_left_over(scene: Scene) -> None:

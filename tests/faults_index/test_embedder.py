@@ -205,5 +205,4 @@ def test_a_text_that_the_endpoint_refuses_does_not_keep_the_rest_from_the_index(
         kept.say(client, "s", "poison")
         kept.say(client, "s")
         until_retrieval_is_there(sidecar)
-        files = IndexFiles(data_dir)
-        files.wait_until_complete(kept.said, 8, files.steps)
+        IndexFiles(data_dir).wait_until_complete(kept.said, 8)

@@ -13,6 +13,7 @@ from tests.scenarios.library import Library
 from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.support.process import Client, SidecarProcess
 
+GONE_SECONDS = 15.0
 MODES = (pb.SEARCH_MODE_KEYWORD, pb.SEARCH_MODE_SEMANTIC, pb.SEARCH_MODE_HYBRID, pb.SEARCH_MODE_SUBSTRING)
 
 
@@ -56,11 +57,16 @@ def test_an_erased_session_is_found_by_nobody_and_in_no_file(
         names = [one.name for one in client.all("erased", namespace=kept.namespace, user_id=kept.user_id) if one.name]
         words = erase(kept, client, "erased")
         check_not_found(kept, client, words, contents)
-        files = IndexFiles(erasing.data_dir, kept.namespace)
-        files.wait_until_gone(*words, *ids, *names)
+        wait_until_gone(erasing, *words, *ids, *names)
         check_not_found(kept, client, words, contents)
         assert kept.lacks_nothing(client)
-        files.wait_until_complete(kept.said)
+        IndexFiles(erasing.data_dir, kept.namespace).wait_until_complete(kept.said)
+
+
+def wait_until_gone(sidecar: SidecarProcess, *texts: str) -> None:
+    directory = sidecar.data_dir / "index"
+    took = until(lambda: not files_with(directory, *texts), "the words are in no file", GONE_SECONDS)
+    print(f"in no file after {took:.2f} s")
 
 
 def test_an_erased_document_is_found_by_nobody_and_in_no_file(erasing: SidecarProcess) -> None:
@@ -74,23 +80,22 @@ def test_an_erased_document_is_found_by_nobody_and_in_no_file(erasing: SidecarPr
         assert library.find(words[0])[:1] == ["erased"]
         library.delete("erased")
         assert "erased" not in library.find(words[0])
-        IndexFiles(erasing.data_dir, "documents").wait_until_gone(*words)
+        wait_until_gone(erasing, *words)
         assert library.find("can I send goods back") == ["stays"]
 
 
 def test_a_namespace_of_which_all_is_erased_leaves_nothing_behind(erasing: SidecarProcess) -> None:
     with erasing.client() as client:
-        kept, files = furnish(erasing, client, "emptied"), IndexFiles(erasing.data_dir, "emptied")
-        files.wait_until_gone(*kept.delete(client, "erased"), *kept.delete(client, "stays"))
-        until(lambda: not files.entries(), "no file of the namespace is left", 10, files.steps)
+        kept = furnish(erasing, client, "emptied")
+        words = kept.delete(client, "erased") + kept.delete(client, "stays")
+        wait_until_gone(erasing, *words)
+        until(lambda: not IndexFiles(erasing.data_dir, "emptied").entries(), "no file of the namespace is left", 10)
         kept.say(client, "again")
-        files.wait_until_complete(kept.said)
+        IndexFiles(erasing.data_dir, "emptied").wait_until_complete(kept.said)
 
 
 LINGERING = (*FLAGS[:-1], "400")
 "Milliseconds in which what follows an erasure gathers, so that both are indexed together."
-
-
 MOST_ROUNDS = 10
 
 
@@ -113,7 +118,7 @@ def erase_and_kill(data_dir: Path, number: int, kept: Kept) -> bool:
         with sidecar.client() as again:
             kept.check_readable(again)
         until_retrieval_is_there(sidecar)
-        files.wait_until_gone(*words)
+        wait_until_gone(sidecar, *words)
         files.wait_until_complete(kept.said)
         assert sidecar.stop() == 0
     files.check_settled(kept.said)

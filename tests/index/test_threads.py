@@ -14,7 +14,7 @@ from tests.index.said import FIRST, Said, crowd, episodes, shelf, unit
 
 SECONDS = 4.0
 COMMITS = 6
-STARVED_SECONDS = 60.0
+STARVED_SECONDS = 20.0
 
 
 class Reader:

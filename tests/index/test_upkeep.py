@@ -16,6 +16,8 @@ from memsidecar.stores.index.lance_upkeep import BUSY_COMMITS, Rules
 from tests.index.conftest import CACHE_BYTES, Reopen
 from tests.index.said import FIRST, Said, add, crowd, episodes, lsns, shelf, unit
 
+KEPT_SECONDS = 3.0
+
 
 @pytest.fixture
 def table(reopen: Reopen) -> Table:
@@ -60,9 +62,6 @@ def test_old_versions_are_kept_as_long_as_they_may_be_read(folder: Path) -> None
     assert table.upkeep(idle=True) and not table.upkeep(idle=True)
     assert table.figures().versions == 1
     index.close()
-
-
-KEPT_SECONDS = 3.0
 
 
 @pytest.mark.slow
