@@ -21,7 +21,7 @@ from memsidecar.stores.contract import Index, Journal
 log = logging.getLogger(__name__)
 
 MOST_RELEVANT = 1_000
-INDEXING_TIMES, INDEXING_FEWEST_TIMES, INDEXING_PATIENCE_SECONDS = 29.0, 1.0, 8.0
+INDEXING_TIMES, INDEXING_FEWEST_TIMES, INDEXING_PATIENCE_SECONDS = 29.0, 0.0, 8.0
 "Search reads what is not indexed yet by itself, and each of those messages makes it a little slower."
 
 
