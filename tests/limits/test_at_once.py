@@ -1,5 +1,6 @@
 """How many calls of a namespace at once, how long each, and how much of an answer at a time."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,12 @@ def test_no_call_takes_longer_than_the_longest_deadline(data_dir: Path) -> None:
         found = refused(lambda: client.memory.AddBatch(slow_batch("late"), timeout=SECONDS))
         assert found is not None
         assert found.code.name == "DEADLINE_EXCEEDED"
+        give_up = time.monotonic() + SECONDS
+        # On a busy machine a quick call may be late as well; it is not refused for anything else.
+        while (late := refused(lambda: count(client, "late"))) is not None:
+            assert late.code.name == "DEADLINE_EXCEEDED" and time.monotonic() < give_up
+    with SidecarProcess(data_dir) as sidecar, sidecar.client() as client:
         assert client.all("slow", namespace="late") == []
-        assert refused(lambda: count(client, "late")) is None
 
 
 def test_a_page_has_its_limits_whatever_is_asked_for(client: Client) -> None:
