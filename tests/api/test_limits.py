@@ -14,7 +14,6 @@ from tests.support.process import Client, Refusal, SidecarProcess, refusal
 # Random letters are slow to count: no word of it is in the vocabulary. Of a whole batch it takes a second or so.
 SLOW_TEXT = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(100_000))
 COUNT = memory.CountRequest(session_id="s")
-TRIES = 20
 
 
 def slow_batch(session_id: str) -> memory.AddBatchRequest:
@@ -33,23 +32,11 @@ def refusals_meanwhile(client: Client, slow: Any) -> list[Refusal]:
     return refused
 
 
-def slow_answer(client: Client, refused: list[Refusal]) -> memory.AddBatchResponse:
-    """Of a slow call that found room. Whoever did not, itself in an earlier try among them, is noted in `refused`."""
-    for number in range(TRIES):
-        slow: Any = client.memory.AddBatch.future(slow_batch(f"slow {number}"), timeout=30)
-        refused += refusals_meanwhile(client, slow)
-        if slow.exception() is None:
-            answer: memory.AddBatchResponse = slow.result()
-            return answer
-        # A quick call came first, and it was the slow one that was too many.
-        refused.append(Refusal(slow.exception()))
-    raise AssertionError("there was never room for the slow call")
-
-
 def test_one_call_too_many_is_busy_and_told_to_come_back(data_dir: Path) -> None:
     with SidecarProcess(data_dir, "--max-concurrent-calls", "1") as sidecar, sidecar.client() as client:
-        refused: list[Refusal] = []
-        assert len(slow_answer(client, refused).results) == 8
+        slow = client.memory.AddBatch.future(slow_batch("slow"), timeout=30)
+        refused = refusals_meanwhile(client, slow)
+        assert len(slow.result().results) == 8
         assert {(one.code.name, one.reason, one.retry) for one in refused} == {("UNAVAILABLE", "BUSY", True)}
         client.memory.Count(COUNT, timeout=10)
 

@@ -14,7 +14,6 @@ from tests.embedding.endpoint import DIMENSIONS, Endpoint, well, with_first
 from tests.endpoint.server import Behaviour, Handler, Listener, Request, hung_up, silent_until, status
 from tests.faults_index.index import IndexFiles, until
 from tests.faults_index.kept import FLAGS, Kept, lack
-from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.support.process import Client, SidecarProcess
 
 TIMEOUT_SECONDS = 0.5
@@ -204,5 +203,4 @@ def test_a_text_that_the_endpoint_refuses_does_not_keep_the_rest_from_the_index(
         kept.say(client, "s")
         kept.say(client, "s", "poison")
         kept.say(client, "s")
-        until_retrieval_is_there(sidecar)
         IndexFiles(data_dir).wait_until_complete(kept.said, 8)
