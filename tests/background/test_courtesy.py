@@ -15,6 +15,7 @@ from memsidecar.layers.background import Courtesy, Pulse, Runner
 from memsidecar.layers.background import courtesy as courtesies
 from memsidecar.layers.background.courtesy import LONGEST_REST_SECONDS, SLICE_SECONDS, TURN_SECONDS
 from memsidecar.layers.background.runner import PIECE
+from memsidecar.layers.episodic import memory
 from memsidecar.settings import Settings
 from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.stores.volatile.index import VolatileIndex
@@ -92,6 +93,13 @@ def test_the_further_behind_the_shorter_the_rests_but_some_times_as_long_as_the_
 def test_within_its_patience_it_rests_in_full_and_then_less_by_the_square() -> None:
     courtesy = Courtesy(lambda: True, times=90.0, fewest=5.0, patience_seconds=4.0)
     assert [courtesy.times_when(behind) for behind in (0.0, 4.0, 8.0, 12.0, 100.0)] == [90.0, 90.0, 22.5, 10.0, 5.0]
+
+
+def test_the_index_lets_a_burst_pass_and_gives_way_no_more_when_it_is_far_behind() -> None:
+    """With any rest that stays, the backlog of callers who never pause would grow for ever."""
+    law = (memory.INDEXING_TIMES, memory.INDEXING_FEWEST_TIMES, memory.INDEXING_PATIENCE_SECONDS)
+    rests = [Courtesy(lambda: True, *law).times_when(behind) for behind in (8.0, 60.0, 600.0)]
+    assert rests[0] == memory.INDEXING_TIMES and rests[1] < 1.0 and rests[2] < 0.01
 
 
 def test_work_is_added_up_until_it_is_a_slice() -> None:
