@@ -1,7 +1,5 @@
 """A full disk: writes are refused and say why, everything else goes on, and writing resumes by itself."""
 
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,9 +11,9 @@ from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import session_pb2
 from memsidecar.v1.message_pb2 import Message, Role
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess, refusal
+from tests.support.small_disk import Foreign, small_disk_at, write_until_full
 
 DISK_BYTES = 4 << 20
-MOST_ADDS = 2_000
 LARGE = "x" * 30_000
 FLAGS = ("--tokenizer", "chars4", "--ballast-bytes", "524288", "--wal-checkpoint-bytes", "262144")
 
@@ -27,15 +25,8 @@ def disk_bytes() -> int:
 
 @pytest.fixture
 def small_disk(data_dir: Path, disk_bytes: int) -> Iterator[Path]:
-    if os.geteuid() != 0:
-        pytest.skip("NOT TESTED: a full disk. Mounting a small one needs root.")
-    data_dir.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={disk_bytes}", "tmpfs", str(data_dir)]
-    mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
-    if mounted.returncode != 0:
-        pytest.skip(f"NOT TESTED: a full disk. A small one cannot be mounted here: {mounted.stderr.strip()}")
-    yield data_dir
-    subprocess.run(["umount", str(data_dir)], check=True)
+    with small_disk_at(data_dir, disk_bytes) as disk:
+        yield disk
 
 
 @pytest.fixture
@@ -44,48 +35,17 @@ def sidecar(small_disk: Path) -> Iterator[SidecarProcess]:
         yield running
 
 
-class Foreign:
-    """Somebody else's file that takes all the room there is."""
-
-    def __init__(self, disk: Path) -> None:
-        self._path = disk / "foreign"
-
-    def take(self, size: int) -> None:
-        self._path.write_bytes(bytes(size))
-
-    def take_all(self) -> None:
-        with self._path.open("ab", buffering=0) as file:
-            size = 1 << 16
-            while size:
-                try:
-                    while file.write(bytes(size)) == size:
-                        pass
-                except OSError:
-                    pass
-                size //= 2
-
-    def leave(self) -> None:
-        self._path.unlink()
-
-
 def fill(client: Client, session_id: str, content: str) -> list[str]:
     """Add until the disk is full; what was acknowledged."""
     acked: list[str] = []
-    for n in range(MOST_ADDS):
-        text = f"{n} {content}"
-        try:
-            client.add(session_id, text)
-        except grpc.RpcError:
-            check_refused(client, session_id, content)
-            return acked
+
+    def add(number: int) -> None:
+        text = f"{number} {content}"
+        client.add(session_id, text)
         acked.append(text)
-    raise AssertionError("the disk never became full")
 
-
-def check_refused(client: Client, session_id: str, content: str) -> None:
-    said = refusal(lambda: client.add(session_id, content))
-    assert said.code is grpc.StatusCode.RESOURCE_EXHAUSTED, said.message
-    assert said.reason == "DISK_FULL" and said.retry
+    write_until_full(add)
+    return acked
 
 
 def check_whole(client: Client, expected: dict[str, list[str]]) -> None:

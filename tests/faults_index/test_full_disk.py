@@ -1,17 +1,14 @@
 """A full disk, with the journal and the index on it: reads and searches go on, and indexing resumes by itself."""
 
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import grpc
 import pytest
 
-from tests.faults.test_full_disk import Foreign
 from tests.faults_index.index import IndexFiles, until
 from tests.faults_index.kept import FLAGS, Kept
-from tests.support.process import Client, SidecarProcess, refusal
+from tests.support.process import Client, SidecarProcess
+from tests.support.small_disk import Foreign, small_disk_at, write_until_full
 
 DISK_BYTES = 16 << 20
 BALLAST = ("--ballast-bytes", "524288", "--wal-checkpoint-bytes", "262144")
@@ -19,27 +16,8 @@ BALLAST = ("--ballast-bytes", "524288", "--wal-checkpoint-bytes", "262144")
 
 @pytest.fixture
 def small_disk(data_dir: Path) -> Iterator[Path]:
-    if os.geteuid() != 0:
-        pytest.skip("NOT TESTED: an index on a full disk. Mounting a small one needs root.")
-    data_dir.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(data_dir)]
-    mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
-    if mounted.returncode != 0:
-        pytest.skip(f"NOT TESTED: an index on a full disk. It cannot be mounted here: {mounted.stderr.strip()}")
-    yield data_dir
-    subprocess.run(["umount", "-l", str(data_dir)], check=True)
-
-
-def say_until_refused(kept: Kept, client: Client) -> int:
-    """What still fits is acknowledged; the first that does not says so. How many fitted."""
-    for number in range(2_000):
-        try:
-            kept.say(client, "full", "x" * 2_000)
-        except grpc.RpcError:
-            said = refusal(lambda: kept.say(client, "full", "x" * 2_000))
-            assert said.code is grpc.StatusCode.RESOURCE_EXHAUSTED and said.reason == "DISK_FULL", said.message
-            return number
-    raise AssertionError("the disk never became full")
+    with small_disk_at(data_dir, DISK_BYTES) as disk:
+        yield disk
 
 
 def check_all_there(kept: Kept, client: Client) -> None:
@@ -56,7 +34,7 @@ def test_on_a_full_disk_searches_go_on_and_indexing_resumes_by_itself(small_disk
             kept.say_many(client, "stays", 50)
             files.wait_until_complete(kept.said)
             foreign.take_all()
-            say_until_refused(kept, client)
+            write_until_full(lambda _: kept.say(client, "full", "x" * 2_000))
             check_all_there(kept, client)
             words = kept.clear(client, "before")
             for word in words[:3]:

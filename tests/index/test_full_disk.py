@@ -1,6 +1,5 @@
 """No room: writing fails and says so, reading goes on, and writing goes on when there is room again."""
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,28 +9,23 @@ from memsidecar.stores.contract.index import Harvest, IndexUnavailable, Within
 from memsidecar.stores.index.lance import LanceIndex
 from tests.index.conftest import CACHE_BYTES
 from tests.index.said import FIRST, Said, add, crowd, lsns, shelf
+from tests.support.small_disk import Foreign, small_disk_at
 
 ROOM_BYTES = 4 << 20
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    point = tmp_path / "small"
-    point.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={ROOM_BYTES}", "tmpfs", str(point)]
-    mounted = subprocess.run(command, capture_output=True, text=True, check=False)
-    if mounted.returncode:
-        pytest.skip(f"cannot mount a small disk here: {mounted.stderr.strip()}")
-    yield point
-    subprocess.run(["umount", "-l", str(point)], check=True)
+    with small_disk_at(tmp_path / "small", ROOM_BYTES) as disk:
+        yield disk
 
 
 def test_a_full_disk_stops_writing_and_nothing_else(small_disk: Path) -> None:
     index = LanceIndex(small_disk / "index", memory_bytes=CACHE_BYTES, kept_seconds=0.0)
     table = index.create("space", FIRST)
     table.apply(Harvest(episodes=crowd(range(1, 300))))
-    ballast = small_disk / "ballast"
-    _fill(ballast)
+    foreign = Foreign(small_disk)
+    foreign.take_all()
     with pytest.raises(IndexUnavailable, match="os error 28"):
         table.apply(Harvest(episodes=crowd(range(300, 600))))
     assert len(shelf(table, 1, chunks=False)) == 100 and len(table.matching(["w1"], Within(), 9)) == 9
@@ -42,7 +36,7 @@ def test_a_full_disk_stops_writing_and_nothing_else(small_disk: Path) -> None:
     with pytest.raises(IndexUnavailable):
         index.create("other", FIRST)
 
-    ballast.unlink()
+    foreign.leave()
     table.apply(Harvest(episodes=crowd(range(300, 600))))
     add(table, Said(601, "sentinel"))
     assert lsns(table.matching(["sentinel"], Within(), 9)) == [601] and table.count(Within()) == 600
@@ -55,18 +49,8 @@ def test_a_full_disk_is_not_taken_for_damage(small_disk: Path) -> None:
     index = LanceIndex(small_disk / "index", memory_bytes=CACHE_BYTES)
     index.create("space", FIRST).apply(Harvest(episodes=crowd(range(1, 300))))
     index.close()
-    _fill(small_disk / "ballast")
+    Foreign(small_disk).take_all()
     index = LanceIndex(small_disk / "index", memory_bytes=CACHE_BYTES)
     table = index.open("space", 1)
     assert table is not None and table.count(Within()) == 299 and index.repairs == 0
     index.close()
-
-
-def _fill(path: Path) -> None:
-    with path.open("wb", buffering=0) as file:
-        for size in (1 << 16, 1 << 10, 1):
-            try:
-                while file.write(bytes(size)) == size:
-                    pass
-            except OSError:
-                continue

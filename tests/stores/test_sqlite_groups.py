@@ -1,7 +1,5 @@
 """Groups of commands, full disks, and the write-ahead log."""
 
-import os
-import subprocess
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -47,6 +45,7 @@ from tests.conformance.said import (
     trim,
 )
 from tests.stores.directories import OTHER, bytes_of, opened
+from tests.support.small_disk import small_disk_at
 
 
 @contextmanager
@@ -178,18 +177,10 @@ def test_a_write_that_would_leave_no_room_for_a_checkpoint_is_refused_and_erasin
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", disk], check=False, capture_output=True, text=True
-    )
-    if mounted.returncode:
-        pytest.skip(f"a small disk needs the right to mount: {mounted.stderr.strip()}")
-    yield disk
-    subprocess.run(["umount", disk], check=True)
+    with small_disk_at(tmp_path / "disk", 6 << 20) as disk:
+        yield disk
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may mount a small disk")
 def test_a_full_disk_refuses_writes_serves_reads_and_still_erases(small_disk: Path) -> None:
     folder = small_disk / "data"
     with opened(folder) as journal:

@@ -1,0 +1,73 @@
+"""A disk that is small enough to be filled, and who fills it."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import grpc
+import pytest
+
+from tests.support.process import Refusal
+
+MOST_WRITES = 2_000
+
+
+@contextmanager
+def small_disk_at(point: Path, size: int) -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("NOT TESTED: a full disk. Mounting a small one needs root.")
+    point.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(point)]
+    mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip(f"NOT TESTED: a full disk. A small one cannot be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield point
+    finally:
+        subprocess.run(["umount", str(point)], check=True)
+
+
+class Foreign:
+    """Somebody else's file that takes all the room there is."""
+
+    def __init__(self, disk: Path) -> None:
+        self._path = disk / "foreign"
+
+    def take(self, size: int) -> None:
+        self._path.write_bytes(bytes(size))
+
+    def take_all(self) -> None:
+        with self._path.open("ab", buffering=0) as file:
+            size = 1 << 16
+            while size:
+                try:
+                    while file.write(bytes(size)) == size:
+                        pass
+                except OSError:
+                    pass
+                size //= 2
+
+    def leave(self) -> None:
+        self._path.unlink()
+
+
+def write_until_full(write: Callable[[int], object]) -> None:
+    """Until it is refused twice in a row. Each refusal has to say why, and that it may be tried again.
+
+    Once is not enough: the journal's own readers and writers go on meanwhile, and may give room back between the two.
+    """
+    refused_in_a_row = 0
+    for number in range(MOST_WRITES):
+        try:
+            write(number)
+            refused_in_a_row = 0
+        except grpc.RpcError as error:
+            said = Refusal(error)
+            assert said.code is grpc.StatusCode.RESOURCE_EXHAUSTED, said.message
+            assert said.reason == "DISK_FULL" and said.retry
+            refused_in_a_row += 1
+        if refused_in_a_row == 2:
+            return
+    raise AssertionError("the disk never became full")
