@@ -1,6 +1,7 @@
 """Parts that many tests use: a sidecar in a process of its own, and a client."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,14 @@ def client(sidecar: SidecarProcess) -> Iterator[Client]:
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Path:
     return tmp_path / "data"
+
+
+@pytest.fixture
+def tell(capfd: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Say at once how far a test of many minutes is, past everything that keeps its output for the end."""
+
+    def say(line: str) -> None:
+        with capfd.disabled():
+            print(line, file=sys.stderr, flush=True)
+
+    return say

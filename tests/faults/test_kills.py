@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import grpc
@@ -33,10 +34,11 @@ class Rounds:
         self._ledger = Ledger()
         self._sidecar = SidecarProcess(data_dir, *FLAGS, executed=True)
 
-    def run(self, rounds: int) -> None:
+    def run(self, rounds: int, tell: Callable[[str], None] = lambda _: None) -> None:
         with self._sidecar:
             for number in range(rounds):
                 self._round(number)
+                tell(f"kills of the journal: {number + 1} of {rounds}")
             with self._sidecar.client() as client:
                 self._ledger.check(client)
             assert self._sidecar.stop() == 0
@@ -91,7 +93,9 @@ def test_nothing_acknowledged_is_lost_doubled_or_moved_by_kill_9(data_dir: Path)
 
 
 @pytest.mark.kills
-def test_nothing_acknowledged_is_lost_doubled_or_moved_by_many_kills(data_dir: Path) -> None:
+def test_nothing_acknowledged_is_lost_doubled_or_moved_by_many_kills(
+    data_dir: Path, tell: Callable[[str], None]
+) -> None:
     seed = os.environ.get("KILL_SEED", str(time.time_ns()))
     print(f"KILL_SEED={seed}")
-    Rounds(data_dir, seed).run(int(os.environ.get("KILL_ROUNDS", "200")))
+    Rounds(data_dir, seed).run(int(os.environ.get("KILL_ROUNDS", "200")), tell)

@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import grpc
@@ -30,9 +31,10 @@ class Rounds:
         self._kept: dict[str, Kept] = {}
         self.healed_seconds: list[float] = []
 
-    def run(self, rounds: int) -> None:
+    def run(self, rounds: int, tell: Callable[[str], None] = lambda _: None) -> None:
         for number in range(rounds):
             self._round(number)
+            tell(f"kills of the index: {number + 1} of {rounds}")
         with self._started() as sidecar:
             for files, kept in self._namespaces():
                 # Dimensions that changed in a later round are a reason to begin the earlier namespaces anew.
@@ -120,7 +122,7 @@ def test_the_index_completes_itself_after_kill_9(data_dir: Path) -> None:
 
 
 @pytest.mark.kills
-def test_the_index_completes_itself_after_many_kills(data_dir: Path) -> None:
+def test_the_index_completes_itself_after_many_kills(data_dir: Path, tell: Callable[[str], None]) -> None:
     seed = os.environ.get("KILL_SEED", str(time.time_ns()))
     print(f"KILL_SEED={seed}")
-    Rounds(data_dir, seed).run(int(os.environ.get("KILL_ROUNDS", "100")))
+    Rounds(data_dir, seed).run(int(os.environ.get("KILL_ROUNDS", "100")), tell)

@@ -247,7 +247,7 @@ def test_who_gets_no_turn_in_time_may_come_again(server: ModelServer, configured
         release.wait(30)
 
     patience = replace(configured.patience, attempts=2, sleep=wait)
-    model = OpenAIModel("m", replace(configured, timeout_seconds=0.1, patience=patience))
+    model = OpenAIModel("m", replace(configured, timeout_seconds=1.0, patience=patience))
     server.script = [serve.status(503)]
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(asked, model)
