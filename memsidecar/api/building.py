@@ -51,8 +51,6 @@ class BuildContextApi:
         try:
             return _small_enough(await self._built(order))
         except BudgetTooSmall as refused:
-            if not any(one.min_tokens for one in order.sections.values()):
-                raise
             raise BudgetTooSmall(refused.max_tokens, await self._enough(order, refused.required_tokens)) from None
 
     async def _built(self, order: Order) -> BuildContextResponse:
@@ -82,7 +80,7 @@ class BuildContextApi:
         return self.build.finish(prepared, replace(underway.found, lacks=underway.found.lacks | late))
 
     async def _enough(self, order: Order, tokens: int) -> int:
-        """With more tokens more is found, and what a section must keep of it may need more tokens again."""
+        """With more tokens more is read and found, and what must stay of it may need more tokens again."""
         for _ in range(_TRIES):
             try:
                 await self._built(replace(order, max_tokens=tokens))

@@ -11,10 +11,10 @@ from memsidecar.context.counting import Counts
 from memsidecar.context.fitting import Fitting, Material
 from memsidecar.context.gathering import Gathering, document_items, summary_item
 from memsidecar.context.item import Item, Omission
-from memsidecar.context.memories import Hit, Memory, Sifting, Taste, telling_stems
+from memsidecar.context.memories import Hit, Memory, Sifting, Taste, telling_stems, words_asked
 from memsidecar.context.order import Order
 from memsidecar.context.turns import LAST_MESSAGES, Rhythm, Shown, Talk, Turn, shown, turns_of
-from memsidecar.domain.message import Role
+from memsidecar.domain.message import Role, Stored
 from memsidecar.domain.sentences import cut
 from memsidecar.domain.session import Head
 from memsidecar.layers.documents.finding import ChunkHit, FoundChunks
@@ -35,6 +35,7 @@ from memsidecar.v1.context_pb2 import (
     Degradation,
     Section,
 )
+from memsidecar.v1.message_pb2 import Message
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +102,7 @@ class Building:
         counter = self.gather.working.gauge.counter(order.key.namespace, order.model)
         conversation = self._conversation(order, caps[SECTION_WORKING])
         head, talk = conversation.head, self.gather.talk(order, conversation, counter)
-        query = order.query or _newest_question(talk)
+        query = order.query or _text_of(conversation.question)
         summary = self.gather.summary(head)
         cap = caps[SECTION_SUMMARY]
         is_whole = summary is not None and not cap.disabled and summary.tokens <= cap.tokens
@@ -166,6 +167,7 @@ class Building:
             order.debug,
             bool(order.query),
             telling_stems(prepared.query) if prepared.query.rstrip().endswith("?") else frozenset(),
+            words_asked(prepared.query),
         )
         memories, passed_over = sift(hit for hit in retrieved.memories if hit[1].message.role != Role.SYSTEM)
         best = [self._with_neighbour(sift, memory, count) for memory in memories[:_WITH_NEIGHBOURS]]
@@ -213,9 +215,8 @@ class Building:
         self.echoes.serve(prepared.order.key, last, *(message.content for message in told))
 
 
-def _newest_question(talk: Talk) -> str:
-    asked = (one.message.content for one in reversed(talk.spoken) if one.role == Role.USER)
-    return next(asked, "")
+def _text_of(question: Stored | None) -> str:
+    return Message.FromString(question.body).content if question else ""
 
 
 def _verbatim(visible: Shown, covered: int) -> frozenset[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from memsidecar.context.building import Prepared
 from memsidecar.context.caps import Budgets
-from memsidecar.context.memories import Hit
+from memsidecar.context.memories import Hit, repeats, words_asked
 from memsidecar.domain.errors import InvalidField
 from memsidecar.layers.documents.documents import Documents
 from memsidecar.layers.documents.finding import FindChunks, FoundChunks
@@ -13,7 +13,7 @@ from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.asking import Question, Range
 from memsidecar.layers.episodic.ranking import Weights
 from memsidecar.layers.episodic.recalling import Turn
-from memsidecar.stores.contract import Scope
+from memsidecar.stores.contract import Found, Scope
 from memsidecar.v1.context_pb2 import SECTION_DOCUMENTS, SECTION_EPISODIC
 from memsidecar.v1.message_pb2 import Scope as WireScope
 
@@ -59,9 +59,9 @@ class Retrieval:
         found = recall(question, within, Turn(limit), lambda _: True, go_on)
         hits = list(found.hits)
         if prepared.order.debug:
-            # Whoever wants to know all is told what was not looked for, too, because the model reads it already.
-            read = recall(question, replace(within, hidden=None), Turn(limit), lambda _: True, go_on)
-            hits += [hit for hit in read.hits if prepared.is_shown(hit[1].session, hit[1].message.sequence)]
+            # Whoever wants to know all is told what was not looked for, too.
+            everywhere = replace(within, hidden=None, repeats=True)
+            hits += recall(question, everywhere, Turn(limit), _not_looked_for(prepared), go_on).hits
         return hits, frozenset(map(int, found.lacks))
 
     def chunks(self, prepared: Prepared) -> FoundChunks:
@@ -80,9 +80,9 @@ class Retrieval:
         return replace(weights, recency=others * self.recency / (1 - self.recency))
 
     def _range(self, prepared: Prepared) -> Range | None:
-        """Without what the model reads in any case: the newest question would be its own best answer."""
+        """Without what the model reads in any case, or has just been asked: a question would be its own best answer."""
         within = self._scope(prepared)
-        return replace(within, hidden=prepared.shown_from) if within else None
+        return replace(within, hidden=prepared.shown_from, repeats=False) if within else None
 
     def _scope(self, prepared: Prepared) -> Range | None:
         """Whose memories: the user's where there is one, else the session's, unless the request says otherwise."""
@@ -95,3 +95,9 @@ class Retrieval:
         if user_id and order.scope != WireScope.SCOPE_SESSION:
             return Range.of_user(namespace, user_id)
         return Range.of_session(head) if head else None
+
+
+def _not_looked_for(prepared: Prepared) -> Callable[[Found], bool]:
+    """What the model reads already, and what asks the same."""
+    asked = words_asked(prepared.query)
+    return lambda found: prepared.is_shown(found.session, found.message.sequence) or repeats(asked, found)

@@ -127,13 +127,10 @@ def _joined(turns: Iterable[list[Spoken]]) -> Iterator[list[Spoken]]:
 
 
 def _units(group: Sequence[Spoken]) -> tuple[Unit, ...]:
-    """In the order of their first messages. An answer without a call leaves with the message before it."""
+    """In the order of their first messages."""
     units: dict[int, list[Spoken]] = {}
-    place = 0
     for one in group:
-        orphan = one.role == Role.TOOL and not one.exchange and place
-        place = place if orphan else one.exchange or one.sequence
-        units.setdefault(place, []).append(one)
+        units.setdefault(one.exchange or one.sequence, []).append(one)
     return tuple(Unit(tuple(unit)) for unit in units.values())
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse
-from memsidecar.v1.message_pb2 import ROLE_SYSTEM
+from memsidecar.v1.message_pb2 import ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Message
 from tests.context_wire.account import check_account, check_exchanges
 from tests.context_wire.agent import Agent, new_agent, section_of
 from tests.context_wire.strategies import Scene, requests, scenes
@@ -93,3 +93,12 @@ def test_the_largest_budget_is_no_trouble_with_the_largest_caps(data_dir: Path) 
         agent.talk.say("Hello.")
         built = agent.build(max_tokens=most)
         assert (built.max_tokens, section_of(built, "WORKING").limit_tokens) == (most, most)
+
+
+@pytest.mark.parametrize("tool_call_id", ["", "nobody called"])
+def test_results_without_a_call_may_leave_up_to_the_last_two(client: Client, tool_call_id: str) -> None:
+    agent = new_agent(client)
+    results = [Message(role=ROLE_TOOL, content=f"{n}7 rain", tool_call_id=tool_call_id) for n in range(1, 6)]
+    agent.talk.batch(Message(role=ROLE_USER, content="Weather in Porto?"), *results)
+    built = within(agent, BuildContextRequest(**agent.names, max_tokens=5))
+    assert [one.content for one in built.messages] == ["47 rain", "57 rain"]

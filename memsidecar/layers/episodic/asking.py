@@ -34,8 +34,10 @@ class Range:
 
     `scope` says the same of messages in names, `owners` of documents: by them the journal is asked, and every hit
     compared. `hidden` is a session and a sequence: what was said there from then on is nobody's hit, though it may be a
-    neighbour; whoever asks reads it already. `as_of` leaves out what came after that entry of the log, so that pages
-    fit together.
+    neighbour; whoever asks reads it already. `repeats` says whether the same question, asked before, may be a hit: it
+    is like itself more than any answer is, and tells nothing. Where it may not, others are not measured by one that
+    has all its words and some more, either. `as_of` leaves out what came after that entry of the log,
+    so that pages fit together.
     """
 
     namespace: str
@@ -45,6 +47,7 @@ class Range:
     after_us: int | None = None
     before_us: int | None = None
     hidden: tuple[int, int] | None = None
+    repeats: bool = True
     as_of: int | None = None
     scope: Scope | None = None
     owners: Sequence[Owner] = ()

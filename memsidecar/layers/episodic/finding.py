@@ -12,6 +12,7 @@ from memsidecar.layers.episodic.query import Query
 from memsidecar.layers.episodic.ranking import Ranked, Weights, rank
 from memsidecar.layers.episodic.shelf import Shelf
 from memsidecar.layers.episodic.signals import Corpus, Signals, signals, surroundings
+from memsidecar.layers.episodic.words import asks, words_of
 
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -31,14 +32,26 @@ class Ranking:
         corpus = Corpus.of(parts)
         self._signals = Signals.together([signals(part, query, corpus) for part in parts])
         self._admitted = _joined([_admitted(part.shelf, part.scope, within) for part in parts])
+        self._echoes = self._asking_it_too(question) if not within.repeats else None
         self._ranked = self._rank(question)
+
+    def _asking_it_too(self, question: Question) -> Mask | None:
+        """The rows that ask what is asked, perhaps with more words; those without are not admitted any more."""
+        if not asks(question.text):
+            return None
+        echoes: Mask = self._signals.exact & self._column("asks")
+        self._admitted = self._admitted & ~(echoes & (self._column("length") <= len(words_of(question.text))))
+        return echoes if echoes.any() else None
 
     def _rank(self, question: Question) -> Ranked:
         if question.mode is Mode.SEMANTIC:
             return _by_meaning(self._signals)
         weights = _KEYWORDS_ALONE if question.mode is Mode.KEYWORD else question.weights
         recency = _recency(self._column("time_us"), question)
-        return rank(self._signals, weights, self._admitted, self._talks(), recency)
+        if self._echoes is None:
+            return rank(self._signals, weights, self._admitted, self._talks(), recency)
+        counted = self._admitted & ~self._echoes
+        return rank(self._signals.cut(counted), weights, counted, self._talks(), recency)
 
     def _column(self, name: str) -> NDArray[Any]:
         return _joined([shelf.columns[name] for shelf in self._shelves])

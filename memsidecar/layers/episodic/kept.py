@@ -30,5 +30,14 @@ class KeptFindings:
 
 def _key(question: Question, within: Range, min_score: float) -> Hashable:
     asked = (question.text, question.mode, None if question.vector is None else question.vector.tobytes())
-    where = (within.namespace, tuple(within.shelves), within.session, within.roles, within.hidden, within.as_of)
-    return (*asked, *where, within.after_us, within.before_us, tuple(within.owners), min_score)
+    where = (within.namespace, tuple(within.shelves), within.session, within.roles, within.hidden)
+    return (
+        *asked,
+        *where,
+        within.repeats,
+        within.as_of,
+        within.after_us,
+        within.before_us,
+        tuple(within.owners),
+        min_score,
+    )

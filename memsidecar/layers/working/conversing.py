@@ -17,11 +17,15 @@ _STEP = 256
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Messages of the window, oldest first; the system messages apart, all of them. No head: no such session."""
+    """Messages of the window, oldest first; the system messages apart, all of them. No head: no such session.
+
+    `question` is the newest message of a user, also where it is not among those: behind it may be a long run of tools.
+    """
 
     head: Head | None = None
     spoken: Sequence[Stored] = ()
     system: Sequence[Stored] = ()
+    question: Stored | None = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,8 @@ class Conversing:
             complete = not older
             tail = [*older, *tail]
             spoken, enough = _newest(tail, turns, tokens)
-        return Conversation(view.head, spoken, self._system(view.head, tail, complete))
+        system, question = self._system(view.head, tail, complete), self._question(view.head, tail)
+        return Conversation(view.head, spoken, system, question)
 
     def _before(self, head: Head, sequence: int | None) -> Sequence[Stored]:
         selection = Selection(before=sequence or head.last_sequence + 1, limit=_STEP, newest_first=True)
@@ -61,6 +66,15 @@ class Conversing:
             return there
         page = self.reading.journal.messages(head.key, Selection(role=Role.SYSTEM, limit=1 << 31))
         return same_past(head, page).messages
+
+    def _question(self, head: Head, tail: Sequence[Stored]) -> Stored | None:
+        for one in reversed(tail):
+            if one.role == Role.USER:
+                return one
+        if not head.counts[Role.USER - 1]:
+            return None
+        selection = Selection(before=head.last_sequence + 1, role=Role.USER, limit=1, newest_first=True)
+        return next(iter(same_past(head, self.reading.journal.messages(head.key, selection)).messages), None)
 
 
 def _newest(tail: Sequence[Stored], turns: int, tokens: int) -> tuple[Sequence[Stored], bool]:
