@@ -4,24 +4,30 @@ import { type ClientDuplexStream, Client as GrpcClient, type ServiceError } from
 import type { Connection } from "./connection.js";
 import { Cancelled, Closed, DeadlineExceeded, MemsidecarError, Unreachable } from "./errors.js";
 import { failure } from "./failure.js";
+import { type Checks, checkOptions, isSignal } from "./options.js";
+import { isFields } from "./plain.js";
 import { type Many, Replay, Source } from "./replay.js";
-import { Attempts } from "./retry.js";
+import { Attempts, checkDeadline } from "./retry.js";
 import type { Rpc } from "./rpc.js";
 
-/** For one call alone. */
+/** For one call alone. An option that there is not is a TypeError. */
 export interface CallOptions {
     /** Ends the call: it fails with Cancelled. */
     signal?: AbortSignal | undefined;
     /**
-     * How long it may take, retries included, in place of the client's own. Infinity, and more than 10^12: as long as it
-     * likes. What is negative or no number is refused with a RangeError.
+     * How long it may take, retries included, in place of the client's own. More than 0, else it is a RangeError.
+     * Infinity, and more than 10^12: as long as it likes.
      */
     deadlineMs?: number | undefined;
 }
 
-type Stream = ClientDuplexStream<Buffer, Buffer>;
+const CHECKS: Checks<CallOptions> = { signal: isSignal, deadlineMs: checkDeadline };
 
-const HEALTH_CHECK = "/grpc.health.v1.Health/Check";
+type Stream = ClientDuplexStream<Buffer, Buffer>;
+/** Where a call goes, and how what is refused there is called here. */
+type Way = Pick<Rpc<never, never>, "path" | "fieldHere">;
+
+const HEALTH_CHECK: Way = { path: "/grpc.health.v1.Health/Check", fieldHere: (path) => path };
 const NOTHING = Buffer.alloc(0);
 const SERVING = Buffer.from([0x08, 0x01]);
 const LOOK_EVERY_MS = 50;
@@ -56,7 +62,8 @@ export class Calls {
         this.#channel.close();
     }
 
-    async waitUntilReady({ signal, deadlineMs = this.#deadlineMs }: CallOptions = {}): Promise<void> {
+    async waitUntilReady(options?: CallOptions): Promise<void> {
+        const { signal, deadlineMs = this.#deadlineMs } = checked(options);
         const attempts = new Attempts(1, deadlineMs);
         for (;;) {
             try {
@@ -69,16 +76,13 @@ export class Calls {
         }
     }
 
-    async unary<Request, Answer>(
-        rpc: Rpc<Request, Answer>,
-        request: Request,
-        { signal, deadlineMs = this.#deadlineMs }: CallOptions = {},
-    ): Promise<Answer> {
+    async unary<Request, Answer>(rpc: Rpc<Request, Answer>, request: Request, options?: CallOptions): Promise<Answer> {
+        const { signal, deadlineMs = this.#deadlineMs } = checked(options);
         const bytes = rpc.encode(request);
         const attempts = new Attempts(this.#attempts, deadlineMs, rpc.repeatable);
         for (;;) {
             try {
-                return rpc.decode(await this.#send(rpc.path, bytes, attempts.begin(), signal));
+                return rpc.decode(await this.#send(rpc, bytes, attempts.begin(), signal));
             } catch (error) {
                 await this.#pauseAfter(error, attempts, signal);
             }
@@ -92,7 +96,8 @@ export class Calls {
         options?: CallOptions,
     ): AsyncGenerator<Item, void, undefined> {
         for (let pageToken = ""; ; ) {
-            const page = await this.unary(rpc, { ...request, pageToken } as Request, options);
+            const asked = isFields(request) ? { ...request, pageToken } : request;
+            const page = await this.unary(rpc, asked as Request, options);
             yield* page[items];
             pageToken = page.nextPageToken;
             if (!pageToken) return;
@@ -103,13 +108,14 @@ export class Calls {
     async *answers<Request, Answer>(
         rpc: Rpc<Request, Answer>,
         request: Request,
-        { signal, deadlineMs = Number.POSITIVE_INFINITY }: CallOptions = {},
+        options?: CallOptions,
     ): AsyncGenerator<Answer, void, undefined> {
+        const { signal, deadlineMs = Number.POSITIVE_INFINITY } = checked(options);
         const bytes = rpc.encode(request);
         const attempts = new Attempts(this.#attempts, deadlineMs);
         for (let answered = false; ; ) {
             try {
-                for await (const found of this.#streamed(rpc.path, [bytes], attempts.begin(), signal)) {
+                for await (const found of this.#streamed(rpc, [bytes], attempts.begin(), signal)) {
                     const answer = rpc.decode(found);
                     answered = true;
                     yield answer;
@@ -126,8 +132,9 @@ export class Calls {
     async *replayed<Request, Answer>(
         rpc: Rpc<Request, Answer>,
         requests: Many<Request>,
-        { signal, deadlineMs = Number.POSITIVE_INFINITY }: CallOptions = {},
+        options?: CallOptions,
     ): AsyncGenerator<Answer, void, undefined> {
+        const { signal, deadlineMs = Number.POSITIVE_INFINITY } = checked(options);
         const attempts = new Attempts(this.#attempts, deadlineMs);
         const source = new Source(requests, rpc.encode);
         const replay = new Replay(source);
@@ -135,7 +142,7 @@ export class Calls {
             for (;;) {
                 try {
                     const sent = replay.unanswered();
-                    for await (const found of this.#streamed(rpc.path, sent, attempts.begin(), signal)) {
+                    for await (const found of this.#streamed(rpc, sent, attempts.begin(), signal)) {
                         const answer = rpc.decode(found);
                         replay.answered();
                         attempts.progressed();
@@ -156,12 +163,13 @@ export class Calls {
     async *exchanged<Request, Answer>(
         rpc: Rpc<Request, Answer>,
         requests: Many<Request>,
-        { signal, deadlineMs = Number.POSITIVE_INFINITY }: CallOptions = {},
+        options?: CallOptions,
     ): AsyncGenerator<Answer, void, undefined> {
+        const { signal, deadlineMs = Number.POSITIVE_INFINITY } = checked(options);
         const deadline = new Attempts(1, deadlineMs).begin();
         const source = new Source(requests, rpc.encode);
         try {
-            for await (const answer of this.#streamed(rpc.path, source, deadline, signal)) yield rpc.decode(answer);
+            for await (const answer of this.#streamed(rpc, source, deadline, signal)) yield rpc.decode(answer);
         } catch (error) {
             throw error instanceof SourceFailed ? error.cause : error;
         } finally {
@@ -171,7 +179,7 @@ export class Calls {
 
     /** One attempt; gRPC's errors end here. */
     #send(
-        path: string,
+        way: Way,
         request: Buffer,
         deadline: number,
         signal: AbortSignal | undefined,
@@ -180,7 +188,7 @@ export class Calls {
         return new Promise((resolve, reject) => {
             this.#checkWanted(signal);
             const call = this.#channel.makeUnaryRequest(
-                path,
+                way.path,
                 asItIs,
                 asItIs,
                 request,
@@ -188,7 +196,7 @@ export class Calls {
                 { deadline },
                 (error, answer) => {
                     leave();
-                    if (error) reject(this.#failure(error, signal));
+                    if (error) reject(this.#failure(error, way, signal));
                     else resolve(answer ?? NOTHING);
                 },
             );
@@ -198,14 +206,14 @@ export class Calls {
 
     /** One attempt of a stream. Whoever stops reading ends it. */
     async *#streamed(
-        path: string,
+        way: Way,
         requests: Many<Buffer>,
         deadline: number,
         signal: AbortSignal | undefined,
     ): AsyncGenerator<Buffer, void, undefined> {
         this.#checkWanted(signal);
         const metadata = this.#connection.metadata();
-        const stream: Stream = this.#channel.makeBidiStreamRequest(path, asItIs, asItIs, metadata, { deadline });
+        const stream: Stream = this.#channel.makeBidiStreamRequest(way.path, asItIs, asItIs, metadata, { deadline });
         const leave = this.#whenUnwanted(signal, () => stream.cancel());
         let failed: SourceFailed | undefined;
         pump(requests, stream).catch((cause) => {
@@ -217,7 +225,7 @@ export class Calls {
         try {
             yield* stream as AsyncIterable<Buffer>;
         } catch (error) {
-            throw failed ?? this.#failure(error as ServiceError, signal);
+            throw failed ?? this.#failure(error as ServiceError, way, signal);
         } finally {
             leave();
             stream.cancel();
@@ -272,8 +280,8 @@ export class Calls {
         return new Cancelled("the caller gave the call up", "CANCELLED", undefined, { cause: signal.reason });
     }
 
-    #failure(error: ServiceError, signal: AbortSignal | undefined): MemsidecarError {
-        return this.#whyUnwanted(signal) ?? failure(error, this.#connection);
+    #failure(error: ServiceError, way: Way, signal: AbortSignal | undefined): MemsidecarError {
+        return this.#whyUnwanted(signal) ?? failure(error, this.#connection, way.fieldHere);
     }
 
     /** A stream that ended well, and too early, is as good as broken. */
@@ -291,6 +299,11 @@ export class Calls {
         if (!(error instanceof MemsidecarError) || signal?.aborted || this.#closed) throw error;
         if (error.code !== "UNAVAILABLE" && (error.reason !== "" || !NOT_YET.has(error.code))) throw error;
     }
+}
+
+function checked(options: CallOptions = {}): CallOptions {
+    checkOptions(options, CHECKS);
+    return options;
 }
 
 function asItIs(bytes: Buffer): Buffer {

@@ -1,20 +1,23 @@
 import { type CallOptions, Calls } from "./calls.js";
-import { type ConnectionOptions, connectionOf } from "./connection.js";
+import { CONNECTION_CHECKS, type ConnectionOptions, connectionOf } from "./connection.js";
 import { Methods } from "./gen/methods.js";
-import { ATTEMPTS } from "./retry.js";
+import { type Checks, checkOptions, isNumber } from "./options.js";
+import { ATTEMPTS, checkDeadline } from "./retry.js";
 
 const DEADLINE_MS = 10_000;
 
 /** Where the sidecar is, who the client is, and how patient. */
 export interface ClientOptions extends ConnectionOptions {
     /**
-     * How long a call may take, retries included, unless it says otherwise: 10 seconds by default. Infinity: no limit but
-     * the sidecar's. Streams have none.
+     * How long a call may take, retries included, unless it says otherwise: 10 seconds by default. More than 0, else it
+     * is a RangeError. Infinity: no limit but the sidecar's. Streams have none.
      */
     deadlineMs?: number | undefined;
     /** How often a call is sent at most: 4 by default. 1: never again. */
     attempts?: number | undefined;
 }
+
+const CHECKS: Checks<ClientOptions> = { ...CONNECTION_CHECKS, deadlineMs: checkDeadline, attempts: isNumber };
 
 /**
  * A sidecar. One is enough for a process: any number of calls may be under way at once. It connects with the first call,
@@ -30,11 +33,13 @@ export interface ClientOptions extends ConnectionOptions {
 export class Client extends Methods implements Disposable, AsyncDisposable {
     readonly #calls: Calls;
 
-    /** Throws TypeError where the options do not go together, and Node's own error where a file cannot be read. */
+    /**
+     * Throws TypeError for an option that there is not, and where they do not go together; RangeError for what is no
+     * deadline; and Node's own error where a file cannot be read.
+     */
     constructor(options: ClientOptions = {}) {
+        checkOptions(options, CHECKS);
         const { deadlineMs = DEADLINE_MS, attempts = ATTEMPTS } = options;
-        if (typeof deadlineMs !== "number" || !(deadlineMs > 0))
-            throw new TypeError(`deadlineMs is ${deadlineMs}, and must be more than 0`);
         if (!(attempts >= 1)) throw new TypeError(`attempts is ${attempts}, and must be 1 or more`);
         const calls = new Calls(connectionOf(options), deadlineMs, attempts);
         super(calls);

@@ -4,6 +4,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isIPv4, isIPv6 } from "node:net";
 import { type ChannelCredentials, type ChannelOptions, credentials, Metadata } from "@grpc/grpc-js";
+import { type Checks, isBoolean, isString } from "./options.js";
 import { type TokenSource, tokenSource } from "./token.js";
 import { VERSION } from "./version.js";
 
@@ -55,6 +56,17 @@ export interface ConnectionOptions {
     /** Let a token leave the machine without TLS. */
     allowTokenInClear?: boolean | undefined;
 }
+
+export const CONNECTION_CHECKS: Checks<ConnectionOptions> = {
+    address: isString,
+    token: isString,
+    tokenFile: isString,
+    tls: isBoolean,
+    caFile: isString,
+    certificateFile: isString,
+    keyFile: isString,
+    allowTokenInClear: isBoolean,
+};
 
 /** Everything about the way to one sidecar, checked. */
 export interface Connection {

@@ -33,7 +33,7 @@ export class MemsidecarError extends Error {
     readonly code: StatusCode;
     /** As in the contract's ErrorReason, without its prefix: "ID_CONFLICT". Empty for what gRPC says itself. */
     readonly reason: string;
-    /** The path of the field that is wrong, as in "messages[3].role"; empty for other errors. */
+    /** The path of the field that is wrong, as in "messages[3].toolCalls[0].name"; empty for other errors. */
     readonly field: string;
     /** What belongs to the reason: `last_sequence`, `required_tokens`, `quota`, `limit`, `file`. */
     readonly metadata: Readonly<Record<string, string>>;

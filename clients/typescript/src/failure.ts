@@ -41,10 +41,15 @@ const BY_CODE: { readonly [code in StatusCode]?: Kind } = {
     RESOURCE_EXHAUSTED: errors.TooLarge,
 };
 
-/** Our error for one of gRPC's. */
-export function failure(error: ServiceError, connection: Connection): MemsidecarError {
+/** Our error for one of gRPC's. `fieldHere` tells how a field is called here. */
+export function failure(
+    error: ServiceError,
+    connection: Connection,
+    fieldHere: (path: string) => string,
+): MemsidecarError {
     const code = (status[error.code] ?? "UNKNOWN") as StatusCode;
-    const details = detailsOf(error.metadata);
+    const said = detailsOf(error.metadata);
+    const details = { ...said, field: fieldHere(said.field) };
     const nobody = code === "UNAVAILABLE" && details.reason === "";
     return errorOf(code, nobody ? unreachable(error.details, connection) : error.details, details, { cause: error });
 }

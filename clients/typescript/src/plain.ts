@@ -5,6 +5,8 @@
 //   Timestamp      RFC 3339 in UTC, with all its digits; a request also takes a Date
 //   Struct         the object itself
 //   oneof          its fields side by side, of which one is there
+//
+// What a request leaves out, or has undefined, is not set; null is no value but in a Struct.
 
 import type { DescEnum, DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { create, fromJson, ScalarType, toJson } from "@bufbuild/protobuf";
@@ -23,38 +25,47 @@ interface Way {
     readonly toPlain: ToPlain | null;
 }
 
+const MOST = 2 ** 31 - 1;
 const LONG = new Set<ScalarType | undefined>([ScalarType.INT64, ScalarType.UINT64, ScalarType.SINT64]);
 
 const ways = new WeakMap<DescMessage, Map<string, Way>>();
 
 /**
- * The message that plain fields stand for. Throws TypeError for a field that there is not, a wrong name or a value of
- * another type, and RangeError for a number that the field cannot hold. `path` is where the message stands.
+ * The message that plain fields stand for. Throws TypeError for a field that there is not, a wrong name, a value of
+ * another type or a text that is not valid Unicode, and RangeError for a number that the field cannot hold; all of them
+ * say where. `path` is where the message stands.
  */
 export function messageOf(schema: DescMessage, plain: object, path = ""): Message {
     if (!isFields(plain)) throw wrong(plain, path || schema.name, "an object");
     const message = create(schema);
     const known = waysOf(schema);
     for (const name of Object.keys(plain)) {
-        const value = (plain as Fields)[name];
-        if (value == null) continue;
-        const way = known.get(name);
-        if (!way) throw new TypeError(`${schema.name} has no field ${JSON.stringify(name)}`);
-        put(message, way.field, way.toWire(value, path ? `${path}.${name}` : name));
+        if (plain[name] === undefined) continue;
+        const place = path ? `${path}.${name}` : name;
+        put(message, known.get(name) ?? unknown(schema, name, path && `${place}: `), plain[name], place);
     }
     return message;
 }
 
 /** The same for a call about one thing: what is no field of the request is one of the thing, whose id is named after it. */
 export function messageAbout(schema: DescMessage, thing: string, plain: object): Message {
-    const known = waysOf(schema);
-    const [outside, inside]: [Fields, Fields] = [{}, {}];
-    for (const [name, value] of Object.entries(plain)) {
-        if (name === `${thing}Id`) inside["id"] = value;
-        else if (known.has(name)) outside[name] = value;
-        else inside[name] = value;
+    if (!isFields(plain)) throw wrong(plain, schema.name, "an object");
+    const about = schema.field[thing];
+    if (!about?.message) return unknown(schema, thing);
+    const [message, within] = [create(schema), create(about.message)];
+    const [outside, inside] = [waysOf(schema), waysOf(about.message)];
+    set(message, about, within);
+    for (const name of Object.keys(plain)) {
+        if (plain[name] === undefined) continue;
+        const inThing = name === thing || name === `${thing}Id` || !outside.has(name);
+        const way = inThing ? inside.get(name === `${thing}Id` ? "id" : name) : outside.get(name);
+        put(inThing ? within : message, way ?? unknown(schema, name), plain[name], name);
     }
-    return messageOf(schema, { ...outside, [thing]: inside });
+    return message;
+}
+
+function unknown(schema: DescMessage, name: string, where = ""): never {
+    throw new TypeError(`${where}${schema.name} has no field ${JSON.stringify(name)}`);
 }
 
 /** A message as plain fields. Those that can be absent, and are, are left out. */
@@ -93,7 +104,7 @@ function translations(field: DescField): [ToWire, ToPlain | null] {
     const schema = field.message;
     if (!schema) return [scalarOf(field.scalar), null];
     if (schema.typeName === "google.protobuf.Struct") return [jsonOf, null];
-    if (schema.typeName === TimestampSchema.typeName) return [timestampOf, textOf];
+    if (schema.typeName === TimestampSchema.typeName) return [timestampOf, rfc3339Of];
     return [(value, path) => messageOf(schema, value as object, path), (value) => plainOf(schema, value as Message)];
 }
 
@@ -109,7 +120,9 @@ function eachItem(translate: ToWire): ToWire {
 function eachValue(translate: ToWire): ToWire {
     return (map, path) => {
         if (!isFields(map)) throw wrong(map, path, "an object");
-        return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, translate(value, `${path}.${key}`)]));
+        return Object.fromEntries(
+            Object.entries(map).map(([key, value]) => [keyOf(key, path), translate(value, `${path}.${key}`)]),
+        );
     };
 }
 
@@ -121,25 +134,29 @@ function eachPlainValue(translate: ToPlain): ToPlain {
     return (map) => Object.fromEntries(Object.entries(map as Fields).map(([key, value]) => [key, translate(value)]));
 }
 
-function isFields(value: unknown): value is Fields {
+export function isFields(value: unknown): value is Fields {
     return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function wrong(value: unknown, path: string, wanted: string): TypeError {
-    const found = value === null ? "null" : Array.isArray(value) ? "a list" : `of the type ${typeof value}`;
-    return new TypeError(`${path} is ${found}, and must be ${wanted}`);
+export function wrong(value: unknown, path: string, wanted: string): TypeError {
+    return new TypeError(`${path} is ${kindOf(value)}, and must be ${wanted}`);
+}
+
+export function kindOf(value: unknown): string {
+    return value === null ? "null" : Array.isArray(value) ? "a list" : `of the type ${typeof value}`;
 }
 
 /** Protobuf would write many a wrong value as if it were a good one: an object as "[object Object]". */
 function scalarOf(type: ScalarType | undefined): ToWire {
     switch (type) {
         case ScalarType.STRING:
-            return ofType("string");
+            return textOf;
         case ScalarType.BOOL:
             return ofType("boolean");
         case ScalarType.DOUBLE:
-        case ScalarType.FLOAT:
             return ofType("number");
+        case ScalarType.FLOAT:
+            return floatOf;
         case ScalarType.INT32:
             return shortOf;
         default:
@@ -147,11 +164,32 @@ function scalarOf(type: ScalarType | undefined): ToWire {
     }
 }
 
-function ofType(name: "string" | "boolean" | "number"): ToWire {
+function ofType(name: "boolean" | "number"): ToWire {
     return (value, path) => {
         if (typeof value !== name) throw wrong(value, path, `a ${name}`);
         return value;
     };
+}
+
+/** Half of a surrogate pair would be stored as U+FFFD: the end of a text that was cut inside an emoji, say. */
+function textOf(value: unknown, path: string): string {
+    if (typeof value !== "string") throw wrong(value, path, "a string");
+    if (value.isWellFormed()) return value;
+    const at = value.search(/\p{Surrogate}/u);
+    throw new TypeError(`${path} is not valid Unicode: half of a character stands at ${at}`);
+}
+
+function keyOf(key: string, path: string): string {
+    if (key.isWellFormed()) return key;
+    throw new TypeError(`${path} has a key that is not valid Unicode: ${JSON.stringify(key)}`);
+}
+
+function floatOf(value: unknown, path: string): number {
+    if (typeof value !== "number") throw wrong(value, path, "a number");
+    if (Number.isFinite(value) && !Number.isFinite(Math.fround(value))) {
+        throw new RangeError(`${path} is ${value}, which is more than 32 bits hold`);
+    }
+    return value;
 }
 
 function shortOf(value: unknown, path: string): number {
@@ -160,7 +198,11 @@ function shortOf(value: unknown, path: string): number {
     return value;
 }
 
-function put(message: Message, field: DescField, value: unknown): void {
+function put(message: Message, { field, toWire }: Way, value: unknown, path: string): void {
+    set(message, field, toWire(value, path));
+}
+
+function set(message: Message, field: DescField, value: unknown): void {
     const fields = message as unknown as Fields;
     if (field.oneof) fields[field.oneof.localName] = { case: field.localName, value };
     else fields[field.localName] = value;
@@ -181,11 +223,12 @@ function nameOf(schema: DescEnum): ToPlain {
 
 function numberOf(schema: DescEnum): ToWire {
     const numbers = new Map(schema.values.map((value) => [shortName(schema, value.name), value.number]));
-    return (name) => {
-        const number = numbers.get(name as string);
-        if (number !== undefined) return number;
-        if (typeof name === "string" && /^\d+$/.test(name)) return Number(name);
-        throw new TypeError(`${JSON.stringify(name)} is none of ${[...numbers.keys()].slice(1).join(", ")}`);
+    const wanted = `one of ${[...numbers.keys()].slice(1).join(", ")}`;
+    return (name, path) => {
+        if (typeof name !== "string") throw wrong(name, path, wanted);
+        const number = numbers.get(name) ?? (/^\d{1,10}$/.test(name) ? Number(name) : MOST + 1);
+        if (number <= MOST) return number;
+        throw new TypeError(`${path} is ${JSON.stringify(name)}, and must be ${wanted}`);
     };
 }
 
@@ -195,9 +238,28 @@ function shortName(schema: DescEnum, name: string): string {
 
 /** What is undefined is left out, as JSON leaves it out. */
 function jsonOf(value: unknown, path: string): unknown {
-    const json: unknown = isFields(value) ? JSON.parse(JSON.stringify(value)) : value;
+    const json = isFields(value) ? copyOf(value, path) : value;
     if (!isFields(json)) throw wrong(json, path, "an object");
+    checkTexts(json, path);
     return json;
+}
+
+function copyOf(value: object, path: string): unknown {
+    try {
+        return JSON.parse(JSON.stringify(value));
+    } catch (cause) {
+        throw new TypeError(`${path} is no JSON: ${cause}`, { cause });
+    }
+}
+
+function checkTexts(json: unknown, path: string): void {
+    if (typeof json === "string") textOf(json, path);
+    if (typeof json !== "object" || json === null) return;
+    if (Array.isArray(json)) {
+        for (const [at, item] of json.entries()) checkTexts(item, `${path}[${at}]`);
+    } else {
+        for (const [key, value] of Object.entries(json)) checkTexts(value, `${path}.${keyOf(key, path)}`);
+    }
 }
 
 function longOf(value: unknown, path: string): bigint {
@@ -221,6 +283,6 @@ function timestampOf(value: unknown, path: string): Timestamp {
     }
 }
 
-function textOf(value: unknown): string {
+function rfc3339Of(value: unknown): string {
     return toJson(TimestampSchema, value as Timestamp) as string;
 }

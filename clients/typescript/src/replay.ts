@@ -1,5 +1,7 @@
 // The requests of a stream, and those that are not answered yet, so that a stream which breaks off can go on.
 
+import { wrong } from "./plain.js";
+
 /** One after the other, or as they come. */
 export type Many<Item> = Iterable<Item> | AsyncIterable<Item>;
 
@@ -110,5 +112,10 @@ export class Replay {
 }
 
 function iteratorOf<Item>(items: Many<Item>): Iterator<Item> | AsyncIterator<Item> {
-    return Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
+    const { [Symbol.asyncIterator]: later, [Symbol.iterator]: now } = Object(items) as Partial<
+        AsyncIterable<Item> & Iterable<Item>
+    >;
+    const iterator = later?.call(items) ?? now?.call(items);
+    if (!iterator) throw wrong(items, "requests", "a list or an async iterable");
+    return iterator;
 }

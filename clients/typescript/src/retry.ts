@@ -1,6 +1,7 @@
 // The one policy by which a call is sent again.
 
 import { Closed, type MemsidecarError, type StatusCode } from "./errors.js";
+import { kindOf } from "./plain.js";
 
 /** How often a call is sent at most, unless the caller says otherwise. */
 export const ATTEMPTS = 4;
@@ -67,11 +68,16 @@ export class Attempts {
     }
 }
 
-/** Throws RangeError for what is no time; a time that nobody lives to see is none at all. */
+/** Throws RangeError for what is no deadline, whatever it is: one rule for clients and calls. */
+export function checkDeadline(deadlineMs: unknown): void {
+    if (typeof deadlineMs === "number" && deadlineMs > 0) return;
+    const found = typeof deadlineMs === "number" ? deadlineMs : kindOf(deadlineMs);
+    throw new RangeError(`deadlineMs is ${found}, and must be more than 0 (milliseconds; Infinity for no limit)`);
+}
+
+/** A time that nobody lives to see is none at all. */
 function finite(deadlineMs: number): number {
-    if (typeof deadlineMs !== "number" || !(deadlineMs >= 0)) {
-        throw new RangeError(`deadlineMs is ${deadlineMs}, and must be a number of milliseconds`);
-    }
+    checkDeadline(deadlineMs);
     return deadlineMs > LONGEST_MS ? Number.POSITIVE_INFINITY : deadlineMs;
 }
 

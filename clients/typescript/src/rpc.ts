@@ -1,6 +1,7 @@
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { MemsidecarError } from "./errors.js";
+import { pathHere } from "./fields.js";
 import { identify } from "./ids.js";
 import { messageAbout, messageOf, plainOf } from "./plain.js";
 
@@ -13,9 +14,12 @@ export interface Rpc<Request, Answer> {
     readonly path: string;
     /** Whether it may be sent again where nobody knows if it arrived. */
     readonly repeatable: boolean;
+    /** Throws TypeError and RangeError for what is no such request. */
     encode(request: Request): Buffer;
     /** Throws MemsidecarError for what is no answer, and RangeError for a number that cannot be held exactly. */
     decode(bytes: Uint8Array): Answer;
+    /** The path of a field in the sidecar's words, as it is written in a request. */
+    fieldHere(path: string): string;
 }
 
 /** With `thing`, the request takes the fields of the one thing that it is about. */
@@ -35,6 +39,9 @@ export function rpc<Request extends object, Answer extends object>(
         },
         decode(bytes) {
             return plainOf(output, parsed(output, bytes)) as Answer;
+        },
+        fieldHere(path) {
+            return pathHere(input, thing, path);
         },
     };
 }

@@ -129,7 +129,11 @@ test("what counts each time is not sent again where nobody knows if it arrived",
 test("a deadline that is none is refused, and one beyond all times is no limit", async () => {
     await using server = await answering("Count", () => ANSWER);
     await using client = new Client({ address: server.address });
-    for (const deadlineMs of [Number.NaN, -1, Number.NEGATIVE_INFINITY, "soon" as unknown as number]) {
+    const wrong = [Number.NaN, -1, Number.NEGATIVE_INFINITY, "soon", 0, -0, "5", 5n, null, {}, Symbol("soon")];
+    for (const deadlineMs of wrong as number[]) {
+        const told = { name: "RangeError", message: /^deadlineMs is .* must be more than 0/ };
+        assert.throws(() => new Client({ address: server.address, deadlineMs }), told);
+        await assert.rejects(client.count({ sessionId: "s" }, { deadlineMs }), told);
         await assert.rejects(client.count({ sessionId: "s" }, { deadlineMs }), RangeError);
         await assert.rejects(client.waitUntilReady({ deadlineMs }), RangeError);
         await assert.rejects(countOf(client.addStream([], { deadlineMs })), RangeError);

@@ -116,7 +116,7 @@ async function collected(name: string, schema: DescMessage, answers: Answers, co
             if (found.length === command.stop_after) break;
         }
     } catch (error) {
-        return { [name]: found, error: told(error) };
+        return { [name]: found, error: told(error, command) };
     }
     return { [name]: found };
 }
@@ -161,17 +161,26 @@ function packed(schema: DescMessage, plain: object): string {
     return Buffer.from(toBinary(schema, messageOf(schema, plain))).toString("base64");
 }
 
-function told(error: unknown): object {
+function told(error: unknown, command: Command): object {
     if (!(error instanceof MemsidecarError)) throw error;
     return {
         code: error.code,
         reason: error.reason,
-        field: error.field,
+        field: fieldThere(error.field, command),
         metadata: error.metadata,
         retry_after_seconds: error.retryAfterMs === undefined ? null : error.retryAfterMs / 1000,
         kind: error instanceof errors.Cancelled ? "Cancelled" : error.name,
         message: error.message,
     };
+}
+
+/** The path of a field in the contract's words, which all languages have in common. */
+function fieldThere(path: string, command: Command): string {
+    const there = path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const thing = THINGS[command.rpc];
+    if (!thing || path === "") return there;
+    const outside = methodOf(command).input.fields.some(({ name }) => name === there.replace(/[.[].*/, ""));
+    return outside ? there : `${thing}.${there === `${thing}_id` ? "id" : there}`;
 }
 
 const DOINGS: Record<string, (command: Command) => object | Promise<object>> = {
@@ -189,7 +198,7 @@ async function answer(command: Command): Promise<object> {
     try {
         return await doing(command);
     } catch (error) {
-        return { error: told(error) };
+        return { error: told(error, command) };
     }
 }
 

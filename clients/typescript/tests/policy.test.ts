@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Client, errors, MemsidecarError } from "memsidecar-client";
+import { Conversation } from "memsidecar-client/ai-sdk";
+import { MemsidecarChatMessageHistory } from "memsidecar-client/langchain";
 import { connectionOf, staysHere } from "#dist/connection.js";
 import { Attempts } from "#dist/retry.js";
 import { tokenSource } from "#dist/token.js";
@@ -187,6 +189,58 @@ test("options that do not go together are told at once", () => {
     }
     assert.throws(() => new Client({ attempts: 0 }), /attempts/);
     assert.throws(() => new Client({ deadlineMs: 0 }), /deadlineMs/);
+});
+
+test("an option that there is not is told, together with those that there are", async () => {
+    const known =
+        "address, token, tokenFile, tls, caFile, certificateFile, keyFile, allowTokenInClear, deadlineMs, attempts";
+    const opened = (options: unknown, words: string) =>
+        assert.throws(() => new Client(options as object), new TypeError(words));
+    opened({ adress: "10.9.9.9:1" }, `there is no option "adress": there are ${known}`);
+    opened({ adress: undefined }, `there is no option "adress": there are ${known}`);
+    opened({ toString: "a" }, `there is no option "toString": there are ${known}`);
+    opened("10.9.9.9:1", `options is of the type string, and must be an object of ${known}`);
+    opened(null, `options is null, and must be an object of ${known}`);
+    opened({ address: 7600 }, "address is of the type number, and must be a string");
+    opened({ address: null }, "address is null, and must be a string");
+    opened({ token: ["secret"] }, "token is a list, and must be a string");
+    opened({ tls: "false" }, "tls is of the type string, and must be a boolean");
+    opened({ allowTokenInClear: 1 }, "allowTokenInClear is of the type number, and must be a boolean");
+    opened({ attempts: "4" }, "attempts is of the type string, and must be a number");
+    new Client({ address: undefined, deadlineMs: undefined, attempts: undefined }).close();
+
+    using client = new Client({ address: "127.0.0.1:1" });
+    const called = async (options: unknown, words: string) => {
+        const [request, given] = [{ sessionId: "s" }, options as object];
+        for (const call of [
+            client.count(request, given),
+            client.waitUntilReady(given),
+            client.messages(request, given).next(),
+            client.export(request, given).next(),
+            client.addStream([], given).next(),
+            client.import([], given).next(),
+        ]) {
+            await assert.rejects(call, new TypeError(words));
+        }
+    };
+    await called({ timeout: 5 }, 'there is no option "timeout": there are signal, deadlineMs');
+    await called(1000, "options is of the type number, and must be an object of signal, deadlineMs");
+    await called(null, "options is null, and must be an object of signal, deadlineMs");
+    await called({ signal: new AbortController() }, "signal is of the type object, and must be an AbortSignal");
+    await called({ signal: null }, "signal is null, and must be an AbortSignal");
+});
+
+test("the adapters tell options that there are not, too", () => {
+    using client = new Client({ address: "127.0.0.1:1" });
+    const whose = { sessionId: "s", user: "ana" } as { sessionId: string };
+    assert.throws(
+        () => new Conversation(client, whose),
+        new TypeError('there is no option "user": there are sessionId, userId, namespace'),
+    );
+    assert.throws(
+        () => new MemsidecarChatMessageHistory({ client, ...whose }),
+        new TypeError('there is no option "user": there are client, sessionId, userId, namespace'),
+    );
 });
 
 test("whoever waits before the next attempt is woken by a signal, and by closing", async () => {

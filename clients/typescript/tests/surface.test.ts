@@ -71,7 +71,38 @@ test("what is not in the contract is told before anything is sent", async () => 
     const wrong = { session_id: "s" } as unknown as { sessionId: string };
     await assert.rejects(client.count(wrong), new TypeError('CountRequest has no field "session_id"'));
     const boss = { sessionId: "s", role: "boss" } as unknown as AddRequest;
-    await assert.rejects(client.add(boss), new TypeError('"boss" is none of system, user, assistant, tool'));
+    await assert.rejects(
+        client.add(boss),
+        new TypeError('role is "boss", and must be one of system, user, assistant, tool'),
+    );
+    await assert.rejects(
+        client.add({ sessionId: "s", role: "user", content: 1 as never }),
+        new TypeError("content is of the type number, and must be a string"),
+    );
+    for (const name of ["contents", "message"]) {
+        const unknown = { sessionId: "s", role: "user", [name]: {} } as AddRequest;
+        await assert.rejects(client.add(unknown), new TypeError(`AddRequest has no field "${name}"`));
+    }
+    await assert.rejects(
+        client.add({ ...boss, role: "user", messageId: 1 as never }),
+        new TypeError("messageId is of the type number, and must be a string"),
+    );
+});
+
+test("a request that is none is told, too", async () => {
+    using client = new Client({ address: "127.0.0.1:1" });
+    const must = (name: string, found: string) => new TypeError(`${name} is ${found}, and must be an object`);
+    await assert.rejects(client.add(undefined as never), must("AddRequest", "of the type undefined"));
+    await assert.rejects(client.add(null as never), must("AddRequest", "null"));
+    await assert.rejects(client.count("s" as never), must("CountRequest", "of the type string"));
+    await assert.rejects(client.messages(undefined as never).next(), must("GetAllRequest", "of the type undefined"));
+    await assert.rejects(client.messages(["s"] as never).next(), must("GetAllRequest", "a list"));
+    await assert.rejects(client.addStream(["s"] as never).next(), must("AddStreamRequest", "of the type string"));
+    for (const wrong of [undefined, null, {}, 1]) {
+        for (const answers of [client.addStream(wrong as never), client.import(wrong as never)]) {
+            await assert.rejects(answers.next(), { name: "TypeError", message: /^requests is .* must be a list or/ });
+        }
+    }
 });
 
 test("ids go on sorting while the clock stands, and when it is set back", (context) => {
@@ -110,10 +141,46 @@ test("a value of another type is told by its place before anything is sent", () 
     wrong({ createTime: 5 }, /messages\[1\]\.createTime is of the type number/);
     wrong({ createTime: "soon" }, /messages\[1\]\.createTime is no time: soon/);
     wrong({ createTime: new Date(Number.NaN) }, TypeError);
+    const roles = "one of system, user, assistant, tool";
+    wrong({ role: "nobody" }, new TypeError(`messages[1].role is "nobody", and must be ${roles}`));
+    wrong({ role: 1n }, new TypeError(`messages[1].role is of the type bigint, and must be ${roles}`));
+    wrong({ role: null }, new TypeError(`messages[1].role is null, and must be ${roles}`));
+    wrong({ role: "99999999999" }, new TypeError(`messages[1].role is "99999999999", and must be ${roles}`));
+    wrong(
+        { toolCalls: [{ arguments: "{}" }] },
+        new TypeError('messages[1].toolCalls[0].arguments: ToolCall has no field "arguments"'),
+    );
+    wrong({ content: null }, new TypeError("messages[1].content is null, and must be a string"));
+    wrong({ metadata: null }, new TypeError("messages[1].metadata is null, and must be an object"));
+    wrong({ createTime: null }, new TypeError("messages[1].createTime is null, and must be a Date or RFC 3339"));
+    wrong({ evaluationScore: null }, new TypeError("messages[1].evaluationScore is null, and must be a number"));
+    wrong({ metadata: { big: 1n } }, /^TypeError: messages\[1\]\.metadata is no JSON: .*BigInt/);
+    wrong({ vector: [0, 1e300] }, new RangeError("messages[1].vector[1] is 1e+300, which is more than 32 bits hold"));
     assert.throws(
         () => messageOf(AddBatchRequestSchema, undefined as never),
         /AddBatchRequest is of the type undefined/,
     );
+});
+
+test("a text that was cut inside a character is told by its place, however deep it stands", () => {
+    const cut = (message: object, words: string) =>
+        assert.throws(() => messageOf(AddBatchRequestSchema, { messages: [{}, message] }), new TypeError(words));
+    const half = "is not valid Unicode: half of a character stands at";
+    cut({ content: "a\ud800b" }, `messages[1].content ${half} 1`);
+    cut({ content: "😀 \ude00" }, `messages[1].content ${half} 3`);
+    cut({ content: "smile 😀".slice(0, -1) }, `messages[1].content ${half} 6`);
+    cut({ toolCalls: [{ argumentsJson: "\udfff" }] }, `messages[1].toolCalls[0].argumentsJson ${half} 0`);
+    cut({ metadata: { a: [1, { b: "\ud800" }] } }, `messages[1].metadata.a[1].b ${half} 0`);
+    const key = 'has a key that is not valid Unicode: "b\\ud800"';
+    cut({ metadata: { a: [{ "b\ud800": 1 }] } }, `messages[1].metadata.a[0] ${key}`);
+    assert.throws(() => messageOf(SessionSchema, { watermarks: { "b\ud800": 1 } }), new TypeError(`watermarks ${key}`));
+    const add = rpc<AddRequest, object>(MemoryService.method.add, "message");
+    const request = { sessionId: "s", role: "user", content: "\ud83d" } as const;
+    assert.throws(() => add.encode(request), new TypeError(`content ${half} 0`));
+    assert.throws(() => add.encode({ ...request, sessionId: "s\ud83d" }), new TypeError(`sessionId ${half} 1`));
+    const whole = { content: "😀", metadata: { "😀": [null, "😀", { a: true }] } };
+    const sent = plainOf(AddRequestSchema, messageOf(AddRequestSchema, { message: whole })) as { message: object };
+    assert.deepEqual({ ...sent.message, ...whole }, sent.message);
 });
 
 test("times keep all their digits, and a Date will do", () => {

@@ -9,6 +9,7 @@ import type { ModelMessage, SystemModelMessage, UIMessage } from "ai";
 import type { Client } from "../client.js";
 import type { BuildContextRequest, BuildContextResponse, JsonObject, Message, MessageInput } from "../gen/types.js";
 import { newId } from "../ids.js";
+import { type Checks, checkOptions, isString } from "../options.js";
 import { addAgain } from "./again.js";
 import { Calls, EMPTY, fitting, isJson, Joined, Pointer, read, written } from "./kept.js";
 
@@ -27,6 +28,8 @@ export interface Whose {
     /** Where the session lives; "default" where nothing is said. */
     namespace?: string | undefined;
 }
+
+const CHECKS: Checks<Whose> = { sessionId: isString, userId: isString, namespace: isString };
 
 /** What generateText and streamText take. System messages that stand between others are the sidecar's or your own. */
 export interface Prompt {
@@ -66,6 +69,7 @@ export class Conversation {
 
     /** The client stays open: who made it closes it. */
     constructor(client: Client, whose: Whose) {
+        checkOptions(whose, CHECKS);
         this.#client = client;
         this.#whose = { ...whose };
     }

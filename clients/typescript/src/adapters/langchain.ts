@@ -23,6 +23,7 @@ import {
 } from "@langchain/core/messages";
 import type { Client } from "../client.js";
 import type { BuildContextRequest, Message, MessageInput, Role } from "../gen/types.js";
+import { type Checks, checkOptions, isString } from "../options.js";
 import { addAgain } from "./again.js";
 import { Calls, EMPTY, fitting, Joined, read, written } from "./kept.js";
 
@@ -70,6 +71,8 @@ export interface HistoryOptions {
     namespace?: string | undefined;
 }
 
+const CHECKS: Checks<HistoryOptions> = { client: () => {}, sessionId: isString, userId: isString, namespace: isString };
+
 /**
  * The messages of one session, for RunnableWithMessageHistory and whatever else takes a history. Those that were pruned
  * are not among them.
@@ -84,8 +87,10 @@ export class MemsidecarChatMessageHistory extends BaseListChatMessageHistory {
     readonly #client: Client;
     readonly #whose: { sessionId: string; userId: string | undefined; namespace: string | undefined };
 
-    constructor({ client, sessionId, userId, namespace }: HistoryOptions) {
+    constructor(options: HistoryOptions) {
         super();
+        checkOptions(options, CHECKS);
+        const { client, sessionId, userId, namespace } = options;
         this.#client = client;
         this.#whose = { sessionId, userId, namespace };
     }

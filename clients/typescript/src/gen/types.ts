@@ -69,7 +69,8 @@ export type Section =
  * - `"beyond_top_k"`: Left out: enough better ones were found.
  * - `"below_threshold"`: Left out: its score is below the threshold (setting similarity_threshold).
  * - `"low_quality"`: Left out: its evaluation score is too low (setting episodic_min_quality).
- * - `"duplicate"`: Left out: nearly the same as one that is included.
+ * - `"duplicate"`: Left out: nearly the same as one that is included, or the same question as the query, asked
+ * before.
  * - `"in_window"`: Left out: the working section shows it already.
  * - `"expired"`: Left out: its time is over.
  * - `"disabled"`: Left out: the request disabled the section.

@@ -616,7 +616,7 @@ export enum Inclusion {
   LOW_QUALITY = 7,
 
   /**
-   * Left out: nearly the same as one that is included.
+   * Left out: nearly the same as one that is included, or the same question as the query, asked before.
    *
    * @generated from enum value: INCLUSION_DUPLICATE = 8;
    */

@@ -1,0 +1,42 @@
+// Options are checked as requests are: one that there is not would be ignored, and nobody would know.
+
+import { isFields, wrong } from "./plain.js";
+
+/** Throws for what the option cannot be. */
+export type Check = (value: unknown, name: string) => void;
+
+/** A check for each option that there is. */
+export type Checks<Options> = { readonly [name in keyof Required<Options>]: Check };
+
+/** Throws TypeError for an option that there is not, and whatever the check of one throws. Undefined is not given. */
+export function checkOptions<Options extends object>(given: Options, checks: Checks<Options>): void {
+    if (!isFields(given)) throw wrong(given, "options", `an object of ${namesIn(checks)}`);
+    for (const [name, value] of Object.entries(given)) {
+        if (!Object.hasOwn(checks, name)) {
+            throw new TypeError(`there is no option ${JSON.stringify(name)}: there are ${namesIn(checks)}`);
+        }
+        if (value !== undefined) checks[name as keyof Options](value, name);
+    }
+}
+
+function namesIn(checks: object): string {
+    return Object.keys(checks).join(", ");
+}
+
+export const isString: Check = (value, name) => {
+    if (typeof value !== "string") throw wrong(value, name, "a string");
+};
+
+export const isBoolean: Check = (value, name) => {
+    if (typeof value !== "boolean") throw wrong(value, name, "a boolean");
+};
+
+export const isNumber: Check = (value, name) => {
+    if (typeof value !== "number") throw wrong(value, name, "a number");
+};
+
+/** Whosever it is: not all are of the class that Node.js has. */
+export const isSignal: Check = (value, name) => {
+    const { addEventListener } = Object(value) as Partial<AbortSignal>;
+    if (typeof addEventListener !== "function") throw wrong(value, name, "an AbortSignal");
+};
