@@ -1,9 +1,10 @@
 """Generate what follows from the contract: python clients/python/generate.py [OUT], by default into the package itself.
 
-Three things are made: the messages (memsidecar_client/v1), the methods of Client and those of AsyncClient. The messages
-get a package of their own, memsidecar_client.v1. A process has one pool of messages, and it refuses two that have the
-same name and differ, so a client and a server of different versions could not be in one process otherwise. Names do
-not go over the wire, but for those of services, which the client writes as the server does.
+Four things are made: the messages (memsidecar_client/v1), the types of dicts in their place, the methods of Client and
+those of AsyncClient. The messages get a package of their own, memsidecar_client.v1. A process has one pool of messages,
+and it refuses two that have the same name and differ, so a client and a server of different versions could not be in
+one process otherwise. Names do not go over the wire, but for those of services, which the client writes as the server
+does.
 """
 
 import re
@@ -16,7 +17,9 @@ from tempfile import TemporaryDirectory
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from grpc_tools import _proto, protoc
 
-from methods import Contract, methods_module
+from contract import Contract
+from dicts import dicts_module
+from methods import methods_module
 
 HERE = Path(__file__).resolve().parent
 CONTRACT = HERE.parents[1] / "protos"
@@ -24,7 +27,7 @@ PACKAGE = "memsidecar_client"
 
 
 def generate(out: Path) -> None:
-    """Write memsidecar_client/v1/*_pb2.py and *.pyi, _methods.py and _aio_methods.py below `out`."""
+    """Write memsidecar_client/v1/*_pb2.py and *.pyi, dicts.py, _methods.py and _aio_methods.py below `out`."""
     with TemporaryDirectory() as folder:
         renamed = Path(folder)
         sources = sorted(_renamed_protos(renamed))
@@ -32,10 +35,9 @@ def generate(out: Path) -> None:
         described = renamed / "described.binpb"
         _protoc(renamed, sources, ["--include_source_info", f"--descriptor_set_out={described}"])
         contract = Contract(FileDescriptorSet.FromString(described.read_bytes()))
-    for name, asynchronous in (("_methods.py", False), ("_aio_methods.py", True)):
-        file = out / PACKAGE / name
-        file.write_text(methods_module(contract, asynchronous))
-        _laid_out(file)
+    _write(out / PACKAGE / "dicts.py", dicts_module(contract))
+    _write(out / PACKAGE / "_methods.py", methods_module(contract, asynchronous=False))
+    _write(out / PACKAGE / "_aio_methods.py", methods_module(contract, asynchronous=True))
 
 
 def _renamed_protos(folder: Path) -> Iterator[str]:
@@ -54,8 +56,9 @@ def _protoc(folder: Path, sources: list[str], outputs: list[str]) -> None:
         raise SystemExit(status)
 
 
-def _laid_out(file: Path) -> None:
+def _write(file: Path, text: str) -> None:
     """Formatted as the rest is; lines of signatures and comments are cut to the same width."""
+    file.write_text(text)
     ruff = [sys.executable, "-m", "ruff"]
     settings = ["--config", str(HERE.parents[1] / "pyproject.toml"), "--no-cache", "--quiet"]
     subprocess.run([*ruff, "check", "--select", "I,F401", "--fix", *settings, str(file)], check=True)

@@ -1,20 +1,14 @@
 """The methods of a client, out of the contract: one for each RPC, with its comment and a keyword for each field."""
 
 import re
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from google.protobuf.descriptor_pb2 import (
-    DescriptorProto,
-    FieldDescriptorProto,
-    FileDescriptorProto,
-    FileDescriptorSet,
-    MethodDescriptorProto,
-)
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, MethodDescriptorProto
 
-WIDTH = 112
-SERVICES = ("MemoryService", "SessionService", "KnowledgeService")
+from contract import SCALARS, Contract, is_required, short, unspecified
+from docstrings import docstring
+
 # Calls about one thing take the thing's fields as their own; its id is named after it.
 THINGS = {"Add": "message", "PutArtifact": "artifact", "PutDocument": "document"}
 # What makes a write safe to send again. Where the caller gives none, the client does.
@@ -26,18 +20,6 @@ IDENTIFIED = {
 }
 LAZY = "\n\nNothing is sent before the answers are read."
 PER_PAGE = "\n\n`timeout` is for each page."
-SCALARS = {
-    FieldDescriptorProto.TYPE_STRING: ("str", '""'),
-    FieldDescriptorProto.TYPE_BOOL: ("bool", "False"),
-    FieldDescriptorProto.TYPE_INT32: ("int", "0"),
-    FieldDescriptorProto.TYPE_INT64: ("int", "0"),
-    FieldDescriptorProto.TYPE_DOUBLE: ("float", "0.0"),
-    FieldDescriptorProto.TYPE_FLOAT: ("float", "0.0"),
-}
-WELL_KNOWN = {
-    ".google.protobuf.Struct": "Mapping[str, Any]",
-    ".google.protobuf.Timestamp": "datetime | Timestamp",
-}
 HEADER = '''"""Made by clients/python/generate.py out of the contract; do not edit."""
 
 from collections.abc import {iterators}, Iterable, Mapping
@@ -47,54 +29,20 @@ from typing import Any
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from memsidecar_client.{module} import {calls}
-from memsidecar_client._enums import value_of, values_of
 from memsidecar_client._ids import identify, identify_artifact, identify_interaction
+from memsidecar_client._requests import built, {each}
+from memsidecar_client._timeout import checked
+from memsidecar_client.dicts import {dicts}
 {imports}
 
 
 class {name}({calls}):
     """A method for each RPC. Keywords are the fields of its request; what is left out has the server's default.
 
-    Every method takes `timeout`: the seconds that it may take, retries included, in place of the client's own.
+    Every method takes `timeout`: the seconds that it may take, retries included, in place of the client's own. It
+    must be more than 0; math.inf is no limit.
     """
 '''
-
-
-class Contract:
-    def __init__(self, files: FileDescriptorSet) -> None:
-        self.files = [file for file in files.file if file.package == "memsidecar_client.v1"]
-        self.messages: dict[str, DescriptorProto] = {}
-        self.comments: dict[str, str] = {}
-        self.modules: dict[str, str] = {}
-        for file in self.files:
-            self._read(file)
-
-    def _read(self, file: FileDescriptorProto) -> None:
-        comments = {tuple(place.path): place.leading_comments for place in file.source_code_info.location}
-        module = file.name.removesuffix(".proto").replace("/", ".") + "_pb2"
-        for enum in file.enum_type:
-            self.modules[enum.name] = module
-        for at, message in enumerate(file.message_type):
-            self.modules[message.name] = module
-            self.messages[message.name] = message
-            for index, field in enumerate(message.field):
-                self.comments[f"{message.name}.{field.name}"] = _plain(comments.get((4, at, 2, index), ""))
-        for at, service in enumerate(file.service):
-            for index, method in enumerate(service.method):
-                self.comments[f"{service.name}.{method.name}"] = _plain(comments.get((6, at, 2, index), ""))
-
-    def methods(self) -> Iterator[tuple[str, MethodDescriptorProto]]:
-        services = {service.name: service for file in self.files for service in file.service}
-        for name in SERVICES:
-            yield from ((name, method) for method in services[name].method)
-
-
-def _plain(comment: str) -> str:
-    return "\n".join(line.removeprefix(" ") for line in comment.strip("\n").splitlines()).strip()
-
-
-def short(type_name: str) -> str:
-    return type_name.rpartition(".")[2]
 
 
 def snake(name: str) -> str:
@@ -108,7 +56,6 @@ class Keyword:
     name: str
     annotation: str
     default: str
-    value: str
     comment: str
     field: str
     inside: bool
@@ -136,7 +83,7 @@ class Writer:
             self._head(snake(method.name), self._keywords(method), answer, self._documentation(service, method))
             + f"        request = {self._request(method)}\n"
             + (f"        {IDENTIFIED[method.name]}\n" if method.name in IDENTIFIED else "")
-            + f'        return {way}self._call("{service}/{method.name}", request, {answer}, timeout)\n'
+            + f'        return {way}self._call("{service}/{method.name}", request, {answer}, checked(timeout))\n'
         )
 
     def _streamed(self, service: str, method: MethodDescriptorProto) -> str:
@@ -150,20 +97,22 @@ class Writer:
                 plain=True,
             )
             + f"        request = {self._request(method)}\n"
-            + f'        return self._answers("{service}/{method.name}", request, {answer}, timeout)\n'
+            + f'        return self._answers("{service}/{method.name}", request, {answer}, checked(timeout))\n'
         )
 
     def _both_ways(self, service: str, method: MethodDescriptorProto) -> str:
         """Of AddStream, what is identified can be sent again; of the others it is up to the caller."""
         request, answer = short(method.input_type), short(method.output_type)
-        given = f"Iterable[{request}]" + (f" | AsyncIterable[{request}]" if self.asynchronous else "")
+        one, each = f"{request} | {request}Dict", "each_of_async" if self.asynchronous else "each_of"
+        given = f"Iterable[{one}]" + (f" | AsyncIterable[{one}]" if self.asynchronous else "")
         sent = "_sent_again" if method.name == "AddStream" else "_exchanged"
         comment = self.contract.comments[f"{service}.{method.name}"] + LAZY
         parameters = f"self, requests: {given}, *, timeout: float | None = None"
         return (
             f"\n    def {snake(method.name)}({parameters}) -> {self._many(answer)}:\n"
-            + _docstring(comment, {})
-            + f'        return self.{sent}("{service}/{method.name}", requests, {answer}, timeout)\n'
+            + docstring(comment, {})
+            + f"        messages = {each}({request}, requests)\n"
+            + f'        return self.{sent}("{service}/{method.name}", messages, {answer}, checked(timeout))\n'
         )
 
     def _pages(self, service: str, method: MethodDescriptorProto) -> str:
@@ -177,10 +126,10 @@ class Writer:
         comment = f"Goes through all pages of `{snake(method.name)}`, each asked for when it is needed.{PER_PAGE}"
         return (
             self._head(
-                f"iter_{items.name}", keywords, self._many(short(items.type_name)), _docstring(comment, {}), plain=True
+                f"iter_{items.name}", keywords, self._many(short(items.type_name)), docstring(comment, {}), plain=True
             )
             + f"        request = {self._request(method, keywords)}\n"
-            + f'        return self._paged("{path}", request, {answer.name}, "{items.name}", timeout)\n'
+            + f'        return self._paged("{path}", request, {answer.name}, "{items.name}", checked(timeout))\n'
         )
 
     def _head(self, name: str, keywords: list[Keyword], answer: str, documentation: str, plain: bool = False) -> str:
@@ -201,16 +150,17 @@ class Writer:
             named = {
                 name: re.sub(r"server makes|made by the server", _by_the_client, text) for name, text in named.items()
             }
-        return _docstring(self.contract.comments[f"{service}.{method.name}"], named)
+        return docstring(self.contract.comments[f"{service}.{method.name}"], named)
 
     def _request(self, method: MethodDescriptorProto, keywords: list[Keyword] | None = None) -> str:
         keywords = self._keywords(method) if keywords is None else keywords
-        given = [f"{keyword.field}={keyword.value}" for keyword in keywords if not keyword.inside]
-        inside = ", ".join(f"{keyword.field}={keyword.value}" for keyword in keywords if keyword.inside)
+        given = [f"{keyword.field}={keyword.name}" for keyword in keywords if not keyword.inside]
+        inside = ", ".join(f"{keyword.field}={keyword.name}" for keyword in keywords if keyword.inside)
         if thing := THINGS.get(method.name):
             kind = next(field for field in self._fields(method) if field.name == thing)
-            given.append(f"{thing}={short(kind.type_name)}({inside})")
-        return f"{short(method.input_type)}({', '.join(given)})"
+            called = {keyword.field: keyword.name for keyword in keywords if keyword.field != keyword.name}
+            given.append(f"{thing}=built({short(kind.type_name)}, {called}, {inside})")
+        return f"built({', '.join([short(method.input_type), *given])})"
 
     def _fields(self, method: MethodDescriptorProto) -> list[FieldDescriptorProto]:
         return list(self.contract.messages[short(method.input_type)].field)
@@ -233,71 +183,34 @@ class Writer:
 
     def _keyword(self, message: str, field: FieldDescriptorProto, name: str, inside: bool = False) -> Keyword:
         comment = self.contract.comments[f"{message}.{field.name}"]
-        annotation, default, value = self._types(field, name)
-        if _required(comment):
+        annotation, default = self.contract.annotation(message, field), self._default(field)
+        if is_required(comment):
             annotation, default = annotation.removesuffix(" | None"), ""
-        return Keyword(name, annotation, default, value, comment, field.name, inside)
+        return Keyword(name, annotation, default, comment, field.name, inside)
 
-    def _types(self, field: FieldDescriptorProto, name: str) -> tuple[str, str, str]:
-        """Annotation, default, and the expression that the request is given."""
+    def _default(self, field: FieldDescriptorProto) -> str:
         kind = short(field.type_name)
         if field.label == FieldDescriptorProto.LABEL_REPEATED:
-            return self._repeated(field, kind, name)
+            return "()"
         if field.type == FieldDescriptorProto.TYPE_ENUM:
-            return f"{kind} | str", f"{kind}.{_unspecified(kind)}", f"value_of({kind}, {name})"
-        if field.type == FieldDescriptorProto.TYPE_MESSAGE:
-            return f"{WELL_KNOWN.get(field.type_name, kind)} | None", "None", name
-        annotation, default = SCALARS[field.type]
-        return (f"{annotation} | None", "None", name) if field.proto3_optional else (annotation, default, name)
-
-    def _repeated(self, field: FieldDescriptorProto, kind: str, name: str) -> tuple[str, str, str]:
-        if field.type == FieldDescriptorProto.TYPE_ENUM:
-            return f"Iterable[{kind} | str]", "()", f"values_of({kind}, {name})"
-        return f"Iterable[{kind or SCALARS[field.type][0]}]", "()", name
+            return f"{kind}.{unspecified(kind)}"
+        return SCALARS[field.type][1] if field.type in SCALARS and not field.proto3_optional else "None"
 
 
 def _by_the_client(words: re.Match[str]) -> str:
     return words[0].replace("server", "client")
 
 
-def _required(comment: str) -> bool:
-    return bool(re.search(r"\bRequired(\.|:|, not|, 1 to)|No default: 0 is", comment)) and "except with" not in comment
-
-
-def _unspecified(enum: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", enum).upper() + "_UNSPECIFIED"
-
-
-def _docstring(comment: str, named: dict[str, str]) -> str:
-    body = [_wrapped(part, 8) for part in comment.split("\n\n")]
-    if named:
-        body.append("\n".join(_entry(name, text) for name, text in named.items()))
-    text, end = "\n\n".join(body).strip(), "\n        " if len(body) > 1 else ""
-    return f'        """{text}{end}"""\n'
-
-
-def _wrapped(part: str, indent: int) -> str:
-    return textwrap.fill(" ".join(part.split()), WIDTH, initial_indent=" " * indent, subsequent_indent=" " * indent)
-
-
-def _entry(name: str, text: str) -> str:
-    return textwrap.fill(f"{name}: {' '.join(text.split())}", WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12)
-
-
 def methods_module(contract: Contract, asynchronous: bool) -> str:
     """The text of a module with a class of all methods."""
-    by_module: dict[str, list[str]] = {}
-    for name, module in contract.modules.items():
-        by_module.setdefault(module, []).append(name)
-    imports = "\n".join(
-        f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(by_module.items())
-    )
     header = HEADER.format(
         iterators="AsyncIterable, AsyncIterator" if asynchronous else "Iterator",
         module="_aio_calls" if asynchronous else "_calls",
         calls="AsyncCalls" if asynchronous else "Calls",
         name="AsyncMethods" if asynchronous else "Methods",
-        imports=imports,
+        each="each_of_async" if asynchronous else "each_of",
+        dicts=", ".join([f"{name}Name" for name in contract.enums] + [f"{name}Dict" for name in contract.messages]),
+        imports=contract.imports(),
     )
     writer = Writer(contract, asynchronous)
     return header + "".join(writer.method(service, method) for service, method in contract.methods())

@@ -1,7 +1,7 @@
 """How calls are made: deadlines, tokens, retries, pages and streams; once for asyncio."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -11,8 +11,9 @@ from google.protobuf.message import Message as Proto
 
 from memsidecar_client import _health
 from memsidecar_client._connection import Connection
-from memsidecar_client._replay import AsyncReplay
+from memsidecar_client._replay import AsyncOnce, AsyncReplay
 from memsidecar_client._retry import Attempts, at_least_one
+from memsidecar_client._timeout import checked
 from memsidecar_client._translation import ended_early, failure, options_of, path_of, to_bytes
 from memsidecar_client.errors import Cancelled, Closed, MemsidecarError
 
@@ -24,10 +25,11 @@ class AsyncCalls:
 
     def __init__(self, connection: Connection, timeout: float | None, attempts: int) -> None:
         self._connection = connection
-        self._timeout = timeout
+        self._timeout = checked(timeout)
         self._attempts = at_least_one(attempts)
         self._closed = False
         self._opened: Any = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._stubs: dict[str, Any] = {}
 
     async def close(self) -> None:
@@ -38,7 +40,7 @@ class AsyncCalls:
 
     async def wait_until_ready(self, timeout: float) -> None:
         """Returns as soon as the sidecar says that it serves. Raises DeadlineExceeded when it does not in time."""
-        attempts, check = Attempts(1, timeout), self._channel.unary_unary(_health.PATH)
+        attempts, check = Attempts(1, checked(timeout)), self._channel.unary_unary(_health.PATH)
         while True:
             try:
                 if _health.serves(await self._sent(check, _health.REQUEST, attempts.begin(), wait_for_ready=True)):
@@ -50,11 +52,17 @@ class AsyncCalls:
     @property
     def _channel(self) -> Any:
         """Opened by the first call, because before it there may be no event loop."""
+        self._check_usable()
+        if self._opened is None:
+            self._opened, self._loop = _channel(self._connection), asyncio.get_running_loop()
+        return self._opened
+
+    def _check_usable(self) -> None:
+        """gRPC's own words for a second event loop do not say what is wrong."""
         if self._closed:
             raise Closed()
-        if self._opened is None:
-            self._opened = _channel(self._connection)
-        return self._opened
+        if self._loop is not None and self._loop is not asyncio.get_running_loop():
+            raise RuntimeError("an AsyncClient belongs to the event loop of its first call; make one for each loop")
 
     async def _call(self, method: str, request: Proto, answer: type[Answer], timeout: float | None) -> Answer:
         stub = self._stubs.get(method) or self._stub(method, answer)
@@ -97,11 +105,11 @@ class AsyncCalls:
                 await asyncio.sleep(attempts.wait_after(error))
 
     async def _sent_again(
-        self, method: str, requests: Iterable[Any] | AsyncIterable[Any], answer: type[Answer], timeout: float | None
+        self, method: str, requests: AsyncIterator[Any], answer: type[Answer], timeout: float | None
     ) -> AsyncIterator[Answer]:
         """A stream that breaks off goes on with what is not answered yet. No deadline holds but a given one."""
         stub = self._channel.stream_stream(path_of(method), to_bytes, answer.FromString)
-        attempts, replay = Attempts(self._attempts, timeout), AsyncReplay(_source(requests))
+        attempts, replay = Attempts(self._attempts, timeout), AsyncReplay(requests)
         try:
             while True:
                 try:
@@ -121,12 +129,16 @@ class AsyncCalls:
             await replay.close()
 
     async def _exchanged(
-        self, method: str, requests: Iterable[Any] | AsyncIterable[Any], answer: type[Answer], timeout: float | None
+        self, method: str, requests: AsyncIterator[Any], answer: type[Answer], timeout: float | None
     ) -> AsyncIterator[Answer]:
-        stub = self._channel.stream_stream(path_of(method), to_bytes, answer.FromString)
-        async with aclosing(self._streamed(stub, _source(requests), timeout)) as answers:
-            async for one in answers:
-                yield one
+        source, stub = AsyncOnce(requests), self._channel.stream_stream(path_of(method), to_bytes, answer.FromString)
+        try:
+            async with aclosing(self._streamed(stub, source, Attempts(1, timeout).begin())) as answers:
+                async for one in answers:
+                    yield one
+        except MemsidecarError:
+            source.check()
+            raise
 
     async def _streamed(self, stub: Any, requests: Any, timeout: float | None) -> Any:
         """Whoever stops reading ends the stream."""
@@ -143,8 +155,7 @@ class AsyncCalls:
 
     async def _sent(self, stub: Any, request: Any, timeout: float | None, **options: Any) -> Any:
         """One attempt; gRPC's errors end here."""
-        if self._closed:
-            raise Closed()
+        self._check_usable()
         try:
             return await stub(request, timeout=timeout, metadata=self._connection.metadata(), **options)
         except grpc.aio.AioRpcError as error:
@@ -166,15 +177,6 @@ class AsyncCalls:
         """Kept, because to make one costs as much as to call it."""
         made = self._channel.unary_unary(path_of(method), to_bytes, answer.FromString)
         return self._stubs.setdefault(method, made)
-
-
-async def _source(requests: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Any]:
-    if isinstance(requests, AsyncIterable):
-        async for request in requests:
-            yield request
-    else:
-        for request in requests:
-            yield request
 
 
 def _channel(connection: Connection) -> grpc.aio.Channel:

@@ -7,8 +7,23 @@ from typing import Any
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from memsidecar_client._aio_calls import AsyncCalls
-from memsidecar_client._enums import value_of, values_of
 from memsidecar_client._ids import identify, identify_artifact, identify_interaction
+from memsidecar_client._requests import built, each_of_async
+from memsidecar_client._timeout import checked
+from memsidecar_client.dicts import (
+    AddStreamRequestDict,
+    FactDict,
+    FactTypeName,
+    ImportRequestDict,
+    MessageDict,
+    PruneStrategyName,
+    RoleName,
+    ScopeName,
+    SearchModeName,
+    SectionBudgetDict,
+    SessionPolicyDict,
+    ToolCallDict,
+)
 from memsidecar_client.v1.context_pb2 import (
     BuildContextRequest,
     BuildContextResponse,
@@ -105,20 +120,21 @@ from memsidecar_client.v1.session_pb2 import (
 class AsyncMethods(AsyncCalls):
     """A method for each RPC. Keywords are the fields of its request; what is left out has the server's default.
 
-    Every method takes `timeout`: the seconds that it may take, retries included, in place of the client's own.
+    Every method takes `timeout`: the seconds that it may take, retries included, in place of the client's own. It
+    must be more than 0; math.inf is no limit.
     """
 
     async def add(
         self,
         *,
         session_id: str,
-        role: Role | str,
+        role: Role | RoleName,
         namespace: str = "",
         user_id: str = "",
         message_id: str = "",
         content: str = "",
         name: str = "",
-        tool_calls: Iterable[ToolCall] = (),
+        tool_calls: Iterable[ToolCall | ToolCallDict] = (),
         tool_call_id: str = "",
         create_time: datetime | Timestamp | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -164,15 +180,18 @@ class AsyncMethods(AsyncCalls):
             after the duplicate check; a mismatch is ABORTED. Absent: not checked.
         return_session: Answer with `session`, too.
         """
-        request = AddRequest(
+        request = built(
+            AddRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
             expected_sequence=expected_sequence,
             return_session=return_session,
-            message=Message(
+            message=built(
+                Message,
+                {"id": "message_id"},
                 id=message_id,
-                role=value_of(Role, role),
+                role=role,
                 content=content,
                 name=name,
                 tool_calls=tool_calls,
@@ -185,7 +204,7 @@ class AsyncMethods(AsyncCalls):
             ),
         )
         identify(request.message)
-        return await self._call("MemoryService/Add", request, AddResponse, timeout)
+        return await self._call("MemoryService/Add", request, AddResponse, checked(timeout))
 
     async def add_batch(
         self,
@@ -193,7 +212,7 @@ class AsyncMethods(AsyncCalls):
         session_id: str,
         namespace: str = "",
         user_id: str = "",
-        messages: Iterable[Message] = (),
+        messages: Iterable[Message | MessageDict] = (),
         expected_sequence: int | None = None,
         timeout: float | None = None,
     ) -> AddBatchResponse:
@@ -207,7 +226,8 @@ class AsyncMethods(AsyncCalls):
             reported as duplicates, the others appended; one conflict or one invalid message refuses the batch.
         expected_sequence: As in AddRequest; compared once, before the first message that is new.
         """
-        request = AddBatchRequest(
+        request = built(
+            AddBatchRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
@@ -215,17 +235,22 @@ class AsyncMethods(AsyncCalls):
             expected_sequence=expected_sequence,
         )
         identify(*request.messages)
-        return await self._call("MemoryService/AddBatch", request, AddBatchResponse, timeout)
+        return await self._call("MemoryService/AddBatch", request, AddBatchResponse, checked(timeout))
 
     def add_stream(
-        self, requests: Iterable[AddStreamRequest] | AsyncIterable[AddStreamRequest], *, timeout: float | None = None
+        self,
+        requests: Iterable[AddStreamRequest | AddStreamRequestDict]
+        | AsyncIterable[AddStreamRequest | AddStreamRequestDict],
+        *,
+        timeout: float | None = None,
     ) -> AsyncIterator[AddStreamResponse]:
         """Appends in bulk: one answer per request, in order, each sent when durable. An invalid request ends the
         stream with its error; what was answered stays. Requests of one stream may name different sessions.
 
         Nothing is sent before the answers are read.
         """
-        return self._sent_again("MemoryService/AddStream", requests, AddStreamResponse, timeout)
+        messages = each_of_async(AddStreamRequest, requests)
+        return self._sent_again("MemoryService/AddStream", messages, AddStreamResponse, checked(timeout))
 
     async def store_interaction(
         self,
@@ -256,7 +281,8 @@ class AsyncMethods(AsyncCalls):
         metadata: Tags of both messages: at most 16 KiB, 8 levels deep.
         evaluation_score: How good the exchange was, 0 to 10; of both messages.
         """
-        request = StoreInteractionRequest(
+        request = built(
+            StoreInteractionRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
@@ -268,7 +294,7 @@ class AsyncMethods(AsyncCalls):
             evaluation_score=evaluation_score,
         )
         identify_interaction(request)
-        return await self._call("MemoryService/StoreInteraction", request, StoreInteractionResponse, timeout)
+        return await self._call("MemoryService/StoreInteraction", request, StoreInteractionResponse, checked(timeout))
 
     async def annotate(
         self,
@@ -292,7 +318,8 @@ class AsyncMethods(AsyncCalls):
         metadata: Merged into the message's metadata; a null value removes its key. The result may have at most
             16 KiB.
         """
-        request = AnnotateRequest(
+        request = built(
+            AnnotateRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
@@ -300,7 +327,7 @@ class AsyncMethods(AsyncCalls):
             evaluation_score=evaluation_score,
             metadata=metadata,
         )
-        return await self._call("MemoryService/Annotate", request, AnnotateResponse, timeout)
+        return await self._call("MemoryService/Annotate", request, AnnotateResponse, checked(timeout))
 
     async def get_all(
         self,
@@ -325,7 +352,8 @@ class AsyncMethods(AsyncCalls):
         include_pruned: Pruned messages, too, each at its place.
         metadata_filter: Every given key must equal. Absent or empty: no filter.
         """
-        request = GetAllRequest(
+        request = built(
+            GetAllRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
@@ -334,7 +362,7 @@ class AsyncMethods(AsyncCalls):
             include_pruned=include_pruned,
             metadata_filter=metadata_filter,
         )
-        return await self._call("MemoryService/GetAll", request, GetAllResponse, timeout)
+        return await self._call("MemoryService/GetAll", request, GetAllResponse, checked(timeout))
 
     def iter_messages(
         self,
@@ -351,7 +379,8 @@ class AsyncMethods(AsyncCalls):
 
         `timeout` is for each page.
         """
-        request = GetAllRequest(
+        request = built(
+            GetAllRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
@@ -359,7 +388,7 @@ class AsyncMethods(AsyncCalls):
             include_pruned=include_pruned,
             metadata_filter=metadata_filter,
         )
-        return self._paged("MemoryService/GetAll", request, GetAllResponse, "messages", timeout)
+        return self._paged("MemoryService/GetAll", request, GetAllResponse, "messages", checked(timeout))
 
     async def get_recent(
         self,
@@ -380,10 +409,10 @@ class AsyncMethods(AsyncCalls):
             them.
         max_tokens: 0: no limit. Whole messages only, the newest first to be kept.
         """
-        request = GetRecentRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, n=n, max_tokens=max_tokens
+        request = built(
+            GetRecentRequest, namespace=namespace, user_id=user_id, session_id=session_id, n=n, max_tokens=max_tokens
         )
-        return await self._call("MemoryService/GetRecent", request, GetRecentResponse, timeout)
+        return await self._call("MemoryService/GetRecent", request, GetRecentResponse, checked(timeout))
 
     async def get_by_role(
         self,
@@ -391,7 +420,7 @@ class AsyncMethods(AsyncCalls):
         session_id: str,
         namespace: str = "",
         user_id: str = "",
-        role: Role | str = Role.ROLE_UNSPECIFIED,
+        role: Role | RoleName = Role.ROLE_UNSPECIFIED,
         limit: int = 0,
         timeout: float | None = None,
     ) -> GetByRoleResponse:
@@ -403,10 +432,10 @@ class AsyncMethods(AsyncCalls):
         role: Required; ROLE_UNSPECIFIED is INVALID_ARGUMENT.
         limit: 0: all. Keeps the newest.
         """
-        request = GetByRoleRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, role=value_of(Role, role), limit=limit
+        request = built(
+            GetByRoleRequest, namespace=namespace, user_id=user_id, session_id=session_id, role=role, limit=limit
         )
-        return await self._call("MemoryService/GetByRole", request, GetByRoleResponse, timeout)
+        return await self._call("MemoryService/GetByRole", request, GetByRoleResponse, checked(timeout))
 
     async def search(
         self,
@@ -415,11 +444,11 @@ class AsyncMethods(AsyncCalls):
         user_id: str = "",
         session_id: str = "",
         query: str = "",
-        mode: SearchMode | str = SearchMode.SEARCH_MODE_UNSPECIFIED,
-        scope: Scope | str = Scope.SCOPE_UNSPECIFIED,
+        mode: SearchMode | SearchModeName = SearchMode.SEARCH_MODE_UNSPECIFIED,
+        scope: Scope | ScopeName = Scope.SCOPE_UNSPECIFIED,
         limit: int = 0,
         min_score: float = 0.0,
-        roles: Iterable[Role | str] = (),
+        roles: Iterable[Role | RoleName] = (),
         metadata_filter: Mapping[str, Any] | None = None,
         after: datetime | Timestamp | None = None,
         before: datetime | Timestamp | None = None,
@@ -465,23 +494,24 @@ class AsyncMethods(AsyncCalls):
             dimensions (setting embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have
             length 1. Empty: the server embeds the query.
         """
-        request = SearchRequest(
+        request = built(
+            SearchRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
             query=query,
-            mode=value_of(SearchMode, mode),
-            scope=value_of(Scope, scope),
+            mode=mode,
+            scope=scope,
             limit=limit,
             min_score=min_score,
-            roles=values_of(Role, roles),
+            roles=roles,
             metadata_filter=metadata_filter,
             after=after,
             before=before,
             page_token=page_token,
             query_vector=query_vector,
         )
-        return await self._call("MemoryService/Search", request, SearchResponse, timeout)
+        return await self._call("MemoryService/Search", request, SearchResponse, checked(timeout))
 
     def iter_hits(
         self,
@@ -490,11 +520,11 @@ class AsyncMethods(AsyncCalls):
         user_id: str = "",
         session_id: str = "",
         query: str = "",
-        mode: SearchMode | str = SearchMode.SEARCH_MODE_UNSPECIFIED,
-        scope: Scope | str = Scope.SCOPE_UNSPECIFIED,
+        mode: SearchMode | SearchModeName = SearchMode.SEARCH_MODE_UNSPECIFIED,
+        scope: Scope | ScopeName = Scope.SCOPE_UNSPECIFIED,
         limit: int = 0,
         min_score: float = 0.0,
-        roles: Iterable[Role | str] = (),
+        roles: Iterable[Role | RoleName] = (),
         metadata_filter: Mapping[str, Any] | None = None,
         after: datetime | Timestamp | None = None,
         before: datetime | Timestamp | None = None,
@@ -505,22 +535,23 @@ class AsyncMethods(AsyncCalls):
 
         `timeout` is for each page.
         """
-        request = SearchRequest(
+        request = built(
+            SearchRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
             query=query,
-            mode=value_of(SearchMode, mode),
-            scope=value_of(Scope, scope),
+            mode=mode,
+            scope=scope,
             limit=limit,
             min_score=min_score,
-            roles=values_of(Role, roles),
+            roles=roles,
             metadata_filter=metadata_filter,
             after=after,
             before=before,
             query_vector=query_vector,
         )
-        return self._paged("MemoryService/Search", request, SearchResponse, "hits", timeout)
+        return self._paged("MemoryService/Search", request, SearchResponse, "hits", checked(timeout))
 
     async def count(
         self, *, session_id: str, namespace: str = "", user_id: str = "", model: str = "", timeout: float | None = None
@@ -532,8 +563,8 @@ class AsyncMethods(AsyncCalls):
         session_id: Required.
         model: Count by this model's tokenizer instead of the server's default.
         """
-        request = CountRequest(namespace=namespace, user_id=user_id, session_id=session_id, model=model)
-        return await self._call("MemoryService/Count", request, CountResponse, timeout)
+        request = built(CountRequest, namespace=namespace, user_id=user_id, session_id=session_id, model=model)
+        return await self._call("MemoryService/Count", request, CountResponse, checked(timeout))
 
     async def prune(
         self,
@@ -542,7 +573,7 @@ class AsyncMethods(AsyncCalls):
         namespace: str = "",
         user_id: str = "",
         max_tokens: int = 0,
-        strategy: PruneStrategy | str = PruneStrategy.PRUNE_STRATEGY_UNSPECIFIED,
+        strategy: PruneStrategy | PruneStrategyName = PruneStrategy.PRUNE_STRATEGY_UNSPECIFIED,
         window: int = 0,
         min_messages: int = 0,
         dry_run: bool = False,
@@ -573,12 +604,13 @@ class AsyncMethods(AsyncCalls):
             set, while the original stays stored and searchable.
         model: Count by this model's tokenizer instead of the server's default.
         """
-        request = PruneRequest(
+        request = built(
+            PruneRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
             max_tokens=max_tokens,
-            strategy=value_of(PruneStrategy, strategy),
+            strategy=strategy,
             window=window,
             min_messages=min_messages,
             dry_run=dry_run,
@@ -586,7 +618,7 @@ class AsyncMethods(AsyncCalls):
             overflow=overflow,
             model=model,
         )
-        return await self._call("MemoryService/Prune", request, PruneResponse, timeout)
+        return await self._call("MemoryService/Prune", request, PruneResponse, checked(timeout))
 
     async def clear(
         self, *, session_id: str, namespace: str = "", user_id: str = "", timeout: float | None = None
@@ -598,8 +630,8 @@ class AsyncMethods(AsyncCalls):
         user_id: Optional; a user other than the session's is refused.
         session_id: Required.
         """
-        request = ClearRequest(namespace=namespace, user_id=user_id, session_id=session_id)
-        return await self._call("MemoryService/Clear", request, ClearResponse, timeout)
+        request = built(ClearRequest, namespace=namespace, user_id=user_id, session_id=session_id)
+        return await self._call("MemoryService/Clear", request, ClearResponse, checked(timeout))
 
     async def build_context(
         self,
@@ -615,8 +647,8 @@ class AsyncMethods(AsyncCalls):
         tool_schemas_json: str = "",
         reserve_output_tokens: int = 0,
         documents: Iterable[str] = (),
-        sections: Iterable[SectionBudget] = (),
-        scope: Scope | str = Scope.SCOPE_UNSPECIFIED,
+        sections: Iterable[SectionBudget | SectionBudgetDict] = (),
+        scope: Scope | ScopeName = Scope.SCOPE_UNSPECIFIED,
         append_query: bool = False,
         debug: bool = False,
         query_vector: Iterable[float] = (),
@@ -658,7 +690,8 @@ class AsyncMethods(AsyncCalls):
             server embeds the query.
         include_reasoning: Render the assistant's thinking, too.
         """
-        request = BuildContextRequest(
+        request = built(
+            BuildContextRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
@@ -671,13 +704,13 @@ class AsyncMethods(AsyncCalls):
             reserve_output_tokens=reserve_output_tokens,
             documents=documents,
             sections=sections,
-            scope=value_of(Scope, scope),
+            scope=scope,
             append_query=append_query,
             debug=debug,
             query_vector=query_vector,
             include_reasoning=include_reasoning,
         )
-        return await self._call("MemoryService/BuildContext", request, BuildContextResponse, timeout)
+        return await self._call("MemoryService/BuildContext", request, BuildContextResponse, checked(timeout))
 
     async def report_usage(
         self,
@@ -700,7 +733,8 @@ class AsyncMethods(AsyncCalls):
             reserved), with the factor of that time already applied. At least 1.
         actual_tokens: What the provider charged for the same input. At least 1.
         """
-        request = ReportUsageRequest(
+        request = built(
+            ReportUsageRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
@@ -708,7 +742,7 @@ class AsyncMethods(AsyncCalls):
             estimated_tokens=estimated_tokens,
             actual_tokens=actual_tokens,
         )
-        return await self._call("MemoryService/ReportUsage", request, ReportUsageResponse, timeout)
+        return await self._call("MemoryService/ReportUsage", request, ReportUsageResponse, checked(timeout))
 
     async def list_sessions(
         self,
@@ -727,8 +761,10 @@ class AsyncMethods(AsyncCalls):
         page_token: The next_page_token of the page before; empty: the first page. Opaque, bound to the
             request's other fields.
         """
-        request = ListSessionsRequest(namespace=namespace, user_id=user_id, page_size=page_size, page_token=page_token)
-        return await self._call("SessionService/ListSessions", request, ListSessionsResponse, timeout)
+        request = built(
+            ListSessionsRequest, namespace=namespace, user_id=user_id, page_size=page_size, page_token=page_token
+        )
+        return await self._call("SessionService/ListSessions", request, ListSessionsResponse, checked(timeout))
 
     def iter_sessions(
         self, *, namespace: str = "", user_id: str = "", page_size: int = 0, timeout: float | None = None
@@ -737,8 +773,8 @@ class AsyncMethods(AsyncCalls):
 
         `timeout` is for each page.
         """
-        request = ListSessionsRequest(namespace=namespace, user_id=user_id, page_size=page_size)
-        return self._paged("SessionService/ListSessions", request, ListSessionsResponse, "sessions", timeout)
+        request = built(ListSessionsRequest, namespace=namespace, user_id=user_id, page_size=page_size)
+        return self._paged("SessionService/ListSessions", request, ListSessionsResponse, "sessions", checked(timeout))
 
     async def get_session(
         self, *, session_id: str, namespace: str = "", user_id: str = "", timeout: float | None = None
@@ -749,8 +785,8 @@ class AsyncMethods(AsyncCalls):
         user_id: Optional; a user other than the session's is refused.
         session_id: Required.
         """
-        request = GetSessionRequest(namespace=namespace, user_id=user_id, session_id=session_id)
-        return await self._call("SessionService/GetSession", request, GetSessionResponse, timeout)
+        request = built(GetSessionRequest, namespace=namespace, user_id=user_id, session_id=session_id)
+        return await self._call("SessionService/GetSession", request, GetSessionResponse, checked(timeout))
 
     async def set_policy(
         self,
@@ -758,7 +794,7 @@ class AsyncMethods(AsyncCalls):
         namespace: str = "",
         user_id: str = "",
         session_id: str = "",
-        policy: SessionPolicy | None = None,
+        policy: SessionPolicy | SessionPolicyDict | None = None,
         timeout: float | None = None,
     ) -> SetPolicyResponse:
         """Sets how a session prunes and summarises itself; without session_id, the namespace's default. The given
@@ -769,8 +805,8 @@ class AsyncMethods(AsyncCalls):
         session_id: Empty: the default of the namespace, for sessions without a policy of their own.
         policy: Replaces the one before as a whole. Absent: back to the default.
         """
-        request = SetPolicyRequest(namespace=namespace, user_id=user_id, session_id=session_id, policy=policy)
-        return await self._call("SessionService/SetPolicy", request, SetPolicyResponse, timeout)
+        request = built(SetPolicyRequest, namespace=namespace, user_id=user_id, session_id=session_id, policy=policy)
+        return await self._call("SessionService/SetPolicy", request, SetPolicyResponse, checked(timeout))
 
     async def delete_session(
         self,
@@ -789,8 +825,10 @@ class AsyncMethods(AsyncCalls):
         session_id: Required.
         dry_run: Answer what would be erased, change nothing.
         """
-        request = DeleteSessionRequest(namespace=namespace, user_id=user_id, session_id=session_id, dry_run=dry_run)
-        return await self._call("SessionService/DeleteSession", request, DeleteSessionResponse, timeout)
+        request = built(
+            DeleteSessionRequest, namespace=namespace, user_id=user_id, session_id=session_id, dry_run=dry_run
+        )
+        return await self._call("SessionService/DeleteSession", request, DeleteSessionResponse, checked(timeout))
 
     async def forget_message(
         self,
@@ -811,10 +849,15 @@ class AsyncMethods(AsyncCalls):
         message_id: Required.
         dry_run: Answer what would be erased, change nothing.
         """
-        request = ForgetMessageRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, message_id=message_id, dry_run=dry_run
+        request = built(
+            ForgetMessageRequest,
+            namespace=namespace,
+            user_id=user_id,
+            session_id=session_id,
+            message_id=message_id,
+            dry_run=dry_run,
         )
-        return await self._call("SessionService/ForgetMessage", request, ForgetMessageResponse, timeout)
+        return await self._call("SessionService/ForgetMessage", request, ForgetMessageResponse, checked(timeout))
 
     async def forget_user(
         self, *, user_id: str, namespace: str = "", dry_run: bool = False, timeout: float | None = None
@@ -825,8 +868,8 @@ class AsyncMethods(AsyncCalls):
         user_id: Required.
         dry_run: Answer what would be erased, change nothing.
         """
-        request = ForgetUserRequest(namespace=namespace, user_id=user_id, dry_run=dry_run)
-        return await self._call("SessionService/ForgetUser", request, ForgetUserResponse, timeout)
+        request = built(ForgetUserRequest, namespace=namespace, user_id=user_id, dry_run=dry_run)
+        return await self._call("SessionService/ForgetUser", request, ForgetUserResponse, checked(timeout))
 
     def export(
         self,
@@ -845,11 +888,14 @@ class AsyncMethods(AsyncCalls):
         session_id: Empty: all sessions of the user or of the namespace.
         cursor: Go on after this cursor. Empty: from the beginning. Opaque, bound to the request's other fields.
         """
-        request = ExportRequest(namespace=namespace, user_id=user_id, session_id=session_id, cursor=cursor)
-        return self._answers("SessionService/Export", request, ExportResponse, timeout)
+        request = built(ExportRequest, namespace=namespace, user_id=user_id, session_id=session_id, cursor=cursor)
+        return self._answers("SessionService/Export", request, ExportResponse, checked(timeout))
 
     def import_(
-        self, requests: Iterable[ImportRequest] | AsyncIterable[ImportRequest], *, timeout: float | None = None
+        self,
+        requests: Iterable[ImportRequest | ImportRequestDict] | AsyncIterable[ImportRequest | ImportRequestDict],
+        *,
+        timeout: float | None = None,
     ) -> AsyncIterator[ImportResponse]:
         """Stores records of an archive, or of a history from elsewhere. One answer per durable batch, so that an
         interrupted import can go on. Records that are there already are counted as duplicates and change
@@ -857,7 +903,8 @@ class AsyncMethods(AsyncCalls):
 
         Nothing is sent before the answers are read.
         """
-        return self._exchanged("SessionService/Import", requests, ImportResponse, timeout)
+        messages = each_of_async(ImportRequest, requests)
+        return self._exchanged("SessionService/Import", messages, ImportResponse, checked(timeout))
 
     def watch(
         self,
@@ -877,8 +924,8 @@ class AsyncMethods(AsyncCalls):
         cursor: Empty: from now on. Else the cursor of the last event that was received; what happened since
             comes first.
         """
-        request = WatchRequest(namespace=namespace, user_id=user_id, session_id=session_id, cursor=cursor)
-        return self._answers("SessionService/Watch", request, WatchResponse, timeout)
+        request = built(WatchRequest, namespace=namespace, user_id=user_id, session_id=session_id, cursor=cursor)
+        return self._answers("SessionService/Watch", request, WatchResponse, checked(timeout))
 
     async def put_facts(
         self,
@@ -886,7 +933,7 @@ class AsyncMethods(AsyncCalls):
         namespace: str = "",
         user_id: str = "",
         session_id: str = "",
-        facts: Iterable[Fact] = (),
+        facts: Iterable[Fact | FactDict] = (),
         timeout: float | None = None,
     ) -> PutFactsResponse:
         """Stores facts, all or nothing; when this answers, they are on disk. One with the key of a current fact
@@ -906,8 +953,8 @@ class AsyncMethods(AsyncCalls):
             Required where user_id is empty.
         facts: 1 to 1,000, all or nothing. They are taken in their order.
         """
-        request = PutFactsRequest(namespace=namespace, user_id=user_id, session_id=session_id, facts=facts)
-        return await self._call("KnowledgeService/PutFacts", request, PutFactsResponse, timeout)
+        request = built(PutFactsRequest, namespace=namespace, user_id=user_id, session_id=session_id, facts=facts)
+        return await self._call("KnowledgeService/PutFacts", request, PutFactsResponse, checked(timeout))
 
     async def list_facts(
         self,
@@ -915,7 +962,7 @@ class AsyncMethods(AsyncCalls):
         namespace: str = "",
         user_id: str = "",
         session_id: str = "",
-        types: Iterable[FactType | str] = (),
+        types: Iterable[FactType | FactTypeName] = (),
         include_history: bool = False,
         page_size: int = 0,
         page_token: str = "",
@@ -933,16 +980,17 @@ class AsyncMethods(AsyncCalls):
         page_token: The next_page_token of the page before; empty: the first page. Opaque, bound to the
             request's other fields.
         """
-        request = ListFactsRequest(
+        request = built(
+            ListFactsRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
-            types=values_of(FactType, types),
+            types=types,
             include_history=include_history,
             page_size=page_size,
             page_token=page_token,
         )
-        return await self._call("KnowledgeService/ListFacts", request, ListFactsResponse, timeout)
+        return await self._call("KnowledgeService/ListFacts", request, ListFactsResponse, checked(timeout))
 
     def iter_facts(
         self,
@@ -950,7 +998,7 @@ class AsyncMethods(AsyncCalls):
         namespace: str = "",
         user_id: str = "",
         session_id: str = "",
-        types: Iterable[FactType | str] = (),
+        types: Iterable[FactType | FactTypeName] = (),
         include_history: bool = False,
         page_size: int = 0,
         timeout: float | None = None,
@@ -959,15 +1007,16 @@ class AsyncMethods(AsyncCalls):
 
         `timeout` is for each page.
         """
-        request = ListFactsRequest(
+        request = built(
+            ListFactsRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
-            types=values_of(FactType, types),
+            types=types,
             include_history=include_history,
             page_size=page_size,
         )
-        return self._paged("KnowledgeService/ListFacts", request, ListFactsResponse, "facts", timeout)
+        return self._paged("KnowledgeService/ListFacts", request, ListFactsResponse, "facts", checked(timeout))
 
     async def delete_fact(
         self,
@@ -986,8 +1035,8 @@ class AsyncMethods(AsyncCalls):
         session_id: For a session without a user, whose fact.
         fact_id: Required.
         """
-        request = DeleteFactRequest(namespace=namespace, user_id=user_id, session_id=session_id, fact_id=fact_id)
-        return await self._call("KnowledgeService/DeleteFact", request, DeleteFactResponse, timeout)
+        request = built(DeleteFactRequest, namespace=namespace, user_id=user_id, session_id=session_id, fact_id=fact_id)
+        return await self._call("KnowledgeService/DeleteFact", request, DeleteFactResponse, checked(timeout))
 
     async def put_artifact(
         self,
@@ -1033,13 +1082,16 @@ class AsyncMethods(AsyncCalls):
         preview_tokens: Of the preview's content: its head, its tail, and a line that names the artifact, which
             is there however few these are. 0: 128 (setting overflow_keep_tokens).
         """
-        request = PutArtifactRequest(
+        request = built(
+            PutArtifactRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
             offload_message_id=offload_message_id,
             preview_tokens=preview_tokens,
-            artifact=Artifact(
+            artifact=built(
+                Artifact,
+                {"id": "artifact_id"},
                 id=artifact_id,
                 source=source,
                 content=content,
@@ -1049,7 +1101,7 @@ class AsyncMethods(AsyncCalls):
             ),
         )
         identify_artifact(request)
-        return await self._call("KnowledgeService/PutArtifact", request, PutArtifactResponse, timeout)
+        return await self._call("KnowledgeService/PutArtifact", request, PutArtifactResponse, checked(timeout))
 
     async def list_artifacts(
         self,
@@ -1070,10 +1122,15 @@ class AsyncMethods(AsyncCalls):
         page_token: The next_page_token of the page before; empty: the first page. Opaque, bound to the
             request's other fields.
         """
-        request = ListArtifactsRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, page_size=page_size, page_token=page_token
+        request = built(
+            ListArtifactsRequest,
+            namespace=namespace,
+            user_id=user_id,
+            session_id=session_id,
+            page_size=page_size,
+            page_token=page_token,
         )
-        return await self._call("KnowledgeService/ListArtifacts", request, ListArtifactsResponse, timeout)
+        return await self._call("KnowledgeService/ListArtifacts", request, ListArtifactsResponse, checked(timeout))
 
     def iter_artifacts(
         self,
@@ -1088,8 +1145,12 @@ class AsyncMethods(AsyncCalls):
 
         `timeout` is for each page.
         """
-        request = ListArtifactsRequest(namespace=namespace, user_id=user_id, session_id=session_id, page_size=page_size)
-        return self._paged("KnowledgeService/ListArtifacts", request, ListArtifactsResponse, "artifacts", timeout)
+        request = built(
+            ListArtifactsRequest, namespace=namespace, user_id=user_id, session_id=session_id, page_size=page_size
+        )
+        return self._paged(
+            "KnowledgeService/ListArtifacts", request, ListArtifactsResponse, "artifacts", checked(timeout)
+        )
 
     async def delete_artifact(
         self, *, session_id: str, artifact_id: str, namespace: str = "", user_id: str = "", timeout: float | None = None
@@ -1102,10 +1163,10 @@ class AsyncMethods(AsyncCalls):
         session_id: Required.
         artifact_id: Required.
         """
-        request = DeleteArtifactRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, artifact_id=artifact_id
+        request = built(
+            DeleteArtifactRequest, namespace=namespace, user_id=user_id, session_id=session_id, artifact_id=artifact_id
         )
-        return await self._call("KnowledgeService/DeleteArtifact", request, DeleteArtifactResponse, timeout)
+        return await self._call("KnowledgeService/DeleteArtifact", request, DeleteArtifactResponse, checked(timeout))
 
     async def put_document(
         self,
@@ -1142,15 +1203,23 @@ class AsyncMethods(AsyncCalls):
         create_time: When it was written, or put. Set by the server when absent. As long as the text stays the
             same, so does this.
         """
-        request = PutDocumentRequest(
+        request = built(
+            PutDocumentRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
-            document=Document(
-                id=document_id, title=title, text=text, source=source, metadata=metadata, create_time=create_time
+            document=built(
+                Document,
+                {"id": "document_id"},
+                id=document_id,
+                title=title,
+                text=text,
+                source=source,
+                metadata=metadata,
+                create_time=create_time,
             ),
         )
-        return await self._call("KnowledgeService/PutDocument", request, PutDocumentResponse, timeout)
+        return await self._call("KnowledgeService/PutDocument", request, PutDocumentResponse, checked(timeout))
 
     async def list_documents(
         self,
@@ -1173,10 +1242,15 @@ class AsyncMethods(AsyncCalls):
         page_token: The next_page_token of the page before; empty: the first page. Opaque, bound to the
             request's other fields.
         """
-        request = ListDocumentsRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, page_size=page_size, page_token=page_token
+        request = built(
+            ListDocumentsRequest,
+            namespace=namespace,
+            user_id=user_id,
+            session_id=session_id,
+            page_size=page_size,
+            page_token=page_token,
         )
-        return await self._call("KnowledgeService/ListDocuments", request, ListDocumentsResponse, timeout)
+        return await self._call("KnowledgeService/ListDocuments", request, ListDocumentsResponse, checked(timeout))
 
     def iter_documents(
         self,
@@ -1191,8 +1265,12 @@ class AsyncMethods(AsyncCalls):
 
         `timeout` is for each page.
         """
-        request = ListDocumentsRequest(namespace=namespace, user_id=user_id, session_id=session_id, page_size=page_size)
-        return self._paged("KnowledgeService/ListDocuments", request, ListDocumentsResponse, "documents", timeout)
+        request = built(
+            ListDocumentsRequest, namespace=namespace, user_id=user_id, session_id=session_id, page_size=page_size
+        )
+        return self._paged(
+            "KnowledgeService/ListDocuments", request, ListDocumentsResponse, "documents", checked(timeout)
+        )
 
     async def delete_document(
         self,
@@ -1212,10 +1290,10 @@ class AsyncMethods(AsyncCalls):
         session_id: The session that it was put for. With neither: it was put for the namespace.
         document_id: Required.
         """
-        request = DeleteDocumentRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, document_id=document_id
+        request = built(
+            DeleteDocumentRequest, namespace=namespace, user_id=user_id, session_id=session_id, document_id=document_id
         )
-        return await self._call("KnowledgeService/DeleteDocument", request, DeleteDocumentResponse, timeout)
+        return await self._call("KnowledgeService/DeleteDocument", request, DeleteDocumentResponse, checked(timeout))
 
     async def search_documents(
         self,
@@ -1243,10 +1321,16 @@ class AsyncMethods(AsyncCalls):
         limit: 0: 3 (setting documents_top_k). More than 5 (setting documents_top_k_max) is taken as that.
         min_score: Compared with `score`; from 0 on. 0: no hit is left out for its score.
         """
-        request = SearchDocumentsRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, query=query, limit=limit, min_score=min_score
+        request = built(
+            SearchDocumentsRequest,
+            namespace=namespace,
+            user_id=user_id,
+            session_id=session_id,
+            query=query,
+            limit=limit,
+            min_score=min_score,
         )
-        return await self._call("KnowledgeService/SearchDocuments", request, SearchDocumentsResponse, timeout)
+        return await self._call("KnowledgeService/SearchDocuments", request, SearchDocumentsResponse, checked(timeout))
 
     async def get_summary(
         self, *, session_id: str, namespace: str = "", user_id: str = "", timeout: float | None = None
@@ -1259,8 +1343,8 @@ class AsyncMethods(AsyncCalls):
         user_id: Optional; a user other than the session's is refused.
         session_id: Required.
         """
-        request = GetSummaryRequest(namespace=namespace, user_id=user_id, session_id=session_id)
-        return await self._call("KnowledgeService/GetSummary", request, GetSummaryResponse, timeout)
+        request = built(GetSummaryRequest, namespace=namespace, user_id=user_id, session_id=session_id)
+        return await self._call("KnowledgeService/GetSummary", request, GetSummaryResponse, checked(timeout))
 
     async def summarize(
         self,
@@ -1285,8 +1369,10 @@ class AsyncMethods(AsyncCalls):
             summary_budget). More than 10,000 is taken as 10,000. A summary that covers everything already is
             made shorter if it must be, and never longer.
         """
-        request = SummarizeRequest(namespace=namespace, user_id=user_id, session_id=session_id, max_tokens=max_tokens)
-        return await self._call("KnowledgeService/Summarize", request, SummarizeResponse, timeout)
+        request = built(
+            SummarizeRequest, namespace=namespace, user_id=user_id, session_id=session_id, max_tokens=max_tokens
+        )
+        return await self._call("KnowledgeService/Summarize", request, SummarizeResponse, checked(timeout))
 
     async def get_patterns(
         self,
@@ -1307,5 +1393,7 @@ class AsyncMethods(AsyncCalls):
         refresh: Recompute now, out of everything up to now, and keep that. Else they are as old as computed_at
             says (setting patterns_every_conversations).
         """
-        request = GetPatternsRequest(namespace=namespace, user_id=user_id, session_id=session_id, refresh=refresh)
-        return await self._call("KnowledgeService/GetPatterns", request, GetPatternsResponse, timeout)
+        request = built(
+            GetPatternsRequest, namespace=namespace, user_id=user_id, session_id=session_id, refresh=refresh
+        )
+        return await self._call("KnowledgeService/GetPatterns", request, GetPatternsResponse, checked(timeout))

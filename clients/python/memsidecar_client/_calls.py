@@ -1,7 +1,7 @@
 """How calls are made: deadlines, tokens, retries, pages and streams; once for threads."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import grpc
@@ -9,8 +9,9 @@ from google.protobuf.message import Message as Proto
 
 from memsidecar_client import _health
 from memsidecar_client._connection import Connection
-from memsidecar_client._replay import Replay
+from memsidecar_client._replay import Once, Replay
 from memsidecar_client._retry import Attempts, at_least_one
+from memsidecar_client._timeout import checked
 from memsidecar_client._translation import ended_early, failure, options_of, path_of, to_bytes
 from memsidecar_client.errors import Closed, MemsidecarError
 
@@ -22,7 +23,7 @@ class Calls:
 
     def __init__(self, connection: Connection, timeout: float | None, attempts: int) -> None:
         self._connection = connection
-        self._timeout = timeout
+        self._timeout = checked(timeout)
         self._attempts = at_least_one(attempts)
         self._closed = False
         self._channel: Any = _channel(connection)
@@ -35,7 +36,7 @@ class Calls:
 
     def wait_until_ready(self, timeout: float) -> None:
         """Returns as soon as the sidecar says that it serves. Raises DeadlineExceeded when it does not in time."""
-        attempts, check = Attempts(1, timeout), self._channel.unary_unary(_health.PATH)
+        attempts, check = Attempts(1, checked(timeout)), self._channel.unary_unary(_health.PATH)
         while True:
             try:
                 if _health.serves(self._sent(check, _health.REQUEST, attempts.begin(), wait_for_ready=True)):
@@ -81,11 +82,11 @@ class Calls:
                 time.sleep(attempts.wait_after(error))
 
     def _sent_again(
-        self, method: str, requests: Iterable[Any], answer: type[Answer], timeout: float | None
+        self, method: str, requests: Iterator[Any], answer: type[Answer], timeout: float | None
     ) -> Iterator[Answer]:
         """A stream that breaks off goes on with what is not answered yet. No deadline holds but a given one."""
         stub = self._channel.stream_stream(path_of(method), to_bytes, answer.FromString)
-        attempts, replay = Attempts(self._attempts, timeout), Replay(iter(requests))
+        attempts, replay = Attempts(self._attempts, timeout), Replay(requests)
         while True:
             try:
                 for one in self._streamed(stub, replay.unanswered(), attempts.begin()):
@@ -100,10 +101,14 @@ class Calls:
                 time.sleep(attempts.wait_after(error))
 
     def _exchanged(
-        self, method: str, requests: Iterable[Any], answer: type[Answer], timeout: float | None
+        self, method: str, requests: Iterator[Any], answer: type[Answer], timeout: float | None
     ) -> Iterator[Answer]:
-        stub = self._channel.stream_stream(path_of(method), to_bytes, answer.FromString)
-        yield from self._streamed(stub, iter(requests), timeout)
+        source, stub = Once(requests), self._channel.stream_stream(path_of(method), to_bytes, answer.FromString)
+        try:
+            yield from self._streamed(stub, source, Attempts(1, timeout).begin())
+        except MemsidecarError:
+            source.check()
+            raise
 
     def _streamed(self, stub: Any, requests: Any, timeout: float | None) -> Iterator[Any]:
         """Whoever stops reading ends the stream."""

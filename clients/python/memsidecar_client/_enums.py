@@ -1,21 +1,25 @@
 """Enumerations by their short names: "user" for ROLE_USER, "substring" for SEARCH_MODE_SUBSTRING."""
 
-from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
+from google.protobuf.descriptor import EnumDescriptor
 
-def value_of(enum: Any, given: Any) -> Any:
+
+def value_of(enum: EnumDescriptor, given: Any, path: str) -> Any:
     """The number of a value that is given as such, by its full name, or by the part behind the common prefix."""
     if not isinstance(given, str):
         return given
-    names: list[str] = enum.keys()
-    prefix = names[0].removesuffix("UNSPECIFIED")
-    name = given.upper().removeprefix(prefix)
-    if prefix + name not in names:
-        known = ", ".join(one.removeprefix(prefix).lower() for one in names[1:])
-        raise ValueError(f"{given!r} is none of {known}")
-    return enum.Value(prefix + name)
+    prefix, numbers = _numbers(enum)
+    number = numbers.get(given.upper().removeprefix(prefix))
+    if number is None:
+        known = ", ".join(name.lower() for name, value in numbers.items() if value)
+        raise ValueError(f"{path}: {given!r} is none of {known}")
+    return number
 
 
-def values_of(enum: Any, given: Iterable[Any]) -> list[Any]:
-    return [value_of(enum, one) for one in given]
+@cache
+def _numbers(enum: EnumDescriptor) -> tuple[str, dict[str, int]]:
+    """The prefix of all names, and the number of each without it."""
+    prefix = enum.values[0].name.removesuffix("UNSPECIFIED")
+    return prefix, {value.name.removeprefix(prefix): value.number for value in enum.values}

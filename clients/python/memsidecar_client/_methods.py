@@ -7,8 +7,23 @@ from typing import Any
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from memsidecar_client._calls import Calls
-from memsidecar_client._enums import value_of, values_of
 from memsidecar_client._ids import identify, identify_artifact, identify_interaction
+from memsidecar_client._requests import built, each_of
+from memsidecar_client._timeout import checked
+from memsidecar_client.dicts import (
+    AddStreamRequestDict,
+    FactDict,
+    FactTypeName,
+    ImportRequestDict,
+    MessageDict,
+    PruneStrategyName,
+    RoleName,
+    ScopeName,
+    SearchModeName,
+    SectionBudgetDict,
+    SessionPolicyDict,
+    ToolCallDict,
+)
 from memsidecar_client.v1.context_pb2 import (
     BuildContextRequest,
     BuildContextResponse,
@@ -105,20 +120,21 @@ from memsidecar_client.v1.session_pb2 import (
 class Methods(Calls):
     """A method for each RPC. Keywords are the fields of its request; what is left out has the server's default.
 
-    Every method takes `timeout`: the seconds that it may take, retries included, in place of the client's own.
+    Every method takes `timeout`: the seconds that it may take, retries included, in place of the client's own. It
+    must be more than 0; math.inf is no limit.
     """
 
     def add(
         self,
         *,
         session_id: str,
-        role: Role | str,
+        role: Role | RoleName,
         namespace: str = "",
         user_id: str = "",
         message_id: str = "",
         content: str = "",
         name: str = "",
-        tool_calls: Iterable[ToolCall] = (),
+        tool_calls: Iterable[ToolCall | ToolCallDict] = (),
         tool_call_id: str = "",
         create_time: datetime | Timestamp | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -164,15 +180,18 @@ class Methods(Calls):
             after the duplicate check; a mismatch is ABORTED. Absent: not checked.
         return_session: Answer with `session`, too.
         """
-        request = AddRequest(
+        request = built(
+            AddRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
             expected_sequence=expected_sequence,
             return_session=return_session,
-            message=Message(
+            message=built(
+                Message,
+                {"id": "message_id"},
                 id=message_id,
-                role=value_of(Role, role),
+                role=role,
                 content=content,
                 name=name,
                 tool_calls=tool_calls,
@@ -185,7 +204,7 @@ class Methods(Calls):
             ),
         )
         identify(request.message)
-        return self._call("MemoryService/Add", request, AddResponse, timeout)
+        return self._call("MemoryService/Add", request, AddResponse, checked(timeout))
 
     def add_batch(
         self,
@@ -193,7 +212,7 @@ class Methods(Calls):
         session_id: str,
         namespace: str = "",
         user_id: str = "",
-        messages: Iterable[Message] = (),
+        messages: Iterable[Message | MessageDict] = (),
         expected_sequence: int | None = None,
         timeout: float | None = None,
     ) -> AddBatchResponse:
@@ -207,7 +226,8 @@ class Methods(Calls):
             reported as duplicates, the others appended; one conflict or one invalid message refuses the batch.
         expected_sequence: As in AddRequest; compared once, before the first message that is new.
         """
-        request = AddBatchRequest(
+        request = built(
+            AddBatchRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
@@ -215,17 +235,18 @@ class Methods(Calls):
             expected_sequence=expected_sequence,
         )
         identify(*request.messages)
-        return self._call("MemoryService/AddBatch", request, AddBatchResponse, timeout)
+        return self._call("MemoryService/AddBatch", request, AddBatchResponse, checked(timeout))
 
     def add_stream(
-        self, requests: Iterable[AddStreamRequest], *, timeout: float | None = None
+        self, requests: Iterable[AddStreamRequest | AddStreamRequestDict], *, timeout: float | None = None
     ) -> Iterator[AddStreamResponse]:
         """Appends in bulk: one answer per request, in order, each sent when durable. An invalid request ends the
         stream with its error; what was answered stays. Requests of one stream may name different sessions.
 
         Nothing is sent before the answers are read.
         """
-        return self._sent_again("MemoryService/AddStream", requests, AddStreamResponse, timeout)
+        messages = each_of(AddStreamRequest, requests)
+        return self._sent_again("MemoryService/AddStream", messages, AddStreamResponse, checked(timeout))
 
     def store_interaction(
         self,
@@ -256,7 +277,8 @@ class Methods(Calls):
         metadata: Tags of both messages: at most 16 KiB, 8 levels deep.
         evaluation_score: How good the exchange was, 0 to 10; of both messages.
         """
-        request = StoreInteractionRequest(
+        request = built(
+            StoreInteractionRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
@@ -268,7 +290,7 @@ class Methods(Calls):
             evaluation_score=evaluation_score,
         )
         identify_interaction(request)
-        return self._call("MemoryService/StoreInteraction", request, StoreInteractionResponse, timeout)
+        return self._call("MemoryService/StoreInteraction", request, StoreInteractionResponse, checked(timeout))
 
     def annotate(
         self,
@@ -292,7 +314,8 @@ class Methods(Calls):
         metadata: Merged into the message's metadata; a null value removes its key. The result may have at most
             16 KiB.
         """
-        request = AnnotateRequest(
+        request = built(
+            AnnotateRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
@@ -300,7 +323,7 @@ class Methods(Calls):
             evaluation_score=evaluation_score,
             metadata=metadata,
         )
-        return self._call("MemoryService/Annotate", request, AnnotateResponse, timeout)
+        return self._call("MemoryService/Annotate", request, AnnotateResponse, checked(timeout))
 
     def get_all(
         self,
@@ -325,7 +348,8 @@ class Methods(Calls):
         include_pruned: Pruned messages, too, each at its place.
         metadata_filter: Every given key must equal. Absent or empty: no filter.
         """
-        request = GetAllRequest(
+        request = built(
+            GetAllRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
@@ -334,7 +358,7 @@ class Methods(Calls):
             include_pruned=include_pruned,
             metadata_filter=metadata_filter,
         )
-        return self._call("MemoryService/GetAll", request, GetAllResponse, timeout)
+        return self._call("MemoryService/GetAll", request, GetAllResponse, checked(timeout))
 
     def iter_messages(
         self,
@@ -351,7 +375,8 @@ class Methods(Calls):
 
         `timeout` is for each page.
         """
-        request = GetAllRequest(
+        request = built(
+            GetAllRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
@@ -359,7 +384,7 @@ class Methods(Calls):
             include_pruned=include_pruned,
             metadata_filter=metadata_filter,
         )
-        return self._paged("MemoryService/GetAll", request, GetAllResponse, "messages", timeout)
+        return self._paged("MemoryService/GetAll", request, GetAllResponse, "messages", checked(timeout))
 
     def get_recent(
         self,
@@ -380,10 +405,10 @@ class Methods(Calls):
             them.
         max_tokens: 0: no limit. Whole messages only, the newest first to be kept.
         """
-        request = GetRecentRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, n=n, max_tokens=max_tokens
+        request = built(
+            GetRecentRequest, namespace=namespace, user_id=user_id, session_id=session_id, n=n, max_tokens=max_tokens
         )
-        return self._call("MemoryService/GetRecent", request, GetRecentResponse, timeout)
+        return self._call("MemoryService/GetRecent", request, GetRecentResponse, checked(timeout))
 
     def get_by_role(
         self,
@@ -391,7 +416,7 @@ class Methods(Calls):
         session_id: str,
         namespace: str = "",
         user_id: str = "",
-        role: Role | str = Role.ROLE_UNSPECIFIED,
+        role: Role | RoleName = Role.ROLE_UNSPECIFIED,
         limit: int = 0,
         timeout: float | None = None,
     ) -> GetByRoleResponse:
@@ -403,10 +428,10 @@ class Methods(Calls):
         role: Required; ROLE_UNSPECIFIED is INVALID_ARGUMENT.
         limit: 0: all. Keeps the newest.
         """
-        request = GetByRoleRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, role=value_of(Role, role), limit=limit
+        request = built(
+            GetByRoleRequest, namespace=namespace, user_id=user_id, session_id=session_id, role=role, limit=limit
         )
-        return self._call("MemoryService/GetByRole", request, GetByRoleResponse, timeout)
+        return self._call("MemoryService/GetByRole", request, GetByRoleResponse, checked(timeout))
 
     def search(
         self,
@@ -415,11 +440,11 @@ class Methods(Calls):
         user_id: str = "",
         session_id: str = "",
         query: str = "",
-        mode: SearchMode | str = SearchMode.SEARCH_MODE_UNSPECIFIED,
-        scope: Scope | str = Scope.SCOPE_UNSPECIFIED,
+        mode: SearchMode | SearchModeName = SearchMode.SEARCH_MODE_UNSPECIFIED,
+        scope: Scope | ScopeName = Scope.SCOPE_UNSPECIFIED,
         limit: int = 0,
         min_score: float = 0.0,
-        roles: Iterable[Role | str] = (),
+        roles: Iterable[Role | RoleName] = (),
         metadata_filter: Mapping[str, Any] | None = None,
         after: datetime | Timestamp | None = None,
         before: datetime | Timestamp | None = None,
@@ -465,23 +490,24 @@ class Methods(Calls):
             dimensions (setting embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have
             length 1. Empty: the server embeds the query.
         """
-        request = SearchRequest(
+        request = built(
+            SearchRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
             query=query,
-            mode=value_of(SearchMode, mode),
-            scope=value_of(Scope, scope),
+            mode=mode,
+            scope=scope,
             limit=limit,
             min_score=min_score,
-            roles=values_of(Role, roles),
+            roles=roles,
             metadata_filter=metadata_filter,
             after=after,
             before=before,
             page_token=page_token,
             query_vector=query_vector,
         )
-        return self._call("MemoryService/Search", request, SearchResponse, timeout)
+        return self._call("MemoryService/Search", request, SearchResponse, checked(timeout))
 
     def iter_hits(
         self,
@@ -490,11 +516,11 @@ class Methods(Calls):
         user_id: str = "",
         session_id: str = "",
         query: str = "",
-        mode: SearchMode | str = SearchMode.SEARCH_MODE_UNSPECIFIED,
-        scope: Scope | str = Scope.SCOPE_UNSPECIFIED,
+        mode: SearchMode | SearchModeName = SearchMode.SEARCH_MODE_UNSPECIFIED,
+        scope: Scope | ScopeName = Scope.SCOPE_UNSPECIFIED,
         limit: int = 0,
         min_score: float = 0.0,
-        roles: Iterable[Role | str] = (),
+        roles: Iterable[Role | RoleName] = (),
         metadata_filter: Mapping[str, Any] | None = None,
         after: datetime | Timestamp | None = None,
         before: datetime | Timestamp | None = None,
@@ -505,22 +531,23 @@ class Methods(Calls):
 
         `timeout` is for each page.
         """
-        request = SearchRequest(
+        request = built(
+            SearchRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
             query=query,
-            mode=value_of(SearchMode, mode),
-            scope=value_of(Scope, scope),
+            mode=mode,
+            scope=scope,
             limit=limit,
             min_score=min_score,
-            roles=values_of(Role, roles),
+            roles=roles,
             metadata_filter=metadata_filter,
             after=after,
             before=before,
             query_vector=query_vector,
         )
-        return self._paged("MemoryService/Search", request, SearchResponse, "hits", timeout)
+        return self._paged("MemoryService/Search", request, SearchResponse, "hits", checked(timeout))
 
     def count(
         self, *, session_id: str, namespace: str = "", user_id: str = "", model: str = "", timeout: float | None = None
@@ -532,8 +559,8 @@ class Methods(Calls):
         session_id: Required.
         model: Count by this model's tokenizer instead of the server's default.
         """
-        request = CountRequest(namespace=namespace, user_id=user_id, session_id=session_id, model=model)
-        return self._call("MemoryService/Count", request, CountResponse, timeout)
+        request = built(CountRequest, namespace=namespace, user_id=user_id, session_id=session_id, model=model)
+        return self._call("MemoryService/Count", request, CountResponse, checked(timeout))
 
     def prune(
         self,
@@ -542,7 +569,7 @@ class Methods(Calls):
         namespace: str = "",
         user_id: str = "",
         max_tokens: int = 0,
-        strategy: PruneStrategy | str = PruneStrategy.PRUNE_STRATEGY_UNSPECIFIED,
+        strategy: PruneStrategy | PruneStrategyName = PruneStrategy.PRUNE_STRATEGY_UNSPECIFIED,
         window: int = 0,
         min_messages: int = 0,
         dry_run: bool = False,
@@ -573,12 +600,13 @@ class Methods(Calls):
             set, while the original stays stored and searchable.
         model: Count by this model's tokenizer instead of the server's default.
         """
-        request = PruneRequest(
+        request = built(
+            PruneRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
             max_tokens=max_tokens,
-            strategy=value_of(PruneStrategy, strategy),
+            strategy=strategy,
             window=window,
             min_messages=min_messages,
             dry_run=dry_run,
@@ -586,7 +614,7 @@ class Methods(Calls):
             overflow=overflow,
             model=model,
         )
-        return self._call("MemoryService/Prune", request, PruneResponse, timeout)
+        return self._call("MemoryService/Prune", request, PruneResponse, checked(timeout))
 
     def clear(
         self, *, session_id: str, namespace: str = "", user_id: str = "", timeout: float | None = None
@@ -598,8 +626,8 @@ class Methods(Calls):
         user_id: Optional; a user other than the session's is refused.
         session_id: Required.
         """
-        request = ClearRequest(namespace=namespace, user_id=user_id, session_id=session_id)
-        return self._call("MemoryService/Clear", request, ClearResponse, timeout)
+        request = built(ClearRequest, namespace=namespace, user_id=user_id, session_id=session_id)
+        return self._call("MemoryService/Clear", request, ClearResponse, checked(timeout))
 
     def build_context(
         self,
@@ -615,8 +643,8 @@ class Methods(Calls):
         tool_schemas_json: str = "",
         reserve_output_tokens: int = 0,
         documents: Iterable[str] = (),
-        sections: Iterable[SectionBudget] = (),
-        scope: Scope | str = Scope.SCOPE_UNSPECIFIED,
+        sections: Iterable[SectionBudget | SectionBudgetDict] = (),
+        scope: Scope | ScopeName = Scope.SCOPE_UNSPECIFIED,
         append_query: bool = False,
         debug: bool = False,
         query_vector: Iterable[float] = (),
@@ -658,7 +686,8 @@ class Methods(Calls):
             server embeds the query.
         include_reasoning: Render the assistant's thinking, too.
         """
-        request = BuildContextRequest(
+        request = built(
+            BuildContextRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
@@ -671,13 +700,13 @@ class Methods(Calls):
             reserve_output_tokens=reserve_output_tokens,
             documents=documents,
             sections=sections,
-            scope=value_of(Scope, scope),
+            scope=scope,
             append_query=append_query,
             debug=debug,
             query_vector=query_vector,
             include_reasoning=include_reasoning,
         )
-        return self._call("MemoryService/BuildContext", request, BuildContextResponse, timeout)
+        return self._call("MemoryService/BuildContext", request, BuildContextResponse, checked(timeout))
 
     def report_usage(
         self,
@@ -700,7 +729,8 @@ class Methods(Calls):
             reserved), with the factor of that time already applied. At least 1.
         actual_tokens: What the provider charged for the same input. At least 1.
         """
-        request = ReportUsageRequest(
+        request = built(
+            ReportUsageRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
@@ -708,7 +738,7 @@ class Methods(Calls):
             estimated_tokens=estimated_tokens,
             actual_tokens=actual_tokens,
         )
-        return self._call("MemoryService/ReportUsage", request, ReportUsageResponse, timeout)
+        return self._call("MemoryService/ReportUsage", request, ReportUsageResponse, checked(timeout))
 
     def list_sessions(
         self,
@@ -727,8 +757,10 @@ class Methods(Calls):
         page_token: The next_page_token of the page before; empty: the first page. Opaque, bound to the
             request's other fields.
         """
-        request = ListSessionsRequest(namespace=namespace, user_id=user_id, page_size=page_size, page_token=page_token)
-        return self._call("SessionService/ListSessions", request, ListSessionsResponse, timeout)
+        request = built(
+            ListSessionsRequest, namespace=namespace, user_id=user_id, page_size=page_size, page_token=page_token
+        )
+        return self._call("SessionService/ListSessions", request, ListSessionsResponse, checked(timeout))
 
     def iter_sessions(
         self, *, namespace: str = "", user_id: str = "", page_size: int = 0, timeout: float | None = None
@@ -737,8 +769,8 @@ class Methods(Calls):
 
         `timeout` is for each page.
         """
-        request = ListSessionsRequest(namespace=namespace, user_id=user_id, page_size=page_size)
-        return self._paged("SessionService/ListSessions", request, ListSessionsResponse, "sessions", timeout)
+        request = built(ListSessionsRequest, namespace=namespace, user_id=user_id, page_size=page_size)
+        return self._paged("SessionService/ListSessions", request, ListSessionsResponse, "sessions", checked(timeout))
 
     def get_session(
         self, *, session_id: str, namespace: str = "", user_id: str = "", timeout: float | None = None
@@ -749,8 +781,8 @@ class Methods(Calls):
         user_id: Optional; a user other than the session's is refused.
         session_id: Required.
         """
-        request = GetSessionRequest(namespace=namespace, user_id=user_id, session_id=session_id)
-        return self._call("SessionService/GetSession", request, GetSessionResponse, timeout)
+        request = built(GetSessionRequest, namespace=namespace, user_id=user_id, session_id=session_id)
+        return self._call("SessionService/GetSession", request, GetSessionResponse, checked(timeout))
 
     def set_policy(
         self,
@@ -758,7 +790,7 @@ class Methods(Calls):
         namespace: str = "",
         user_id: str = "",
         session_id: str = "",
-        policy: SessionPolicy | None = None,
+        policy: SessionPolicy | SessionPolicyDict | None = None,
         timeout: float | None = None,
     ) -> SetPolicyResponse:
         """Sets how a session prunes and summarises itself; without session_id, the namespace's default. The given
@@ -769,8 +801,8 @@ class Methods(Calls):
         session_id: Empty: the default of the namespace, for sessions without a policy of their own.
         policy: Replaces the one before as a whole. Absent: back to the default.
         """
-        request = SetPolicyRequest(namespace=namespace, user_id=user_id, session_id=session_id, policy=policy)
-        return self._call("SessionService/SetPolicy", request, SetPolicyResponse, timeout)
+        request = built(SetPolicyRequest, namespace=namespace, user_id=user_id, session_id=session_id, policy=policy)
+        return self._call("SessionService/SetPolicy", request, SetPolicyResponse, checked(timeout))
 
     def delete_session(
         self,
@@ -789,8 +821,10 @@ class Methods(Calls):
         session_id: Required.
         dry_run: Answer what would be erased, change nothing.
         """
-        request = DeleteSessionRequest(namespace=namespace, user_id=user_id, session_id=session_id, dry_run=dry_run)
-        return self._call("SessionService/DeleteSession", request, DeleteSessionResponse, timeout)
+        request = built(
+            DeleteSessionRequest, namespace=namespace, user_id=user_id, session_id=session_id, dry_run=dry_run
+        )
+        return self._call("SessionService/DeleteSession", request, DeleteSessionResponse, checked(timeout))
 
     def forget_message(
         self,
@@ -811,10 +845,15 @@ class Methods(Calls):
         message_id: Required.
         dry_run: Answer what would be erased, change nothing.
         """
-        request = ForgetMessageRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, message_id=message_id, dry_run=dry_run
+        request = built(
+            ForgetMessageRequest,
+            namespace=namespace,
+            user_id=user_id,
+            session_id=session_id,
+            message_id=message_id,
+            dry_run=dry_run,
         )
-        return self._call("SessionService/ForgetMessage", request, ForgetMessageResponse, timeout)
+        return self._call("SessionService/ForgetMessage", request, ForgetMessageResponse, checked(timeout))
 
     def forget_user(
         self, *, user_id: str, namespace: str = "", dry_run: bool = False, timeout: float | None = None
@@ -825,8 +864,8 @@ class Methods(Calls):
         user_id: Required.
         dry_run: Answer what would be erased, change nothing.
         """
-        request = ForgetUserRequest(namespace=namespace, user_id=user_id, dry_run=dry_run)
-        return self._call("SessionService/ForgetUser", request, ForgetUserResponse, timeout)
+        request = built(ForgetUserRequest, namespace=namespace, user_id=user_id, dry_run=dry_run)
+        return self._call("SessionService/ForgetUser", request, ForgetUserResponse, checked(timeout))
 
     def export(
         self,
@@ -845,17 +884,20 @@ class Methods(Calls):
         session_id: Empty: all sessions of the user or of the namespace.
         cursor: Go on after this cursor. Empty: from the beginning. Opaque, bound to the request's other fields.
         """
-        request = ExportRequest(namespace=namespace, user_id=user_id, session_id=session_id, cursor=cursor)
-        return self._answers("SessionService/Export", request, ExportResponse, timeout)
+        request = built(ExportRequest, namespace=namespace, user_id=user_id, session_id=session_id, cursor=cursor)
+        return self._answers("SessionService/Export", request, ExportResponse, checked(timeout))
 
-    def import_(self, requests: Iterable[ImportRequest], *, timeout: float | None = None) -> Iterator[ImportResponse]:
+    def import_(
+        self, requests: Iterable[ImportRequest | ImportRequestDict], *, timeout: float | None = None
+    ) -> Iterator[ImportResponse]:
         """Stores records of an archive, or of a history from elsewhere. One answer per durable batch, so that an
         interrupted import can go on. Records that are there already are counted as duplicates and change
         nothing. An invalid record ends the stream with its error; what was answered stays.
 
         Nothing is sent before the answers are read.
         """
-        return self._exchanged("SessionService/Import", requests, ImportResponse, timeout)
+        messages = each_of(ImportRequest, requests)
+        return self._exchanged("SessionService/Import", messages, ImportResponse, checked(timeout))
 
     def watch(
         self,
@@ -875,8 +917,8 @@ class Methods(Calls):
         cursor: Empty: from now on. Else the cursor of the last event that was received; what happened since
             comes first.
         """
-        request = WatchRequest(namespace=namespace, user_id=user_id, session_id=session_id, cursor=cursor)
-        return self._answers("SessionService/Watch", request, WatchResponse, timeout)
+        request = built(WatchRequest, namespace=namespace, user_id=user_id, session_id=session_id, cursor=cursor)
+        return self._answers("SessionService/Watch", request, WatchResponse, checked(timeout))
 
     def put_facts(
         self,
@@ -884,7 +926,7 @@ class Methods(Calls):
         namespace: str = "",
         user_id: str = "",
         session_id: str = "",
-        facts: Iterable[Fact] = (),
+        facts: Iterable[Fact | FactDict] = (),
         timeout: float | None = None,
     ) -> PutFactsResponse:
         """Stores facts, all or nothing; when this answers, they are on disk. One with the key of a current fact
@@ -904,8 +946,8 @@ class Methods(Calls):
             Required where user_id is empty.
         facts: 1 to 1,000, all or nothing. They are taken in their order.
         """
-        request = PutFactsRequest(namespace=namespace, user_id=user_id, session_id=session_id, facts=facts)
-        return self._call("KnowledgeService/PutFacts", request, PutFactsResponse, timeout)
+        request = built(PutFactsRequest, namespace=namespace, user_id=user_id, session_id=session_id, facts=facts)
+        return self._call("KnowledgeService/PutFacts", request, PutFactsResponse, checked(timeout))
 
     def list_facts(
         self,
@@ -913,7 +955,7 @@ class Methods(Calls):
         namespace: str = "",
         user_id: str = "",
         session_id: str = "",
-        types: Iterable[FactType | str] = (),
+        types: Iterable[FactType | FactTypeName] = (),
         include_history: bool = False,
         page_size: int = 0,
         page_token: str = "",
@@ -931,16 +973,17 @@ class Methods(Calls):
         page_token: The next_page_token of the page before; empty: the first page. Opaque, bound to the
             request's other fields.
         """
-        request = ListFactsRequest(
+        request = built(
+            ListFactsRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
-            types=values_of(FactType, types),
+            types=types,
             include_history=include_history,
             page_size=page_size,
             page_token=page_token,
         )
-        return self._call("KnowledgeService/ListFacts", request, ListFactsResponse, timeout)
+        return self._call("KnowledgeService/ListFacts", request, ListFactsResponse, checked(timeout))
 
     def iter_facts(
         self,
@@ -948,7 +991,7 @@ class Methods(Calls):
         namespace: str = "",
         user_id: str = "",
         session_id: str = "",
-        types: Iterable[FactType | str] = (),
+        types: Iterable[FactType | FactTypeName] = (),
         include_history: bool = False,
         page_size: int = 0,
         timeout: float | None = None,
@@ -957,15 +1000,16 @@ class Methods(Calls):
 
         `timeout` is for each page.
         """
-        request = ListFactsRequest(
+        request = built(
+            ListFactsRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
-            types=values_of(FactType, types),
+            types=types,
             include_history=include_history,
             page_size=page_size,
         )
-        return self._paged("KnowledgeService/ListFacts", request, ListFactsResponse, "facts", timeout)
+        return self._paged("KnowledgeService/ListFacts", request, ListFactsResponse, "facts", checked(timeout))
 
     def delete_fact(
         self,
@@ -984,8 +1028,8 @@ class Methods(Calls):
         session_id: For a session without a user, whose fact.
         fact_id: Required.
         """
-        request = DeleteFactRequest(namespace=namespace, user_id=user_id, session_id=session_id, fact_id=fact_id)
-        return self._call("KnowledgeService/DeleteFact", request, DeleteFactResponse, timeout)
+        request = built(DeleteFactRequest, namespace=namespace, user_id=user_id, session_id=session_id, fact_id=fact_id)
+        return self._call("KnowledgeService/DeleteFact", request, DeleteFactResponse, checked(timeout))
 
     def put_artifact(
         self,
@@ -1031,13 +1075,16 @@ class Methods(Calls):
         preview_tokens: Of the preview's content: its head, its tail, and a line that names the artifact, which
             is there however few these are. 0: 128 (setting overflow_keep_tokens).
         """
-        request = PutArtifactRequest(
+        request = built(
+            PutArtifactRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
             offload_message_id=offload_message_id,
             preview_tokens=preview_tokens,
-            artifact=Artifact(
+            artifact=built(
+                Artifact,
+                {"id": "artifact_id"},
                 id=artifact_id,
                 source=source,
                 content=content,
@@ -1047,7 +1094,7 @@ class Methods(Calls):
             ),
         )
         identify_artifact(request)
-        return self._call("KnowledgeService/PutArtifact", request, PutArtifactResponse, timeout)
+        return self._call("KnowledgeService/PutArtifact", request, PutArtifactResponse, checked(timeout))
 
     def list_artifacts(
         self,
@@ -1068,10 +1115,15 @@ class Methods(Calls):
         page_token: The next_page_token of the page before; empty: the first page. Opaque, bound to the
             request's other fields.
         """
-        request = ListArtifactsRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, page_size=page_size, page_token=page_token
+        request = built(
+            ListArtifactsRequest,
+            namespace=namespace,
+            user_id=user_id,
+            session_id=session_id,
+            page_size=page_size,
+            page_token=page_token,
         )
-        return self._call("KnowledgeService/ListArtifacts", request, ListArtifactsResponse, timeout)
+        return self._call("KnowledgeService/ListArtifacts", request, ListArtifactsResponse, checked(timeout))
 
     def iter_artifacts(
         self,
@@ -1086,8 +1138,12 @@ class Methods(Calls):
 
         `timeout` is for each page.
         """
-        request = ListArtifactsRequest(namespace=namespace, user_id=user_id, session_id=session_id, page_size=page_size)
-        return self._paged("KnowledgeService/ListArtifacts", request, ListArtifactsResponse, "artifacts", timeout)
+        request = built(
+            ListArtifactsRequest, namespace=namespace, user_id=user_id, session_id=session_id, page_size=page_size
+        )
+        return self._paged(
+            "KnowledgeService/ListArtifacts", request, ListArtifactsResponse, "artifacts", checked(timeout)
+        )
 
     def delete_artifact(
         self, *, session_id: str, artifact_id: str, namespace: str = "", user_id: str = "", timeout: float | None = None
@@ -1100,10 +1156,10 @@ class Methods(Calls):
         session_id: Required.
         artifact_id: Required.
         """
-        request = DeleteArtifactRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, artifact_id=artifact_id
+        request = built(
+            DeleteArtifactRequest, namespace=namespace, user_id=user_id, session_id=session_id, artifact_id=artifact_id
         )
-        return self._call("KnowledgeService/DeleteArtifact", request, DeleteArtifactResponse, timeout)
+        return self._call("KnowledgeService/DeleteArtifact", request, DeleteArtifactResponse, checked(timeout))
 
     def put_document(
         self,
@@ -1140,15 +1196,23 @@ class Methods(Calls):
         create_time: When it was written, or put. Set by the server when absent. As long as the text stays the
             same, so does this.
         """
-        request = PutDocumentRequest(
+        request = built(
+            PutDocumentRequest,
             namespace=namespace,
             user_id=user_id,
             session_id=session_id,
-            document=Document(
-                id=document_id, title=title, text=text, source=source, metadata=metadata, create_time=create_time
+            document=built(
+                Document,
+                {"id": "document_id"},
+                id=document_id,
+                title=title,
+                text=text,
+                source=source,
+                metadata=metadata,
+                create_time=create_time,
             ),
         )
-        return self._call("KnowledgeService/PutDocument", request, PutDocumentResponse, timeout)
+        return self._call("KnowledgeService/PutDocument", request, PutDocumentResponse, checked(timeout))
 
     def list_documents(
         self,
@@ -1171,10 +1235,15 @@ class Methods(Calls):
         page_token: The next_page_token of the page before; empty: the first page. Opaque, bound to the
             request's other fields.
         """
-        request = ListDocumentsRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, page_size=page_size, page_token=page_token
+        request = built(
+            ListDocumentsRequest,
+            namespace=namespace,
+            user_id=user_id,
+            session_id=session_id,
+            page_size=page_size,
+            page_token=page_token,
         )
-        return self._call("KnowledgeService/ListDocuments", request, ListDocumentsResponse, timeout)
+        return self._call("KnowledgeService/ListDocuments", request, ListDocumentsResponse, checked(timeout))
 
     def iter_documents(
         self,
@@ -1189,8 +1258,12 @@ class Methods(Calls):
 
         `timeout` is for each page.
         """
-        request = ListDocumentsRequest(namespace=namespace, user_id=user_id, session_id=session_id, page_size=page_size)
-        return self._paged("KnowledgeService/ListDocuments", request, ListDocumentsResponse, "documents", timeout)
+        request = built(
+            ListDocumentsRequest, namespace=namespace, user_id=user_id, session_id=session_id, page_size=page_size
+        )
+        return self._paged(
+            "KnowledgeService/ListDocuments", request, ListDocumentsResponse, "documents", checked(timeout)
+        )
 
     def delete_document(
         self,
@@ -1210,10 +1283,10 @@ class Methods(Calls):
         session_id: The session that it was put for. With neither: it was put for the namespace.
         document_id: Required.
         """
-        request = DeleteDocumentRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, document_id=document_id
+        request = built(
+            DeleteDocumentRequest, namespace=namespace, user_id=user_id, session_id=session_id, document_id=document_id
         )
-        return self._call("KnowledgeService/DeleteDocument", request, DeleteDocumentResponse, timeout)
+        return self._call("KnowledgeService/DeleteDocument", request, DeleteDocumentResponse, checked(timeout))
 
     def search_documents(
         self,
@@ -1241,10 +1314,16 @@ class Methods(Calls):
         limit: 0: 3 (setting documents_top_k). More than 5 (setting documents_top_k_max) is taken as that.
         min_score: Compared with `score`; from 0 on. 0: no hit is left out for its score.
         """
-        request = SearchDocumentsRequest(
-            namespace=namespace, user_id=user_id, session_id=session_id, query=query, limit=limit, min_score=min_score
+        request = built(
+            SearchDocumentsRequest,
+            namespace=namespace,
+            user_id=user_id,
+            session_id=session_id,
+            query=query,
+            limit=limit,
+            min_score=min_score,
         )
-        return self._call("KnowledgeService/SearchDocuments", request, SearchDocumentsResponse, timeout)
+        return self._call("KnowledgeService/SearchDocuments", request, SearchDocumentsResponse, checked(timeout))
 
     def get_summary(
         self, *, session_id: str, namespace: str = "", user_id: str = "", timeout: float | None = None
@@ -1257,8 +1336,8 @@ class Methods(Calls):
         user_id: Optional; a user other than the session's is refused.
         session_id: Required.
         """
-        request = GetSummaryRequest(namespace=namespace, user_id=user_id, session_id=session_id)
-        return self._call("KnowledgeService/GetSummary", request, GetSummaryResponse, timeout)
+        request = built(GetSummaryRequest, namespace=namespace, user_id=user_id, session_id=session_id)
+        return self._call("KnowledgeService/GetSummary", request, GetSummaryResponse, checked(timeout))
 
     def summarize(
         self,
@@ -1283,8 +1362,10 @@ class Methods(Calls):
             summary_budget). More than 10,000 is taken as 10,000. A summary that covers everything already is
             made shorter if it must be, and never longer.
         """
-        request = SummarizeRequest(namespace=namespace, user_id=user_id, session_id=session_id, max_tokens=max_tokens)
-        return self._call("KnowledgeService/Summarize", request, SummarizeResponse, timeout)
+        request = built(
+            SummarizeRequest, namespace=namespace, user_id=user_id, session_id=session_id, max_tokens=max_tokens
+        )
+        return self._call("KnowledgeService/Summarize", request, SummarizeResponse, checked(timeout))
 
     def get_patterns(
         self,
@@ -1305,5 +1386,7 @@ class Methods(Calls):
         refresh: Recompute now, out of everything up to now, and keep that. Else they are as old as computed_at
             says (setting patterns_every_conversations).
         """
-        request = GetPatternsRequest(namespace=namespace, user_id=user_id, session_id=session_id, refresh=refresh)
-        return self._call("KnowledgeService/GetPatterns", request, GetPatternsResponse, timeout)
+        request = built(
+            GetPatternsRequest, namespace=namespace, user_id=user_id, session_id=session_id, refresh=refresh
+        )
+        return self._call("KnowledgeService/GetPatterns", request, GetPatternsResponse, checked(timeout))

@@ -1,4 +1,4 @@
-"""The requests of a stream that are not answered yet, so that a stream which breaks off can go on."""
+"""The requests of a stream: what is not answered yet, so that a stream which breaks off can go on; or each once."""
 
 import asyncio
 import threading
@@ -7,6 +7,50 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from memsidecar_client._ids import identify
+
+
+class Once(Iterator[Any]):
+    """For threads, without replay. It keeps what broke it: gRPC knows only that it ended badly."""
+
+    def __init__(self, source: Iterator[Any]) -> None:
+        self._source = source
+        self._broken: BaseException | None = None
+
+    def __next__(self) -> Any:
+        try:
+            return next(self._source)
+        except StopIteration:
+            raise
+        except BaseException as error:
+            self._broken = error
+            raise
+
+    def check(self) -> None:
+        """Raises what the caller's own iterator raised."""
+        if self._broken is not None:
+            raise self._broken
+
+
+class AsyncOnce(AsyncIterator[Any]):
+    """For tasks; else as Once."""
+
+    def __init__(self, source: AsyncIterator[Any]) -> None:
+        self._source = source
+        self._broken: BaseException | None = None
+
+    async def __anext__(self) -> Any:
+        try:
+            return await anext(self._source)
+        except (StopAsyncIteration, asyncio.CancelledError):
+            raise
+        except BaseException as error:
+            self._broken = error
+            raise
+
+    def check(self) -> None:
+        """As with Once."""
+        if self._broken is not None:
+            raise self._broken
 
 
 class Kept:

@@ -1,5 +1,6 @@
 """The one policy by which a call is sent again."""
 
+import math
 import random
 import time
 from dataclasses import dataclass
@@ -30,7 +31,8 @@ class Attempts:
     made: int = 0
 
     def __post_init__(self) -> None:
-        self._end = None if self.timeout is None else time.monotonic() + self.timeout
+        end = math.inf if self.timeout is None else time.monotonic() + self.timeout
+        self._end = None if end == math.inf else end
 
     def remaining(self) -> float | None:
         """Seconds that the next attempt may take. None: as long as it likes."""

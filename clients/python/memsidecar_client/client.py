@@ -18,8 +18,8 @@ class Client(Methods):
     tls, ca_file: True, or a file with the authorities that sign the sidecar's certificate. None of both: in the clear.
     certificate_file, key_file: The client's own certificate, where the sidecar wants one. None of these four:
         MEMSIDECAR_TLS, MEMSIDECAR_CA_FILE, MEMSIDECAR_CLIENT_CERTIFICATE_FILE and MEMSIDECAR_CLIENT_KEY_FILE, if set.
-    timeout: Seconds that a call may take, retries included, unless it says otherwise. None: no limit but the sidecar's.
-        Streams have none.
+    timeout: Seconds that a call may take, retries included, unless it says otherwise; more than 0. None or math.inf: no
+        limit but the sidecar's. Streams have none.
     attempts: How often a call is sent at most. 1: never again.
     allow_token_in_clear: Whether a token may leave the machine without TLS.
 
@@ -60,7 +60,10 @@ class Client(Methods):
 
 
 class AsyncClient(AsyncMethods):
-    """A sidecar, for code with an event loop. What it takes is what Client takes."""
+    """A sidecar, for code with an event loop. What it takes is what Client takes.
+
+    It belongs to the event loop of its first call; in another one, calls are refused with a RuntimeError.
+    """
 
     def __init__(
         self,

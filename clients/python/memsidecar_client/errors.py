@@ -31,6 +31,7 @@ reason that this client does not know yet is a MemsidecarError.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import grpc
 
@@ -54,9 +55,17 @@ class MemsidecarError(Exception):
         self.retry_after = details.retry_after
         "Seconds to wait before the call is worth another try; None where the sidecar did not say."
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Whole, for whoever calls from another process: by itself an exception is made anew of its message alone."""
+        return _remade, (type(self), self.args), self.__dict__
+
     def __str__(self) -> str:
         named = f"{self.code.name}, {self.reason}" if self.reason else self.code.name
         return f"{self.message} ({named})"
+
+
+def _remade(kind: type[MemsidecarError], args: tuple[Any, ...]) -> MemsidecarError:
+    return kind.__new__(kind, *args)
 
 
 class InvalidField(MemsidecarError):

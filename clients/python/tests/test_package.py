@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -33,6 +34,24 @@ def test_the_code_of_the_readme_runs(sidecar: SidecarProcess, number: int) -> No
     blocks = re.findall(r"```python[^\n]*\n(.*?)```", (HERE / "README.md").read_text(), re.DOTALL)
     assert len(blocks) == 3
     python("-c", blocks[number], address=sidecar.address)
+
+
+def test_every_extra_is_installed_from_the_clone_as_the_page_says() -> None:
+    """From a folder beside the clone, as in the README's minute; there is no package index to install from."""
+    page = (HERE / "ADAPTERS.md").read_text()
+    extras = set(tomllib.loads((HERE / "pyproject.toml").read_text())["project"]["optional-dependencies"])
+    assert "pip install --quiet ../memsidecar/clients/python" in (HERE / "README.md").read_text()
+    assert set(re.findall(r"`'\.\./memsidecar/clients/python\[([\w-]+)\]'`", page)) == extras
+    assert "memsidecar-client[" not in page
+
+
+def test_the_readme_says_what_people_look_for() -> None:
+    readme = (HERE / "README.md").read_text()
+    minute, _, rest = readme.partition("## What there is")
+    assert minute.index("build_context") < minute.index("](../../docs/recipes.md)")
+    assert (HERE / "../../docs/recipes.md").is_file()
+    assert "`types-protobuf`" in rest
+    assert "`AsyncClient` belongs to the event loop" in rest
 
 
 def test_the_wheel_has_all_it_needs_and_nothing_else(tmp_path: Path, sidecar: SidecarProcess) -> None:

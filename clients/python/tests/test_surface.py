@@ -3,9 +3,11 @@
 import inspect
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import memsidecar_client
 from memsidecar_client import AsyncClient, Client, errors
 from memsidecar_client.v1.errors_pb2 import ErrorReason
 from requests_by_name import METHODS
@@ -20,7 +22,7 @@ def test_what_is_generated_is_fresh(tmp_path: Path) -> None:
     (tmp_path / "memsidecar_client").mkdir()
     generate(tmp_path)
     made = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*.py*")}
-    assert len(made) == 16
+    assert len(made) == 17
     stale = [str(name) for name, text in made.items() if (HERE / name).read_text() != text]
     assert not stale, "python clients/python/generate.py makes them anew"
 
@@ -49,9 +51,31 @@ def test_every_error_is_drawn_in_the_tree() -> None:
     assert all(kind.__name__ in (errors.__doc__ or "") for kind in kinds)
 
 
+def test_what_answers_are_made_of_is_at_the_top() -> None:
+    made_of: dict[str, object] = {}
+    for method in METHODS.values():
+        _collect(method.descriptor.output_type, made_of)
+    made_of = {name: kind for name, kind in made_of.items() if not name.endswith("Response")}
+    assert {"Inclusion", "Receipt", "SearchHit", "EventKind"} <= made_of.keys()
+    assert made_of.keys() <= set(memsidecar_client.__all__)
+    assert all(getattr(memsidecar_client, name).DESCRIPTOR is kind for name, kind in made_of.items())
+
+
+def _collect(message: Any, found: dict[str, object]) -> None:
+    """The contract's own messages and enumerations, at any depth."""
+    found[message.name] = message
+    for field in message.fields:
+        kind = field.message_type or field.enum_type
+        if kind is None or not kind.full_name.startswith("memsidecar_client.v1.") or kind.containing_type:
+            continue
+        found[kind.name] = kind
+        if field.message_type is not None:
+            _collect(kind, found)
+
+
 def test_a_short_name_stands_for_a_value_and_a_wrong_one_is_told() -> None:
     with (
         Client("127.0.0.1:1") as client,
         pytest.raises(ValueError, match="'boss' is none of system, user, assistant, tool"),
     ):
-        client.add(session_id="s", role="boss", content="hello")
+        client.add(session_id="s", role="boss", content="hello")  # type: ignore[arg-type]

@@ -1,0 +1,151 @@
+"""Requests out of keywords and dicts: enumerations by name at any depth, and errors that say where something is wrong.
+
+What has no such field or is of another type is a TypeError, a value that cannot be is a ValueError. Both begin with the
+path, as in "messages[1].role".
+"""
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import cache, partial
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message as Proto
+from google.protobuf.message_factory import GetMessageClass
+
+from memsidecar_client._enums import value_of
+
+Built = TypeVar("Built", bound=Proto)
+Conversion = Callable[[Any, str], Any]
+
+_BY_THEIR_NAMES: Mapping[str, str] = MappingProxyType({})
+_REFUSALS = (TypeError, ValueError, OverflowError, AttributeError)
+_LISTS = (list, tuple)
+_NO_LISTS = (str, bytes, Mapping)
+_SCALARS = {
+    FieldDescriptor.CPPTYPE_STRING: "str",
+    FieldDescriptor.CPPTYPE_BOOL: "bool",
+    FieldDescriptor.CPPTYPE_INT32: "int",
+    FieldDescriptor.CPPTYPE_INT64: "int",
+    FieldDescriptor.CPPTYPE_DOUBLE: "float",
+    FieldDescriptor.CPPTYPE_FLOAT: "float",
+}
+
+
+def built(kind: type[Built], called: Mapping[str, str] = _BY_THEIR_NAMES, /, **given: Any) -> Built:
+    """`called`: fields that the caller knows by another name. What is None is left out."""
+    return _built(kind, given, "", called)
+
+
+def each_of(kind: type[Proto], requests: Iterable[Any]) -> Iterator[Any]:
+    for number, request in enumerate(requests):
+        yield _message(kind, request, f"requests[{number}]")
+
+
+async def each_of_async(kind: type[Proto], requests: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Any]:
+    number = 0
+    async for request in _source(requests):
+        yield _message(kind, request, f"requests[{number}]")
+        number += 1
+
+
+async def _source(requests: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Any]:
+    if isinstance(requests, AsyncIterable):
+        async for request in requests:
+            yield request
+    else:
+        for request in requests:
+            yield request
+
+
+def _built(kind: type[Built], given: Mapping[str, Any], within: str, called: Mapping[str, str]) -> Built:
+    conversions, fields = _conversions_of(kind.DESCRIPTOR), dict[str, Any]()
+    for name, value in given.items():
+        if name not in conversions:
+            raise TypeError(f"{within}{name}: {kind.__name__} has no such field; it has {', '.join(conversions)}")
+        convert = conversions[name]
+        if convert is not None and value is not None:
+            fields[name] = convert(value, f"{within}{called.get(name, name)}")
+        else:
+            fields[name] = value
+    try:
+        return kind(**fields)
+    except _REFUSALS:
+        _tell_which(kind, fields, within, called)
+        raise
+
+
+@cache
+def _conversions_of(kind: Any) -> dict[str, Conversion | None]:
+    """Kept, because descriptors are slow to read. None where protobuf takes a value as it is."""
+    return {field.name: _conversion(field) for field in kind.fields}
+
+
+def _conversion(field: Any) -> Conversion | None:
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        return None
+    one = _conversion_of_one(field)
+    return partial(_many, one) if field.is_repeated else one
+
+
+def _conversion_of_one(field: Any) -> Conversion | None:
+    if field.enum_type is not None:
+        return partial(value_of, field.enum_type)
+    if field.message_type is None:
+        return None
+    well_known = {"google.protobuf.Timestamp": _moment, "google.protobuf.Struct": _tags}
+    return well_known.get(field.message_type.full_name) or partial(_message, GetMessageClass(field.message_type))
+
+
+def _many(one: Conversion | None, given: Any, path: str) -> Any:
+    """A text is a list of letters to Python, and was never meant as one."""
+    if not isinstance(given, _LISTS) and (isinstance(given, _NO_LISTS) or not isinstance(given, Iterable)):
+        raise _wanted(path, "list", given)
+    return given if one is None else [one(value, f"{path}[{index}]") for index, value in enumerate(given)]
+
+
+def _message(kind: type[Proto], given: Any, path: str) -> Any:
+    if isinstance(given, Mapping):
+        return _built(kind, given, f"{path}.", _BY_THEIR_NAMES)
+    if isinstance(given, kind):
+        return given
+    raise _wanted(path, f"{kind.__name__} or dict", given)
+
+
+def _moment(given: Any, path: str) -> Any:
+    """Protobuf takes a time without a zone for UTC, which is wrong by hours for whoever meant the clock on the wall."""
+    if isinstance(given, datetime) and given.utcoffset() is None:
+        raise ValueError(f"{path}: {given} has no time zone; datetime.now(UTC) has one, astimezone() adds the local")
+    return given
+
+
+def _tags(given: Any, path: str) -> Any:
+    if isinstance(given, Mapping | Proto):
+        return given
+    raise _wanted(path, "dict", given)
+
+
+def _tell_which(kind: type[Proto], fields: Mapping[str, Any], within: str, called: Mapping[str, str]) -> None:
+    """Protobuf says what is wrong, and not with which field: the one that it refuses alone."""
+    for name, value in fields.items():
+        field, path = kind.DESCRIPTOR.fields_by_name[name], f"{within}{called.get(name, name)}"
+        if isinstance(value, _LISTS):
+            for index, one in enumerate(value):
+                _try(kind, field, [one], one, f"{path}[{index}]")
+        else:
+            _try(kind, field, value, value, path)
+
+
+def _try(kind: type[Proto], field: Any, value: Any, told: Any, path: str) -> None:
+    try:
+        kind(**{field.name: value})
+    except TypeError as error:
+        wanted = _SCALARS.get(field.cpp_type)
+        raise (_wanted(path, wanted, told) if wanted else TypeError(f"{path}: {error}")) from error
+    except _REFUSALS as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _wanted(path: str, wanted: str, given: Any) -> TypeError:
+    return TypeError(f"{path}: {wanted} is wanted, not {type(given).__name__}")

@@ -1,0 +1,52 @@
+"""Errors come whole out of another process."""
+
+import copy
+import inspect
+import multiprocessing
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import grpc
+import pytest
+
+from memsidecar_client import Client, MemsidecarError, errors
+from memsidecar_client._details import Details
+
+KINDS = [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, MemsidecarError)]
+DETAILS = Details("SOME_REASON", "messages[3].role", {"last_sequence": "7", "required_tokens": "8"}, 1.5)
+
+
+def an_error(kind: Any) -> MemsidecarError:
+    made: MemsidecarError = kind() if kind is errors.Closed else kind("it went wrong", grpc.StatusCode.ABORTED, DETAILS)
+    made.add_note("while it was tested")
+    return made
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_is_the_same_after_pickling(kind: type[MemsidecarError]) -> None:
+    error = an_error(kind)
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
+        assert type(again) is kind
+        assert vars(again) == vars(error)
+        assert (again.args, str(again)) == (error.args, str(error))
+
+
+def ask_nobody() -> None:
+    with Client("127.0.0.1:1", attempts=1) as memory:
+        memory.count(session_id="s")
+
+
+def refuse() -> None:
+    raise an_error(errors.SequenceMismatch)
+
+
+def test_an_error_comes_out_of_a_pool_of_processes() -> None:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        with pytest.raises(errors.Unreachable, match=r"127\.0\.0\.1:1 cannot be reached"):
+            pool.submit(ask_nobody).result(60)
+        with pytest.raises(errors.SequenceMismatch) as refused:
+            pool.submit(refuse).result(60)
+    assert refused.value.last_sequence == 7
+    assert (refused.value.field, refused.value.retry_after) == ("messages[3].role", 1.5)
+    assert refused.value.code is grpc.StatusCode.ABORTED
