@@ -46,7 +46,7 @@ func New(options ...Option) (*Client, error) {
 		return nil, errors.New("memsidecar: a call is sent at least once: attempts must be 1 or more")
 	}
 	if s.timeout < 0 {
-		return nil, errors.New("memsidecar: the timeout must not be negative")
+		return nil, fmt.Errorf("memsidecar: the timeout must be more than 0, or 0 for none: %v is negative", s.timeout)
 	}
 	conn, err := connect(s)
 	if err != nil {
@@ -93,6 +93,10 @@ func callWhile[Request proto.Message, Answer any](
 	send func(context.Context, Request, ...grpc.CallOption) (Answer, error),
 	request Request,
 ) (Answer, error) {
+	var none Answer
+	if unsendable := checkTexts(request); unsendable != nil {
+		return none, unsendable
+	}
 	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	tries := attempts{most: c.attempts, worth: worth}
@@ -101,8 +105,7 @@ func callWhile[Request proto.Message, Answer any](
 		if err == nil {
 			return answer, nil
 		}
-		if err := c.pause(ctx, &tries, c.failure(ctx, err, request)); err != nil {
-			var none Answer
+		if err := c.pause(ctx, &tries, c.failure(ctx, err)); err != nil {
 			return none, err
 		}
 	}
@@ -136,7 +139,7 @@ func (c *Client) pause(ctx context.Context, tries *attempts, failed *Error) erro
 }
 
 // failure is our error for what one attempt ended with.
-func (c *Client) failure(ctx context.Context, err error, request proto.Message) *Error {
+func (c *Client) failure(ctx context.Context, err error) *Error {
 	found := errorOf(err)
 	if found.Reason != "" {
 		return found
@@ -146,11 +149,6 @@ func (c *Client) failure(ctx context.Context, err error, request proto.Message) 
 		found.blame(ctx)
 	case c.isClosed():
 		return closedError()
-	case found.Code == codes.Internal:
-		// gRPC says so of a request that it cannot write, too. To send that again would not help.
-		if _, err := proto.Marshal(request); err != nil {
-			return unsendableError(err)
-		}
 	case found.Code == codes.Unavailable:
 		found.Message = c.unreachable(found.Message)
 	}

@@ -3,6 +3,7 @@ package memsidecar
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestWhatStaysOnTheMachine(t *testing.T) {
@@ -71,6 +72,22 @@ func TestOptionsThatDoNotGoTogetherAreRefused(t *testing.T) {
 		if _, err := New(refused.options...); err == nil || !strings.Contains(err.Error(), refused.why) {
 			t.Errorf("%s: %v", refused.why, err)
 		}
+	}
+}
+
+func TestATimeoutIsMoreThanNothingOrNone(t *testing.T) {
+	if _, err := New(WithTimeout(-time.Second)); err == nil || !strings.Contains(err.Error(), "timeout must be more than 0") {
+		t.Errorf("%v", err)
+	}
+	client, err := New(WithTimeout(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := client.withTimeout(t.Context())
+	defer cancel()
+	if _, bounded := ctx.Deadline(); bounded {
+		t.Error("0 is a deadline")
 	}
 }
 

@@ -148,17 +148,22 @@ func (e *Error) RetryAfter() (wait time.Duration, ok bool) {
 
 // LastSequence is the session's newest sequence, for ErrSequenceMismatch.
 func (e *Error) LastSequence() (sequence int64, ok bool) {
-	return e.number("last_sequence")
+	return e.number("last_sequence", 64)
 }
 
-// RequiredTokens is the smallest budget that would do, for ErrBudgetTooSmall.
-func (e *Error) RequiredTokens() (tokens int64, ok bool) {
-	return e.number("required_tokens")
+// RequiredTokens is the smallest MaxTokens that would do, for ErrBudgetTooSmall.
+func (e *Error) RequiredTokens() (tokens int32, ok bool) {
+	number, ok := e.number("required_tokens", 32)
+	return int32(number), ok
 }
 
-func (e *Error) number(name string) (int64, bool) {
-	number, err := strconv.ParseInt(e.Metadata[name], 10, 64)
-	return number, err == nil
+// number is 0 where there is none of so many bits.
+func (e *Error) number(name string, bits int) (int64, bool) {
+	number, err := strconv.ParseInt(e.Metadata[name], 10, bits)
+	if err != nil {
+		return 0, false
+	}
+	return number, true
 }
 
 // errorOf is our error for one of gRPC's.
@@ -213,12 +218,13 @@ func (e *Error) blame(ctx context.Context) {
 	e.kinds = append(e.kinds, ctx.Err(), context.Cause(ctx))
 }
 
-// unsendableError is for a request that is no message of the contract: a text in it is no UTF-8.
-func unsendableError(why error) *Error {
+// brokenTextError is for a request that is no message of the contract: a text in it is no UTF-8.
+func brokenTextError(field string) *Error {
 	return &Error{
 		Code:    codes.InvalidArgument,
 		Reason:  "INVALID_FIELD",
-		Message: fmt.Sprintf("the request cannot be sent: %v", why),
+		Field:   field,
+		Message: fmt.Sprintf("%s is not valid UTF-8, so the request was not sent", field),
 		kinds:   []error{ErrInvalidField},
 	}
 }

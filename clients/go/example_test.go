@@ -96,8 +96,7 @@ func ExampleError() {
 	shown, err := memory.BuildContext(ctx, request)
 	var failed *memsidecar.Error
 	if errors.Is(err, memsidecar.ErrBudgetTooSmall) && errors.As(err, &failed) {
-		tokens, _ := failed.RequiredTokens()
-		request.MaxTokens = int32(tokens)
+		request.MaxTokens, _ = failed.RequiredTokens()
 		shown, err = memory.BuildContext(ctx, request)
 	}
 	if err != nil {

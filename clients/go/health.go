@@ -36,12 +36,11 @@ func (c *Client) WaitUntilReady(ctx context.Context) error {
 
 // serves asks once. It gives an error where to ask again would not help.
 func (c *Client) serves(ctx context.Context) (bool, error) {
-	request := &health.HealthCheckRequest{}
-	answer, err := health.NewHealthClient(c.conn).Check(ctx, request, grpc.WaitForReady(true))
+	answer, err := health.NewHealthClient(c.conn).Check(ctx, &health.HealthCheckRequest{}, grpc.WaitForReady(true))
 	if err == nil {
 		return answer.Status == health.HealthCheckResponse_SERVING, nil
 	}
-	failed := c.failure(ctx, err, request)
+	failed := c.failure(ctx, err)
 	if ctx.Err() == nil && !c.isClosed() && isWorthWaiting(failed) {
 		return false, nil
 	}

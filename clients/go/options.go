@@ -69,8 +69,8 @@ func WithClientCertificate(certificateFile, keyFile string) Option {
 	return func(s *settings) { s.certificateFile, s.keyFile = certificateFile, keyFile }
 }
 
-// WithTimeout says how long a call may take, retries included, where its context has no deadline. Without it: 10
-// seconds. 0: as long as the sidecar likes. Streams have no timeout.
+// WithTimeout says how long a call may take, retries included, where its context has no deadline: more than 0. Without
+// it: 10 seconds. 0 means none, as in [net/http.Client]: as long as the sidecar likes. Streams have no timeout.
 func WithTimeout(timeout time.Duration) Option {
 	return func(s *settings) { s.timeout = timeout }
 }

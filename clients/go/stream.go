@@ -23,7 +23,7 @@ func read[Answer any](
 				return
 			}
 			if err != nil {
-				yield(nil, c.failure(ctx, err, nil))
+				yield(nil, c.failure(ctx, err))
 				return
 			}
 			if !yield(answer, nil) {
@@ -42,6 +42,10 @@ func subscribe[Request proto.Message, Answer any](
 	request Request,
 ) iter.Seq2[*Answer, error] {
 	return func(yield func(*Answer, error) bool) {
+		if unsendable := checkTexts(request); unsendable != nil {
+			yield(nil, unsendable)
+			return
+		}
 		tries, answered := attempts{most: c.attempts, worth: worthAnother}, false
 		for {
 			var failed *Error
@@ -80,7 +84,7 @@ func subscribeOnce[Request proto.Message, Answer any](
 		defer cancel()
 		stream, err := open(ctx, request)
 		if err != nil {
-			yield(nil, c.failure(ctx, err, request))
+			yield(nil, c.failure(ctx, err))
 			return
 		}
 		read(ctx, c, stream)(yield)
@@ -105,16 +109,20 @@ func exchange[Request, Answer any, Sent interface {
 		defer cancel()
 		stream, err := open(ctx)
 		if err != nil {
-			yield(nil, c.failure(ctx, err, nil))
+			yield(nil, c.failure(ctx, err))
 			return
 		}
-		var unsendable error
-		sending.Go(func() { unsendable = send(ctx, stream, next) })
+		var unsendable *Error
+		sending.Go(func() {
+			if unsendable = send(ctx, stream, next); unsendable != nil {
+				cancel()
+			}
+		})
 		for answer, failed := range read(ctx, c, stream) {
 			if failed != nil {
 				cancel()
 				if sending.Wait(); unsendable != nil {
-					failed = unsendableError(unsendable)
+					failed = unsendable
 				}
 			}
 			if !yield(answer, failed) {
@@ -124,17 +132,19 @@ func exchange[Request, Answer any, Sent interface {
 	}
 }
 
-// send gives an error where a request cannot be sent at all. Of a stream that broke, whoever reads is told.
+// send gives an error where a request must not be sent at all. Of a stream that broke, whoever reads is told.
 func send[Request, Answer any, Sent interface {
 	*Request
 	proto.Message
 }](
 	ctx context.Context, stream grpc.BidiStreamingClient[Request, Answer], next func(context.Context) (Sent, bool),
-) error {
+) *Error {
 	for request, ok := next(ctx); ok; request, ok = next(ctx) {
+		if unsendable := checkTexts(request); unsendable != nil {
+			return unsendable
+		}
 		if stream.Send(request) != nil {
-			_, err := proto.Marshal(request)
-			return err
+			return nil
 		}
 	}
 	// It fails only where the stream is broken.

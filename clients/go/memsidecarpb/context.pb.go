@@ -138,7 +138,7 @@ const (
 	Inclusion_INCLUSION_BELOW_THRESHOLD Inclusion = 6
 	// Left out: its evaluation score is too low (setting episodic_min_quality).
 	Inclusion_INCLUSION_LOW_QUALITY Inclusion = 7
-	// Left out: nearly the same as one that is included.
+	// Left out: nearly the same as one that is included, or the same question as the query, asked before.
 	Inclusion_INCLUSION_DUPLICATE Inclusion = 8
 	// Left out: the working section shows it already.
 	Inclusion_INCLUSION_IN_WINDOW Inclusion = 9

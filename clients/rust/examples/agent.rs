@@ -89,7 +89,7 @@ impl Agent<'_> {
                 .await?;
             for call in answer.calls {
                 let result = self.use_tool(&call).await?;
-                self.say(Message::tool(call.id, result).with_name(call.name)).await?;
+                self.say(Message::tool_result(&call, result)).await?;
             }
         }
     }

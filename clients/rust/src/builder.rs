@@ -61,6 +61,9 @@ pub enum BuildError {
     /// A call is sent at least once.
     #[error("a call needs at least one attempt")]
     NoAttempts,
+    /// A call takes some time. Without a deadline it may take as long as it likes: `None`.
+    #[error("the deadline must be more than 0; None means that there is none")]
+    ZeroDeadline,
     /// The library below does not want it: a key that is none, say.
     #[error("the transport cannot be set up")]
     Transport(#[source] Box<dyn StdError + Send + Sync>),
@@ -155,7 +158,7 @@ impl ClientBuilder {
         self
     }
 
-    /// How long a call may take, retries included. 10 seconds unless said; `None`: as long as it likes.
+    /// How long a call may take, retries included: more than 0. 10 seconds unless said; `None`: as long as it likes.
     ///
     /// Streams have none, but for that of [`Client::with_deadline`].
     pub fn deadline(mut self, deadline: impl Into<Option<Duration>>) -> Self {
@@ -183,6 +186,9 @@ impl ClientBuilder {
     pub fn build(self) -> Result<Client, BuildError> {
         if self.attempts == 0 {
             return Err(BuildError::NoAttempts);
+        }
+        if self.deadline.is_some_and(|deadline| deadline.is_zero()) {
+            return Err(BuildError::ZeroDeadline);
         }
         let address = self.address.clone().or_else(|| variable("MEMSIDECAR_ADDRESS"));
         let address = Address::parse(address.as_deref().unwrap_or(DEFAULT_ADDRESS))?;
@@ -290,6 +296,17 @@ mod tests {
             builder().token("one").token_file("two").build(),
             Err(BuildError::TwoTokens)
         ));
+    }
+
+    #[test]
+    fn a_deadline_is_more_than_nothing_or_none() {
+        let builder = |deadline: Option<Duration>| ClientBuilder::new().address("localhost:1").deadline(deadline);
+        let refused = builder(Some(Duration::ZERO)).build();
+        assert!(matches!(refused, Err(BuildError::ZeroDeadline)), "{refused:?}");
+        assert!(refused.unwrap_err().to_string().contains("deadline"));
+        for good in [None, Some(Duration::from_nanos(1)), Some(Duration::MAX)] {
+            assert!(builder(good).build().is_ok(), "{good:?}");
+        }
     }
 
     #[cfg(feature = "tls")]

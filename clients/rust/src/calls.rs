@@ -184,7 +184,7 @@ impl Client {
     {
         let client = self.clone();
         ResultStream::new(try_stream! {
-            let mut grpc = client.grpc()?;
+            let mut grpc = client.grpc(end)?;
             let request = client.request(requests, end);
             let opening = async {
                 ready(&mut grpc).await?;
@@ -204,7 +204,7 @@ impl Client {
         Q: Message + 'static,
         A: Message + Default + 'static,
     {
-        let mut grpc = self.grpc()?;
+        let mut grpc = self.grpc(end)?;
         let request = self.request(request, end);
         let answering = async {
             ready(&mut grpc).await?;
@@ -216,7 +216,11 @@ impl Client {
         Ok(answer.into_inner())
     }
 
-    fn grpc(&self) -> Result<Grpc<Channel>, Error> {
+    /// Where the time is over already, nothing is begun.
+    fn grpc(&self, end: Option<Instant>) -> Result<Grpc<Channel>, Error> {
+        if end.is_some_and(|end| end <= Instant::now()) {
+            return Err(Error::deadline_exceeded(OVER));
+        }
         Ok(Grpc::new(self.shared.channel()?))
     }
 

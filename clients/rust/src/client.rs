@@ -83,7 +83,9 @@ impl Client {
         Self::builder().build()
     }
 
-    /// The same client with another deadline, which its streams have, too; for a call that needs one of its own:
+    /// The same client with another deadline, which its streams have, too; for a call that needs one of its own. `None`:
+    /// as long as it likes. Where there is no time left, [`Duration::ZERO`], nothing is sent, and the call ends with
+    /// [`Error::DeadlineExceeded`].
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -150,7 +152,7 @@ impl fmt::Debug for Client {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::v1::{CountRequest, GetAllRequest};
+    use crate::v1::{CountRequest, ExportRequest, GetAllRequest};
 
     fn goes_between_threads<T: Send>(_: T) {}
 
@@ -173,6 +175,19 @@ mod tests {
         assert!(matches!(refused, Err(Error::Closed(_))), "{refused:?}");
         let refused = client.messages(GetAllRequest::new("s")).try_next().await;
         assert!(matches!(refused, Err(Error::Closed(_))), "{refused:?}");
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_where_no_time_is_left() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = Client::builder().address(listener.local_addr().unwrap().to_string());
+        let late = client.build().unwrap().with_deadline(Duration::ZERO);
+        let refused = late.count(CountRequest::new("s")).await;
+        assert!(matches!(refused, Err(Error::DeadlineExceeded(_))), "{refused:?}");
+        let refused = late.export(ExportRequest::default()).try_next().await;
+        assert!(matches!(refused, Err(Error::DeadlineExceeded(_))), "{refused:?}");
+        let called = tokio::time::timeout(Duration::from_millis(100), listener.accept()).await;
+        assert!(called.is_err(), "{called:?}");
     }
 
     #[test]

@@ -521,7 +521,7 @@ pub enum Inclusion {
     BelowThreshold = 6,
     /// Left out: its evaluation score is too low (setting episodic_min_quality).
     LowQuality = 7,
-    /// Left out: nearly the same as one that is included.
+    /// Left out: nearly the same as one that is included, or the same question as the query, asked before.
     Duplicate = 8,
     /// Left out: the working section shows it already.
     InWindow = 9,

@@ -13,8 +13,16 @@ import java.util.function.UnaryOperator;
 /** How calls are made whose answers come later. */
 record AsyncCalls(Connection connection, int attempts) {
 
-    /** To cancel what is returned gives the call up, with all further attempts. */
+    /**
+     * To cancel what is returned gives the call up, with all further attempts. It fails with IllegalArgumentException
+     * where a text of the request is no Unicode; nothing is sent then.
+     */
     <Q, A> CompletableFuture<A> call(MethodDescriptor<Q, A> method, Q request, Duration timeout) {
+        try {
+            Texts.checked(request);
+        } catch (IllegalArgumentException broken) {
+            return CompletableFuture.failedFuture(broken);
+        }
         return new Call<>(connection, method, request, new Attempts(attempts, timeout, method)).begin();
     }
 

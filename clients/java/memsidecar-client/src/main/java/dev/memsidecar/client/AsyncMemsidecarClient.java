@@ -92,9 +92,10 @@ import java.util.function.UnaryOperator;
  * A sidecar, for code that does not wait: {@link MemsidecarClient#async} makes one. Its methods are those of
  * {@link MemsidecarClient}, with futures.
  *
- * <p>A future fails with a {@link MemsidecarException}, as the class of its reason. To cancel it gives the call up,
- * with all further attempts. What is chained to a future runs in a thread of gRPC's, or of the common pool: it may take
- * its time, but had better not wait for other calls.
+ * <p>A future fails with a {@link MemsidecarException}, as the class of its reason, or, before anything is sent, with
+ * an {@link IllegalArgumentException} for a text that is not valid Unicode. To cancel it gives the call up, with all
+ * further attempts. What is chained to a future runs in a thread of gRPC's, or of the common pool: it may take its
+ * time, but had better not wait for other calls.
  */
 public final class AsyncMemsidecarClient implements AutoCloseable {
     private final Connection connection;
@@ -113,11 +114,12 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
      * The same client, whose calls may take so long, retries included; streams, too, which otherwise have no deadline.
      * It shares the connection: to close either closes both.
      *
-     * @param deadline for each call, from when it is made
+     * @param deadline for each call, from when it is made; more than 0
      * @return a view that is cheap enough for a single call
+     * @throws IllegalArgumentException if the deadline is not more than 0
      */
     public AsyncMemsidecarClient withDeadline(Duration deadline) {
-        Objects.requireNonNull(deadline);
+        Nanos.ahead(deadline);
         return new AsyncMemsidecarClient(connection, calls.attempts(), deadline, deadline);
     }
 
@@ -172,9 +174,9 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
      */
     public CompletableFuture<AddResponse> add(String userId, String sessionId, Message message) {
         return add(AddRequest.newBuilder()
-                .setUserId(userId)
-                .setSessionId(sessionId)
-                .setMessage(message)
+                .setUserId(Objects.requireNonNull(userId, "userId"))
+                .setSessionId(Objects.requireNonNull(sessionId, "sessionId"))
+                .setMessage(Objects.requireNonNull(message, "message"))
                 .build());
     }
 
@@ -369,9 +371,9 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
      */
     public CompletableFuture<BuildContextResponse> buildContext(String userId, String sessionId, String query) {
         return buildContext(BuildContextRequest.newBuilder()
-                .setUserId(userId)
-                .setSessionId(sessionId)
-                .setQuery(query)
+                .setUserId(Objects.requireNonNull(userId, "userId"))
+                .setSessionId(Objects.requireNonNull(sessionId, "sessionId"))
+                .setQuery(Objects.requireNonNull(query, "query"))
                 .setAppendQuery(true)
                 .build());
     }

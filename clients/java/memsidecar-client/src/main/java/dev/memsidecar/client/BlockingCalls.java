@@ -11,7 +11,9 @@ import java.util.concurrent.ExecutionException;
 /** How calls are made by a thread that waits for them. */
 record BlockingCalls(Connection connection, int attempts) {
 
+    /** Throws IllegalArgumentException where a text of the request is no Unicode; nothing is sent then. */
     <Q, A> A call(MethodDescriptor<Q, A> method, Q request, Duration timeout) {
+        Texts.checked(request);
         Attempts attempting = new Attempts(attempts, timeout, method);
         while (true) {
             try {

@@ -100,7 +100,8 @@ import java.util.Objects;
  * the class of its reason. A call that fails because the sidecar is away is sent again, up to four times in all and
  * within its deadline; no message is stored twice for it, because each has an id. {@link #reportUsage} has none: it is
  * sent again only where the sidecar refused it. To interrupt a thread that waits gives its call up, with
- * {@link CancelledException}.
+ * {@link CancelledException}. A text that is not valid Unicode, because it was cut inside an emoji, say, is refused
+ * before anything is sent, with an {@link IllegalArgumentException} that names its field.
  */
 public final class MemsidecarClient implements AutoCloseable {
     private final Connection connection;
@@ -156,11 +157,12 @@ public final class MemsidecarClient implements AutoCloseable {
      * The same client, whose calls may take so long, retries included; streams, too, which otherwise have no deadline.
      * It shares the connection: to close either closes both.
      *
-     * @param deadline for each call, from when it is made
+     * @param deadline for each call, from when it is made; more than 0
      * @return a view that is cheap enough for a single call
+     * @throws IllegalArgumentException if the deadline is not more than 0
      */
     public MemsidecarClient withDeadline(Duration deadline) {
-        Objects.requireNonNull(deadline);
+        Nanos.ahead(deadline);
         return new MemsidecarClient(connection, calls.attempts(), deadline, deadline);
     }
 
@@ -214,9 +216,9 @@ public final class MemsidecarClient implements AutoCloseable {
      */
     public AddResponse add(String userId, String sessionId, Message message) {
         return add(AddRequest.newBuilder()
-                .setUserId(userId)
-                .setSessionId(sessionId)
-                .setMessage(message)
+                .setUserId(Objects.requireNonNull(userId, "userId"))
+                .setSessionId(Objects.requireNonNull(sessionId, "sessionId"))
+                .setMessage(Objects.requireNonNull(message, "message"))
                 .build());
     }
 
@@ -401,9 +403,9 @@ public final class MemsidecarClient implements AutoCloseable {
      */
     public BuildContextResponse buildContext(String userId, String sessionId, String query) {
         return buildContext(BuildContextRequest.newBuilder()
-                .setUserId(userId)
-                .setSessionId(sessionId)
-                .setQuery(query)
+                .setUserId(Objects.requireNonNull(userId, "userId"))
+                .setSessionId(Objects.requireNonNull(sessionId, "sessionId"))
+                .setQuery(Objects.requireNonNull(query, "query"))
                 .setAppendQuery(true)
                 .build());
     }
@@ -850,11 +852,12 @@ public final class MemsidecarClient implements AutoCloseable {
          * How long a call may take, retries included, unless {@link MemsidecarClient#withDeadline} says otherwise.
          * Streams have no deadline but that.
          *
-         * @param deadline from when a call is made
+         * @param deadline from when a call is made; more than 0. For none there is {@link #noDeadline}
          * @return this
+         * @throws IllegalArgumentException if the deadline is not more than 0
          */
         public Builder deadline(Duration deadline) {
-            this.deadline = Objects.requireNonNull(deadline);
+            this.deadline = Nanos.ahead(deadline);
             return this;
         }
 

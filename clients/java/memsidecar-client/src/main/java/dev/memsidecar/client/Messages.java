@@ -4,8 +4,12 @@ import dev.memsidecar.v1.Message;
 import dev.memsidecar.v1.Role;
 import dev.memsidecar.v1.ToolCall;
 import java.util.List;
+import java.util.Objects;
 
-/** Messages as they are usually said. Whatever else one carries, its builder sets: {@code user("Hi").toBuilder()}. */
+/**
+ * Messages as they are usually said. Whatever else one carries, its builder sets: {@code user("Hi").toBuilder()}. What
+ * is null is refused, with its name.
+ */
 public final class Messages {
     private Messages() {}
 
@@ -47,7 +51,9 @@ public final class Messages {
      * @return without an id
      */
     public static Message assistant(String content, List<ToolCall> toolCalls) {
-        return said(Role.ROLE_ASSISTANT, content).addAllToolCalls(toolCalls).build();
+        return said(Role.ROLE_ASSISTANT, content)
+                .addAllToolCalls(Objects.requireNonNull(toolCalls, "toolCalls"))
+                .build();
     }
 
     /**
@@ -58,13 +64,27 @@ public final class Messages {
      * @return without an id; named after the tool
      */
     public static Message tool(ToolCall call, String content) {
+        Objects.requireNonNull(call, "call");
         return said(Role.ROLE_TOOL, content)
                 .setToolCallId(call.getId())
                 .setName(call.getName())
                 .build();
     }
 
+    /**
+     * The same message with an id of yours, by which it is known when it is sent again.
+     *
+     * @param message stays as it is
+     * @param id unique in the session, as {@link MemsidecarClient#newId()} makes them
+     * @return another one
+     */
+    public static Message withId(Message message, String id) {
+        return Objects.requireNonNull(message, "message").toBuilder()
+                .setId(Objects.requireNonNull(id, "id"))
+                .build();
+    }
+
     private static Message.Builder said(Role role, String content) {
-        return Message.newBuilder().setRole(role).setContent(content);
+        return Message.newBuilder().setRole(role).setContent(Objects.requireNonNull(content, "content"));
     }
 }

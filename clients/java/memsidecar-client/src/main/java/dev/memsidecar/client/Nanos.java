@@ -2,6 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Deadline;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
 /** Durations in nanoseconds. Whoever says {@code Duration.ofSeconds(Long.MAX_VALUE)} means: as long as it takes. */
@@ -15,6 +16,15 @@ final class Nanos {
         } catch (ArithmeticException beyond) {
             return duration.isNegative() ? Long.MIN_VALUE : Long.MAX_VALUE;
         }
+    }
+
+    /** Throws IllegalArgumentException for what is no deadline, because it is over before it begins. */
+    static Duration ahead(Duration deadline) {
+        Objects.requireNonNull(deadline, "deadline");
+        if (deadline.isZero() || deadline.isNegative()) {
+            throw new IllegalArgumentException("the deadline must be more than 0, and is " + deadline);
+        }
+        return deadline;
     }
 
     static Deadline deadline(Duration fromNow) {

@@ -132,7 +132,7 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
 
     private void took(Q given) {
         awaited = false;
-        Q request = prepare.apply(given);
+        Q request = prepare.apply(Texts.checked(given));
         if (resending != Resending.NOTHING) {
             unanswered.add(request);
         }

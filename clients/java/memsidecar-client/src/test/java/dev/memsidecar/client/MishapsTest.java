@@ -43,6 +43,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 
 /** What no sidecar does that is whole: a server that is pretended does it. */
 @Timeout(60)
@@ -91,6 +92,20 @@ class MishapsTest {
         }
         assertEquals(3, pretended.streams.get());
         assertEquals(List.of("one", "two", "three"), pretended.answered);
+    }
+
+    @Test
+    void aBrokenTextEndsAStreamAndIsNotSent() {
+        pretended.answersOfStreams.addAll(List.of(9, 9));
+        List<AddStreamRequest> requests = List.of(said("half \uD83C"), said("two"));
+        Exception refused = assertThrows(
+                IllegalArgumentException.class, () -> memory.addStream(requests).hasNext());
+        assertTrue(refused.getMessage().startsWith("message.content is not"), refused.getMessage());
+        CompletionException failed = assertThrows(
+                CompletionException.class,
+                () -> memory.async().addStream(requests).toList().join());
+        assertInstanceOf(IllegalArgumentException.class, failed.getCause());
+        assertEquals(List.of(), pretended.answered);
     }
 
     @Test
@@ -188,6 +203,20 @@ class MishapsTest {
             pretended.answersOfStreams.add(1);
             assertTrue(memory.withDeadline(far).addStream(List.of(said("one"))).hasNext());
             assertThrows(MemsidecarException.class, () -> memory.waitUntilReady(far));
+        }
+    }
+
+    @Test
+    void aDeadlineIsMoreThanNothing() {
+        for (Duration none : List.of(Duration.ZERO, Duration.ofSeconds(-1), Duration.ofSeconds(Long.MIN_VALUE))) {
+            List<Executable> refused = List.of(
+                    () -> memory.withDeadline(none),
+                    () -> memory.async().withDeadline(none),
+                    () -> builder().deadline(none));
+            for (Executable call : refused) {
+                String why = assertThrows(IllegalArgumentException.class, call).getMessage();
+                assertTrue(why.contains("deadline must be more than 0") && why.contains(none.toString()), why);
+            }
         }
     }
 
