@@ -29,9 +29,13 @@ _MOST_BYTES = 4 << 20
 
 @dataclass
 class Underway:
-    """A context in the making, as far as it has come: each field is replaced as a whole, by one thread."""
+    """A context in the making, as far as it has come: each field is replaced as a whole, by one thread.
+
+    A trial only shows whether there is one: nobody gets to see it.
+    """
 
     order: Order
+    is_trial: bool = False
     prepared: Prepared | None = None
     found: Retrieved = field(default_factory=Retrieved)
     given_up: Event = field(default_factory=Event)
@@ -49,16 +53,18 @@ class BuildContextApi:
     async def __call__(self, request: BuildContextRequest) -> BuildContextResponse:
         order = self._order(request)
         try:
-            return _small_enough(await self._built(order))
+            built = await self._built(Underway(order))
         except BudgetTooSmall as refused:
             raise BudgetTooSmall(refused.max_tokens, await self._enough(order, refused.required_tokens)) from None
+        if _is_too_large(built):
+            raise TooLarge(f"the context has more than the {_MOST_BYTES} bytes of an answer: ask for fewer tokens")
+        return built
 
-    async def _built(self, order: Order) -> BuildContextResponse:
+    async def _built(self, underway: Underway) -> BuildContextResponse:
         """All in one thread, because each change of threads costs more than most of the steps.
 
         What is not found in time is left out, and the answer, made from what there is, says so.
         """
-        underway = Underway(order)
         try:
             running = self.bridge.searching(self._build, underway)
             return await asyncio.wait_for(running, _seconds_for_retrieval())
@@ -67,27 +73,35 @@ class BuildContextApi:
         finally:
             underway.given_up.set()
 
-    def _build(self, underway: "Underway") -> BuildContextResponse:
+    def _build(self, underway: Underway) -> BuildContextResponse:
         prepared = underway.prepared = self.build.prepare(underway.order)
         go_on = underway.is_wanted
         underway.found = underway.found.with_memories(*self.retrieve.memories(prepared, go_on))
         underway.found = underway.found.with_chunks(self.retrieve.chunks(prepared))
-        return self.build.finish(prepared, underway.found)
+        return self._finish(underway, prepared, underway.found)
 
-    def _finish_now(self, underway: "Underway") -> BuildContextResponse:
+    def _finish_now(self, underway: Underway) -> BuildContextResponse:
         prepared = underway.prepared or self.build.prepare(underway.order)
         late = frozenset({int(Degradation.DEGRADATION_DEADLINE)})
-        return self.build.finish(prepared, replace(underway.found, lacks=underway.found.lacks | late))
+        return self._finish(underway, prepared, replace(underway.found, lacks=underway.found.lacks | late))
+
+    def _finish(self, underway: Underway, prepared: Prepared, found: Retrieved) -> BuildContextResponse:
+        built = self.build.finish(prepared, found)
+        if not underway.is_trial:
+            self.build.remember(prepared, built)
+        return built
 
     async def _enough(self, order: Order, tokens: int) -> int:
         """With more tokens more is read and found, and what must stay of it may need more tokens again."""
         for _ in range(_TRIES):
             try:
-                await self._built(replace(order, max_tokens=tokens))
+                built = await self._built(Underway(replace(order, max_tokens=tokens), is_trial=True))
             except BudgetTooSmall as refused:
                 tokens = refused.required_tokens
-            else:
-                break
+                continue
+            if _is_too_large(built):
+                raise TooLarge(f"what must stay in the context has more than the {_MOST_BYTES} bytes of an answer")
+            break
         return tokens
 
     def _order(self, request: BuildContextRequest) -> Order:
@@ -118,12 +132,9 @@ class BuildContextApi:
         )
 
 
-def _small_enough(answer: BuildContextResponse) -> BuildContextResponse:
-    """An answer that could not be received would look like a fault of the network."""
-    size = answer.ByteSize()
-    if size > _MOST_BYTES:
-        raise TooLarge(f"the context has {size} bytes, more than the {_MOST_BYTES} of an answer: ask for fewer tokens")
-    return answer
+def _is_too_large(answer: BuildContextResponse) -> bool:
+    """One that could not be received would look like a fault of the network."""
+    return answer.ByteSize() > _MOST_BYTES
 
 
 def _seconds_for_retrieval() -> float | None:

@@ -11,13 +11,14 @@ from memsidecar.context.counting import Counts
 from memsidecar.context.fitting import Fitting, Material
 from memsidecar.context.gathering import Gathering, document_items, summary_item
 from memsidecar.context.item import Item, Omission
-from memsidecar.context.memories import Hit, Memory, Sifting, Taste, telling_stems, words_asked
+from memsidecar.context.memories import Hit, Memory, Sifting, Taste, repeats_of, telling_stems
 from memsidecar.context.order import Order
 from memsidecar.context.turns import LAST_MESSAGES, Rhythm, Shown, Talk, Turn, shown, turns_of
 from memsidecar.domain.message import Role, Stored
 from memsidecar.domain.sentences import cut
 from memsidecar.domain.session import Head
 from memsidecar.layers.documents.finding import ChunkHit, FoundChunks
+from memsidecar.layers.episodic.words import is_question
 from memsidecar.layers.semantic.echoes import Echoes
 from memsidecar.layers.summaries.rolling import RollingSummary
 from memsidecar.layers.working.conversing import Conversation
@@ -148,7 +149,6 @@ class Building:
         built = Answering(prepared.caps, prepared.counter, count, self.retrieved_role, order.debug)(material, fitted)
         built.receipt.query = prepared.query
         built.degraded.extend(self._degradations(prepared, retrieved))
-        self._remember(prepared, built)
         return built
 
     def _caps(self, prepared: Prepared, budget: int) -> Caps:
@@ -166,8 +166,8 @@ class Building:
             caps[SECTION_EPISODIC],
             order.debug,
             bool(order.query),
-            telling_stems(prepared.query) if prepared.query.rstrip().endswith("?") else frozenset(),
-            words_asked(prepared.query),
+            telling_stems(prepared.query) if is_question(prepared.query) else frozenset(),
+            repeats_of(prepared.query),
         )
         memories, passed_over = sift(hit for hit in retrieved.memories if hit[1].message.role != Role.SYSTEM)
         best = [self._with_neighbour(sift, memory, count) for memory in memories[:_WITH_NEIGHBOURS]]
@@ -208,7 +208,7 @@ class Building:
             lacks.add(Degradation.DEGRADATION_STALE)
         return [cast(Degradation, lack) for lack in sorted(lacks)]
 
-    def _remember(self, prepared: Prepared, built: BuildContextResponse) -> None:
+    def remember(self, prepared: Prepared, built: BuildContextResponse) -> None:
         """What goes out is known again when it comes back."""
         last = prepared.head.last_sequence if prepared.head else 0
         told = [message for message in built.messages if message.synthetic or message.id]

@@ -1,5 +1,6 @@
 """From what was found to what is worth showing: not what the model sees already, nor what says the same again."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -8,7 +9,7 @@ from memsidecar.context.caps import Cap
 from memsidecar.context.item import UNSEEN, Item, Omission
 from memsidecar.domain.message import Role
 from memsidecar.layers.episodic.asking import Pointer
-from memsidecar.layers.episodic.words import asks, stem, telling_words, words_of
+from memsidecar.layers.episodic.words import asks, is_question, stem, telling_words, words_of
 from memsidecar.stores.contract import Found
 from memsidecar.v1.context_pb2 import (
     INCLUSION_BELOW_THRESHOLD,
@@ -49,15 +50,12 @@ def telling_stems(text: str) -> frozenset[str]:
     return frozenset(map(stem, telling_words(words_of(text))))
 
 
-def words_asked(text: str) -> frozenset[str]:
-    """Those of a question; none of anything else."""
-    return frozenset(words_of(text)) if asks(text) else frozenset()
-
-
-def repeats(asked_words: frozenset[str], found: Found) -> bool:
-    """Whether it asks the same."""
-    content = content_of(found)
-    return asks(content) and asked_words == frozenset(words_of(content))
+def repeats_of(query: str) -> Callable[[Found], bool]:
+    """Tells who asks the same, in the same words."""
+    if not is_question(query):
+        return lambda _: False
+    words = Counter(words_of(query))
+    return lambda found: asks(content := content_of(found)) and Counter(words_of(content)) == words
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +82,8 @@ class Sifting:
     "Somebody asks for something. Else it is a turn of a conversation, which may have nothing to do with memory."
     question: frozenset[str] = frozenset()
     "The telling words of that turn, where it is a question."
-    asked_words: frozenset[str] = frozenset()
-    "All words of what is asked, where it is a question: the same one, asked before, is no memory."
+    repeats: Callable[[Found], bool] = lambda _: False
+    "Whether a message asks the same as the query: it was asked before, and is no memory."
 
     def __call__(self, hits: Iterable[Hit]) -> tuple[list[Memory], list[Omission]]:
         kept: list[Memory] = []
@@ -112,7 +110,7 @@ class Sifting:
     def _reason(self, pointer: Pointer, found: Found) -> Inclusion | None:
         if self.is_shown(found.session, found.message.sequence):
             return INCLUSION_IN_WINDOW
-        if self.asked_words and repeats(self.asked_words, found):
+        if self.repeats(found):
             return INCLUSION_DUPLICATE
         if self._relevance(pointer) < self.taste.threshold or not (self.asked or self._is_close(pointer, found)):
             return INCLUSION_BELOW_THRESHOLD

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from memsidecar.context.building import Prepared
 from memsidecar.context.caps import Budgets
-from memsidecar.context.memories import Hit, repeats, words_asked
+from memsidecar.context.memories import Hit, repeats_of
 from memsidecar.domain.errors import InvalidField
 from memsidecar.layers.documents.documents import Documents
 from memsidecar.layers.documents.finding import FindChunks, FoundChunks
@@ -60,8 +60,11 @@ class Retrieval:
         hits = list(found.hits)
         if prepared.order.debug:
             # Whoever wants to know all is told what was not looked for, too.
-            everywhere = replace(within, hidden=None, repeats=True)
-            hits += recall(question, everywhere, Turn(limit), _not_looked_for(prepared), go_on).hits
+            everywhere = recall(
+                question, replace(within, hidden=None, repeats=True), Turn(limit), lambda _: True, go_on
+            )
+            known, is_left_out = {pointer.lsn for pointer, _ in hits}, _not_looked_for(prepared)
+            hits += [hit for hit in everywhere.hits if hit[0].lsn not in known and is_left_out(hit[1])]
         return hits, frozenset(map(int, found.lacks))
 
     def chunks(self, prepared: Prepared) -> FoundChunks:
@@ -99,5 +102,5 @@ class Retrieval:
 
 def _not_looked_for(prepared: Prepared) -> Callable[[Found], bool]:
     """What the model reads already, and what asks the same."""
-    asked = words_asked(prepared.query)
-    return lambda found: prepared.is_shown(found.session, found.message.sequence) or repeats(asked, found)
+    repeats = repeats_of(prepared.query)
+    return lambda found: prepared.is_shown(found.session, found.message.sequence) or repeats(found)

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse
-from memsidecar.v1.message_pb2 import ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Message
+from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Message, ToolCall
 from tests.context_wire.account import check_account, check_exchanges
 from tests.context_wire.agent import Agent, new_agent, section_of
 from tests.context_wire.strategies import Scene, requests, scenes
 from tests.scenarios.retrieval import until_retrieval_is_there
-from tests.support.process import Client, Refusal, SidecarProcess
+from tests.support.process import Client, Refusal, SidecarProcess, refusal
 
 LONG_LIVED = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 # Whatever is learned between two calls would be another context: nothing is, but what is told.
@@ -102,3 +102,14 @@ def test_results_without_a_call_may_leave_up_to_the_last_two(client: Client, too
     agent.talk.batch(Message(role=ROLE_USER, content="Weather in Porto?"), *results)
     built = within(agent, BuildContextRequest(**agent.names, max_tokens=5))
     assert [one.content for one in built.messages] == ["47 rain", "57 rain"]
+
+
+def test_what_must_stay_and_fits_no_answer_is_too_large_whatever_is_asked_for(client: Client) -> None:
+    agent = new_agent(client)
+    calls = [ToolCall(id=f"c{n}", name="read", arguments_json="{}") for n in range(8)]
+    agent.talk.batch(Message(role=ROLE_USER, content="Read it all."), Message(role=ROLE_ASSISTANT, tool_calls=calls))
+    for call in calls:
+        agent.talk.batch(Message(role=ROLE_TOOL, content="x" * 600_000, tool_call_id=call.id))
+    for max_tokens in (1_000, 10_000_000):
+        said = refusal(lambda budget=max_tokens: agent.build(max_tokens=budget))  # type: ignore[misc]
+        assert (said.code.name, said.reason) == ("RESOURCE_EXHAUSTED", "TOO_LARGE"), said.message

@@ -35,8 +35,7 @@ class Range:
     `scope` says the same of messages in names, `owners` of documents: by them the journal is asked, and every hit
     compared. `hidden` is a session and a sequence: what was said there from then on is nobody's hit, though it may be a
     neighbour; whoever asks reads it already. `repeats` says whether the same question, asked before, may be a hit: it
-    is like itself more than any answer is, and tells nothing. Where it may not, others are not measured by one that
-    has all its words and some more, either. `as_of` leaves out what came after that entry of the log,
+    is like itself more than any answer is, and tells nothing. `as_of` leaves out what came after that entry of the log,
     so that pages fit together.
     """
 

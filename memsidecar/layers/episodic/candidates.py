@@ -12,10 +12,11 @@ from memsidecar.layers.episodic.asking import Mode, Question, Range
 from memsidecar.layers.episodic.neighbourhood import REACH
 from memsidecar.layers.episodic.query import Query
 from memsidecar.layers.episodic.shelf import Shelf
-from memsidecar.layers.episodic.words import asked, stem
+from memsidecar.layers.episodic.words import asked, indexed, is_question, stem
 from memsidecar.stores.contract import Episodes, Harvest, Table, Within
 
 CANDIDATES = 200
+_MORE, _TIMES_MORE = 4, 3
 
 
 def candidates(
@@ -25,10 +26,13 @@ def candidates(
 
     `tail` is what the table has not been told yet.
     """
-    found: list[Episodes] = []
     limit = max(limit, CANDIDATES) + _gone_count(table, tail)
-    for place in _places(within):
-        found += _of(table, query, question, place, limit)
+    found = _found(table, query, question, within, limit)
+    for _ in range(_TIMES_MORE):
+        if within.repeats or not _are_repeats(found, question):
+            break
+        limit *= _MORE
+        found = _found(table, query, question, within, limit)
     newest = [harvest.episodes for harvest in tail if harvest.episodes is not None]
     around = table.around(sorted(_beside([*found, *newest])))
     shelf = Shelf(table.generation.dimensions, frozenset(map(stem, query.words)))
@@ -36,6 +40,17 @@ def candidates(
     for harvest in tail:
         shelf.apply(harvest)
     return shelf
+
+
+def _found(table: Table, query: Query, question: Question, within: Range, limit: int) -> list[Episodes]:
+    return [some for place in _places(within) for some in _of(table, query, question, place, limit)]
+
+
+def _are_repeats(found: Sequence[Episodes], question: Question) -> bool:
+    """Whether most of it is the question itself, asked before: then what answers it has not come up yet."""
+    same = indexed(question.text)
+    repeats = sum(words == same for some in found for words in some.words)
+    return is_question(question.text) and 2 * repeats > sum(map(len, found))
 
 
 def _places(within: Range) -> Iterable[Within]:

@@ -1,6 +1,7 @@
 """From shelves and a question to pointers, best first."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from memsidecar.layers.episodic.query import Query
 from memsidecar.layers.episodic.ranking import Ranked, Weights, rank
 from memsidecar.layers.episodic.shelf import Shelf
 from memsidecar.layers.episodic.signals import Corpus, Signals, signals, surroundings
-from memsidecar.layers.episodic.words import asks, words_of
+from memsidecar.layers.episodic.words import is_question, words_of
 
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -31,27 +32,15 @@ class Ranking:
         parts = [surroundings(shelf, query, scope_of(shelf, within)) for shelf in shelves]
         corpus = Corpus.of(parts)
         self._signals = Signals.together([signals(part, query, corpus) for part in parts])
-        self._admitted = _joined([_admitted(part.shelf, part.scope, within) for part in parts])
-        self._echoes = self._asking_it_too(question) if not within.repeats else None
+        self._admitted = _joined([_admitted(part.shelf, part.scope, within, question) for part in parts])
         self._ranked = self._rank(question)
-
-    def _asking_it_too(self, question: Question) -> Mask | None:
-        """The rows that ask what is asked, perhaps with more words; those without are not admitted any more."""
-        if not asks(question.text):
-            return None
-        echoes: Mask = self._signals.exact & self._column("asks")
-        self._admitted = self._admitted & ~(echoes & (self._column("length") <= len(words_of(question.text))))
-        return echoes if echoes.any() else None
 
     def _rank(self, question: Question) -> Ranked:
         if question.mode is Mode.SEMANTIC:
             return _by_meaning(self._signals)
         weights = _KEYWORDS_ALONE if question.mode is Mode.KEYWORD else question.weights
         recency = _recency(self._column("time_us"), question)
-        if self._echoes is None:
-            return rank(self._signals, weights, self._admitted, self._talks(), recency)
-        counted = self._admitted & ~self._echoes
-        return rank(self._signals.cut(counted), weights, counted, self._talks(), recency)
+        return rank(self._signals, weights, self._admitted, self._talks(), recency)
 
     def _column(self, name: str) -> NDArray[Any]:
         return _joined([shelf.columns[name] for shelf in self._shelves])
@@ -95,7 +84,7 @@ def scope_of(shelf: Shelf, within: Range) -> Mask:
     return scope
 
 
-def _admitted(shelf: Shelf, scope: Mask, within: Range) -> Mask:
+def _admitted(shelf: Shelf, scope: Mask, within: Range, question: Question) -> Mask:
     """Of the scope, what the request names; the others may still be somebody's neighbours."""
     columns, admitted = shelf.columns, scope
     if within.roles:
@@ -107,7 +96,22 @@ def _admitted(shelf: Shelf, scope: Mask, within: Range) -> Mask:
     if within.hidden is not None:
         session, sequence = within.hidden
         admitted = admitted & ~((columns["session"] == session) & (columns["sequence"] >= sequence))
+    if not within.repeats and is_question(question.text):
+        admitted = admitted & ~_repeats(shelf, question)
     return admitted
+
+
+def _repeats(shelf: Shelf, question: Question) -> Mask:
+    """The rows that ask the same, in the same words."""
+    words, columns = Counter(words_of(question.text)), shelf.columns
+    rows = np.flatnonzero(columns["asks"] & (columns["length"] == words.total()))
+    for word, count in words.items():
+        if not len(rows):
+            break
+        rows = np.intersect1d(rows, shelf.postings.rows_with(word, count), assume_unique=True)
+    repeats = np.zeros(columns.count, np.bool_)
+    repeats[rows] = True
+    return repeats
 
 
 def _by_meaning(found: Signals) -> Ranked:

@@ -66,6 +66,15 @@ class Postings:
         number = self._numbers.get(word)
         return np.empty(0, np.int64) if number is None else (self._packed(number) >> 8).astype(np.int64)
 
+    def rows_with(self, word: str, count: int) -> Rows:
+        """The rows with exactly this word exactly so often."""
+        number = self._numbers.get(word)
+        if number is None:
+            return np.empty(0, np.int64)
+        packed = self._packed(number)
+        rows: Rows = (packed[(packed & MOST_COUNTED) == min(count, MOST_COUNTED)] >> 8).astype(np.int64)
+        return rows
+
     def occurrences(self, word: str) -> tuple[Rows, Counts]:
         """The rows with the word in any inflection, in ascending order, and how often each has it."""
         inflections = self._by_stem.get(stem(word), [])

@@ -47,12 +47,6 @@ class Signals:
             return parts[0]
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
 
-    def cut(self, counted: Mask) -> "Signals":
-        """No figure larger than the largest of the rows that count, so that no other row outshines them."""
-        figures = {name: getattr(self, name) for name in Signals.__slots__ if name != "exact"}
-        least = {name: np.minimum(each, (each * counted).max(initial=0)) for name, each in figures.items()}
-        return Signals(**least, exact=self.exact & counted)
-
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:

@@ -12,6 +12,7 @@ _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _ASCII_WORD = re.compile(r"[a-z0-9]+")  # the same where nothing else is written, several times as quick
 _STEM_MARK = "~"  # no word has it, so what begins with it is a note of ours
 _ASKS = "~?"
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _STEMMER_CACHE = 0  # `stem` has a cache of its own, and the library's is not made for many threads
 _STEMS_KEPT = 65_536
 _LONGEST_STEMMED_CHARACTERS = 64  # longer ones are no words of a language but keys and the like
@@ -71,7 +72,12 @@ def _stemmed(word: str) -> str:
 
 def asks(text: str) -> bool:
     """Whether somebody wants to know something; the answer then stands behind it."""
-    return "?" in text or "\uff1f" in text or "\u061f" in text
+    return any(mark in text for mark in _QUESTION_MARKS)
+
+
+def is_question(text: str) -> bool:
+    """Whether it ends with one: what has a question mark in the middle may be an address, or tell something, too."""
+    return text.rstrip().endswith(_QUESTION_MARKS)
 
 
 def indexed(text: str) -> str:

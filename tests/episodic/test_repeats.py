@@ -1,0 +1,58 @@
+"""The same question, asked before: no hit where it may be none, however often, and nobody else is missed for it."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsidecar.layers.episodic.asking import Mode, Question, Range
+from memsidecar.layers.episodic.memory import EpisodicLimits
+from memsidecar.layers.episodic.recalling import Turn
+from memsidecar.layers.episodic.words import asks, is_question, words_of
+from memsidecar.v1.message_pb2 import Message
+from tests.episodic.parts import NO_RAM, World, said, world
+
+PATHS = pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
+QUESTION = "What are your opening hours?"
+
+
+def recalled(made: World, query: str, mode: Mode = Mode.HYBRID, *, repeats: bool = False) -> list[str]:
+    within = replace(Range.of_user("default", "u"), repeats=repeats)
+    found = made.episodic.recall.messages(Question(query, mode=mode), within, Turn(20), lambda _: True)
+    return [Message.FromString(hit.message.body).content for _, hit in found.hits]
+
+
+@PATHS
+@pytest.mark.parametrize("times", [1, 700])
+def test_however_often_it_was_asked_the_answer_is_found(limits: EpisodicLimits, times: int) -> None:
+    answer = "The hours of the shop are nine to five."
+    with world(limits=limits) as made:
+        made.add(answer, "answered", user="u")
+        made.add_all(said(*[QUESTION] * times), "asked", user="u")
+        made.index()
+        for mode in (Mode.KEYWORD, Mode.HYBRID):
+            assert recalled(made, QUESTION, mode) == [answer]
+        assert made.find(QUESTION, user_id="u")[:1] == [QUESTION], "whoever searches looks for what was said"
+
+
+words = st.lists(st.sampled_from(["where", "do", "I", "live", "Do", "tea", "Lisbon"]), min_size=1, max_size=6)
+texts = st.builds(lambda some, end: " ".join(some) + end, words, st.sampled_from(["", "?", "? Yes", ".", "？"]))
+
+
+@PATHS
+@given(contents=st.lists(texts, min_size=1, max_size=8), query=texts)
+def test_what_is_left_out_asks_the_same_in_the_same_words(
+    limits: EpisodicLimits, contents: list[str], query: str
+) -> None:
+    with world(limits=limits) as made:
+        for number, content in enumerate(contents):
+            made.add(content, f"session {number}", user="u")  # of its own: nobody is found for a neighbour's sake
+        made.index()
+        everything = Counter(recalled(made, query, repeats=True))
+        left_out = everything - Counter(recalled(made, query))
+    for content in left_out:
+        assert is_question(query) and asks(content) and sorted(words_of(content)) == sorted(words_of(query))
+    if is_question(query):
+        assert query not in everything - left_out
