@@ -13,7 +13,7 @@ from memsidecar_client import _health
 from memsidecar_client._connection import Connection
 from memsidecar_client._replay import AsyncOnce, AsyncReplay
 from memsidecar_client._retry import Attempts, at_least_one
-from memsidecar_client._timeout import checked
+from memsidecar_client._timeout import check_left, checked, checked_of_client
 from memsidecar_client._translation import ended_early, failure, options_of, path_of, to_bytes
 from memsidecar_client.errors import Cancelled, Closed, MemsidecarError
 
@@ -25,7 +25,7 @@ class AsyncCalls:
 
     def __init__(self, connection: Connection, timeout: float | None, attempts: int) -> None:
         self._connection = connection
-        self._timeout = checked(timeout)
+        self._timeout = checked_of_client(timeout)
         self._attempts = at_least_one(attempts)
         self._closed = False
         self._opened: Any = None
@@ -142,6 +142,7 @@ class AsyncCalls:
 
     async def _streamed(self, stub: Any, requests: Any, timeout: float | None) -> Any:
         """Whoever stops reading ends the stream."""
+        check_left(timeout)
         stream = stub(requests, timeout=timeout, metadata=self._connection.metadata())
         try:
             async for one in stream:
@@ -156,6 +157,7 @@ class AsyncCalls:
     async def _sent(self, stub: Any, request: Any, timeout: float | None, **options: Any) -> Any:
         """One attempt; gRPC's errors end here."""
         self._check_usable()
+        check_left(timeout)
         try:
             return await stub(request, timeout=timeout, metadata=self._connection.metadata(), **options)
         except grpc.aio.AioRpcError as error:

@@ -120,8 +120,8 @@ from memsidecar_client.v1.session_pb2 import (
 class AsyncMethods(AsyncCalls):
     """A method for each RPC. Keywords are the fields of its request; what is left out has the server's default.
 
-    Every method takes `timeout`: the seconds that it may take, retries included, in place of the client's own. It
-    must be more than 0; math.inf is no limit.
+    Every method takes `timeout`: the seconds that it may take, retries included, in place of the client's own;
+    math.inf is no limit. With 0 or less, it ends with DeadlineExceeded, and nothing is sent.
     """
 
     async def add(

@@ -11,7 +11,7 @@ from memsidecar_client import _health
 from memsidecar_client._connection import Connection
 from memsidecar_client._replay import Once, Replay
 from memsidecar_client._retry import Attempts, at_least_one
-from memsidecar_client._timeout import checked
+from memsidecar_client._timeout import check_left, checked, checked_of_client
 from memsidecar_client._translation import ended_early, failure, options_of, path_of, to_bytes
 from memsidecar_client.errors import Closed, MemsidecarError
 
@@ -23,7 +23,7 @@ class Calls:
 
     def __init__(self, connection: Connection, timeout: float | None, attempts: int) -> None:
         self._connection = connection
-        self._timeout = checked(timeout)
+        self._timeout = checked_of_client(timeout)
         self._attempts = at_least_one(attempts)
         self._closed = False
         self._channel: Any = _channel(connection)
@@ -129,6 +129,7 @@ class Calls:
         """One attempt; gRPC's errors end here."""
         if self._closed:
             raise Closed()
+        check_left(timeout)
         try:
             return stub(request, timeout=timeout, metadata=self._connection.metadata(), **options)
         except grpc.RpcError as error:

@@ -19,7 +19,7 @@ def check_worth_waiting(error: MemsidecarError, address: str, seconds: float) ->
     """Raises where looking again would not help, or there is no time left for it."""
     if error.code is grpc.StatusCode.DEADLINE_EXCEEDED:
         raise DeadlineExceeded(
-            f"the sidecar at {address} was not ready within {seconds:g} seconds", error.code
+            f"the sidecar at {address} was not ready within {max(0, seconds):g} seconds", error.code
         ) from error
     if error.code not in _NOT_YET:
         raise error

@@ -39,24 +39,37 @@ def built(kind: type[Built], called: Mapping[str, str] = _BY_THEIR_NAMES, /, **g
 
 
 def each_of(kind: type[Proto], requests: Iterable[Any]) -> Iterator[Any]:
-    for number, request in enumerate(requests):
-        yield _message(kind, request, f"requests[{number}]")
+    """Each is looked at when its turn comes. Raises TypeError at once for what has no turns."""
+    source = _iterator(requests)
+    return (_message(kind, request, f"requests[{number}]") for number, request in enumerate(source))
 
 
-async def each_of_async(kind: type[Proto], requests: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Any]:
+def each_of_async(kind: type[Proto], requests: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Any]:
+    """As each_of."""
+    return _each_of_async(kind, requests if isinstance(requests, AsyncIterable) else _iterator(requests))
+
+
+async def _each_of_async(kind: type[Proto], requests: Iterator[Any] | AsyncIterable[Any]) -> AsyncIterator[Any]:
     number = 0
     async for request in _source(requests):
         yield _message(kind, request, f"requests[{number}]")
         number += 1
 
 
-async def _source(requests: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Any]:
+async def _source(requests: Iterator[Any] | AsyncIterable[Any]) -> AsyncIterator[Any]:
     if isinstance(requests, AsyncIterable):
         async for request in requests:
             yield request
     else:
         for request in requests:
             yield request
+
+
+def _iterator(requests: Any) -> Iterator[Any]:
+    try:
+        return iter(requests)
+    except TypeError as error:
+        raise _wanted("requests", "an iterable", requests) from error
 
 
 def _built(kind: type[Built], given: Mapping[str, Any], within: str, called: Mapping[str, str]) -> Built:
@@ -102,7 +115,10 @@ def _many(one: Conversion | None, given: Any, path: str) -> Any:
     """A text is a list of letters to Python, and was never meant as one."""
     if not isinstance(given, _LISTS) and (isinstance(given, _NO_LISTS) or not isinstance(given, Iterable)):
         raise _wanted(path, "list", given)
-    return given if one is None else [one(value, f"{path}[{index}]") for index, value in enumerate(given)]
+    if one is not None:
+        return [one(value, f"{path}[{index}]") for index, value in enumerate(given)]
+    # What can be gone through once would be used up when _tell_which looks for what is wrong.
+    return given if isinstance(given, _LISTS) else list(given)
 
 
 def _message(kind: type[Proto], given: Any, path: str) -> Any:

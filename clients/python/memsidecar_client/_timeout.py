@@ -1,20 +1,41 @@
-"""How long a call may take, as callers say it: seconds, more than 0; infinity is no limit."""
+"""How long a call may take, as callers say it: seconds; infinity is no limit.
+
+A client's own limit is more than 0. What is left of a caller's time may be 0 or less: then a call is over at once.
+"""
 
 import math
 from numbers import Real
 from typing import Any
+
+import grpc
+
+from memsidecar_client.errors import DeadlineExceeded
 
 # gRPC counts nanoseconds in 64 bits from 1970 on: what is later than that is over at once.
 LONGEST_SECONDS = 1e9
 
 
 def checked(timeout: Any) -> float | None:
-    """None as it is: whoever asks has another word for it. Raises TypeError or ValueError."""
+    """Of one call. None as it is: whoever asks has another word for it. Raises TypeError or ValueError."""
     if timeout is None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, Real):
         raise TypeError(f"timeout: a number of seconds is wanted, not {type(timeout).__name__}")
     seconds = float(timeout)
-    if not seconds > 0:
-        raise ValueError(f"timeout: {timeout} is not more than 0 seconds; math.inf is no limit")
+    if math.isnan(seconds):
+        raise ValueError("timeout: nan is no number of seconds; math.inf is no limit")
     return seconds if seconds <= LONGEST_SECONDS else math.inf
+
+
+def checked_of_client(timeout: Any) -> float | None:
+    """The same for what holds for all calls: with nothing, none could ever be made."""
+    seconds = checked(timeout)
+    if seconds is not None and seconds <= 0:
+        raise ValueError(f"timeout: {timeout} is not more than 0 seconds; math.inf is no limit")
+    return seconds
+
+
+def check_left(seconds: float | None) -> None:
+    """Before an attempt: gRPC may send what is over already."""
+    if seconds is not None and seconds <= 0:
+        raise DeadlineExceeded("no time is left for the call", grpc.StatusCode.DEADLINE_EXCEEDED)

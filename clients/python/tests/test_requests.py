@@ -21,6 +21,7 @@ from memsidecar_client import (
     _methods,
     new_id,
 )
+from memsidecar_client._requests import built
 from memsidecar_client.dicts import AddStreamRequestDict, ImportRequestDict, MessageDict, RoleName
 
 NAIVE = datetime(2026, 1, 2, 3, 4, 5)
@@ -87,6 +88,26 @@ async def test_a_stream_takes_dicts_with_asyncio(sidecar: SidecarProcess) -> Non
             [answer async for answer in memory.import_([5])]  # type: ignore[list-item]
 
 
+def test_a_vector_may_be_anything_that_can_be_gone_through_once() -> None:
+    assert list(built(Message, vector=(number / 2 for number in range(3))).vector) == [0, 0.5, 1]
+    wrong: list[Any] = [1.0, "b"]
+    with Client("127.0.0.1:1") as memory, pytest.raises(TypeError, match=r"^vector\[1\]: float is wanted, not str"):
+        memory.add(session_id="s", role="user", content="x", vector=(number for number in wrong))
+
+
+async def test_requests_that_cannot_be_gone_through_are_told() -> None:
+    told = "^requests: an iterable is wanted, not int$"
+    wrong: Any = 5
+    with Client("127.0.0.1:1") as memory:
+        for call in (memory.add_stream, memory.import_):
+            with pytest.raises(TypeError, match=told):
+                call(wrong)
+    async with AsyncClient("127.0.0.1:1") as another:
+        for begin in (another.add_stream, another.import_):
+            with pytest.raises(TypeError, match=told):
+                begin(wrong)
+
+
 def test_what_breaks_an_import_is_the_callers(sidecar: SidecarProcess) -> None:
     """The sidecar stands still meanwhile: what it would say of an import must not come first."""
 
@@ -117,6 +138,7 @@ WRONG: list[tuple[str, dict[str, Any], type[Exception], str]] = [
     ("add", {**SAID, "metadata": 5}, TypeError, "metadata: dict is wanted, not int"),
     ("add", {**SAID, "metadata": {"a": object()}}, ValueError, "metadata: "),
     ("add", {**SAID, "vector": [0.5, "x"]}, TypeError, "vector[1]: float is wanted, not str"),
+    ("add", {**SAID, "vector": {0.5: 1, "x": 1}.keys()}, TypeError, "vector[1]: float is wanted, not str"),
     ("add", {**SAID, "vector": 5}, TypeError, "vector: list is wanted, not int"),
     (
         "add",

@@ -1,21 +1,19 @@
-"""How long a call may take: more than 0 seconds, and infinity is no limit."""
+"""How long a call may take: infinity is no limit, and where nothing is left of it, nothing is sent."""
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from conductor.process import SidecarProcess
-from memsidecar_client import AsyncClient, Client
-from memsidecar_client.errors import Unreachable
+from memsidecar_client import AsyncClient, Client, new_id
+from memsidecar_client.errors import Closed, DeadlineExceeded, Unreachable
 
 NOWHERE = "127.0.0.1:1"
+NOTHING_LEFT = [0, 0.0, -0.001, -1, -math.inf]
 REFUSED: list[tuple[Any, type[Exception]]] = [
-    (0, ValueError),
-    (-1, ValueError),
-    (-math.inf, ValueError),
     (math.nan, ValueError),
     ("3", TypeError),
     (True, TypeError),
@@ -24,6 +22,7 @@ REFUSED: list[tuple[Any, type[Exception]]] = [
 UNLIMITED = [math.inf, 1e10, 1e300]
 refused = pytest.mark.parametrize(("timeout", "kind"), REFUSED, ids=repr)
 unlimited = pytest.mark.parametrize("timeout", UNLIMITED)
+over = pytest.mark.parametrize("timeout", NOTHING_LEFT, ids=repr)
 
 
 @refused
@@ -31,6 +30,63 @@ unlimited = pytest.mark.parametrize("timeout", UNLIMITED)
 def test_a_client_refuses_what_is_no_time(client: Callable[..., object], timeout: Any, kind: type[Exception]) -> None:
     with pytest.raises(kind, match="timeout"):
         client(NOWHERE, timeout=timeout)
+
+
+@over
+@pytest.mark.parametrize("client", [Client, AsyncClient])
+def test_a_clients_own_limit_is_more_than_nothing(client: Callable[..., object], timeout: float) -> None:
+    with pytest.raises(ValueError, match=f"timeout: {timeout} is not more than 0 seconds"):
+        client(NOWHERE, timeout=timeout)
+
+
+@over
+def test_a_call_without_time_is_over_and_not_sent(sidecar: SidecarProcess, timeout: float) -> None:
+    session = new_id()
+    with Client(sidecar.address) as memory:
+        memory.wait_until_ready(10)
+        for call in (
+            lambda: memory.add(session_id=session, role="user", content="Hello.", timeout=timeout),
+            lambda: list(memory.iter_messages(session_id=session, timeout=timeout)),
+            lambda: list(memory.export(timeout=timeout)),
+            lambda: list(memory.watch(timeout=timeout)),
+            lambda: list(memory.add_stream(_untouched(), timeout=timeout)),
+            lambda: list(memory.import_(_untouched(), timeout=timeout)),
+        ):
+            with pytest.raises(DeadlineExceeded, match="no time is left"):
+                call()
+        with pytest.raises(DeadlineExceeded, match=r"was not ready within 0 seconds"):
+            memory.wait_until_ready(timeout)
+        assert memory.count(session_id=session).stats.message_count == 0
+    with pytest.raises(Closed):
+        memory.count(session_id=session, timeout=timeout)
+
+
+@over
+async def test_the_same_over_with_asyncio(sidecar: SidecarProcess, timeout: float) -> None:
+    session = new_id()
+    async with AsyncClient(sidecar.address) as memory:
+        await memory.wait_until_ready(10)
+        with pytest.raises(DeadlineExceeded, match="no time is left"):
+            await memory.add(session_id=session, role="user", content="Hello.", timeout=timeout)
+        for answers in (
+            memory.iter_messages(session_id=session, timeout=timeout),
+            memory.export(timeout=timeout),
+            memory.watch(timeout=timeout),
+            memory.add_stream(_untouched(), timeout=timeout),
+            memory.import_(_untouched(), timeout=timeout),
+        ):
+            with pytest.raises(DeadlineExceeded, match="no time is left"):
+                await anext(aiter(answers))
+        with pytest.raises(DeadlineExceeded, match=r"was not ready within 0 seconds"):
+            await memory.wait_until_ready(timeout)
+        assert (await memory.count(session_id=session)).stats.message_count == 0
+    with pytest.raises(Closed):
+        await memory.count(session_id=session, timeout=timeout)
+
+
+def _untouched() -> Iterator[Any]:
+    """Nobody takes a request that is not sent."""
+    yield pytest.fail("a request was taken")
 
 
 @refused

@@ -15,8 +15,9 @@ export interface CallOptions {
     /** Ends the call: it fails with Cancelled. */
     signal?: AbortSignal | undefined;
     /**
-     * How long it may take, retries included, in place of the client's own. More than 0, else it is a RangeError.
-     * Infinity, and more than 10^12: as long as it likes.
+     * How long it may take, retries included, in place of the client's own. 0: no time is left, so it fails with
+     * DeadlineExceeded, and nothing is sent. Infinity, and more than 10^12: as long as it likes. What is negative or no
+     * number is refused with a RangeError.
      */
     deadlineMs?: number | undefined;
 }
@@ -187,6 +188,7 @@ export class Calls {
     ): Promise<Buffer> {
         return new Promise((resolve, reject) => {
             this.#checkWanted(signal);
+            checkLeft(deadline);
             const call = this.#channel.makeUnaryRequest(
                 way.path,
                 asItIs,
@@ -212,6 +214,7 @@ export class Calls {
         signal: AbortSignal | undefined,
     ): AsyncGenerator<Buffer, void, undefined> {
         this.#checkWanted(signal);
+        checkLeft(deadline);
         const metadata = this.#connection.metadata();
         const stream: Stream = this.#channel.makeBidiStreamRequest(way.path, asItIs, asItIs, metadata, { deadline });
         const leave = this.#whenUnwanted(signal, () => stream.cancel());
@@ -304,6 +307,11 @@ export class Calls {
 function checked(options: CallOptions = {}): CallOptions {
     checkOptions(options, CHECKS);
     return options;
+}
+
+/** gRPC may send what is over already. */
+function checkLeft(deadline: number): void {
+    if (deadline <= Date.now()) throw new DeadlineExceeded("no time is left for the call", "DEADLINE_EXCEEDED");
 }
 
 function asItIs(bytes: Buffer): Buffer {

@@ -2,7 +2,7 @@ import { type CallOptions, Calls } from "./calls.js";
 import { CONNECTION_CHECKS, type ConnectionOptions, connectionOf } from "./connection.js";
 import { Methods } from "./gen/methods.js";
 import { type Checks, checkOptions, isNumber } from "./options.js";
-import { ATTEMPTS, checkDeadline } from "./retry.js";
+import { ATTEMPTS, checkClientDeadline } from "./retry.js";
 
 const DEADLINE_MS = 10_000;
 
@@ -17,7 +17,7 @@ export interface ClientOptions extends ConnectionOptions {
     attempts?: number | undefined;
 }
 
-const CHECKS: Checks<ClientOptions> = { ...CONNECTION_CHECKS, deadlineMs: checkDeadline, attempts: isNumber };
+const CHECKS: Checks<ClientOptions> = { ...CONNECTION_CHECKS, deadlineMs: checkClientDeadline, attempts: isNumber };
 
 /**
  * A sidecar. One is enough for a process: any number of calls may be under way at once. It connects with the first call,

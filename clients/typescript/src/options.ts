@@ -19,6 +19,25 @@ export function checkOptions<Options extends object>(given: Options, checks: Che
     }
 }
 
+/**
+ * The options that there are, without others: an adapter is given what an application has, as a row of a table. Throws
+ * TypeError for a required one that is not given, and whatever the check of one throws.
+ */
+export function knownOptions<Options extends object>(
+    given: Options,
+    checks: Checks<Options>,
+    ...required: (keyof Options)[]
+): Options {
+    if (!isFields(given)) throw wrong(given, "options", `an object of ${namesIn(checks)}`);
+    const known: Partial<Options> = {};
+    for (const name of Object.keys(checks) as (keyof Options & string)[]) {
+        const value = given[name];
+        if (value !== undefined || required.includes(name)) checks[name](value, name);
+        known[name] = value;
+    }
+    return known as Options;
+}
+
 function namesIn(checks: object): string {
     return Object.keys(checks).join(", ");
 }
@@ -33,6 +52,11 @@ export const isBoolean: Check = (value, name) => {
 
 export const isNumber: Check = (value, name) => {
     if (typeof value !== "number") throw wrong(value, name, "a number");
+};
+
+/** Whatever class it is of: it may be wrapped, or of another copy of this package. */
+export const isClient: Check = (value, name) => {
+    if (!isFields(value)) throw wrong(value, name, "a Client");
 };
 
 /** Whosever it is: not all are of the class that Node.js has. */

@@ -68,11 +68,19 @@ export class Attempts {
     }
 }
 
-/** Throws RangeError for what is no deadline, whatever it is: one rule for clients and calls. */
+/** Of a client: with no time at all, none of its calls could ever be made. Throws RangeError, whatever it is. */
+export function checkClientDeadline(deadlineMs: unknown): void {
+    if (!(typeof deadlineMs === "number" && deadlineMs > 0)) throw noDeadline(deadlineMs, "more than 0");
+}
+
+/** Of one call, to which no time may be left. Throws RangeError for what is no deadline, whatever it is. */
 export function checkDeadline(deadlineMs: unknown): void {
-    if (typeof deadlineMs === "number" && deadlineMs > 0) return;
+    if (!(typeof deadlineMs === "number" && deadlineMs >= 0)) throw noDeadline(deadlineMs, "0 or more");
+}
+
+function noDeadline(deadlineMs: unknown, must: string): RangeError {
     const found = typeof deadlineMs === "number" ? deadlineMs : kindOf(deadlineMs);
-    throw new RangeError(`deadlineMs is ${found}, and must be more than 0 (milliseconds; Infinity for no limit)`);
+    return new RangeError(`deadlineMs is ${found}, and must be ${must} (milliseconds; Infinity for no limit)`);
 }
 
 /** A time that nobody lives to see is none at all. */

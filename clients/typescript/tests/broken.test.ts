@@ -129,10 +129,14 @@ test("what counts each time is not sent again where nobody knows if it arrived",
 test("a deadline that is none is refused, and one beyond all times is no limit", async () => {
     await using server = await answering("Count", () => ANSWER);
     await using client = new Client({ address: server.address });
-    const wrong = [Number.NaN, -1, Number.NEGATIVE_INFINITY, "soon", 0, -0, "5", 5n, null, {}, Symbol("soon")];
+    const own = { name: "RangeError", message: /^deadlineMs is .* must be more than 0/ };
+    const told = { name: "RangeError", message: /^deadlineMs is .* must be 0 or more/ };
+    for (const deadlineMs of [0, -0]) {
+        assert.throws(() => new Client({ address: server.address, deadlineMs }), own);
+    }
+    const wrong = [Number.NaN, -1, Number.NEGATIVE_INFINITY, "soon", "5", 5n, null, {}, Symbol("soon")];
     for (const deadlineMs of wrong as number[]) {
-        const told = { name: "RangeError", message: /^deadlineMs is .* must be more than 0/ };
-        assert.throws(() => new Client({ address: server.address, deadlineMs }), told);
+        assert.throws(() => new Client({ address: server.address, deadlineMs }), own);
         await assert.rejects(client.count({ sessionId: "s" }, { deadlineMs }), told);
         await assert.rejects(client.count({ sessionId: "s" }, { deadlineMs }), RangeError);
         await assert.rejects(client.waitUntilReady({ deadlineMs }), RangeError);
@@ -144,4 +148,32 @@ test("a deadline that is none is refused, and one beyond all times is no limit",
     }
     await using patient = new Client({ address: server.address, deadlineMs: Number.MAX_SAFE_INTEGER });
     await patient.count({ sessionId: "s" });
+});
+
+test("a call that no time is left to is over at once, and nothing is sent", async () => {
+    let calls = 0;
+    await using server = await answering("Count", (call) => {
+        calls = call;
+        return ANSWER;
+    });
+    await using client = new Client({ address: server.address });
+    await client.count({ sessionId: "s" });
+    function* untouched(): Generator<never> {
+        yield assert.fail("a request was taken that is not sent");
+    }
+    const over = { name: "DeadlineExceeded", code: "DEADLINE_EXCEEDED", message: /no time is left/ };
+    for (const deadlineMs of [0, -0]) {
+        await assert.rejects(client.count({ sessionId: "s" }, { deadlineMs }), over);
+        await assert.rejects(countOf(client.messages({ sessionId: "s" }, { deadlineMs })), over);
+        await assert.rejects(countOf(client.export({}, { deadlineMs })), over);
+        await assert.rejects(countOf(client.addStream(untouched(), { deadlineMs })), over);
+        await assert.rejects(countOf(client.import(untouched(), { deadlineMs })), over);
+        await assert.rejects(client.waitUntilReady({ deadlineMs }), {
+            name: "DeadlineExceeded",
+            message: /was not ready within 0 seconds/,
+        });
+        const signal = AbortSignal.abort();
+        await assert.rejects(client.count({ sessionId: "s" }, { deadlineMs, signal }), errors.Cancelled);
+    }
+    assert.equal(calls, 1);
 });

@@ -230,16 +230,32 @@ test("an option that there is not is told, together with those that there are", 
     await called({ signal: null }, "signal is null, and must be an AbortSignal");
 });
 
-test("the adapters tell options that there are not, too", () => {
-    using client = new Client({ address: "127.0.0.1:1" });
-    const whose = { sessionId: "s", user: "ana" } as { sessionId: string };
+test("the adapters take what they know of a row of the application's, and tell what is missing", async () => {
+    using client = new Client({ address: "127.0.0.1:1", attempts: 1 });
+    const row = { sessionId: "s", userId: undefined, title: "Lisbon", createdAt: new Date(), owner: null };
+    await assert.rejects(new Conversation(client, row).clear(), errors.Unreachable);
+    await assert.rejects(new Conversation(client, row).messages(), errors.Unreachable);
+    const history = new MemsidecarChatMessageHistory({ client, ...row });
+    await assert.rejects(history.getMessages(), errors.Unreachable);
+
+    const made = (options: unknown, words: string) => {
+        const given = options as { client: Client; sessionId: string };
+        assert.throws(() => new MemsidecarChatMessageHistory(given), new TypeError(words));
+        if (Object(options).client) assert.throws(() => new Conversation(client, given), new TypeError(words));
+    };
+    made({ client, id: "s" }, "sessionId is of the type undefined, and must be a string");
+    made({ client, sessionId: null }, "sessionId is null, and must be a string");
+    made({ client, sessionId: "s", userId: 7 }, "userId is of the type number, and must be a string");
+    made({ sessionId: "s" }, "client is of the type undefined, and must be a Client");
+    made({ client: null, sessionId: "s" }, "client is null, and must be a Client");
+    made(undefined, "options is of the type undefined, and must be an object of client, sessionId, userId, namespace");
     assert.throws(
-        () => new Conversation(client, whose),
-        new TypeError('there is no option "user": there are sessionId, userId, namespace'),
+        () => new Conversation(undefined as unknown as Client, row),
+        new TypeError("client is of the type undefined, and must be a Client"),
     );
     assert.throws(
-        () => new MemsidecarChatMessageHistory({ client, ...whose }),
-        new TypeError('there is no option "user": there are client, sessionId, userId, namespace'),
+        () => new Conversation(client, "s" as unknown as typeof row),
+        new TypeError("options is of the type string, and must be an object of sessionId, userId, namespace"),
     );
 });
 

@@ -9,7 +9,7 @@ import type { ModelMessage, SystemModelMessage, UIMessage } from "ai";
 import type { Client } from "../client.js";
 import type { BuildContextRequest, BuildContextResponse, JsonObject, Message, MessageInput } from "../gen/types.js";
 import { newId } from "../ids.js";
-import { type Checks, checkOptions, isString } from "../options.js";
+import { type Checks, isClient, isString, knownOptions } from "../options.js";
 import { addAgain } from "./again.js";
 import { Calls, EMPTY, fitting, isJson, Joined, Pointer, read, written } from "./kept.js";
 
@@ -67,11 +67,11 @@ export class Conversation {
     readonly #client: Client;
     readonly #whose: Whose;
 
-    /** The client stays open: who made it closes it. */
+    /** The client stays open: who made it closes it. Throws TypeError where it or the session is not given. */
     constructor(client: Client, whose: Whose) {
-        checkOptions(whose, CHECKS);
+        isClient(client, "client");
         this.#client = client;
-        this.#whose = { ...whose };
+        this.#whose = knownOptions(whose, CHECKS, "sessionId");
     }
 
     /**

@@ -23,7 +23,7 @@ import {
 } from "@langchain/core/messages";
 import type { Client } from "../client.js";
 import type { BuildContextRequest, Message, MessageInput, Role } from "../gen/types.js";
-import { type Checks, checkOptions, isString } from "../options.js";
+import { type Checks, isClient, isString, knownOptions } from "../options.js";
 import { addAgain } from "./again.js";
 import { Calls, EMPTY, fitting, Joined, read, written } from "./kept.js";
 
@@ -71,7 +71,7 @@ export interface HistoryOptions {
     namespace?: string | undefined;
 }
 
-const CHECKS: Checks<HistoryOptions> = { client: () => {}, sessionId: isString, userId: isString, namespace: isString };
+const CHECKS: Checks<HistoryOptions> = { client: isClient, sessionId: isString, userId: isString, namespace: isString };
 
 /**
  * The messages of one session, for RunnableWithMessageHistory and whatever else takes a history. Those that were pruned
@@ -87,10 +87,10 @@ export class MemsidecarChatMessageHistory extends BaseListChatMessageHistory {
     readonly #client: Client;
     readonly #whose: { sessionId: string; userId: string | undefined; namespace: string | undefined };
 
+    /** Throws TypeError where the client or the session is not given. */
     constructor(options: HistoryOptions) {
         super();
-        checkOptions(options, CHECKS);
-        const { client, sessionId, userId, namespace } = options;
+        const { client, sessionId, userId, namespace } = knownOptions(options, CHECKS, "client", "sessionId");
         this.#client = client;
         this.#whose = { sessionId, userId, namespace };
     }

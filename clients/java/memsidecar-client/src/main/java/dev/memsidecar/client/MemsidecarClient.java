@@ -157,12 +157,12 @@ public final class MemsidecarClient implements AutoCloseable {
      * The same client, whose calls may take so long, retries included; streams, too, which otherwise have no deadline.
      * It shares the connection: to close either closes both.
      *
-     * @param deadline for each call, from when it is made; more than 0
+     * @param deadline for each call, from when it is made. What is left of the caller's own time may be 0 or less: then
+     *     calls end at once with {@link DeadlineExceededException}, and nothing is sent
      * @return a view that is cheap enough for a single call
-     * @throws IllegalArgumentException if the deadline is not more than 0
      */
     public MemsidecarClient withDeadline(Duration deadline) {
-        Nanos.ahead(deadline);
+        Objects.requireNonNull(deadline, "deadline");
         return new MemsidecarClient(connection, calls.attempts(), deadline, deadline);
     }
 

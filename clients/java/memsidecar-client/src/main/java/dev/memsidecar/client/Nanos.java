@@ -18,7 +18,7 @@ final class Nanos {
         }
     }
 
-    /** Throws IllegalArgumentException for what is no deadline, because it is over before it begins. */
+    /** Of a client. Throws IllegalArgumentException for one that is over before any call begins. */
     static Duration ahead(Duration deadline) {
         Objects.requireNonNull(deadline, "deadline");
         if (deadline.isZero() || deadline.isNegative()) {

@@ -33,6 +33,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -52,6 +53,9 @@ class MishapsTest {
     private static final List<Logger> TALKATIVE = List.of(
             Logger.getLogger("io.grpc.internal.AbstractClientStream"),
             Logger.getLogger("io.grpc.netty.shaded.io.grpc.netty.NettyServerHandler"));
+
+    private static final List<Duration> NOTHING_LEFT =
+            List.of(Duration.ZERO, Duration.ofSeconds(-1), Duration.ofSeconds(Long.MIN_VALUE));
 
     private final Pretended pretended = new Pretended();
     private Server server;
@@ -207,17 +211,43 @@ class MishapsTest {
     }
 
     @Test
-    void aDeadlineIsMoreThanNothing() {
-        for (Duration none : List.of(Duration.ZERO, Duration.ofSeconds(-1), Duration.ofSeconds(Long.MIN_VALUE))) {
-            List<Executable> refused = List.of(
-                    () -> memory.withDeadline(none),
-                    () -> memory.async().withDeadline(none),
-                    () -> builder().deadline(none));
-            for (Executable call : refused) {
-                String why = assertThrows(IllegalArgumentException.class, call).getMessage();
-                assertTrue(why.contains("deadline must be more than 0") && why.contains(none.toString()), why);
+    void theDeadlineOfAClientIsMoreThanNothing() {
+        for (Duration none : NOTHING_LEFT) {
+            String why = assertThrows(
+                            IllegalArgumentException.class, () -> builder().deadline(none))
+                    .getMessage();
+            assertTrue(why.contains("deadline must be more than 0") && why.contains(none.toString()), why);
+        }
+    }
+
+    @Test
+    void aCallWithoutTimeIsOverAndNotSent() {
+        CountRequest request = CountRequest.getDefaultInstance();
+        memory.count(request);
+        for (Duration none : NOTHING_LEFT) {
+            MemsidecarClient late = memory.withDeadline(none);
+            List<Executable> over = List.of(
+                    () -> late.count(request),
+                    () -> late.messages(GetAllRequest.getDefaultInstance()).stream()
+                            .count(),
+                    () -> late.addStream(List.of(said("one"))).hasNext(),
+                    () -> late.waitUntilReady(none));
+            over.forEach(call -> assertThrows(DeadlineExceededException.class, call));
+            AsyncMemsidecarClient lateAsync = memory.async().withDeadline(none);
+            List<CompletableFuture<?>> failed = List.of(
+                    late.async().count(request),
+                    lateAsync.count(request),
+                    lateAsync.messages(GetAllRequest.getDefaultInstance()).toList(),
+                    lateAsync.addStream(List.of(said("one"))).toList(),
+                    lateAsync.waitUntilReady(none));
+            for (CompletableFuture<?> future : failed) {
+                assertInstanceOf(
+                        DeadlineExceededException.class,
+                        assertThrows(CompletionException.class, future::join).getCause());
             }
         }
+        assertEquals(List.of(true), pretended.deadlines);
+        assertEquals(0, pretended.streams.get());
     }
 
     @Test
