@@ -23,6 +23,7 @@ LEFT_FOR_THE_REST_SHARE = 0.2
 "Of the time that the caller waits, what is left for fitting and rendering when retrieval is given up."
 _MOST_DOCUMENTS = 1_000
 _TRIES = 8
+_MOST_TOKENS = (1 << 31) - 1
 _MOST_BYTES = 4 << 20
 "What gRPC receives unless told otherwise."
 
@@ -94,6 +95,8 @@ class BuildContextApi:
     async def _enough(self, order: Order, tokens: int) -> int:
         """With more tokens more is read and found, and what must stay of it may need more tokens again."""
         for _ in range(_TRIES):
+            if tokens > _MOST_TOKENS:
+                break  # nobody can ask for so many
             try:
                 built = await self._built(Underway(replace(order, max_tokens=tokens), is_trial=True))
             except BudgetTooSmall as refused:
