@@ -167,7 +167,7 @@ class Building:
             order.debug,
             bool(order.query),
             telling_stems(prepared.query) if is_question(prepared.query) else frozenset(),
-            repeats_of(prepared.query),
+            repeats_of(prepared.query if order.debug else ""),  # nobody else is told of them, and none is found
         )
         memories, passed_over = sift(hit for hit in retrieved.memories if hit[1].message.role != Role.SYSTEM)
         best = [self._with_neighbour(sift, memory, count) for memory in memories[:_WITH_NEIGHBOURS]]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from memsidecar.context.building import Prepared
 from memsidecar.context.caps import Budgets
@@ -55,17 +56,20 @@ class Retrieval:
             now_us=prepared.order.now_us,
             half_life_us=int(self.half_life_days * DAY_US),
         )
-        recall = self.episodic.recall.messages
-        found = recall(question, within, Turn(limit), lambda _: True, go_on)
-        hits = list(found.hits)
+        find = partial(self._find, question, limit, go_on)
+        hits, lacks = find(within)
         if prepared.order.debug:
             # Whoever wants to know all is told what was not looked for, too.
-            everywhere = recall(
-                question, replace(within, hidden=None, repeats=True), Turn(limit), lambda _: True, go_on
-            )
+            everywhere, _ = find(replace(within, hidden=None, repeats=True))
             known, is_left_out = {pointer.lsn for pointer, _ in hits}, _not_looked_for(prepared)
-            hits += [hit for hit in everywhere.hits if hit[0].lsn not in known and is_left_out(hit[1])]
-        return hits, frozenset(map(int, found.lacks))
+            hits += [hit for hit in everywhere if hit[0].lsn not in known and is_left_out(hit[1])]
+        return hits, lacks
+
+    def _find(
+        self, question: Question, limit: int, go_on: Callable[[], bool], within: Range
+    ) -> tuple[list[Hit], frozenset[int]]:
+        found = self.episodic.recall.messages(question, within, Turn(limit), lambda _: True, go_on)
+        return list(found.hits), frozenset(map(int, found.lacks))
 
     def chunks(self, prepared: Prepared) -> FoundChunks:
         cap, order = prepared.caps[SECTION_DOCUMENTS], prepared.order
