@@ -3,14 +3,14 @@
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from memsidecar.layers.background.runner import CHAPTER
 from memsidecar.v1 import memory_pb2 as pb
-from memsidecar.v1.knowledge_pb2 import GetSummaryRequest, SummarizeRequest
+from memsidecar.v1.knowledge_pb2 import GetSummaryRequest, ListFactsRequest, SummarizeRequest
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 from tests.working.parts import QUICK
@@ -62,12 +62,25 @@ class Stream:
         assert list(self._answers) == []
 
 
-def until_summarized(client: Client, sequence: int) -> None:
-    """Until the background, which goes out of everybody's way, has come to about this message."""
+def until(holds: Callable[[], bool]) -> None:
+    """Until the background, which goes out of everybody's way, has come so far."""
     end = time.monotonic() + LONG_SECONDS
-    while client.knowledge.GetSummary(GetSummaryRequest(session_id="s")).summary.last_sequence < sequence - CHAPTER:
+    while not holds():
         assert time.monotonic() < end, "the background does not keep up"
         time.sleep(0.1)
+
+
+def until_summarized(client: Client, sequence: int) -> None:
+    """Until about this message."""
+    request = GetSummaryRequest(session_id="s")
+    until(lambda: client.knowledge.GetSummary(request).summary.last_sequence >= sequence - CHAPTER)
+
+
+def until_learned(client: Client) -> None:
+    """Until there is nothing left to learn: messages are learned in the order in which they came."""
+    client.add("last", "My name is Ada.")
+    request = ListFactsRequest(session_id="last")
+    until(lambda: [fact.value for fact in client.knowledge.ListFacts(request).facts] == ["Ada"])
 
 
 def test_a_long_stream_keeps_none_of_its_past_in_ram(data_dir: Path) -> None:
@@ -97,6 +110,7 @@ def test_a_long_session_is_summarised_without_reading_all_of_it_at_once(data_dir
             stream = Stream(client, session_id)
             stream.add(count)
             stream.close()
+        until_learned(client)  # what learning takes is not what a summary takes
         client.knowledge.Summarize(SummarizeRequest(session_id="short"), timeout=LONG_SECONDS)  # loads what it needs
         before = rss_bytes(sidecar)
         begin_new_peak(sidecar)
