@@ -104,9 +104,9 @@ def test_special_tokens_are_plain_text(static: StaticEmbedder) -> None:
 @pytest.mark.parametrize("unit", ["word ", "漢", "😀", "x", "a1-", "\ud800"])
 def test_a_mebibyte_is_embedded_by_its_beginning_within_a_moment(static: StaticEmbedder, unit: str) -> None:
     text = unit * ((1 << 20) // len(unit))
-    started = time.monotonic()
+    started = time.process_time()
     vector = static.embed([text])[0]
-    assert time.monotonic() - started < 0.5
+    assert time.process_time() - started < 0.5
     assert np.array_equal(vector, static.embed([text[:LONGEST_BYTES]])[0])
 
 

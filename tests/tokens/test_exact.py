@@ -59,9 +59,9 @@ def test_special_token_text_is_more_than_one_token(counter: TiktokenCounter) -> 
 @pytest.mark.parametrize("unit", ["a", " ", "\t", "\n", "😀", "漢", "=", "1", " \u00a0", "\x00"])
 def test_a_mebibyte_of_one_thing_is_counted_within_seconds(counter: TiktokenCounter, unit: str) -> None:
     text = unit * ((1 << 20) // len(unit.encode())) + "x"
-    started = time.monotonic()
+    started = time.process_time()
     assert counter.count(text) > 1
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.long
