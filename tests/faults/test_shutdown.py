@@ -1,17 +1,20 @@
 """SIGTERM under load: what was acknowledged is there, callers are told to retry, and the exit code is 0."""
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import grpc
 import pytest
 
+from memsidecar.api.interceptors.limits import SILENT_SECONDS
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import Message, Role
 from tests.faults.crowd import Crowd
 from tests.faults.ledger import Ledger
-from tests.support.process import CALL_SECONDS, SidecarProcess
+from tests.support.process import CALL_SECONDS, Refusal, SidecarProcess, refusal
 
 FLAGS = ("--tokenizer", "chars4", "--drain-seconds", "2")
 
@@ -32,9 +35,10 @@ def test_sigterm_under_load_loses_nothing_and_tells_callers_to_retry(data_dir: P
                 ledger.retry_open_calls(client, session_id, 5)
 
 
-def test_a_stream_that_is_open_at_the_end_is_told_to_retry(data_dir: Path) -> None:
+def test_a_stream_on_which_nothing_comes_is_told_to_retry_and_holds_nobody_up(data_dir: Path) -> None:
     over = threading.Event()
-    with SidecarProcess(data_dir, *FLAGS, executed=True) as sidecar:
+    patient = ("--tokenizer", "chars4", "--drain-seconds", "3600")
+    with SidecarProcess(data_dir, *patient, executed=True) as sidecar:
         with sidecar.client() as client:
             answers = client.memory.AddStream(one_and_then_wait(over), timeout=CALL_SECONDS)
             assert next(answers).result.sequence == 1
@@ -42,10 +46,42 @@ def test_a_stream_that_is_open_at_the_end_is_told_to_retry(data_dir: Path) -> No
             with pytest.raises(grpc.RpcError) as failed:
                 next(answers)
             over.set()
-        assert failed.value.code() is grpc.StatusCode.UNAVAILABLE
+        said = Refusal(failed.value)
+        assert (said.code, said.reason) == (grpc.StatusCode.UNAVAILABLE, "SHUTTING_DOWN") and said.retry
+        assert "Traceback" not in sidecar.log()
         sidecar.start()
         with sidecar.client() as client:
             assert [message.content for message in client.all("s")] == ["hello"]
+
+
+def test_a_stream_on_which_something_comes_goes_on_until_the_end(data_dir: Path) -> None:
+    """Each request is sent when the one before is answered, for longer than silence is borne."""
+    with SidecarProcess(data_dir, *FLAGS, executed=True) as sidecar:
+        with sidecar.client() as client:
+            wanted = threading.Semaphore(1)
+            answers = client.memory.AddStream(as_wanted(wanted), timeout=CALL_SECONDS)
+            next(answers)
+            sidecar.process.terminate()
+            times = [time.monotonic()]
+
+            def go_on() -> NoReturn:
+                while True:
+                    wanted.release()
+                    next(answers)
+                    times.append(time.monotonic())
+
+            said = refusal(go_on)
+            assert sidecar.stop() == 0
+        assert said.reason == "SHUTTING_DOWN"
+        assert times[-1] - times[0] > SILENT_SECONDS
+        sidecar.start()
+        with sidecar.client() as client:
+            assert len(client.all("s")) - len(times) in (0, 1), "all that was answered; the last may be without answer"
+
+
+def as_wanted(wanted: threading.Semaphore) -> Iterator[pb.AddStreamRequest]:
+    while wanted.acquire(timeout=CALL_SECONDS):
+        yield pb.AddStreamRequest(session_id="s", message=Message(role=Role.ROLE_USER, content="hello"))
 
 
 def one_and_then_wait(over: threading.Event) -> Iterator[pb.AddStreamRequest]:

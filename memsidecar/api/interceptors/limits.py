@@ -3,13 +3,16 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 from memsidecar.api.interceptors import Asked, Context, Stream, Unary
 from memsidecar.domain.errors import Busy, ShuttingDown
 
 LOOK_EVERY_SECONDS = 0.01
 LAST_CALLS_SECONDS = 0.1
+SILENT_SECONDS = 0.5
+"A stream on which nothing came for so long is over, as soon as we are to stop."
 
 
 @dataclass
@@ -36,6 +39,8 @@ class InFlight:
 class Limits:
     calls: InFlight
     streams: InFlight
+    _listening: dict[asyncio.Task[Any], float] = field(default_factory=dict)
+    "Who waits for the next request of a stream, and since when."
 
     def somebody_waits(self) -> Callable[[], bool]:
         """Tells whether somebody waits for an answer now: a call, or a stream on which something came since it was last
@@ -77,9 +82,31 @@ class Limits:
         return limited
 
     async def _counted(self, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        async for data in requests:
+        while (data := await self._next(requests)) is not None:
             self.streams.came += 1
             yield data
+
+    async def _next(self, requests: AsyncIterator[bytes]) -> bytes | None:
+        """The next request, or None behind the last one."""
+        here = cast("asyncio.Task[Any]", asyncio.current_task())
+        self._listening[here] = time.monotonic()
+        try:
+            return await anext(requests, None)
+        except asyncio.CancelledError:
+            if here in self._listening:
+                raise
+            here.uncancel()
+            raise ShuttingDown() from None
+        finally:
+            self._listening.pop(here, None)
+
+    def _end_streams(self, silent_seconds: float) -> None:
+        """Tell streams on which nothing comes; what came before is answered first."""
+        now = time.monotonic()
+        for task, since in list(self._listening.items()):
+            if now - since >= silent_seconds:
+                del self._listening[task]
+                task.cancel()
 
     async def drain(self, seconds: float) -> None:
         """Refuse what comes now in words that clients retry on, and let what has begun come to its end.
@@ -89,7 +116,9 @@ class Limits:
         self.calls.draining = self.streams.draining = True
         give_up = time.monotonic() + seconds
         while (self.calls.now or self.streams.now) and time.monotonic() < give_up:
+            self._end_streams(SILENT_SECONDS)
             await asyncio.sleep(LOOK_EVERY_SECONDS)
+        self._end_streams(0)
         await asyncio.sleep(LAST_CALLS_SECONDS)
 
 
