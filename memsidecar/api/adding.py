@@ -40,7 +40,7 @@ class Adding:
             message_id=added.id, sequence=added.sequence, tokens=added.tokens, duplicate=added.duplicate
         )
         if request.return_session:
-            response.session.CopyFrom(self.stats(appended.head))
+            response.session.CopyFrom(await self._stats(appended.head))
         return response
 
     async def add_batch(self, request: pb.AddBatchRequest) -> pb.AddBatchResponse:
@@ -54,13 +54,13 @@ class Adding:
         if request.HasField("expected_sequence"):
             expected = at_least("expected_sequence", request.expected_sequence, 0)
         appended = await self._append(Append(key, request.user_id, drafts, expected))
-        return pb.AddBatchResponse(results=_results(appended.results), session=self.stats(appended.head))
+        return pb.AddBatchResponse(results=_results(appended.results), session=await self._stats(appended.head))
 
     async def store_interaction(self, request: pb.StoreInteractionRequest) -> pb.StoreInteractionResponse:
         key = key_of(request)
         drafts = await self._drafts(_turn(request), ["user_message", "assistant_message"])
         appended = await self._append(Append(key, request.user_id, drafts))
-        return pb.StoreInteractionResponse(results=_results(appended.results), session=self.stats(appended.head))
+        return pb.StoreInteractionResponse(results=_results(appended.results), session=await self._stats(appended.head))
 
     async def add_stream(self, requests: AsyncIterator[pb.AddStreamRequest]) -> AsyncIterator[pb.AddStreamResponse]:
         """Requests are taken ahead of their answers, so that a stream fills the groups that are committed."""
@@ -102,9 +102,12 @@ class Adding:
             return replace(appended, head=await self.bridge.writing(self.memory.auto_prune.run, appended.head))
         return appended
 
-    def stats(self, head: Head | None, model: str = "") -> SessionStats:
-        policy = self.memory.policies.of(head) if head else None
-        return stats_of(head, self.memory.gauge.budget_tokens(policy, model))
+    async def _stats(self, head: Head) -> SessionStats:
+        """What was added is durable, and must not be answered as if it were not because of this."""
+        budget = self.memory.budgets.hot(head)
+        if budget is None:
+            budget = await self.bridge.reading(self.memory.budgets.in_any_case, head)
+        return stats_of(head, budget)
 
 
 def _given(request: pb.AddRequest | pb.AddStreamRequest) -> Message:

@@ -32,7 +32,7 @@ class DocumentCalls:
         if not request.HasField("document"):
             raise InvalidField("document", "is required")
         self.documents.draft.check(request.document)
-        owner = await self.bridge.reading(self.documents.owner, *scope)
+        owner = await self.bridge.writing(self.documents.claim, *scope)
         known = await self.bridge.reading(self.documents.known, owner, request.document)
         if known is not None:
             return pb.PutDocumentResponse(document=_document(known), unchanged=True)

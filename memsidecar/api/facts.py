@@ -26,7 +26,7 @@ class FactCalls:
     facts: Facts
 
     async def put_facts(self, request: pb.PutFactsRequest) -> pb.PutFactsResponse:
-        put = await self.bridge.reading(self._begin_putting, request)
+        put = await self.bridge.writing(self._begin_putting, request)
         await self.bridge.outcome(put.ticket)
         return pb.PutFactsResponse(facts=[_fact(one) for one in put.facts])
 
@@ -37,7 +37,7 @@ class FactCalls:
         if request.ByteSize() > ANSWER_BYTES:
             raise TooLarge(f"the request has {request.ByteSize()} bytes; facts may have {ANSWER_BYTES} together")
         told = [told_fact(fact, f"facts[{at}]", names[-1]) for at, fact in enumerate(request.facts)]
-        return self.facts.begin_putting(self.facts.owner(*names), told, self.bridge.settled)
+        return self.facts.begin_putting(self.facts.claim(*names), told, self.bridge.settled)
 
     async def list_facts(self, request: pb.ListFactsRequest) -> pb.ListFactsResponse:
         names, types = whose(request), _types_of(request.types)

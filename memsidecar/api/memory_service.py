@@ -8,11 +8,12 @@ from google.protobuf.descriptor import ServiceDescriptor
 from memsidecar.api.adding import Adding
 from memsidecar.api.building import BuildContextApi
 from memsidecar.api.searching import SearchApi
-from memsidecar.api.wire import at_least, key_of, namespace_of, page_size_of, strategy_of
+from memsidecar.api.wire import at_least, key_of, namespace_of, page_size_of, stats_of, strategy_of
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.message import Role
 from memsidecar.domain.session import Strategy
+from memsidecar.layers.working.budgets import NO_BUDGET
 from memsidecar.layers.working.pages import page_token, position_of
 from memsidecar.layers.working.prune_order import PruneOrder
 from memsidecar.layers.working.reading import PageTurn, Slice
@@ -93,9 +94,14 @@ class MemoryService(Adding):
         head = read.hot_head(key, request.user_id)
         if head is None:
             head = await self.bridge.reading(read.head, key, request.user_id)
-        if head is not None and request.model:
-            head = await self.bridge.reading(self.memory.count_by_model, head, request.model)
-        return pb.CountResponse(stats=self.stats(head, request.model))
+        if head is None:
+            return pb.CountResponse(stats=stats_of(None, NO_BUDGET))
+        counted, budget = head, self.memory.budgets.hot(head, request.model)
+        if request.model:
+            counted = await self.bridge.reading(self.memory.count_by_model, head, request.model)
+        if budget is None:
+            budget = await self.bridge.reading(self.memory.budgets.of, head, request.model)
+        return pb.CountResponse(stats=stats_of(counted, budget))
 
     # -- pruning and clearing
 
@@ -132,7 +138,7 @@ class MemoryService(Adding):
         key = key_of(request)
         ticket = self.memory.sessions.begin_erasing(Erase(key, request.user_id), self.bridge.settled)
         erased: Erased = await self.bridge.outcome(ticket)
-        return pb.ClearResponse(removed_count=erased.removed_count)
+        return pb.ClearResponse(removed_count=erased.gone.messages)
 
     async def report_usage(self, request: pb.ReportUsageRequest) -> pb.ReportUsageResponse:
         optional_id("user_id", request.user_id)

@@ -1,18 +1,28 @@
 """memsidecar.v1.SessionService: decode, call, encode."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from google.protobuf.descriptor import ServiceDescriptor
 
 from memsidecar.api.bridge import Bridge
-from memsidecar.api.wire import at_least, key_of, namespace_of, page_size_of, policy_of, session_of, strategy_of
-from memsidecar.domain.errors import NoSuchThing
+from memsidecar.api.wire import (
+    at_least,
+    key_of,
+    namespace_of,
+    page_size_of,
+    policy_of,
+    receipt_of,
+    session_of,
+    strategy_of,
+)
 from memsidecar.domain.ids import optional_id
 from memsidecar.domain.session import Head, Policy, SessionKey
+from memsidecar.layers.background.watermarks import Watermarks
 from memsidecar.layers.working import WorkingMemory
 from memsidecar.layers.working.pages import place_of, place_token
-from memsidecar.stores.contract import Erase, SessionPage
+from memsidecar.stores.contract import Belongings, Erase, Erased, SessionPage
 from memsidecar.v1 import session_pb2 as pb
 
 
@@ -22,6 +32,8 @@ class SessionService:
 
     memory: WorkingMemory
     bridge: Bridge
+    watermarks: Watermarks
+    is_indexed: bool
 
     async def list_sessions(self, request: pb.ListSessionsRequest) -> pb.ListSessionsResponse:
         namespace, user_id = namespace_of(request), optional_id("user_id", request.user_id)
@@ -29,13 +41,13 @@ class SessionService:
         same = pb.ListSessionsRequest(namespace=namespace, user_id=user_id).SerializeToString()
         place = place_of(request.page_token, same)
         after = (place[1], place[2]) if place else None
-        heads = await self.bridge.reading(self.memory.sessions.list, SessionPage(namespace, user_id, size + 1, after))
+        page = SessionPage(namespace, user_id, size + 1, after)
+        heads, sessions = await self.bridge.reading(self._list, page)
         token = _token_behind(heads[size - 1], same) if len(heads) > size else ""
-        return pb.ListSessionsResponse(sessions=[self._session(head) for head in heads[:size]], next_page_token=token)
+        return pb.ListSessionsResponse(sessions=sessions[:size], next_page_token=token)
 
     async def get_session(self, request: pb.GetSessionRequest) -> pb.GetSessionResponse:
-        head = await self.bridge.reading(self.memory.sessions.get, key_of(request), request.user_id)
-        return pb.GetSessionResponse(session=self._session(head) if head else None)
+        return await self.bridge.reading(self._get, key_of(request), request.user_id)
 
     async def set_policy(self, request: pb.SetPolicyRequest) -> pb.SetPolicyResponse:
         asked = _asked_policy(request.policy) if request.HasField("policy") else None
@@ -45,22 +57,33 @@ class SessionService:
         return pb.SetPolicyResponse(policy=policy_of(policy))
 
     async def delete_session(self, request: pb.DeleteSessionRequest) -> pb.DeleteSessionResponse:
-        key = key_of(request)
-        if request.dry_run:
-            head = await self.bridge.reading(self.memory.sessions.get, key, request.user_id)
-            if head is None:
-                raise NoSuchThing(f"there is no session {key.session_id!r}")
-            messages = head.message_count + head.pruned_count
-        else:
-            command = Erase(key, request.user_id, whole=True)
-            ticket = self.memory.sessions.begin_erasing(command, self.bridge.settled)
-            messages = (await self.bridge.outcome(ticket)).removed_count
-        receipt = pb.ErasureReceipt(messages=messages, sessions=1, dry_run=request.dry_run)
-        return pb.DeleteSessionResponse(receipt=receipt)
+        command = Erase(key_of(request), request.user_id, whole=True)
+        gone = await (self._would_be_gone(command) if request.dry_run else self._gone(command))
+        index_rows = gone.messages + gone.chunks if self.is_indexed else 0
+        return pb.DeleteSessionResponse(receipt=receipt_of(gone, index_rows, request.dry_run))
 
-    def _session(self, head: Head) -> pb.Session:
-        policy = self.memory.policies.of(head)
-        return session_of(head, policy, self.memory.gauge.budget_tokens(policy))
+    async def _would_be_gone(self, command: Erase) -> Belongings:
+        return await self.bridge.reading(self.memory.sessions.belongings, command)
+
+    async def _gone(self, command: Erase) -> Belongings:
+        ticket = self.memory.sessions.begin_erasing(command, self.bridge.settled)
+        erased: Erased = await self.bridge.outcome(ticket)
+        return erased.gone
+
+    def _list(self, page: SessionPage) -> tuple[Sequence[Head], list[pb.Session]]:
+        heads = self.memory.sessions.list(page)
+        return heads, self._sessions(page.namespace, heads)
+
+    def _get(self, key: SessionKey, user_id: str) -> pb.GetSessionResponse:
+        head = self.memory.sessions.get(key, user_id)
+        return pb.GetSessionResponse(session=self._sessions(key.namespace, [head])[0] if head else None)
+
+    def _sessions(self, namespace: str, heads: Sequence[Head]) -> list[pb.Session]:
+        marks = self.watermarks(namespace, heads)
+        return [self._session(head, mark) for head, mark in zip(heads, marks, strict=True)]
+
+    def _session(self, head: Head, watermarks: Mapping[str, int]) -> pb.Session:
+        return session_of(head, self.memory.policies.of(head), self.memory.budgets.in_any_case(head), watermarks)
 
 
 def _token_behind(head: Head, same: bytes) -> str:

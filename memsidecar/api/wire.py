@@ -1,6 +1,6 @@
 """Between the contract's messages and the values of the house."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
 import grpc.aio
@@ -11,6 +11,8 @@ from memsidecar.api.interceptors import Context
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.session import DEFAULT_NAMESPACE, Head, Policy, SessionKey, Strategy
+from memsidecar.layers.working.budgets import Budget
+from memsidecar.stores.contract import Belongings
 from memsidecar.v1 import message_pb2, session_pb2
 from memsidecar.v1.memory_pb2 import PruneStrategy
 
@@ -99,21 +101,20 @@ def role_numbers(numbers: Sequence[int]) -> message_pb2.RoleNumbers:
     return message_pb2.RoleNumbers(system=system, user=user, assistant=assistant, tool=tool)
 
 
-def stats_of(head: Head | None, budget_tokens: int) -> message_pb2.SessionStats:
+def stats_of(head: Head | None, budget: Budget) -> message_pb2.SessionStats:
     if head is None:
         return message_pb2.SessionStats(
             count_by_role=message_pb2.RoleNumbers(), tokens_by_role=message_pb2.RoleNumbers()
         )
-    total = head.total_tokens
     return message_pb2.SessionStats(
         message_count=head.message_count,
         pruned_count=head.pruned_count,
-        tokens=total,
+        tokens=head.total_tokens,
         count_by_role=role_numbers(head.counts),
         tokens_by_role=role_numbers(head.tokens),
         last_sequence=head.last_sequence,
-        budget_tokens=budget_tokens,
-        budget_used=total / budget_tokens if budget_tokens else 0.0,
+        budget_tokens=budget.tokens,
+        budget_used=budget.share,
     )
 
 
@@ -139,13 +140,28 @@ def policy_of(policy: Policy | None) -> session_pb2.SessionPolicy | None:
     )
 
 
-def session_of(head: Head, policy: Policy | None, budget_tokens: int) -> session_pb2.Session:
+def session_of(head: Head, policy: Policy | None, budget: Budget, watermarks: Mapping[str, int]) -> session_pb2.Session:
     return session_pb2.Session(
         namespace=head.key.namespace,
         user_id=head.user_id,
         session_id=head.key.session_id,
         create_time=timestamp_of(head.create_time_us),
         last_active=timestamp_of(head.last_active_us),
-        stats=stats_of(head, budget_tokens),
+        stats=stats_of(head, budget),
         policy=policy_of(policy),
+        watermarks=watermarks,
+    )
+
+
+def receipt_of(gone: Belongings, index_rows: int, dry_run: bool) -> session_pb2.ErasureReceipt:
+    """Of a whole session."""
+    return session_pb2.ErasureReceipt(
+        messages=gone.messages,
+        index_rows=index_rows,
+        facts=gone.facts,
+        summaries=gone.summaries,
+        artifacts=gone.artifacts,
+        documents=gone.documents,
+        sessions=1,
+        dry_run=dry_run,
     )

@@ -8,8 +8,10 @@ from memsidecar.api.interceptors.limits import Limits
 from memsidecar.assembly import parts
 from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.layers.background import Courtesy, Pulse, Runner
+from memsidecar.layers.background.watermarks import Reached, Watermarks
 from memsidecar.layers.documents.documents import Documents
 from memsidecar.layers.episodic import EpisodicMemory
+from memsidecar.layers.episodic.indexing import TASK as INDEXING
 from memsidecar.layers.procedural.memory import ProceduralMemory
 from memsidecar.layers.semantic.echoes import Echoes
 from memsidecar.layers.semantic.facts import Facts
@@ -40,6 +42,7 @@ class Layers:
     summarize: Summarizing
     keep_up: KeepingUp
     procedural: ProceduralMemory
+    watermarks: Watermarks
     is_behind: Callable[[str], bool]
 
 
@@ -81,6 +84,7 @@ def open_layers(
     learning.start()
     opened.callback(learning.stop)
     working = WorkingMemory(journal, counters, parts.limits(settings), episodic.relevance, summarize.at_once)
+    reached: dict[str, Reached] = {task.name: task.reached for task in (roll, learn, procedural)}
     return Layers(
         working,
         episodic,
@@ -91,6 +95,7 @@ def open_layers(
         summarize,
         keep_up,
         procedural,
+        Watermarks(journal, {INDEXING: episodic.reached, **reached}),
         lambda namespace: learning.is_behind(namespace) or learn.waits(namespace),
     )
 

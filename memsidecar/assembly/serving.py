@@ -122,7 +122,7 @@ def _services(settings: Settings, layers: Layers, bridge: Bridge) -> tuple[Servi
             SearchApi(memory, episodic, bridge, HiddenPages(page_key(settings))),
             context_api(settings, layers, find_chunks, bridge),
         ),
-        SessionService(memory, bridge),
+        SessionService(memory, bridge, layers.watermarks, is_indexed=settings.index != "off"),
         KnowledgeService(
             bridge=bridge,
             facts=layers.facts,

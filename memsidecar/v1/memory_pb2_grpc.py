@@ -234,7 +234,8 @@ class MemoryServiceServicer:
         answered empty. When the index or the embedder is away, the rest answers and `degraded` says so.
 
         Pages are as of the first page: what was added since is neither in them nor moves anything from one to
-        another.
+        another. In a whole namespace, and for a user with more than fits into memory, they end with the
+        candidates of the ranking (SearchRequest.limit).
 
         Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION).
         """

@@ -113,8 +113,8 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSession(self, request, context):
-        """Erases a session from every layer, facts that came from it alone included. NOT_FOUND for an unknown
-        session.
+        """Erases a session from every layer, facts that came from it alone included. NOT_FOUND, in a dry run, too, for
+        a session of which no layer keeps anything.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -11,6 +11,7 @@ from memsidecar.v1 import session_pb2 as session
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL
 from tests.bad_input.rpcs import KNOWN_MESSAGE, WATCHED, calls, good, send
 from tests.scenarios.retrieval import until_retrieval_is_there
+from tests.support.moments import without_watermarks
 from tests.support.process import Client, SidecarProcess
 
 
@@ -66,8 +67,7 @@ class Watch:
         answers: tuple[Proto, ...] = (
             self._client.memory.Count(memory.CountRequest(session_id=WATCHED)),
             self._client.memory.GetAll(everything),
-            self._client.sessions.GetSession(session.GetSessionRequest(session_id=WATCHED)),
-            self._client.sessions.ListSessions(session.ListSessionsRequest(page_size=1000)),
+            *self._sessions(),
             send(self._client, "ListDocuments", knowledge.ListDocumentsRequest(session_id=WATCHED)),
             send(self._client, "ListDocuments", knowledge.ListDocumentsRequest()),
             send(self._client, "ListFacts", knowledge.ListFactsRequest(session_id=WATCHED, include_history=True)),
@@ -76,6 +76,11 @@ class Watch:
             send(self._client, "GetPatterns", knowledge.GetPatternsRequest(session_id=WATCHED)),
         )
         return tuple(answer.SerializeToString(deterministic=True) for answer in answers)
+
+    def _sessions(self) -> list[Proto]:
+        one = self._client.sessions.GetSession(session.GetSessionRequest(session_id=WATCHED)).session
+        listed = self._client.sessions.ListSessions(session.ListSessionsRequest(page_size=1000))
+        return [without_watermarks(each) for each in (one, *listed.sessions)]
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,18 @@ import pytest
 from memsidecar.domain.errors import NoSuchThing, NotYourSession
 from memsidecar.domain.message import Flag, Role, Stored
 from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import Append, Erased, Journal, Revision, Scope, Stale, Ticket, Trim, TrimNow
+from memsidecar.stores.contract import (
+    Append,
+    Belongings,
+    Erased,
+    Journal,
+    Revision,
+    Scope,
+    Stale,
+    Ticket,
+    Trim,
+    TrimNow,
+)
 from memsidecar.v1 import message_pb2
 from tests.conformance.said import (
     KEY,
@@ -190,7 +201,7 @@ def test_a_clear_leaves_nothing_but_the_session(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"), draft("c"), user_id="ann")
     trim(journal, 1)
     erased = erase(journal)
-    assert erased.removed_count == 3
+    assert erased.gone.messages == 3
     assert (contents(journal, include_pruned=True), scanned(journal)) == ([], [])
     head = known_head(journal)
     assert erased.head == head
@@ -200,7 +211,7 @@ def test_a_clear_leaves_nothing_but_the_session(journal: Journal) -> None:
 
 def test_a_delete_leaves_nothing(journal: Journal) -> None:
     append(journal, draft("a"))
-    assert erase(journal, whole=True) == Erased(None, 1)
+    assert erase(journal, whole=True) == Erased(None, Belongings(messages=1))
     assert (journal.head(KEY), contents(journal), scanned(journal)) == (None, [], [])
 
 
@@ -213,7 +224,7 @@ def test_erasing_one_session_leaves_the_others(journal: Journal) -> None:
 
 
 def test_clearing_an_unknown_session_removes_nothing(journal: Journal) -> None:
-    assert erase(journal) == Erased(None, 0)
+    assert erase(journal) == Erased(None, Belongings())
 
 
 def test_deleting_an_unknown_session_is_refused(journal: Journal) -> None:

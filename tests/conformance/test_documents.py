@@ -10,6 +10,7 @@ import pytest
 from memsidecar.domain.errors import NoSuchThing
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import (
+    Belongings,
     DocumentDropped,
     DocumentPage,
     DropDocument,
@@ -184,7 +185,7 @@ def test_a_deleted_session_takes_its_documents_along(journal: Journal) -> None:
     for owner in (EVERYBODY, ANN, Owner("default", "", "s2"), Owner("elsewhere", "", "s1")):
         put(journal, "kept", owner=owner)
     number, before = known_head(journal).number, journal.figures().last_lsn
-    assert erase(journal, whole=True) == Erased(None, 1)
+    assert erase(journal, whole=True) == Erased(None, Belongings(messages=1, documents=2, chunks=2))
     assert list(journal.documents(DocumentPage(SESSION))) == []
     told = follow(journal, after_lsn=before)
     assert [type(one) for one in told] == [Gone] * 3
@@ -203,9 +204,9 @@ def test_a_cleared_session_keeps_its_documents(journal: Journal) -> None:
 def test_documents_may_come_before_their_session_and_go_without_it(journal: Journal) -> None:
     put(journal, "early", owner=SESSION)
     assert journal.head(KEY) is None
-    assert erase(journal) == Erased(None, 0)
+    assert erase(journal) == Erased(None, Belongings())
     assert journal.document(SESSION, "d1") is not None
-    assert erase(journal, whole=True) == Erased(None, 0)
+    assert erase(journal, whole=True) == Erased(None, Belongings(documents=1, chunks=1))
     assert journal.document(SESSION, "d1") is None
     with pytest.raises(NoSuchThing):
         erase(journal, whole=True)

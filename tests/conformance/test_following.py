@@ -8,6 +8,7 @@ from memsidecar.domain.message import Flag
 from memsidecar.domain.session import Policy, SessionKey
 from memsidecar.stores.contract import (
     Advance,
+    Claim,
     Claimed,
     Ended,
     Gone,
@@ -208,13 +209,19 @@ def test_pruned_messages_can_be_claimed(journal: Journal) -> None:
     assert [type(one) for one in follow(journal)] == [Said, Passed, Claimed, Said]
 
 
-def test_without_messages_there_is_nothing_to_claim(journal: Journal) -> None:
-    append(journal, draft("new"), user_id="ann")
-    carry_out(journal, SetPolicy(OTHER, "", Policy(5)))
+def test_a_session_without_messages_can_be_claimed(journal: Journal) -> None:
+    """Something may be known of it all the same, which is its user's then."""
+    carry_out(journal, Claim(OTHER, ""))
     append(journal, draft("first"), key=OTHER, user_id="bob")
+    assert [type(one) for one in follow(journal)] == [Claimed, Said]
+
+
+def test_what_is_new_or_gone_is_not_claimed(journal: Journal) -> None:
+    append(journal, draft("new"), user_id="ann")
+    carry_out(journal, Claim(OTHER, "bob"))
     append(journal, draft("gone"), key=ELSEWHERE)
     erase(journal, key=ELSEWHERE, user_id="cid")
-    assert [type(one) for one in follow(journal)] == [Said, Said]
+    assert [type(one) for one in follow(journal)] == [Said]
     assert [type(one) for one in follow(journal, "elsewhere")] == [Gone]
     assert known_head(journal, ELSEWHERE).user_id == "cid"
 
@@ -322,3 +329,50 @@ def test_whoever_was_answered_is_told_their_own_write(journal: Journal) -> None:
             assert head.version in journal.find([head.version])
 
     at_once(write)
+
+
+# -- where an entry of the log stands in a session
+
+
+def sequences(journal: Journal, *lsns: int, key: SessionKey = KEY) -> list[int]:
+    head = known_head(journal, key)
+    return list(journal.sequences_at([(head, lsn) for lsn in lsns]))
+
+
+def lsns_of(journal: Journal, key: SessionKey = KEY) -> list[int]:
+    return [one.lsn for one in follow(journal, key.namespace) if isinstance(one, Said) and one.key == key]
+
+
+def test_an_entry_of_the_log_stands_behind_all_messages_that_came_before_it(journal: Journal) -> None:
+    for number in range(20):
+        append(journal, draft(f"m{number}"), key=OTHER if number % 3 else KEY)
+    mine = lsns_of(journal)
+    assert sequences(journal, *mine) == list(range(1, 8))
+    assert sequences(journal, *(lsn - 1 for lsn in mine)) == list(range(7))
+    assert sequences(journal, 0, journal.figures().last_lsn) == [0, 7]
+
+
+def test_several_sessions_are_asked_about_at_once(journal: Journal) -> None:
+    for key in (KEY, OTHER, KEY, OTHER, KEY):
+        append(journal, draft(f"m{journal.figures().last_lsn}"), key=key)
+    heads = [known_head(journal, key) for key in (KEY, OTHER)]
+    lsn = lsns_of(journal)[1]
+    assert list(journal.sequences_at([(head, lsn) for head in heads])) == [2, 1]
+    assert list(journal.sequences_at([])) == []
+
+
+def test_what_was_pruned_or_annotated_later_stands_where_it_came(journal: Journal) -> None:
+    append(journal, draft("a"), draft("b"), draft("c"))
+    mine = lsns_of(journal)
+    rewrite(journal, "a", scored(5))
+    trim(journal, 1, 2)
+    assert sequences(journal, *mine) == [1, 2, 3]
+
+
+def test_what_was_cleared_needs_no_entry_any_more(journal: Journal) -> None:
+    append(journal, draft("a"), draft("b"))
+    erase(journal)
+    assert sequences(journal, 0, journal.figures().last_lsn) == [2, 2]
+    append(journal, draft("c"), draft("d"))
+    third, fourth = lsns_of(journal)
+    assert sequences(journal, 0, third - 1, third, fourth) == [2, 2, 3, 4]

@@ -4,7 +4,7 @@ import pytest
 
 from memsidecar.domain.errors import NoSuchThing, NotYourSession
 from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import Command, Erase, Erased, Journal, NoteKind, Owner, Ticket
+from memsidecar.stores.contract import Belongings, Command, Erase, Erased, Journal, NoteKind, Owner, Ticket
 from tests.conformance.said import (
     ANN,
     EVERYBODY,
@@ -18,6 +18,7 @@ from tests.conformance.said import (
     notes,
     put,
     revising,
+    trim,
 )
 
 BOB = Owner("default", "bob")
@@ -33,7 +34,7 @@ def test_what_was_made_of_a_session_goes_with_it_whoever_owns_it(journal: Journa
         for kind in (NoteKind.FACT, NoteKind.ARTIFACT, NoteKind.SUMMARY):
             made = [note(name=name, source=source) for name, source in (("of s1", "s1"), ("of s2", "s2"), ("own", ""))]
             keep(journal, *made, owner=owner, kind=kind)
-    assert erase(journal, whole=whole).removed_count == 1
+    assert erase(journal, whole=whole).gone.messages == 1
     for kind in (NoteKind.FACT, NoteKind.ARTIFACT, NoteKind.SUMMARY):
         left = [notes(journal, owner, kind) for owner in OWNERS]
         kept = ["own", "of s2", "of s1"] if kind == NoteKind.FACT and not whole else ["own", "of s2"]
@@ -77,7 +78,7 @@ def test_notes_may_come_before_their_session_and_go_without_it(journal: Journal,
     keep(journal, note(source=source), owner=owner)
     keep(journal, note(), kind=PATTERNS)
     assert journal.head(KEY) is None
-    assert erase(journal, whole=True, user_id="ann") == Erased(None, 0)
+    assert erase(journal, whole=True, user_id="ann") == Erased(None, Belongings(artifacts=1))
     assert notes(journal, owner) == []
     assert notes(journal, ANN, PATTERNS) == ["n1"]
     with pytest.raises(NoSuchThing):
@@ -87,9 +88,9 @@ def test_notes_may_come_before_their_session_and_go_without_it(journal: Journal,
 def test_clearing_an_unknown_session_takes_what_was_made_of_it(journal: Journal) -> None:
     keep(journal, note(source="s1"), note(name="n2"))
     keep(journal, note(name="own"), owner=SESSION)
-    assert erase(journal) == Erased(None, 0)
+    assert erase(journal) == Erased(None, Belongings(artifacts=1))
     assert (notes(journal), notes(journal, SESSION)) == (["n2"], ["own"])
-    assert erase(journal) == Erased(None, 0)
+    assert erase(journal) == Erased(None, Belongings())
 
 
 def test_a_session_goes_with_its_documents_and_its_notes(journal: Journal) -> None:
@@ -97,9 +98,45 @@ def test_a_session_goes_with_its_documents_and_its_notes(journal: Journal) -> No
     put(journal, "text", owner=SESSION)
     keep(journal, note(), owner=SESSION)
     keep(journal, note(source="s1"), owner=SESSION, kind=NoteKind.SUMMARY)
-    assert erase(journal, whole=True) == Erased(None, 1)
+    gone = Belongings(messages=1, summaries=1, artifacts=1, documents=1, chunks=1)
+    assert erase(journal, whole=True) == Erased(None, gone)
     assert (journal.document(SESSION, "d1"), notes(journal, SESSION)) == (None, [])
     assert notes(journal, SESSION, NoteKind.SUMMARY) == []
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_an_erasure_would_take_is_what_it_takes(journal: Journal, whole: bool) -> None:
+    append(journal, draft("a"), draft("b"), draft("c"), user_id="ann")
+    trim(journal, 1)
+    put(journal, "one", "two", owner=SESSION)
+    put(journal, "of ann", owner=ANN)
+    facts = [note(name="city", source="s1"), note(name="old city", source="s1", until_us=5), note(name="own")]
+    keep(journal, *facts, kind=NoteKind.FACT)
+    keep(journal, note(source="s1"), owner=SESSION, kind=NoteKind.SUMMARY)
+    keep(journal, note(), owner=SESSION)
+    keep(journal, note(), kind=PATTERNS)
+    command, head = Erase(KEY, "", whole), known_head(journal)
+    would = journal.belongings(command)
+    assert (known_head(journal), notes(journal, ANN, PATTERNS)) == (head, ["n1"])
+    cleared = Belongings(messages=3, summaries=1, patterns=1)
+    assert would == (cleared._replace(facts=2, artifacts=1, documents=1, chunks=2) if whole else cleared)
+    assert erase(journal, whole=whole).gone == would
+
+
+def test_what_cannot_be_erased_is_refused_before_it_is_tried(journal: Journal) -> None:
+    with pytest.raises(NoSuchThing):
+        journal.belongings(Erase(KEY, "", whole=True))
+    assert journal.belongings(Erase(KEY, "")) == Belongings()
+    append(journal, draft("m"), user_id="ann")
+    with pytest.raises(NotYourSession):
+        journal.belongings(Erase(KEY, "bob", whole=True))
+
+
+def test_an_empty_session_is_one_that_can_be_erased(journal: Journal) -> None:
+    append(journal, draft("m"))
+    erase(journal)
+    assert journal.belongings(Erase(KEY, "", whole=True)) == Belongings()
+    assert erase(journal, whole=True) == Erased(None, Belongings())
 
 
 def test_notes_and_erasures_take_effect_in_the_order_of_submission(journal: Journal) -> None:
@@ -115,7 +152,7 @@ def test_notes_and_erasures_take_effect_in_the_order_of_submission(journal: Jour
     for ticket in tickets:
         journal.submit(ticket)
     tickets[0].wait()
-    assert tickets[1].wait().removed_count == 1
+    assert tickets[1].wait().gone.messages == 1
     with pytest.raises(NoSuchThing):
         tickets[2].wait()
     tickets[3].wait()
@@ -134,6 +171,8 @@ def test_erasures_that_share_a_note_both_succeed(journal: Journal) -> None:
     tickets = [Ticket(Erase(key, "", whole=True)) for key in keys]
     for ticket in tickets:
         journal.submit(ticket)
-    assert [ticket.wait() for ticket in tickets] == [Erased(None, 1)] * 8
+    gone = [ticket.wait().gone for ticket in tickets]
+    assert [one.messages for one in gone] == [1] * 8
+    assert (sum(one.artifacts for one in gone), sum(one.patterns for one in gone)) == (8, 1)
     assert notes(journal, ANN, PATTERNS) == []
     assert all(notes(journal, Owner("default", "", key.session_id)) == [] for key in keys)

@@ -1,13 +1,29 @@
-"""Policies, calibration, watermarks and what is set aside."""
+"""Claims, policies, calibration, watermarks and what is set aside."""
 
 import pytest
 
 from memsidecar.domain.errors import NotYourSession
 from memsidecar.domain.session import Policy, SessionKey, Strategy
-from memsidecar.stores.contract import Advance, Calibrate, Calibration, Journal, SetAside, SetPolicy
+from memsidecar.stores.contract import Advance, Calibrate, Calibration, Claim, Journal, SetAside, SetPolicy
 from tests.conformance.said import KEY, append, carry_out, draft, erase, known_head
 
 POLICY = Policy(4_000, Strategy.TURNS, "gpt-4o")
+
+
+def test_a_claim_makes_a_session(journal: Journal) -> None:
+    head = carry_out(journal, Claim(KEY, "ann"))
+    assert head == known_head(journal)
+    assert (head.user_id, head.last_sequence) == ("ann", 0)
+
+
+def test_a_session_is_claimed_once(journal: Journal) -> None:
+    append(journal, draft("a"))
+    before = carry_out(journal, Claim(KEY, "ann"))
+    assert before.user_id == "ann" and before == known_head(journal)
+    assert carry_out(journal, Claim(KEY, "ann")) == before
+    with pytest.raises(NotYourSession):
+        carry_out(journal, Claim(KEY, "bob"))
+    assert known_head(journal) == before
 
 
 def test_a_session_keeps_its_policy(journal: Journal) -> None:

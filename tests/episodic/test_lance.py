@@ -12,7 +12,7 @@ from memsidecar.stores.index.lance import LanceIndex
 from memsidecar.stores.journal import SqliteJournal
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Scope
 from tests.conformance.said import put
-from tests.episodic.parts import MODES, NO_RAM, SCOPES, STATIC, World, names_of, said, until, world
+from tests.episodic.parts import KEYWORD, MODES, NO_RAM, SCOPES, STATIC, World, names_of, said, until, world
 
 WORDS = [
     "tea",
@@ -90,6 +90,41 @@ def test_words_of_any_script_are_found_among_candidates(data_dir: Path) -> None:
         for at, word in enumerate(words):
             for scope in (SCOPE_USER, SCOPE_NAMESPACE, SCOPE_SESSION):
                 assert memory.find(word, limit=1, **names_of(scope)) == [f"{word} {at}"]
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        ("咖啡", "我今天喝了一杯咖啡。"),
+        ("啡", "我今天喝了一杯咖啡。"),
+        ("喝了一杯", "我今天喝了一杯咖啡。"),
+        ("lancedb", "使用LanceDB数据库"),
+        ("数据库", "使用LanceDB数据库"),
+        ("ラーメン", "東京でラーメンを食べました"),
+        ("서울", "어제 서울에서 만났어요"),
+        ("ข้าวผัด", "ฉันชอบกินข้าวผัดกุ้งมาก"),
+        ("الكتاب", "الكتابُ على الطاولةِ"),
+        ("الكتابُ", "قرأت الكتاب أمس"),
+        ("istanbul", "İstanbul güzel"),
+    ],
+)
+@pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
+def test_a_part_of_a_text_without_blanks_is_found_on_disk(
+    data_dir: Path, limits: EpisodicLimits, part: str, text: str
+) -> None:
+    with world(SqliteJournal(data_dir / "journal"), index=lance(data_dir), limits=limits) as memory:
+        memory.add_all(said(text, "something else", "今日は天気", "어제는"), user="u")
+        memory.index()
+        assert memory.find(part, mode=KEYWORD, limit=1, user_id="u") == [text]
+
+
+def test_characters_in_sequence_are_found_on_disk_among_many_that_have_some_of_them(data_dir: Path) -> None:
+    with world(SqliteJournal(data_dir / "journal"), index=lance(data_dir), limits=NO_RAM) as memory:
+        memory.add_all(said(*("天、天、気、気" for _ in range(500))), user="u")
+        memory.add(f"今日の天気は{'とても長い話です' * 20}", user="u", id="exact")
+        memory.index()
+        hits = memory.search("天気", mode=KEYWORD, limit=1, user_id="u").hits
+        assert [hit.message.id for hit in hits] == ["exact"]
 
 
 def test_the_exact_word_is_found_among_many_inflections_on_disk(data_dir: Path) -> None:

@@ -15,7 +15,7 @@ from memsidecar.v1.message_pb2 import Message
 from tests.episodic.parts import NO_RAM, World, said, world
 
 PATHS = pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
-QUESTION = "What are your opening hours?"
+QUESTION, ANSWER = "What are your opening hours?", "The hours of the shop are nine to five."
 
 
 def recalled(made: World, query: str, mode: Mode = Mode.HYBRID, *, repeats: bool = False) -> list[str]:
@@ -26,18 +26,24 @@ def recalled(made: World, query: str, mode: Mode = Mode.HYBRID, *, repeats: bool
 
 @PATHS
 @pytest.mark.parametrize("times", [1, 700])
-def test_however_often_it_was_asked_the_answer_is_found(limits: EpisodicLimits, times: int) -> None:
-    answer = "The hours of the shop are nine to five."
+@pytest.mark.parametrize(("question", "answer"), [(QUESTION, ANSWER), ("商店几点开门？", "商店九点开门。")])
+def test_however_often_it_was_asked_the_answer_is_found(
+    limits: EpisodicLimits, times: int, question: str, answer: str
+) -> None:
     with world(limits=limits) as made:
         made.add(answer, "answered", user="u")
-        made.add_all(said(*[QUESTION] * times), "asked", user="u")
+        made.add_all(said(*[question] * times), "asked", user="u")
         made.index()
         for mode in (Mode.KEYWORD, Mode.HYBRID):
-            assert recalled(made, QUESTION, mode) == [answer]
-        assert made.find(QUESTION, user_id="u")[:1] == [QUESTION], "whoever searches looks for what was said"
+            assert recalled(made, question, mode) == [answer]
+        assert made.find(question, user_id="u")[:1] == [question], "whoever searches looks for what was said"
 
 
-words = st.lists(st.sampled_from(["where", "do", "I", "live", "Do", "tea", "Lisbon"]), min_size=1, max_size=6)
+words = st.lists(
+    st.sampled_from(["where", "do", "I", "live", "Do", "tea", "Lisbon", "我住", "住在", "我住在"]),
+    min_size=1,
+    max_size=6,
+)
 texts = st.builds(lambda some, end: " ".join(some) + end, words, st.sampled_from(["", "?", "? Yes", ".", "？"]))
 
 

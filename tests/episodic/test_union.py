@@ -9,12 +9,18 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from memsidecar.layers.episodic import EpisodicLimits
+from memsidecar.layers.episodic.unspaced import without_characters
 from memsidecar.layers.episodic.words import words_of
 from memsidecar.v1.message_pb2 import ROLE_USER, SCOPE_USER, Message, Scope
-from tests.episodic.parts import DIMENSIONS, HYBRID, NO_RAM, SCOPES, World, names_of, world
+from tests.episodic.parts import DIMENSIONS, HYBRID, KEYWORD, NO_RAM, SCOPES, World, names_of, world
 
-WORDS = st.text(st.characters(categories=["L"]), min_size=1, max_size=10) | st.sampled_from(
-    ["the", "run", "runs", "running", "not", "who", "Straße", "naïve", "天気", "привет", "i"]
+UNSPACED = "天気予報今日猫をはーラメ서울에กิน"
+WORDS = (
+    st.text(st.characters(categories=["L"]), min_size=1, max_size=10)
+    | st.text(st.sampled_from(UNSPACED + "x"), min_size=1, max_size=6)
+    | st.sampled_from(
+        ["the", "run", "runs", "running", "not", "who", "Straße", "naïve", "天気", "привет", "i", "İ", "أَب"]
+    )
 )
 CASINGS: st.SearchStrategy[Callable[[str], str]] = st.sampled_from([str.upper, str.lower, str.title, str.swapcase])
 AGAINST = [-1.0] + [0.0] * (DIMENSIONS - 1)
@@ -48,10 +54,10 @@ def talks(draw: st.DrawFn) -> Talk:
     word = draw(WORDS)
     query = draw(CASINGS)(word)
     assume(words_of(query) == words_of(word))
-    wanted = set(words_of(word))
-    others = [other for other in draw(st.lists(WORDS, min_size=1, max_size=5)) if not wanted & set(words_of(other))]
-    fillers = [*others, "x", f"{word}ing", f"{word}s"]
-    fillers = [filler for filler in fillers if not wanted <= set(words_of(filler))] or ["x y z"]
+    # The same characters apart, as a filler, are not the word.
+    wanted = set(without_characters(words_of(word)))
+    fillers = [*draw(st.lists(WORDS, min_size=1, max_size=5)), "x", f"{word}ing", f"{word}s", " ".join(word)]
+    fillers = [filler for filler in fillers if not wanted & set(words_of(filler))] or ["y z"]
     count = draw(st.integers(2, 14))
     contents = [" ".join(draw(st.lists(st.sampled_from(fillers), min_size=1, max_size=6))) for _ in range(count)]
     marked = sorted(draw(st.sets(st.integers(0, count - 1), min_size=1)))
@@ -80,6 +86,44 @@ def test_every_message_with_the_word_is_found_before_the_index_is_open(talk: Tal
         assert {hit.message.id for hit in hits} == set(wanted)
 
 
+@dataclass(frozen=True)
+class Clauses:
+    """Messages without blanks, and a part of one of them."""
+
+    contents: list[str]
+    part: str
+
+    @property
+    def wanted(self) -> set[str]:
+        return {content for content in self.contents if self.part in content}
+
+
+@st.composite
+def clauses(draw: st.DrawFn) -> Clauses:
+    contents = draw(st.lists(st.text(st.sampled_from("天気予報今日猫をはー。x"), min_size=1), min_size=1, max_size=8))
+    run = draw(st.sampled_from([run for content in contents for run in content.replace("x", "。").split("。")]))
+    assume(run)
+    start = draw(st.integers(0, len(run) - 1))
+    return Clauses(contents, run[start : draw(st.integers(start + 1, len(run)))])
+
+
+@pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
+@given(talk=clauses())
+@FEW
+def test_every_part_of_a_clause_without_blanks_brings_up_all_that_have_it(
+    limits: EpisodicLimits, talk: Clauses
+) -> None:
+    asked = set(words_of(talk.part))
+    with world(limits=limits) as memory:
+        for content in talk.contents:
+            memory.add(content, user="u")
+        memory.index()
+        found = memory.find(talk.part, mode=KEYWORD, limit=100, user_id="u")
+    assert talk.wanted <= set(found)
+    whole = [asked <= set(words_of(content)) for content in found]
+    assert whole == sorted(whole, reverse=True), "some of the characters are worth less than all in sequence"
+
+
 def crowd(memory: World, exact: int, inflected: int) -> set[str]:
     """Few messages with the word itself, long ones, among many short ones that have another form of it thrice."""
     messages = [Message(role=ROLE_USER, content="running runs running", vector=FOR) for _ in range(inflected)]
@@ -101,6 +145,16 @@ def test_the_exact_word_is_found_among_many_inflections(
         memory.index()
         hits = memory.search("run", limit=exact, query_vector=FOR, **names_of(scope)).hits
         assert {hit.message.id for hit in hits} == wanted
+
+
+@pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
+def test_characters_in_sequence_are_found_among_many_that_have_some_of_them(limits: EpisodicLimits) -> None:
+    with world(limits=limits) as memory:
+        memory.add_all([Message(role=ROLE_USER, content="天、天、気、気") for _ in range(500)], user="u")
+        memory.add(f"今日の天気は{'とても長い話です' * 20}", user="u", id="exact")
+        memory.index()
+        hits = memory.search("天気", mode=KEYWORD, limit=1, user_id="u").hits
+        assert [hit.message.id for hit in hits] == ["exact"]
 
 
 def test_a_word_of_few_messages_is_found_while_many_erased_ones_with_it_are_still_in_the_index() -> None:

@@ -40,6 +40,18 @@ def test_a_very_long_query_is_answered_by_its_beginning(limits: EpisodicLimits) 
         assert memory.find(" ".join(["milk", *OTHERS, "tea"]), **by_words) == ["a glass of milk"]
 
 
+@pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
+def test_a_long_query_without_blanks_is_answered_by_its_beginning(limits: EpisodicLimits) -> None:
+    beginning = "".join(chr(0x5000 + at) for at in range(WORDS_COUNTED - 2))
+    rest = "".join(chr(0x6000 + at) for at in range(5_000))
+    with world(limits=limits) as memory:
+        memory.add("我喝了一杯茶水")
+        memory.add("我喝了一杯咖啡")
+        memory.index()
+        by_words = {"mode": KEYWORD, "session_id": "s"}
+        assert memory.find(f"{beginning}咖啡{rest}茶水", **by_words) == ["我喝了一杯咖啡"]
+
+
 @given(LONG, LONG)
 def test_long_words_are_found_by_the_index_and_in_ram_alike(one: str, other: str) -> None:
     (left,), (right,) = words_of(one), words_of(other)

@@ -1,5 +1,6 @@
 """Clear and DeleteSession: what is erased is gone from every answer and from every file."""
 
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -9,8 +10,11 @@ import pytest
 from memsidecar.v1 import session_pb2
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from memsidecar.v1.session_pb2 import DeleteSessionRequest, ErasureReceipt
+from tests.scenarios.knowing import Knowing, fact
+from tests.scenarios.library import Library
+from tests.scenarios.retrieval import until
 from tests.scenarios.talk import Talk, tagged
-from tests.support.process import SidecarProcess, refusal
+from tests.support.process import Client, SidecarProcess, refusal
 
 
 def delete(talk: Talk, dry_run: bool = False) -> ErasureReceipt:
@@ -107,9 +111,64 @@ def test_a_dry_run_of_a_deletion_tells_what_would_go_and_changes_nothing(talk: T
     talk.turns(3)
     talk.prune(1)
     before = talk.messages(include_pruned=True)
-    assert delete(talk, dry_run=True) == ErasureReceipt(messages=6, sessions=1, dry_run=True)
+    assert delete(talk, dry_run=True) == ErasureReceipt(messages=6, index_rows=6, sessions=1, dry_run=True)
     assert talk.messages(include_pruned=True) == before
-    assert delete(talk) == ErasureReceipt(messages=6, sessions=1)
+    assert delete(talk) == ErasureReceipt(messages=6, index_rows=6, sessions=1)
+
+
+def test_a_receipt_tells_how_much_of_each_layer_goes_and_not_what_stays(client: Client, namespace: str) -> None:
+    here = Knowing(client, namespace, "ann", "s")
+    here.talk.turns(3)
+    here.talk.prune(1, summarize=True)
+    here.talk.call("c", id="call")
+    here.talk.answer("c", "a line of a long result\n" * 200, id="result")
+    here.offload("result")
+    here.put("a", "what a tool found")
+    here.tell(*(fact(city, source_message_ids=["q1"]) for city in ("Oslo", "Rome")), fact("Ann", key="name"))
+    documents = Library(client, namespace).of("ann", "s")
+    chunks = sum(documents.put(name, "A sentence of a document. " * 300).document.chunk_count for name in "de")
+    documents.of("ann").put("of ann", "This one stays.")
+    expected = ErasureReceipt(
+        messages=8, index_rows=8 + chunks, facts=2, summaries=1, artifacts=2, documents=2, sessions=1
+    )
+    foretold = delete(here.talk, dry_run=True)
+    assert chunks > 2 and foretold.dry_run
+    foretold.dry_run = False
+    assert delete(here.talk) == foretold == expected
+    assert (here.of("ann").values(), documents.of("ann").ids()) == (["Ann"], ["of ann"])
+
+
+def test_what_was_learned_of_a_session_is_in_its_receipt(client: Client, namespace: str) -> None:
+    ann = Knowing(client, namespace, "ann", "s")
+    ann.talk.say("I live in Lisbon and I work at Acme.")
+    until(lambda: len(ann.values()) >= 2)
+    known = len(ann.facts(include_history=True))
+    assert delete(ann.talk, dry_run=True).facts == known
+    assert delete(ann.talk).facts == known
+    assert ann.of("ann").facts(include_history=True) == []
+
+
+@pytest.mark.parametrize("user_id", ["", "ann"])
+def test_a_session_that_nobody_spoke_in_is_deleted_as_its_dry_run_told(
+    client: Client, namespace: str, user_id: str
+) -> None:
+    papers, tools = Knowing(client, namespace, user_id, "papers"), Knowing(client, namespace, user_id, "tools")
+    Library(client, namespace, user_id, "papers").put("d", "short text")
+    tools.put("a", "what a tool found")
+    document = ErasureReceipt(documents=1, index_rows=1, sessions=1)
+    for here, expected in ((papers, document), (tools, ErasureReceipt(artifacts=1, sessions=1))):
+        foretold = delete(here.talk, dry_run=True)
+        foretold.dry_run = False
+        assert delete(here.talk) == foretold == expected
+        for dry_run in (True, False):
+            assert refusal(partial(delete, here.talk, dry_run)).reason == "NO_SUCH_THING"
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_stranger_is_not_told_what_would_go(talk: Talk, dry_run: bool) -> None:
+    Talk(talk.client, talk.session_id, user_id="alice").say("hello")
+    theirs = Talk(talk.client, talk.session_id, user_id="bob")
+    assert refusal(lambda: delete(theirs, dry_run)).reason == "NOT_YOUR_SESSION"
 
 
 def test_a_deleted_session_is_unknown_and_its_name_begins_anew(talk: Talk) -> None:

@@ -1,5 +1,6 @@
 """Facts: told, superseded, listed, forgotten, and what becomes of them when a session goes."""
 
+from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
@@ -9,6 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from memsidecar.v1 import knowledge_pb2 as pb
 from memsidecar.v1.knowledge_pb2 import Fact
 from tests.scenarios.knowing import INTEREST, PROFILE, Knowing, fact
+from tests.scenarios.retrieval import until
 from tests.scenarios.talk import at
 from tests.scenarios.test_clearing import files_with
 from tests.support.process import Client, SidecarProcess, refusal
@@ -114,6 +116,18 @@ def test_facts_are_somebodys(ann: Knowing) -> None:
     nobody = ann.of()
     for call in (lambda: nobody.tell(fact("x")), nobody.facts, lambda: nobody.forget("id")):
         assert refusal(call).field == "user_id"
+
+
+@pytest.mark.parametrize("claim", [lambda ann: ann.talk.say("hello"), lambda ann: ann.tell(fact("Ann", key="name"))])
+def test_what_is_known_of_a_session_is_its_users_as_soon_as_it_has_one(
+    ann: Knowing, claim: Callable[[Knowing], object]
+) -> None:
+    nobodys = ann.of("", "later hers")
+    nobodys.tell(fact("Paris"))
+    assert nobodys.values() == ["Paris"]
+    claim(ann.of("ann", "later hers"))
+    until(lambda: "Paris" in ann.values())
+    assert "Paris" in nobodys.values()
 
 
 def test_a_session_stands_for_its_user_and_another_user_is_refused(ann: Knowing) -> None:

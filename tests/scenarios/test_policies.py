@@ -4,7 +4,14 @@ from itertools import pairwise
 from typing import Any
 
 from memsidecar.v1 import memory_pb2 as pb
-from memsidecar.v1.session_pb2 import GetSessionRequest, SessionPolicy, SetPolicyRequest, SetPolicyResponse
+from memsidecar.v1.message_pb2 import ROLE_USER, Message, SessionStats
+from memsidecar.v1.session_pb2 import (
+    GetSessionRequest,
+    ListSessionsRequest,
+    SessionPolicy,
+    SetPolicyRequest,
+    SetPolicyResponse,
+)
 from tests.scenarios.talk import Talk
 from tests.support.process import Client, refusal
 
@@ -17,6 +24,11 @@ def set_policy(client: Client, policy: SessionPolicy | None, **names: Any) -> Se
 def policy_of(talk: Talk) -> SessionPolicy:
     policy: SessionPolicy = talk.client.sessions.GetSession(GetSessionRequest(**talk.names)).session.policy
     return policy
+
+
+def stats_of(talk: Talk) -> SessionStats:
+    stats: SessionStats = talk.client.sessions.GetSession(GetSessionRequest(**talk.names)).session.stats
+    return stats
 
 
 def automatic(tokens: int, **fields: Any) -> SessionPolicy:
@@ -137,6 +149,66 @@ def test_a_budget_is_counted_by_the_tokenizer_of_the_policys_model(talk: Talk) -
         talk.say("x" * 40, id=f"m{at}")
         assert talk.count("claude-estimated").tokens <= 100
     assert talk.count().pruned_count > 0
+
+
+def test_what_is_in_use_of_a_budget_is_counted_by_the_tokenizer_of_the_policys_model(talk: Talk) -> None:
+    """Every answer says the same share, and it reaches 1 where the session prunes itself."""
+    model = "claude-charged-twice"
+    for _ in range(4):
+        usage = pb.ReportUsageRequest(model=model, estimated_tokens=100, actual_tokens=200)
+        talk.client.memory.ReportUsage(usage)
+    set_policy(talk.client, automatic(100, model=model), **talk.names)
+    shares, pruned = [], []
+    for at in range(30):
+        answer = talk.say(f"hello world again and again {at}", return_session=True)
+        by_model = talk.count(model)
+        assert (answer.session.budget_tokens, answer.session.budget_used) == (100, by_model.tokens / 100)
+        assert answer.session.tokens == talk.count().tokens < by_model.tokens
+        assert by_model.budget_used == talk.count().budget_used == stats_of(talk).budget_used == by_model.tokens / 100
+        shares.append(answer.session.budget_used)
+        pruned.append(answer.session.pruned_count)
+    falls = [before for before, after in pairwise(shares) if after < before]
+    assert falls and min(falls) > 0.85 and max(shares) <= 1.0
+    assert pruned[-1] > 0
+
+
+def test_batches_and_interactions_tell_the_same_share_before_and_after_a_prune(talk: Talk) -> None:
+    set_policy(talk.client, automatic(100_000, model="claude-estimated"), **talk.names)
+    turn = pb.StoreInteractionRequest(**talk.names, user_message="word " * 30, assistant_message="word " * 20)
+    batch = [Message(role=ROLE_USER, content="x" * 40)] * 10
+    for add in (lambda: talk.batch(*batch), lambda: talk.client.memory.StoreInteraction(turn)) * 2:
+        assert add().session.budget_used == talk.count("claude-estimated").tokens / 100_000
+        talk.prune(100)
+        assert stats_of(talk).budget_used == talk.count("claude-estimated").tokens / 100_000
+
+
+def test_the_budget_of_a_models_own_is_in_its_own_tokens(talk: Talk) -> None:
+    talk.say("x" * 400)
+    asked = talk.count("claude-estimated")
+    assert asked.budget_used == asked.tokens / asked.budget_tokens
+    set_policy(talk.client, SessionPolicy(model="claude-estimated"), **talk.names)
+    told = talk.say("y" * 400, return_session=True).session
+    by_model = talk.count("claude-estimated")
+    assert told.tokens != by_model.tokens
+    assert told.budget_used == by_model.budget_used == by_model.tokens / by_model.budget_tokens
+
+
+def test_a_policys_budget_without_a_model_is_in_default_tokens_whoever_counts(talk: Talk) -> None:
+    talk.say("x" * 400)
+    set_policy(talk.client, automatic(1_000), **talk.names)
+    stats = talk.count("claude-estimated")
+    assert stats.tokens != talk.count().tokens
+    assert stats.budget_used == talk.count().budget_used == talk.count().tokens / 1_000
+
+
+def test_listed_sessions_tell_their_share_as_each_of_them_does(client: Client, namespace: str) -> None:
+    set_policy(client, automatic(1_000, model="claude-estimated"), namespace=namespace)
+    talks = [Talk(client, name, namespace) for name in "abc"]
+    for count, talk in enumerate(talks, 1):
+        talk.turns(count)
+    listed = client.sessions.ListSessions(ListSessionsRequest(namespace=namespace)).sessions
+    shares = [talk.count("claude-estimated").tokens / 1_000 for talk in talks]
+    assert [one.stats.budget_used for one in listed] == shares[::-1]
 
 
 def test_a_policy_that_asks_for_it_summarises_what_it_prunes(talk: Talk) -> None:

@@ -9,9 +9,12 @@ import grpc
 
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.session_pb2 import GetSessionRequest, ListSessionsRequest, SessionPolicy, SetPolicyRequest
+from tests.scenarios.retrieval import until
 from tests.scenarios.talk import Talk
+from tests.support.moments import without_watermarks
 from tests.support.process import CALL_SECONDS, Client, Refusal, SidecarProcess, refusal
 
+LEARNING = ("semantic.facts", "summaries", "procedural")
 NAMES = ("plain", "pruned", "shortened", "cleared", "summarized", "automatic")
 
 
@@ -41,11 +44,11 @@ def furnish(client: Client) -> None:
 
 def everything(client: Client) -> list[object]:
     """All that can be read."""
-    found: list[object] = [client.sessions.ListSessions(ListSessionsRequest())]
+    found: list[object] = [*map(without_watermarks, client.sessions.ListSessions(ListSessionsRequest()).sessions)]
     for name in NAMES:
         talk = Talk(client, name)
         found += [
-            client.sessions.GetSession(GetSessionRequest(session_id=name)),
+            without_watermarks(client.sessions.GetSession(GetSessionRequest(session_id=name)).session),
             talk.messages(),
             talk.messages(include_pruned=True),
             talk.count(),
@@ -81,6 +84,21 @@ def go_on(client: Client) -> None:
     assert automatic.count("gpt-4").tokens <= 100
     summary = automatic.summary()
     assert summary is not None and summary.last_sequence >= automatic.count().pruned_count
+
+
+def test_the_background_is_where_it_was_after_a_restart(data_dir: Path) -> None:
+    with SidecarProcess(data_dir, "--index", "off") as sidecar:
+        with sidecar.client() as client:
+            Talk(client, "s").turns(3)
+            until(lambda: watermarks(client) == dict.fromkeys(LEARNING, 6))
+        assert sidecar.stop() == 0
+        sidecar.start()
+        with sidecar.client() as client:
+            until(lambda: watermarks(client) == dict.fromkeys(LEARNING, 6))
+
+
+def watermarks(client: Client) -> dict[str, int]:
+    return dict(client.sessions.GetSession(GetSessionRequest(session_id="s")).session.watermarks)
 
 
 def test_a_page_token_from_before_the_restart_goes_on_after_it(data_dir: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import grpc
 import pytest
 
+from memsidecar.v1 import knowledge_pb2, session_pb2
 from memsidecar.v1 import memory_pb2 as pb
-from memsidecar.v1 import session_pb2
 from memsidecar.v1.message_pb2 import (
     ROLE_USER,
     SCOPE_NAMESPACE,
@@ -17,6 +17,7 @@ from memsidecar.v1.message_pb2 import (
     Message,
     Scope,
 )
+from tests.scenarios.knowing import fact
 from tests.scenarios.talk import SUBSTRING, Talk
 from tests.support.process import CALL_SECONDS, Client, refusal
 
@@ -131,6 +132,50 @@ def test_a_stream_is_refused_where_it_names_another_user(alices: Talk) -> None:
     refused = refusal(lambda: list(alices.client.memory.AddStream(iter([request]), timeout=CALL_SECONDS)))
     assert (refused.code, refused.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "NOT_YOUR_SESSION")
     assert alices.contents() == ["secret"]
+
+
+K = "knowledge"
+CLAIMING: dict[str, tuple[str, Callable[..., Any], dict[str, Any]]] = {
+    **{rpc: NAMING[rpc] for rpc in ("Add", "AddBatch", "StoreInteraction", "SetPolicy")},
+    "PutFacts": (K, knowledge_pb2.PutFactsRequest, {"facts": [fact("Lisbon")]}),
+    "PutArtifact": (K, knowledge_pb2.PutArtifactRequest, {"artifact": knowledge_pb2.Artifact(id="a", content="x")}),
+    "PutDocument": (K, knowledge_pb2.PutDocumentRequest, {"document": knowledge_pb2.Document(id="d", text="x")}),
+}
+THEIRS: dict[str, Callable[..., Any]] = {
+    "ListFacts": knowledge_pb2.ListFactsRequest,
+    "ListArtifacts": knowledge_pb2.ListArtifactsRequest,
+    "ListDocuments": knowledge_pb2.ListDocumentsRequest,
+}
+
+
+@pytest.mark.parametrize("said_before", [False, True], ids=["unknown", "with messages"])
+@pytest.mark.parametrize("rpc", CLAIMING)
+def test_the_first_write_of_any_kind_makes_the_session_theirs(talk: Talk, rpc: str, said_before: bool) -> None:
+    if said_before:
+        talk.say("nobody's yet")
+    service, request, fields = CLAIMING[rpc]
+    names: dict[str, Any] = {"namespace": talk.namespace, "session_id": talk.session_id}
+    getattr(getattr(talk.client, service), rpc)(request(**names, user_id="alice", **fields), timeout=CALL_SECONDS)
+    answer = talk.client.sessions.GetSession(session_pb2.GetSessionRequest(**names, user_id="alice"))
+    assert answer.session.user_id == "alice"
+    for read, asking in THEIRS.items():
+        call = getattr(talk.client.knowledge, read)
+        assert refusal(lambda: call(asking(**names, user_id="bob"))).reason == "NOT_YOUR_SESSION"  # noqa: B023
+    assert refusal(lambda: talk.client.add(talk.session_id, "mine", user_id="bob")).reason == "NOT_YOUR_SESSION"
+    delete = session_pb2.DeleteSessionRequest(**names, user_id="bob")
+    assert refusal(lambda: talk.client.sessions.DeleteSession(delete)).reason == "NOT_YOUR_SESSION"
+
+
+def test_what_is_refused_makes_no_session(talk: Talk) -> None:
+    names: dict[str, Any] = {"namespace": talk.namespace, "session_id": talk.session_id, "user_id": "alice"}
+    wrong = knowledge_pb2.PutArtifactRequest(
+        **names, artifact=knowledge_pb2.Artifact(id="a"), offload_message_id="none"
+    )
+    assert refusal(lambda: talk.client.knowledge.PutArtifact(wrong)).code is grpc.StatusCode.NOT_FOUND
+    empty = knowledge_pb2.PutDocumentRequest(**names, document=knowledge_pb2.Document(id="d"))
+    assert refusal(lambda: talk.client.knowledge.PutDocument(empty)).code is grpc.StatusCode.INVALID_ARGUMENT
+    asked = session_pb2.GetSessionRequest(**names)
+    assert not talk.client.sessions.GetSession(asked).HasField("session")
 
 
 def test_the_first_write_that_names_a_user_makes_the_session_theirs(talk: Talk) -> None:

@@ -2,14 +2,24 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 
-from memsidecar.v1.session_pb2 import GetSessionRequest, GetSessionResponse, ListSessionsRequest, ListSessionsResponse
+from memsidecar.v1.session_pb2 import (
+    GetSessionRequest,
+    GetSessionResponse,
+    ListSessionsRequest,
+    ListSessionsResponse,
+    SessionPolicy,
+    SetPolicyRequest,
+)
+from tests.scenarios.retrieval import until
 from tests.scenarios.talk import Talk
-from tests.support.process import Client, refusal
+from tests.support.moments import without_watermarks
+from tests.support.process import Client, SidecarProcess, refusal
 
 
 def listed(client: Client, namespace: str, **fields: Any) -> ListSessionsResponse:
@@ -95,7 +105,8 @@ def test_a_session_tells_where_it_stands(client: Client, namespace: str) -> None
     assert session.stats == talk.count()
     created, active = (stamp.ToNanoseconds() / 1e9 for stamp in (session.create_time, session.last_active))
     assert before - 1 <= created <= active <= time.time() + 1
-    assert list(listed(client, namespace).sessions) == [session]
+    (again,) = listed(client, namespace).sessions
+    assert without_watermarks(again) == without_watermarks(session)
 
 
 def test_the_time_of_a_message_is_not_the_time_of_activity(client: Client, namespace: str) -> None:
@@ -110,3 +121,59 @@ def test_an_unknown_session_is_answered_empty(client: Client, namespace: str, us
     request = GetSessionRequest(namespace=namespace, session_id="unknown", user_id=user_id)
     assert client.sessions.GetSession(request) == GetSessionResponse()
     assert listed(client, namespace) == ListSessionsResponse()
+
+
+# -- how far the background has come
+
+TASKS = {"episodic", "semantic.facts", "summaries", "procedural"}
+
+
+def watermarks(talk: Talk) -> dict[str, int]:
+    return dict(talk.client.sessions.GetSession(GetSessionRequest(**talk.names)).session.watermarks)
+
+
+def until_all_tasks_are_at(talk: Talk, sequence: int) -> None:
+    until(lambda: watermarks(talk) == dict.fromkeys(TASKS, sequence))
+
+
+def test_a_session_tells_how_far_each_background_task_has_come(client: Client, namespace: str) -> None:
+    first, second = Talk(client, "first", namespace), Talk(client, "second", namespace)
+    first.turns(3)
+    second.say("hello")
+    until_all_tasks_are_at(first, 6)
+    until_all_tasks_are_at(second, 1)
+    assert [dict(one.watermarks) for one in listed(client, namespace).sessions] == [
+        dict.fromkeys(TASKS, 1),
+        dict.fromkeys(TASKS, 6),
+    ]
+
+
+def test_what_left_the_window_was_gone_through_all_the_same(client: Client, namespace: str) -> None:
+    talk = Talk(client, "s", namespace)
+    talk.turns(3)
+    until_all_tasks_are_at(talk, 6)
+    talk.prune(1)
+    assert set(watermarks(talk).values()) == {6}
+    talk.clear()
+    assert set(watermarks(talk).values()) == {6}
+    talk.turns(2)
+    assert set(watermarks(talk)) == TASKS and min(watermarks(talk).values()) >= 6
+    until_all_tasks_are_at(talk, 10)
+
+
+def test_what_nobody_said_leaves_nothing_to_do(client: Client, namespace: str) -> None:
+    talk = Talk(client, "s", namespace)
+    client.sessions.SetPolicy(SetPolicyRequest(**talk.names, policy=SessionPolicy(auto_prune_tokens=100)))
+    until_all_tasks_are_at(talk, 0)
+
+
+def test_a_task_that_waits_says_how_far_it_has_come(tmp_path: Path) -> None:
+    """Facts are looked for after a number of turns, and this session never falls quiet."""
+    flags = ("--index", "off", "--facts-every-turns", "3", "--facts-quiet-seconds", "86400")
+    with SidecarProcess(tmp_path / "data", *flags) as sidecar, sidecar.client() as client:
+        talk = Talk(client, "s")
+        talk.turns(3)
+        until(lambda: watermarks(talk).get("semantic.facts") == 6)
+        talk.turns(1)
+        talk.say("and one more", id="more")
+        until(lambda: watermarks(talk) == {"semantic.facts": 6, "summaries": 7, "procedural": 7})

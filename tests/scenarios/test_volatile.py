@@ -6,7 +6,14 @@ import pytest
 
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, SCOPE_USER
-from memsidecar.v1.session_pb2 import DeleteSessionRequest, ListSessionsRequest, SessionPolicy, SetPolicyRequest
+from memsidecar.v1.session_pb2 import (
+    DeleteSessionRequest,
+    GetSessionRequest,
+    ListSessionsRequest,
+    SessionPolicy,
+    SetPolicyRequest,
+)
+from tests.scenarios.retrieval import until
 from tests.scenarios.talk import Talk, tagged
 from tests.support.process import Client, SidecarProcess, refusal
 
@@ -88,6 +95,17 @@ def test_sessions_are_cleared_and_deleted(talk: Talk) -> None:
     assert (talk.clear(), talk.say("next").sequence) == (2, 3)
     talk.client.sessions.DeleteSession(DeleteSessionRequest(**talk.names))
     assert talk.count().last_sequence == 0
+
+
+def test_a_session_tells_how_far_the_background_is_and_its_receipt_what_went(talk: Talk) -> None:
+    talk.turns(2)
+    talk.prune(1)
+    request = GetSessionRequest(**talk.names)
+    tasks = ("semantic.facts", "summaries", "procedural")
+    until(lambda: all(talk.client.sessions.GetSession(request).session.watermarks[one] == 4 for one in tasks))
+    for dry_run in (True, False):
+        answer = talk.client.sessions.DeleteSession(DeleteSessionRequest(**talk.names, dry_run=dry_run))
+        assert (answer.receipt.messages, answer.receipt.sessions, answer.receipt.dry_run) == (4, 1, dry_run)
 
 
 def test_nothing_is_written_and_everything_forgotten_at_exit(volatile: SidecarProcess, talk: Talk) -> None:

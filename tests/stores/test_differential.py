@@ -22,6 +22,7 @@ from memsidecar.stores.contract import (
     Appended,
     Calibrate,
     Calibration,
+    Claim,
     Command,
     DocumentPage,
     DropDocument,
@@ -92,6 +93,8 @@ def comparable(head: Head | None) -> Head | None:
 
 
 def comparable_result(result: Any) -> Any:
+    if isinstance(result, Head):
+        return comparable(result)
     if isinstance(result, Appended | PolicySet) or hasattr(result, "head"):
         return replace(result, head=comparable(result.head))
     return result
@@ -176,8 +179,25 @@ class Twins(RuleBasedStateMachine):
 
     @rule(key=keys, user=users, whole=st.booleans(), again=st.lists(drafts(), min_size=1, max_size=2))
     def erase(self, key: SessionKey, user: str, whole: bool, again: list[Draft]) -> None:
-        group: list[Command] = [Erase(key, user, whole), Append(key, user, again)]
+        command = Erase(key, user, whole)
+        assert self.belongings(self.disk, command) == self.belongings(self.ram, command)
+        group: list[Command] = [command, Append(key, user, again)]
         assert self.outcomes(self.disk, group) == self.outcomes(self.ram, group)
+
+    def belongings(self, journal: Journal, command: Erase) -> Any:
+        try:
+            return journal.belongings(command)
+        except SidecarError as refusal:
+            return type(refusal), str(refusal)
+
+    @rule(key=keys, lsn=st.integers(0, 40))
+    def sequences_at(self, key: SessionKey, lsn: int) -> None:
+        heads = [journal.head(key) for journal in (self.disk, self.ram)]
+        found = [
+            list(journal.sequences_at([(head, lsn)])) if head else []
+            for journal, head in zip((self.disk, self.ram), heads, strict=True)
+        ]
+        assert found[0] == found[1]
 
     @rule(
         key=st.sampled_from([*KEYS, SessionKey("n", "")]),
@@ -187,6 +207,10 @@ class Twins(RuleBasedStateMachine):
     )
     def set_policy(self, key: SessionKey, user: str, policy: Policy | None) -> None:
         self.both(lambda _: SetPolicy(key, user, policy))
+
+    @rule(key=keys, user=users)
+    def claim(self, key: SessionKey, user: str) -> None:
+        self.both(lambda _: Claim(key, user))
 
     @rule(factor=st.sampled_from([0.5, 1.5]))
     def calibrate(self, factor: float) -> None:

@@ -87,6 +87,15 @@ class NoteTwins(Twins):
         group = [replace(one, derived_from=number) if isinstance(one, ReviseNotes) else one for one in commands]
         assert self.outcomes(self.disk, group) == self.outcomes(self.ram, group)
 
+    @rule(command=erasures)
+    def erase_as_foretold(self, command: Erase) -> None:
+        told = []
+        for journal in (self.disk, self.ram):
+            foretold = self.belongings(journal, command)
+            told += self.outcomes(journal, [command])
+            assert getattr(told[-1], "gone", told[-1]) == foretold
+        assert told[0] == told[1]
+
     @rule(page=pages)
     def list_notes(self, page: NotePage) -> None:
         assert list(self.disk.notes(page)) == list(self.ram.notes(page))

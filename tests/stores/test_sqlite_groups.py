@@ -109,7 +109,7 @@ def test_each_command_of_a_group_sees_all_before_it(folder: Path) -> None:
         assert rewritten.message.score == 7
         assert (trimmed.head.counts, trimmed.head.pruned_count) == ([0, 1, 0, 0], 1)
         assert [result.duplicate for result in again.results] == [True, False]
-        assert erased.removed_count == 3
+        assert erased.gone.messages == 3
         assert (anew.results[0].sequence, anew.results[0].duplicate) == (4, False)
 
 

@@ -11,6 +11,7 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import (
     Advance,
     Append,
+    Belongings,
     Command,
     DropNote,
     Erase,
@@ -85,7 +86,7 @@ def test_nothing_is_made_of_what_the_group_erased_before(journal: SqliteJournal,
     number = number_of(journal, KEY)
     late = revising(note("late", source="s1"), owner=owner, derived_from=number, progress=Progress("facts", 9))
     erased, refused = together(journal, Erase(KEY, "", whole), late)
-    assert erased.wait().removed_count == 1
+    assert erased.wait().gone.messages == 1
     with pytest.raises(NoSuchThing):
         refused.wait()
     assert notes(journal, owner) == []
@@ -144,7 +145,9 @@ def test_erasures_of_one_transaction_drop_what_they_share_once(journal: SqliteJo
     keep(journal, note("S3CRET", source="s2"), owner=SESSION)
     with transactions(journal) as said:
         tickets = together(journal, Erase(KEY, "", whole=True), Erase(OTHER, "", whole=True))
-        assert [ticket.wait() for ticket in tickets] == [Erased(None, 1)] * 2
+        first, second = (ticket.wait().gone for ticket in tickets)
+        assert first == Belongings(messages=1, artifacts=1, patterns=1)
+        assert second == Belongings(messages=1)
     assert writing(said, "DELETE FROM sessions") == [2]
     assert writing(said, "INSERT INTO leftovers") == [2]
     assert notes(journal, ANN, PATTERNS) == notes(journal, SESSION) == []
@@ -156,7 +159,7 @@ def test_the_second_of_two_erasures_finds_no_session_of_which_the_first_took_all
     first, second = together(
         journal, Erase(KEY, "", whole=True), Erase(SessionKey("default", "unknown"), "", whole=True)
     )
-    assert first.wait() == Erased(None, 1)
+    assert first.wait() == Erased(None, Belongings(messages=1, artifacts=1))
     with pytest.raises(NoSuchThing):
         second.wait()
 

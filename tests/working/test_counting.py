@@ -5,10 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import Append
+import pytest
+
+from memsidecar.domain.session import SessionKey, Strategy
+from memsidecar.layers.working import WorkingMemory
+from memsidecar.layers.working.prune_order import PruneOrder
+from memsidecar.stores.contract import Append, Erase
 from memsidecar.v1 import memory_pb2 as pb
-from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from memsidecar.v1.message_pb2 import ROLE_TOOL, ROLE_USER, Message
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 from tests.working.parts import QUICK, journal_in, memory_over, said
 
@@ -72,3 +76,59 @@ def test_counting_by_a_model_is_answered_though_something_is_added_before_each_o
     each = head.total_tokens // MESSAGES
     assert counted.message_count == MESSAGES and counted.version == head.version
     assert counted.total_tokens > each * MESSAGES
+
+
+# -- what is remembered of the last count
+
+
+def total(memory: WorkingMemory) -> int:
+    head = memory.read.head(KEY, "")
+    assert head is not None
+    return memory.count_by_model.total(head, MODEL)
+
+
+def test_a_session_that_only_grows_is_not_counted_again_as_a_whole(data_dir: Path) -> None:
+    """Neither where its window is longer than what is in RAM: no message is read for the next total."""
+    with journal_in(data_dir) as journal:
+        memory = memory_over(journal)
+        memory.gauge.report(KEY.namespace, MODEL, 100, 200)
+        memory.add(KEY, "", said(*["four"] * MESSAGES))
+        before = total(memory)
+        journal.before_each_read(lambda: pytest.fail("the session is read"))
+        for added in range(1, 4):
+            memory.add(KEY, "", said("four"))
+            assert total(memory) == before + added * (before // MESSAGES)
+
+
+def test_a_total_is_right_whatever_happened_since_the_last(data_dir: Path) -> None:
+    with journal_in(data_dir) as journal:
+        memory = memory_over(journal)
+        memory.gauge.report(KEY.namespace, MODEL, 100, 200)
+        for happens in (
+            lambda: memory.add(KEY, "", said(*["some words"] * 30)),
+            lambda: memory.add(KEY, "", [Message(role=ROLE_TOOL, content="a line\n" * 900), *said("more", "words")]),
+            lambda: memory.prune(KEY, "", PruneOrder(1_200, Strategy.RECENCY, 5, 2, overflow=True)),
+            lambda: memory.annotate(KEY, "", memory_id(memory), 9.0, None),
+            lambda: memory.add(KEY, "", said("one")),
+            lambda: memory.prune(KEY, "", PruneOrder(60, Strategy.RECENCY, 5, 2)),
+            lambda: memory.add(KEY, "", said("two", "three")),
+            lambda: memory.sessions.begin_erasing(Erase(KEY, "")).wait(),
+            lambda: memory.add(KEY, "", said("anew")),
+        ):
+            happens()
+            assert total(memory) == total(memory_over(journal))
+
+
+def memory_id(memory: WorkingMemory) -> str:
+    view = memory.views.get(KEY)
+    assert view is not None
+    return Message.FromString(view.messages()[-1].body).id
+
+
+def test_a_session_that_was_erased_meanwhile_counts_nothing(data_dir: Path) -> None:
+    with journal_in(data_dir) as journal:
+        memory = memory_over(journal)
+        memory.gauge.report(KEY.namespace, MODEL, 100, 200)
+        head = memory.add(KEY, "", said("words")).head
+        memory.sessions.begin_erasing(Erase(KEY, "", whole=True)).wait()
+        assert memory.count_by_model.total(head, MODEL) == 0

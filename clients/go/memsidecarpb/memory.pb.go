@@ -26,9 +26,14 @@ const (
 // How a query is compared.
 //
 // Words, wherever a mode speaks of them, are runs of letters and digits in any script, whatever their case;
-// English inflections find each other (walk, walks, walking). Function words (the, is, what, you ...) count
-// only when nothing else is asked. A word that names somebody who spoke (Message.name) is looked for among
-// the speakers and not in the texts, unless nothing else is asked.
+// English inflections find each other (walk, walks, walking). Vowel marks of Arabic and Hebrew do not count.
+// Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese letters are not taken by runs, because words are
+// not written apart there: each character is a word, and so is each pair that stands side by side. So any
+// part of a sentence finds it, and messages with the characters in sequence come before those that have only
+// some of them. Function words (the, is, what, you ...) count only when nothing else is asked. A word that
+// names somebody who spoke (Message.name) is looked for among the speakers and not in the texts, unless
+// nothing else is asked. Of a very long query the first 64 different words count (of characters, the first
+// 64 pairs).
 type SearchMode int32
 
 const (
@@ -1421,6 +1426,11 @@ type SearchRequest struct {
 	// Unspecified: the user's, where there is one; else the session's.
 	Scope Scope `protobuf:"varint,6,opt,name=scope,proto3,enum=memsidecar.v1.Scope" json:"scope,omitempty"`
 	// 0: 10. More than 1,000 is taken as 1,000.
+	//
+	// In a whole namespace, and for a user with more than fits into memory (setting episodic_memory_bytes) and
+	// their sessions, candidates are ranked, and not all messages: the best 200 by words and the nearest 200 by
+	// meaning, or as many as the limit where it is above 200, and what stands around them. The pages end there;
+	// a larger limit looks at more. The substring mode has no such bound.
 	Limit int32 `protobuf:"varint,7,opt,name=limit,proto3" json:"limit,omitempty"`
 	// Compared with `score`; from 0 on. 0: no hit is left out for its score. A threshold for every query is
 	// meant for the semantic mode: in the others the best hit scores high however well it matches.
@@ -1428,17 +1438,15 @@ type SearchRequest struct {
 	// Empty: all. Messages of other roles are no hits, and still count as neighbours of those that are; so with
 	// `after` and `before`.
 	Roles []Role `protobuf:"varint,9,rep,packed,name=roles,proto3,enum=memsidecar.v1.Role" json:"roles,omitempty"`
-	// Every given key must equal. Absent or empty: no filter. In a whole namespace, and for a user with more
-	// than fits into memory (setting episodic_memory_bytes) and their sessions, the filter looks only through
-	// the candidates of the ranking (200 by words, 200 by meaning, and what stands around them), so it can miss
-	// messages that match. In the substring mode it misses none.
+	// Every given key must equal. Absent or empty: no filter. Where candidates are ranked (`limit`), the filter
+	// looks only through them, so it can miss messages that match. In the substring mode it misses none.
 	MetadataFilter *structpb.Struct `protobuf:"bytes,10,opt,name=metadata_filter,json=metadataFilter,proto3" json:"metadata_filter,omitempty"`
-	// Only messages with a create_time later than this. Absent: no limit.
+	// Only messages with a create_time later than this, in whole microseconds. Absent: no limit.
 	After *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=after,proto3" json:"after,omitempty"`
-	// Only messages with a create_time earlier than this. Absent: no limit.
+	// Only messages with a create_time earlier than this, in whole microseconds. Absent: no limit.
 	Before *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=before,proto3" json:"before,omitempty"`
 	// The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-	// fields.
+	// fields. Where candidates are ranked (`limit`), the pages end with the last of them.
 	PageToken string `protobuf:"bytes,13,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// In place of embedding the query, for the semantic and the hybrid mode: of the configured dimensions
 	// (setting embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have length 1. Empty:
@@ -1656,7 +1664,8 @@ type SearchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Best first; newest first in the substring mode.
 	Hits []*SearchHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
-	// Empty: that was the last page. A page is also cut at 3 MiB. The pages that follow are as of this one.
+	// Empty: that was the last page, which may be the last of the candidates (SearchRequest.limit). A page is
+	// also cut at 3 MiB. The pages that follow are as of this one.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// What was missing when this was answered; never anything in the substring mode, which needs neither index
 	// nor vectors.

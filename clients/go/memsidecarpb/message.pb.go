@@ -476,7 +476,9 @@ type SessionStats struct {
 	LastSequence int64 `protobuf:"varint,6,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
 	// The session policy's or the model's budget in tokens; 0 when there is none.
 	BudgetTokens int64 `protobuf:"varint,7,opt,name=budget_tokens,json=budgetTokens,proto3" json:"budget_tokens,omitempty"`
-	// The share of budget_tokens in use: 0.5 is half, more than 1 is over budget. 0 when there is no budget.
+	// The share of budget_tokens in use: 0.5 is half, more than 1 is over budget. 0 when there is no budget. In the
+	// tokens that the budget is meant in, whatever `tokens` is counted by: those of the policy's model, of the default
+	// tokenizer for a policy without one, and of the model that Count named where the policy says neither.
 	BudgetUsed    float64 `protobuf:"fixed64,8,opt,name=budget_used,json=budgetUsed,proto3" json:"budget_used,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

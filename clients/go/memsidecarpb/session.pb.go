@@ -192,7 +192,10 @@ type Session struct {
 	Stats *SessionStats `protobuf:"bytes,6,opt,name=stats,proto3" json:"stats,omitempty"`
 	// Its own policy, else the namespace's default.
 	Policy *SessionPolicy `protobuf:"bytes,7,opt,name=policy,proto3" json:"policy,omitempty"`
-	// Up to which sequence each background task has come, keyed by its name.
+	// Up to which sequence each background task has come, keyed by its name: "episodic" (the index), "semantic.facts",
+	// "summaries" and "procedural" (patterns). At stats.last_sequence it has nothing left to do in the session; of
+	// "summaries", that says that what was due is made, and not that the summary speaks for every message. What a task
+	// does again after a crash it has not come to. "episodic" is missing without an index, and until that is open.
 	Watermarks    map[string]int64 `protobuf:"bytes,8,rep,name=watermarks,proto3" json:"watermarks,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -361,7 +364,7 @@ func (x *ListSessionsRequest) GetPageToken() string {
 // One page of sessions.
 type ListSessionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Newest activity first.
+	// Newest activity first. A session that is written to while its pages are turned moves to the first page.
 	Sessions []*Session `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
 	// Empty: that was the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -642,18 +645,20 @@ func (x *SetPolicyResponse) GetPolicy() *SessionPolicy {
 	return nil
 }
 
-// How much of each layer was, or in a dry run would be, erased.
+// How much of each layer was, or in a dry run would be, erased. What stays with the user is not counted, and neither
+// are the user's patterns, which are made anew of what is left.
 type ErasureReceipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Messages, pruned ones included.
 	Messages int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
-	// Rows of the index of episodes and documents.
+	// Rows of the index of episodes and documents: one for each message and for each chunk of a document, whether the
+	// index has come to it yet or not. 0 where no index is kept.
 	IndexRows int32 `protobuf:"varint,2,opt,name=index_rows,json=indexRows,proto3" json:"index_rows,omitempty"`
-	// Facts, superseded ones included.
+	// Facts that came from what is erased alone, superseded ones included.
 	Facts int32 `protobuf:"varint,3,opt,name=facts,proto3" json:"facts,omitempty"`
 	// Rolling summaries.
 	Summaries int32 `protobuf:"varint,4,opt,name=summaries,proto3" json:"summaries,omitempty"`
-	// Tool artifacts.
+	// Tool artifacts, offloaded messages included.
 	Artifacts int32 `protobuf:"varint,5,opt,name=artifacts,proto3" json:"artifacts,omitempty"`
 	// Documents, with all their chunks.
 	Documents int32 `protobuf:"varint,6,opt,name=documents,proto3" json:"documents,omitempty"`

@@ -45,8 +45,8 @@ type SessionServiceClient interface {
 	// Sets how a session prunes and summarises itself; without session_id, the namespace's default. The given
 	// policy replaces the one before as a whole.
 	SetPolicy(ctx context.Context, in *SetPolicyRequest, opts ...grpc.CallOption) (*SetPolicyResponse, error)
-	// Erases a session from every layer, facts that came from it alone included. NOT_FOUND for an unknown
-	// session.
+	// Erases a session from every layer, facts that came from it alone included. NOT_FOUND, in a dry run, too, for
+	// a session of which no layer keeps anything.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
 	// Erases one message from every layer and what was derived from it alone. NOT_FOUND when the session has no
 	// such message.
@@ -199,8 +199,8 @@ type SessionServiceServer interface {
 	// Sets how a session prunes and summarises itself; without session_id, the namespace's default. The given
 	// policy replaces the one before as a whole.
 	SetPolicy(context.Context, *SetPolicyRequest) (*SetPolicyResponse, error)
-	// Erases a session from every layer, facts that came from it alone included. NOT_FOUND for an unknown
-	// session.
+	// Erases a session from every layer, facts that came from it alone included. NOT_FOUND, in a dry run, too, for
+	// a session of which no layer keeps anything.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
 	// Erases one message from every layer and what was derived from it alone. NOT_FOUND when the session has no
 	// such message.

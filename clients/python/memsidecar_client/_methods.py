@@ -461,7 +461,8 @@ class Methods(Calls):
         answered empty. When the index or the embedder is away, the rest answers and `degraded` says so.
 
         Pages are as of the first page: what was added since is neither in them nor moves anything from one to
-        another.
+        another. In a whole namespace, and for a user with more than fits into memory, they end with the
+        candidates of the ranking (SearchRequest.limit).
 
         Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION).
 
@@ -472,20 +473,23 @@ class Methods(Calls):
         query: What to look for. Required, unless query_vector is given and the mode is semantic.
         mode: Unspecified: hybrid.
         scope: Unspecified: the user's, where there is one; else the session's.
-        limit: 0: 10. More than 1,000 is taken as 1,000.
+        limit: 0: 10. More than 1,000 is taken as 1,000. In a whole namespace, and for a user with more than
+            fits into memory (setting episodic_memory_bytes) and their sessions, candidates are ranked, and not
+            all messages: the best 200 by words and the nearest 200 by meaning, or as many as the limit where it
+            is above 200, and what stands around them. The pages end there; a larger limit looks at more. The
+            substring mode has no such bound.
         min_score: Compared with `score`; from 0 on. 0: no hit is left out for its score. A threshold for every
             query is meant for the semantic mode: in the others the best hit scores high however well it
             matches.
         roles: Empty: all. Messages of other roles are no hits, and still count as neighbours of those that are;
             so with `after` and `before`.
-        metadata_filter: Every given key must equal. Absent or empty: no filter. In a whole namespace, and for a
-            user with more than fits into memory (setting episodic_memory_bytes) and their sessions, the filter
-            looks only through the candidates of the ranking (200 by words, 200 by meaning, and what stands
-            around them), so it can miss messages that match. In the substring mode it misses none.
-        after: Only messages with a create_time later than this. Absent: no limit.
-        before: Only messages with a create_time earlier than this. Absent: no limit.
+        metadata_filter: Every given key must equal. Absent or empty: no filter. Where candidates are ranked
+            (`limit`), the filter looks only through them, so it can miss messages that match. In the substring
+            mode it misses none.
+        after: Only messages with a create_time later than this, in whole microseconds. Absent: no limit.
+        before: Only messages with a create_time earlier than this, in whole microseconds. Absent: no limit.
         page_token: The next_page_token of the page before; empty: the first page. Opaque, bound to the
-            request's other fields.
+            request's other fields. Where candidates are ranked (`limit`), the pages end with the last of them.
         query_vector: In place of embedding the query, for the semantic and the hybrid mode: of the configured
             dimensions (setting embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have
             length 1. Empty: the server embeds the query.
@@ -813,8 +817,8 @@ class Methods(Calls):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> DeleteSessionResponse:
-        """Erases a session from every layer, facts that came from it alone included. NOT_FOUND for an unknown
-        session.
+        """Erases a session from every layer, facts that came from it alone included. NOT_FOUND, in a dry run, too,
+        for a session of which no layer keeps anything.
 
         namespace: Empty means "default".
         user_id: Optional; a user other than the session's is refused.

@@ -12,7 +12,8 @@ from memsidecar.layers.artifacts.offloading import Offloading
 from memsidecar.layers.artifacts.reading import Place, read_newest
 from memsidecar.layers.artifacts.relevance import Shelved, ranked, shelve
 from memsidecar.layers.at_hand import AtHand, Settled
-from memsidecar.layers.working.reading import ANSWER_BYTES, check_owner
+from memsidecar.layers.working.owning import check_owner, claim
+from memsidecar.layers.working.reading import ANSWER_BYTES
 from memsidecar.stores.contract import (
     Change,
     DropNote,
@@ -76,6 +77,7 @@ class Artifacts:
                 kept[0] = _as_old_as(artifact, notes)
             return Revised([kept[0].note(order.key.session_id)])
 
+        claim(self._journal, order.key, order.user_id)
         owner, slots = owner_of(order.key), [slot_of(artifact.id)]
         ticket = self._begin(Ticket(ReviseNotes(owner, NoteKind.ARTIFACT, slots, revise, derived_from)))
         try:

@@ -23,6 +23,11 @@ class Marks:
             self._positions[namespace] = self._marked[namespace] = mark
         return self._positions[namespace]
 
+    def reached(self, namespace: str) -> int:
+        """The position for whoever asks, on any thread: of a namespace that was not read yet, the mark."""
+        position = self._positions.get(namespace)
+        return self.journal.watermark(self.task, namespace) if position is None else position
+
     def move(self, namespace: str, lsn: int) -> None:
         self._positions[namespace] = lsn
 

@@ -6,7 +6,8 @@ from typing import TypeVar
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.at_hand import AtHand
 from memsidecar.layers.documents.drafting import Drafting
-from memsidecar.layers.working.reading import ANSWER_BYTES, check_owner
+from memsidecar.layers.working.owning import check_owner, claim
+from memsidecar.layers.working.reading import ANSWER_BYTES
 from memsidecar.stores.contract import (
     Change,
     DocumentDraft,
@@ -55,6 +56,12 @@ class Documents:
             return Owner(namespace, user_id)
         check_owner(self.journal.head(SessionKey(namespace, session_id)), user_id)
         return Owner(namespace, session_id=session_id)
+
+    def claim(self, namespace: str, user_id: str, session_id: str) -> Owner:
+        """The same for whoever puts one: the first user that is named makes the session theirs."""
+        if session_id:
+            claim(self.journal, SessionKey(namespace, session_id), user_id)
+        return self.owner(namespace, user_id, session_id)
 
     def visible(self, namespace: str, user_id: str, session_id: str) -> Sequence[Owner]:
         """Whose documents may be found: everybody's, the user's and the session's.

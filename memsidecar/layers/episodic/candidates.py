@@ -12,6 +12,7 @@ from memsidecar.layers.episodic.asking import Mode, Question, Range
 from memsidecar.layers.episodic.neighbourhood import REACH
 from memsidecar.layers.episodic.query import Query
 from memsidecar.layers.episodic.shelf import Shelf
+from memsidecar.layers.episodic.unspaced import characters_of
 from memsidecar.layers.episodic.words import asked, indexed, is_question, stem
 from memsidecar.stores.contract import Episodes, Harvest, Table, Within
 
@@ -35,7 +36,7 @@ def candidates(
         found = _found(table, query, question, within, limit)
     newest = [harvest.episodes for harvest in tail if harvest.episodes is not None]
     around = table.around(sorted(_beside([*found, *newest])))
-    shelf = Shelf(table.generation.dimensions, frozenset(map(stem, query.words)))
+    shelf = Shelf(table.generation.dimensions, frozenset(map(stem, [*query.words, *characters_of(query.words)])))
     shelf.load([_united([*found, around])])
     for harvest in tail:
         shelf.apply(harvest)

@@ -13,6 +13,7 @@ from memsidecar.layers.episodic.query import Query
 from memsidecar.layers.episodic.ranking import Ranked, Weights, rank
 from memsidecar.layers.episodic.shelf import Shelf
 from memsidecar.layers.episodic.signals import Corpus, Signals, signals, surroundings
+from memsidecar.layers.episodic.unspaced import length_of
 from memsidecar.layers.episodic.words import is_question, words_of
 
 Mask = NDArray[np.bool_]
@@ -103,9 +104,9 @@ def _admitted(shelf: Shelf, scope: Mask, within: Range, question: Question) -> M
 
 def _repeats(shelf: Shelf, question: Question) -> Mask:
     """The rows that ask the same, in the same words."""
-    words, columns = Counter(words_of(question.text)), shelf.columns
-    rows = np.flatnonzero(columns["asks"] & (columns["length"] == words.total()))
-    for word, count in words.items():
+    words, columns = words_of(question.text), shelf.columns
+    rows = np.flatnonzero(columns["asks"] & (columns["length"] == length_of(words)))
+    for word, count in Counter(words).items():
         if not len(rows):
             break
         rows = np.intersect1d(rows, shelf.postings.rows_with(word, count), assume_unique=True)

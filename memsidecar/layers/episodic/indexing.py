@@ -24,6 +24,7 @@ from memsidecar.stores.contract import (
 
 log = logging.getLogger(__name__)
 
+TASK = "episodic"
 RUNS_IN_A_ROW, LONGEST_PAUSE_SECONDS = 3, 60.0
 NEARLY_THERE = 256
 GIVE_BACK_SECONDS = 20.0
@@ -38,7 +39,7 @@ class Indexing:
     hot: HotShelves
     pulse: Pulse
     give_way: Callable[[], None] = lambda: None
-    name: str = "episodic"
+    name: str = TASK
     _erased: set[str] = field(default_factory=set)
     _give_back_at: float = 0.0
     _runs: dict[tuple[str, int], tuple[int, float]] = field(default_factory=dict)
@@ -50,6 +51,13 @@ class Indexing:
         except IndexUnavailable as obstacle:
             raise NotNow(str(obstacle)) from obstacle
         return place.growing.position if place else self.places.empty_until(namespace)
+
+    def reached(self, namespace: str) -> int | None:
+        """Up to which entry everything is indexed; None while the table is there and not open yet. From any thread."""
+        place = self.places.at_hand(namespace)
+        if place is not None:
+            return place.growing.position
+        return None if self.places.index.generations(namespace) else self.places.empty_until(namespace)
 
     def take(self, namespace: str, chapter: Chapter) -> None:
         """Without a table there is nothing to erase, and none is made for entries that bring nothing."""

@@ -55,6 +55,7 @@ class EpisodicMemory:
         self._retrieve = Retrieving(journal, embedders, self._hot, self._pulse)
         self.recall = Recalling(journal, self._retrieve)
         self._runner: Runner | None = None
+        self._indexing: Indexing | None = None
         self._index: Index | None = None
         self._lock = threading.Lock()
         self._closed = False
@@ -78,6 +79,7 @@ class EpisodicMemory:
                     return
                 runner.start()
                 self._index, self._runner, self._retrieve.places = index, runner, places
+                self._indexing = indexing
             opened.pop_all()
         log.info("retrieval is ready")
 
@@ -86,6 +88,10 @@ class EpisodicMemory:
         question = Question(text, weights=self.limits.weights)
         found = self._retrieve(question, Range.of_session(head), MOST_RELEVANT, 0.0)
         return {pointer.sequence: pointer.score for pointer in found.pointers}
+
+    def reached(self, namespace: str) -> int | None:
+        """Up to which entry everything is indexed; None where that is not known yet."""
+        return self._indexing.reached(namespace) if self._indexing else None
 
     def lags(self) -> list[Lag]:
         return self._runner.lags() if self._runner else []

@@ -5,6 +5,7 @@ import threading
 from dataclasses import dataclass
 
 from memsidecar.embedding.contract import Embedder, Embedders
+from memsidecar.layers.episodic.words import WORDS_VERSION
 from memsidecar.stores.contract import Advance, Generation, Index, Journal, Table, Ticket
 
 log = logging.getLogger(__name__)
@@ -69,6 +70,10 @@ class Places:
         """The same, but None where there is no table yet: a question makes none."""
         return self.get(namespace) if namespace in self._places or self.index.generations(namespace) else None
 
+    def at_hand(self, namespace: str) -> Place | None:
+        """The same if it is open already; never waits."""
+        return self._places.get(namespace)
+
     def all(self) -> list[Place]:
         return list(self._places.values())
 
@@ -87,7 +92,8 @@ class Places:
         return Place(namespace, live, self._rise(namespace, number + 1) if rises else None)
 
     def _is_current(self, table: Table) -> bool:
-        return table.generation.embedder == self._embedders.default.identity
+        made_by = table.generation.embedder, table.generation.words
+        return made_by == (self._embedders.default.identity, WORDS_VERSION)
 
     def _drop_others(self, namespace: str, keep: set[int]) -> None:
         for generation in self.index.generations(namespace):
@@ -103,7 +109,7 @@ class Places:
         return standing
 
     def _rise(self, namespace: str, number: int) -> Standing:
-        """Go on with what an earlier process has built, if it was built by the same embedder."""
+        """Go on with what an earlier process has built, if it was built by the same embedder from the same words."""
         table = self.index.open(namespace, number)
         if table is None or not self._is_current(table):
             return self._create(namespace, number)
@@ -111,7 +117,7 @@ class Places:
 
     def _create(self, namespace: str, number: int) -> Standing:
         embedder = self._embedders.default
-        generation = Generation(number, embedder.identity, embedder.dimensions)
+        generation = Generation(number, embedder.identity, embedder.dimensions, WORDS_VERSION)
         return Standing(self.index.create(namespace, generation), embedder, self.empty_until(namespace))
 
     def empty_until(self, namespace: str) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from memsidecar.layers.episodic.columns import NOBODY, Columns
 from memsidecar.layers.episodic.neighbourhood import neighbours, sums_around
 from memsidecar.layers.episodic.postings import Postings
+from memsidecar.layers.episodic.unspaced import length_of, without_characters
 from memsidecar.layers.episodic.vectors import PackedVectors
 from memsidecar.layers.episodic.words import as_written, words_of
 from memsidecar.stores.contract import Episodes, Harvest
@@ -147,7 +148,7 @@ class Shelf:
         self.vectors.extend(episodes.vectors)
         texts = [as_written(kept) for kept in episodes.words]
         self.postings.extend(start, [words for words, _ in texts])
-        columns["length"][start:] = [len(words) for words, _ in texts]
+        columns["length"][start:] = [length_of(words) for words, _ in texts]
         columns["asks"][start:] = [asks for _, asks in texts]
         columns["speaker"][start:] = [self._speaker(name) for name in episodes.name]
         columns["talk"][start:] = [self._talk(session) for session in episodes.session.tolist()]
@@ -159,7 +160,7 @@ class Shelf:
     def _speaker(self, name: str) -> int:
         number = self._speakers.setdefault(name, len(self._speakers))
         if number == len(self.speaker_words):
-            self.speaker_words.append(frozenset(words_of(name)))
+            self.speaker_words.append(frozenset(without_characters(words_of(name))))
         return number
 
     def _link(self, row: int) -> None:

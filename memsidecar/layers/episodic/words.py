@@ -8,8 +8,19 @@ from functools import lru_cache
 import regex
 import Stemmer
 
+from memsidecar.layers.episodic.unspaced import is_unspaced, split
+
+WORDS_VERSION = 2
+"Raised when the same text gives other words than before: tables that were made with those are then made anew."
+
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _ASCII_WORD = re.compile(r"[a-z0-9]+")  # the same where nothing else is written, several times as quick
+# Vowels and accents that Arabic and Hebrew are read without as well. What makes another letter (hamza, madda) stays.
+_VOWEL_MARKS = re.compile(
+    r"[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
+    r"\u0610-\u061a\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]+"
+)
+_DOTTED_I = "i\u0307"  # what folding makes of the Turkish capital
 _STEM_MARK = "~"  # no word has it, so what begins with it is a note of ours
 _ASKS = "~?"
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
@@ -32,12 +43,20 @@ _FUNCTION_WORDS = frozenset(
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in order, each as often as it occurs, in one spelling."""
+    """The words of a text in order, each as often as it occurs, in one spelling.
+
+    Where words are written without blanks, each character and each pair of characters is one.
+    """
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
+    folded = _folded(text)
+    return split(folded) if is_unspaced(folded) else list(_WORD.findall(folded))
+
+
+def _folded(text: str) -> str:
     # Folding takes some letters apart that the normal form joins, so the form is made on both sides of it.
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return list(_WORD.findall(unicodedata.normalize("NFKC", folded)))
+    folded = unicodedata.normalize("NFKC", text).casefold().replace(_DOTTED_I, "i")
+    return _VOWEL_MARKS.sub("", unicodedata.normalize("NFKC", folded))
 
 
 def content_words(words: Sequence[str]) -> list[str]:

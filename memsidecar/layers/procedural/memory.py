@@ -91,6 +91,10 @@ class ProceduralMemory:
         with self._lock:
             return self._marks.position(namespace)
 
+    def reached(self, namespace: str) -> int:
+        """Up to which entry everything is counted. From any thread, and without waiting for what is being counted."""
+        return self._marks.reached(namespace)
+
     def take(self, namespace: str, chapter: Chapter) -> None:
         """Entry by entry: whoever asks meanwhile goes first, and may have taken some of them then."""
         for entry in chapter:

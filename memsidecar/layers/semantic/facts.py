@@ -7,7 +7,7 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.layers.at_hand import AtHand, Settled
 from memsidecar.layers.semantic.fact import KnownFact, fact_of
 from memsidecar.layers.semantic.superseding import Told, take_all
-from memsidecar.layers.working.reading import check_owner
+from memsidecar.layers.working.owning import check_owner, claim
 from memsidecar.stores.contract import (
     Change,
     DropNote,
@@ -52,6 +52,12 @@ class Facts:
 
     def owner(self, namespace: str, user_id: str, session_id: str) -> Owner:
         return owner_of(self._journal, namespace, user_id, session_id)
+
+    def claim(self, namespace: str, user_id: str, session_id: str) -> Owner:
+        """The same for whoever puts some: the first user that is named makes the session theirs."""
+        if session_id:
+            claim(self._journal, SessionKey(namespace, session_id), user_id)
+        return self.owner(namespace, user_id, session_id)
 
     def begin_putting(self, owner: Owner, told: Sequence[Told], settled: Settled) -> Put:
         stored: list[KnownFact] = []

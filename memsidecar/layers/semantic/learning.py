@@ -99,6 +99,10 @@ class Learning:
     def position(self, namespace: str) -> int:
         return self._reading(namespace).position
 
+    def reached(self, namespace: str) -> int:
+        """Up to which entry everything is learned, which is less than what is read. From any thread."""
+        return self._marks.reached(namespace)
+
     def take(self, namespace: str, chapter: Chapter) -> None:
         """What cannot be learned now keeps everything behind it waiting: in the log, and not in RAM."""
         reading = self._reading(namespace)
@@ -114,6 +118,7 @@ class Learning:
                 self._learn_due(namespace, reading)
             except NotNow as obstacle:
                 log.debug("%s waits: %s", self.name, obstacle)
+            self._marks.move(namespace, reading.done)
             if self._marks.is_due(namespace, reading.done, idle):
                 self._marks.mark(namespace, reading.done)
         return False

@@ -30,6 +30,10 @@ class SummarizingTask:
     def position(self, namespace: str) -> int:
         return self._marks.position(namespace)
 
+    def reached(self, namespace: str) -> int:
+        """Up to which entry there is nothing left to do. From any thread."""
+        return self._marks.reached(namespace)
+
     def take(self, namespace: str, chapter: Chapter) -> None:
         """While the model is away, whoever has no summary yet gets one without it: nobody waits for another's."""
         away: NotNow | None = None

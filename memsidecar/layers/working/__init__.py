@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from memsidecar.layers.working.adding import Adding
 from memsidecar.layers.working.annotating import Annotating
+from memsidecar.layers.working.budgets import Budgets
 from memsidecar.layers.working.conversing import Conversing
 from memsidecar.layers.working.counting import CountingByModel
 from memsidecar.layers.working.drafting import Drafting
@@ -59,6 +60,7 @@ class WorkingMemory:
         self.search = Searching(journal)
         self.sessions = Sessions(journal, self.read)
         self.policies = Policies.load(journal)
+        self.budgets = Budgets(self.policies, self.gauge, self.count_by_model)
         self.auto_prune = AutoPruning(
             self.policies,
             self.prune,

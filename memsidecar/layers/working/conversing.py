@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from memsidecar.domain.errors import Busy
 from memsidecar.domain.message import Role, Stored
 from memsidecar.domain.session import Head, SessionKey
-from memsidecar.layers.working.reading import Reading, check_owner, same_past
+from memsidecar.layers.working.owning import check_owner
+from memsidecar.layers.working.reading import Reading, same_past
 from memsidecar.stores.contract import Selection, Stale
 
 TRIES = 20

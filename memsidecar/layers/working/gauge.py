@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.message import Stored
@@ -14,15 +15,24 @@ from memsidecar.tokens.models import lookup
 from memsidecar.v1.message_pb2 import Message
 
 _RECOUNTS_KEPT = 65_536
+_TOTALS_KEPT = 4_096
+
+
+class Total(NamedTuple):
+    """What a window held when its session stood at `head`."""
+
+    head: Head
+    tokens: int
 
 
 @dataclass(frozen=True)
 class Gauge:
-    """Counts by other tokenizers than the default are made when asked for, and remembered by message."""
+    """Counts by other tokenizers than the default are made when asked for, and remembered by message and window."""
 
     journal: Journal
     counters: Counters
     _recounts: dict[tuple[Counter, int, int, int], int] = field(default_factory=dict)
+    _totals: dict[tuple[Counter, int], Total] = field(default_factory=dict)
 
     def counter(self, namespace: str, model: str) -> Counter:
         if not model:
@@ -50,6 +60,21 @@ class Gauge:
                 self._recounts.clear()
             tokens = self._recounts[key] = tokens_of(Message.FromString(one.body), counter)
         return tokens
+
+    def last_total(self, counter: Counter, head: Head) -> Total | None:
+        """What was counted last of the session, at whatever moment of it."""
+        return self._totals.get((counter, head.number))
+
+    def keep_total(self, counter: Counter, head: Head, tokens: int) -> None:
+        if len(self._totals) >= _TOTALS_KEPT:
+            self._totals.clear()
+        self._totals[counter, head.number] = Total(head, tokens)
+
+    def budget_model(self, policy: Policy | None, model: str = "") -> str:
+        """Whose tokens the budget is in; empty for the default tokenizer's."""
+        if policy is not None and (policy.auto_prune_tokens or policy.model):
+            return policy.model
+        return model
 
     def budget_tokens(self, policy: Policy | None, model: str = "") -> int:
         """The policy's own budget, else the recommended one of its model or of the one asked for, else none."""

@@ -9,6 +9,7 @@ from memsidecar.domain.pruning import NO_RELEVANCE, PrunePlan, WindowView, plan_
 from memsidecar.domain.session import Head, SessionKey, Strategy
 from memsidecar.layers.working.drafting import tokens_of
 from memsidecar.layers.working.gauge import Gauge
+from memsidecar.layers.working.owning import check_owner
 from memsidecar.layers.working.prune_order import (
     Pruned,
     PruneOrder,
@@ -17,7 +18,7 @@ from memsidecar.layers.working.prune_order import (
     irrelevant,
     never_summarized,
 )
-from memsidecar.layers.working.reading import Reading, check_owner, same_moment
+from memsidecar.layers.working.reading import Reading, same_moment
 from memsidecar.layers.working.trimming import Trimming, shown_as
 from memsidecar.layers.working.views import View
 from memsidecar.stores.contract import Journal, Selection, Stale, Trim
@@ -149,6 +150,7 @@ class Pruning:
         counter = self.gauge.counter(key.namespace, order.model)
         recounted = list(self.gauge.recount(counter, view.head, messages))
         total = sum(one.tokens for one in recounted)
+        self.gauge.keep_total(counter, view.head, total)
         return _window_in_ram(recounted, total), total
 
     def _newest(self, key: SessionKey, view: View, order: PruneOrder) -> Sequence[Stored]:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from google.protobuf.struct_pb2 import Struct
 
-from memsidecar.domain.errors import NotYourSession
 from memsidecar.domain.message import Stored
 from memsidecar.domain.session import Head, SessionKey
 from memsidecar.layers.working.metadata import matches
+from memsidecar.layers.working.owning import check_owner
 from memsidecar.layers.working.views import PIECES, View, Views, framed
 from memsidecar.stores.contract import Journal, Page, Selection, Stale
 from memsidecar.v1.message_pb2 import Message
@@ -34,12 +34,6 @@ class PageTurn:
     size: int
     include_pruned: bool = False
     wanted: Struct | None = None
-
-
-def check_owner(head: Head | None, user_id: str) -> None:
-    """Nobody reads another user's session by naming themselves."""
-    if head is not None and user_id and head.user_id and user_id != head.user_id:
-        raise NotYourSession()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from memsidecar.layers.working.gauge import Gauge
 from memsidecar.layers.working.prune_order import PruneOrder
 from memsidecar.layers.working.pruning import Pruning
 from memsidecar.layers.working.reading import Reading
-from memsidecar.stores.contract import Erase, Journal, SessionPage, SetPolicy, Ticket
+from memsidecar.stores.contract import Belongings, Erase, Journal, SessionPage, SetPolicy, Ticket
 
 log = logging.getLogger(__name__)
 
@@ -106,6 +106,10 @@ class Sessions:
 
     def get(self, key: SessionKey, user_id: str) -> Head | None:
         return self.reading.head(key, user_id)
+
+    def belongings(self, command: Erase) -> Belongings:
+        """What `begin_erasing` would erase now; refused as that would be."""
+        return self.journal.belongings(command)
 
     def begin_erasing(self, command: Erase, settled: Callable[[Ticket], None] | None = None) -> Ticket:
         """Erase a session's messages, or all of it; settled when the last byte is gone, which may take a while."""

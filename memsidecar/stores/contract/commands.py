@@ -119,10 +119,35 @@ class Erase:
     whole: bool = False
 
 
+class Belongings(NamedTuple):
+    """How much goes with a session: messages pruned or not, notes current or superseded, documents and their chunks."""
+
+    messages: int = 0
+    facts: int = 0
+    summaries: int = 0
+    artifacts: int = 0
+    patterns: int = 0
+    documents: int = 0
+    chunks: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Erased:
+    """`head` is where the session stands now; None where it is gone, or never was."""
+
     head: Head | None
-    removed_count: int
+    gone: Belongings
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Make a session where there is none, and one that is nobody's this user's; its head is the answer.
+
+    NotYourSession where it is another's. An empty `user_id` claims it for nobody.
+    """
+
+    key: SessionKey
+    user_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +204,7 @@ Command = (
     | Trim
     | TrimNow
     | Erase
+    | Claim
     | SetPolicy
     | Calibrate
     | Advance

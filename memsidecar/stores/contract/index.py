@@ -125,11 +125,13 @@ class TableFigures:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One table of a namespace: made by one embedder. A new embedder, or a rebuild, begins the next number."""
+    """One table of a namespace: made by one embedder, and from words of one version. A new embedder, other words, or a
+    rebuild begin the next number."""
 
     number: int
     embedder: str
     dimensions: int
+    words: int = 1
 
 
 class Table(Protocol):

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import Head, Policy, SessionKey
-from memsidecar.stores.contract.commands import Calibration, Change
+from memsidecar.stores.contract.commands import Belongings, Calibration, Change, Erase
 from memsidecar.stores.contract.documents import Chunk, DocumentPage, Owner, StoredDocument
 from memsidecar.stores.contract.news import Chapter, Heard, Said, SetAsideEntry
 from memsidecar.stores.contract.notes import Note, NoteKind, NotePage
@@ -37,6 +37,16 @@ class Journal(Protocol):
 
     def head(self, key: SessionKey) -> Head | None:
         """Where the session stands; None when there is none."""
+
+    def belongings(self, command: Erase) -> Belongings:
+        """What the command would erase now, as of one moment. Raises what would refuse it, and changes nothing."""
+
+    def sequences_at(self, places: Sequence[tuple[Head, int]]) -> Sequence[int]:
+        """For each session and entry of the log: up to which of its sequences the log has told by that entry.
+
+        Nothing that is still there of the session up to that sequence came later, so what is erased counts as told. At
+        most the head's last sequence, and that sequence itself for an entry at or behind the head's version.
+        """
 
     def messages(self, key: SessionKey, selection: Selection) -> Page:
         """Read messages of one session as of one moment. Absent session: an empty page without a head."""

@@ -31,11 +31,12 @@ def write(directory: Path, namespace: str, generation: Generation) -> None:
 
 
 def read(directory: Path, namespace: str, number: int) -> Generation | None:
-    """None where there is no card, or none that can be read."""
+    """None where there is no card, or none that can be read. The first cards did not tell the version of the words."""
     path = directory / f"{name(namespace, number)}.json"
     try:
         card = json.loads(path.read_bytes())
-        generation = Generation(int(card["number"]), str(card["embedder"]), int(card["dimensions"]))
+        made_by = str(card["embedder"]), int(card["dimensions"]), int(card.get("words", 1))
+        generation = Generation(int(card["number"]), *made_by)
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return generation if card["namespace"] == namespace and generation.number == number else None

@@ -12,11 +12,13 @@ from memsidecar.domain.errors import DamagedFile, DiskFull, FatalStoreError, Shu
 from memsidecar.domain.quota import Quotas, Usage, without_quotas
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract import (
+    Belongings,
     Calibration,
     Change,
     Chapter,
     Chunk,
     DocumentPage,
+    Erase,
     Found,
     Heard,
     JournalFigures,
@@ -35,6 +37,7 @@ from memsidecar.stores.contract import (
     TwoWays,
 )
 from memsidecar.stores.journal import documents, following, notes
+from memsidecar.stores.journal.belongings import read_belongings
 from memsidecar.stores.journal.committer import Committer
 from memsidecar.stores.journal.connection import (
     WRITER_CACHE_KIB,
@@ -164,6 +167,12 @@ class SqliteJournal:
             last, answer = last_lsn(connection), read(connection)
         self._writer.wait_until_published(last)
         return answer
+
+    def belongings(self, command: Erase) -> Belongings:
+        return self._at_once(lambda moment: read_belongings(moment, command))
+
+    def sequences_at(self, places: Sequence[tuple[Head, int]]) -> Sequence[int]:
+        return self._at_once(lambda moment: following.find_sequences_at(moment, places))
 
     def tails(self) -> Mapping[str, int]:
         return self._at_once(following.read_tails)

@@ -6,7 +6,7 @@ from memsidecar.domain.errors import NoSuchThing
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import Change, DocumentDropped, DropDocument
-from memsidecar.stores.journal.documents import Place, find_place, find_places_of
+from memsidecar.stores.journal.documents import Place, find_place
 from memsidecar.stores.journal.leftovers import Erasing, Leftover, leave
 from memsidecar.stores.journal.schema import Kind
 from memsidecar.stores.journal.staging import Entry, Stage
@@ -19,10 +19,9 @@ def drop_document(stage: Stage, command: DropDocument) -> Erasing:
     return Erasing(_drop(stage, command.owner.namespace, place), DocumentDropped(place.chunk_count))
 
 
-def drop_all_of(stage: Stage, key: SessionKey) -> list[Leftover]:
-    """Drop the documents that a session owns, each with an entry of its own."""
-    places = find_places_of(stage.connection, key)
-    return [leftover for place in places for leftover in _drop(stage, key.namespace, place)]
+def drop_documents(stage: Stage, namespace: str, places: Sequence[Place]) -> list[Leftover]:
+    """Drop what a session owns, each with an entry of its own."""
+    return [leftover for place in places for leftover in _drop(stage, namespace, place)]
 
 
 def _drop(stage: Stage, namespace: str, place: Place) -> Sequence[Leftover]:

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 
 from memsidecar.domain.errors import NoSuchThing
 from memsidecar.domain.quota import Usage
-from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import DropNote
 from memsidecar.stores.journal.leftovers import Erasing, Leftover, leave
-from memsidecar.stores.journal.notes import Place, find_note, find_places_of
+from memsidecar.stores.journal.notes import Place, find_note
 from memsidecar.stores.journal.staging import Stage
 
 _DROP = "DELETE FROM notes WHERE number IN (SELECT value FROM json_each(?))"
@@ -22,11 +21,9 @@ def drop_note(stage: Stage, command: DropNote) -> Erasing:
     return Erasing(drop_places(stage, [kept.place]), kept.remains())
 
 
-def drop_notes_of(stage: Stage, key: SessionKey, user_id: str, whole: bool) -> Sequence[Leftover]:
-    """Drop the notes that go with a session. Two erasures of one transaction may both find the same one."""
-    found = find_places_of(stage.connection, key, user_id, whole)
-    places = [place for place in found if place.number not in stage.dropped_notes]
-    stage.book(key.namespace, Usage(bytes=-sum(place.bytes for place in places)))
+def drop_notes(stage: Stage, namespace: str, places: Sequence[Place]) -> Sequence[Leftover]:
+    """Drop the notes that go with a session."""
+    stage.book(namespace, Usage(bytes=-sum(place.bytes for place in places)))
     return drop_places(stage, places)
 
 

@@ -1,12 +1,12 @@
 """Erase: a session's messages are out of reach with one commit; `erasing` then takes them from the file."""
 
-from memsidecar.domain.errors import NoSuchThing
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import Head
 from memsidecar.stores.contract import Change, Erase, Erased
-from memsidecar.stores.journal.drop_document import drop_all_of
-from memsidecar.stores.journal.drop_note import drop_notes_of
-from memsidecar.stores.journal.leftovers import Erasing
+from memsidecar.stores.journal.belongings import Found, find_belongings
+from memsidecar.stores.journal.drop_document import drop_documents
+from memsidecar.stores.journal.drop_note import drop_notes
+from memsidecar.stores.journal.leftovers import Erasing, Leftover
 from memsidecar.stores.journal.rows import find_bytes
 from memsidecar.stores.journal.schema import Kind
 from memsidecar.stores.journal.staging import Entry, Stage, owned
@@ -14,12 +14,13 @@ from memsidecar.stores.journal.staging import Entry, Stage, owned
 
 def erase(stage: Stage, command: Erase) -> Erasing | Erased:
     head = stage.head(command.key)
-    if head is None:
-        return _erase_unknown(stage, command)
     # No claim is told: what could be claimed is gone with the same commit.
-    head = owned(head, command.user_id)
-    removed_count, size = head.message_count + head.pruned_count, find_bytes(stage.connection, head.number)
-    stage.book(head.key.namespace, Usage(-int(command.whole), -removed_count, -size))
+    head = owned(head, command.user_id) if head else None
+    found = find_belongings(stage.connection, command, head, stage.dropped_notes)
+    if head is None:
+        return _erase_unknown(stage, command, found)
+    size = find_bytes(stage.connection, head.number)
+    stage.book(head.key.namespace, Usage(-int(command.whole), -found.figures.messages, -size))
     kind = Kind.DELETE if command.whole else Kind.CLEAR
     stage.log(head, Entry(kind, id=head.key.namespace))
     stage.do("INSERT INTO erasures VALUES (?)", head.number)
@@ -31,23 +32,20 @@ def erase(stage: Stage, command: Erase) -> Erasing | Erased:
     else:
         stage.keep(left)
     stage.changes.append(Change(command.key, left, reload=True))
-    documents = drop_all_of(stage, command.key) if command.whole else []
-    notes = drop_notes_of(stage, command.key, head.user_id, command.whole)
-    return Erasing([head.number, *documents, *notes], Erased(left, removed_count))
+    return Erasing([head.number, *_drop(stage, command, found)], Erased(left, found.figures))
 
 
-def _erase_unknown(stage: Stage, command: Erase) -> Erasing | Erased:
-    """Documents and notes may come before their session: they are all there is of it then."""
-    documents = drop_all_of(stage, command.key) if command.whole else []
-    notes = drop_notes_of(stage, command.key, "", command.whole)
-    if notes:
+def _erase_unknown(stage: Stage, command: Erase, found: Found) -> Erasing | Erased:
+    leftovers = _drop(stage, command, found)
+    if found.notes:
         stage.changes.append(Change(command.key, None, reload=True))
-    leftovers = [*documents, *notes]
-    if leftovers:
-        return Erasing(leftovers, Erased(None, 0))
-    if command.whole:
-        raise NoSuchThing(f"there is no session {command.key.session_id!r}")
-    return Erased(None, 0)
+    erased = Erased(None, found.figures)
+    return Erasing(leftovers, erased) if leftovers else erased
+
+
+def _drop(stage: Stage, command: Erase, found: Found) -> list[Leftover]:
+    namespace = command.key.namespace
+    return [*drop_documents(stage, namespace, found.documents), *drop_notes(stage, namespace, found.notes)]
 
 
 def _emptied(stage: Stage, head: Head) -> Head:

@@ -2,11 +2,12 @@
 
 import json
 import sqlite3
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memsidecar.domain.session import SessionKey
+from memsidecar.domain.session import Head, SessionKey
 from memsidecar.stores.contract import Claimed, Ended, Found, Gone, Heard, News, Passed, Said, Shelved
 from memsidecar.stores.contract.news import CHAPTER_BYTES, bytes_of
 from memsidecar.stores.journal import rows
@@ -35,6 +36,7 @@ _FIRST_SAID = f"""SELECT {_COLUMNS} FROM json_each(?) asked CROSS JOIN log l ON 
   CROSS JOIN sessions s ON s.number = l.session
   CROSS JOIN messages m ON m.session = l.session AND m.sequence = l.sequence AND m.first_lsn = l.lsn
   CROSS JOIN log w ON w.lsn = m.lsn"""
+_NEWEST_TOLD = "SELECT first_lsn FROM messages WHERE session = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
 _TAILS = """SELECT namespace, max(version) FROM sessions WHERE version > 0 GROUP BY namespace
   UNION ALL SELECT namespace, lsn FROM tails"""
 
@@ -139,6 +141,22 @@ def _said_of(row: Sequence[Any], path: Path, lsn: int | None = None) -> Said:
 def find_first_said(connection: sqlite3.Connection, path: Path, lsns: Sequence[int]) -> Mapping[int, Found]:
     said = (_said_of(row, path) for row in connection.execute(_FIRST_SAID, (json.dumps(list(lsns)),)))
     return {one.lsn: Found(one.lsn, one.key, one.message, one.session, one.user_id) for one in said}
+
+
+def find_sequences_at(connection: sqlite3.Connection, places: Sequence[tuple[Head, int]]) -> Sequence[int]:
+    return [_sequence_at(connection, head, lsn) for head, lsn in places]
+
+
+def _sequence_at(connection: sqlite3.Connection, head: Head, lsn: int) -> int:
+    """Nearly always known without a read. Else by halves, because both numbers grow together: no index is needed."""
+
+    def told(sequence: int) -> int:
+        row = connection.execute(_NEWEST_TOLD, (head.number, sequence)).fetchone()
+        return int(row[0]) if row else 0
+
+    if lsn >= head.version:
+        return head.last_sequence
+    return bisect_right(range(1, head.last_sequence + 1), lsn, key=told)
 
 
 def read_tails(connection: sqlite3.Connection) -> Mapping[str, int]:

@@ -13,7 +13,7 @@ from memsidecar.stores.contract import Note, NoteKind, NotePage, Owner
 from memsidecar.stores.journal.leftovers import Leftover
 
 # A note whose text is gone is found all the same: it is damaged, and can still be dropped.
-_NOTES = """SELECT n.number, n.body, n.bytes, n.id, n.slot, n.source, n.time_us, n.until_us, t.text, t.crc
+_NOTES = """SELECT n.number, n.kind, n.body, n.bytes, n.id, n.slot, n.source, n.time_us, n.until_us, t.text, t.crc
   FROM notes n LEFT JOIN texts t ON t.number = n.body
   WHERE n.namespace = ? AND n.user_id = ? AND n.session_id = ? AND n.kind = ?"""
 # The plus keeps SQLite from walking all of the owner's notes in this order: it would rather do that than sort a few.
@@ -21,17 +21,18 @@ _IN_SLOTS = f"{_NOTES} AND n.slot IN (SELECT value FROM json_each(?)) ORDER BY +
 _AFTER = "(n.time_us, n.id) < (?, ?)"
 _NEWEST_FIRST = "ORDER BY n.time_us DESC, n.id DESC LIMIT ?"
 # One row for a note that is found in two ways.
-_MADE_OF_A_SESSION = f"""SELECT number, body, bytes FROM notes WHERE namespace = ? AND source = ? AND source <> ''
+_MADE_OF_A_SESSION = f"""SELECT number, kind, body, bytes FROM notes WHERE namespace = ? AND source = ? AND source <> ''
     AND (? OR kind <> {int(NoteKind.FACT)})
-  UNION SELECT number, body, bytes FROM notes WHERE namespace = ? AND session_id = ? AND session_id <> ''
-  UNION SELECT number, body, bytes FROM notes WHERE namespace = ? AND session_id = '' AND user_id = ? AND user_id <> ''
-    AND kind = {int(NoteKind.PATTERNS)}"""
+  UNION SELECT number, kind, body, bytes FROM notes WHERE namespace = ? AND session_id = ? AND session_id <> ''
+  UNION SELECT number, kind, body, bytes FROM notes
+    WHERE namespace = ? AND session_id = '' AND user_id = ? AND user_id <> '' AND kind = {int(NoteKind.PATTERNS)}"""
 
 
 class Place(NamedTuple):
     """Where a note and its body are; enough to drop it, whatever became of them."""
 
     number: int
+    kind: int
     body: int
     bytes: int
 
@@ -114,4 +115,4 @@ def find_places_of(connection: sqlite3.Connection, key: SessionKey, user_id: str
 
 def _find(connection: sqlite3.Connection, query: str, *parameters: object) -> list[Kept]:
     found = connection.execute(query, parameters).fetchall()
-    return [Kept(Place(number, body, size), *rest) for number, body, size, *rest in found]
+    return [Kept(Place(number, note_kind, body, size), *rest) for number, note_kind, body, size, *rest in found]

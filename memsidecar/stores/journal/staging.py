@@ -209,7 +209,7 @@ class Stage:
         return head.version
 
     def claim(self, before: Head, head: Head) -> None:
-        """Tell those who follow the log that messages have a user now."""
+        """Tell those who follow the log that a session has a user now."""
         if is_claim(before, head):
             self.log(head, Entry(Kind.CLAIM))
 
@@ -245,8 +245,8 @@ def owned(head: Head, user_id: str) -> Head:
 
 
 def is_claim(before: Head, after: Head) -> bool:
-    """Whether messages that were nobody's became somebody's. A session without messages has nothing to tell of."""
-    return after.user_id != before.user_id and bool(before.message_count or before.pruned_count)
+    """Whether what was nobody's became somebody's: its messages, and what is known of it without any."""
+    return after.user_id != before.user_id
 
 
 def insertion(message_rows: Sequence[Sequence[Any]]) -> Statement:

@@ -7,6 +7,7 @@ from memsidecar.stores.contract import (
     Advance,
     Append,
     Calibrate,
+    Claim,
     DropDocument,
     DropNote,
     Erase,
@@ -21,6 +22,7 @@ from memsidecar.stores.contract import (
 from memsidecar.stores.journal.advance import advance
 from memsidecar.stores.journal.append import append
 from memsidecar.stores.journal.calibrate import calibrate
+from memsidecar.stores.journal.claim import claim
 from memsidecar.stores.journal.drop_document import drop_document
 from memsidecar.stores.journal.drop_note import drop_note
 from memsidecar.stores.journal.erase import erase
@@ -38,6 +40,7 @@ VERBS: dict[type, Callable[[Stage, Any], Any]] = {
     Trim: trim,
     TrimNow: trim_now,
     Erase: erase,
+    Claim: claim,
     SetPolicy: set_policy,
     Calibrate: calibrate,
     Advance: advance,

@@ -12,11 +12,13 @@ from memsidecar.domain.errors import ShuttingDown, SidecarError
 from memsidecar.domain.quota import Quotas, Usage, without_quotas
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract import (
+    Belongings,
     Calibration,
     Change,
     Chapter,
     Chunk,
     DocumentPage,
+    Erase,
     Found,
     Heard,
     JournalFigures,
@@ -130,6 +132,16 @@ class VolatileJournal:
         with self._lock:
             self._refuse_when_closed()
             return self._ledger.watermarks.get((task, namespace), 0)
+
+    def belongings(self, command: Erase) -> Belongings:
+        with self._lock:
+            self._refuse_when_closed()
+            return self._ledger.belongings(command)
+
+    def sequences_at(self, places: Sequence[tuple[Head, int]]) -> Sequence[int]:
+        with self._lock:
+            self._refuse_when_closed()
+            return [following.sequence_at(self._ledger, head, lsn) for head, lsn in places]
 
     def tails(self) -> Mapping[str, int]:
         with self._lock:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
+from memsidecar.domain.session import Head
 from memsidecar.stores.contract import Claimed, Ended, Found, Gone, Heard, News, Passed, Said, Shelved
 from memsidecar.stores.volatile.entry import About, Entry
 from memsidecar.stores.volatile.ledger import Ledger
@@ -59,6 +60,12 @@ def said(ledger: Ledger, number: int, after_sequence: int, limit: int) -> Sequen
     messages = session.messages if session else []
     behind = [message for message in messages if message.written.sequence > after_sequence]
     return [_said(session, message, message.lsn) for message in behind[:limit] if session]
+
+
+def sequence_at(ledger: Ledger, head: Head, lsn: int) -> int:
+    session = ledger.by_number().get(head.number)
+    later = [message.written.sequence for message in session.messages if message.lsn > lsn] if session else []
+    return min([head.last_sequence, *(sequence - 1 for sequence in later)])
 
 
 def find(ledger: Ledger, lsns: Sequence[int]) -> Mapping[int, Found]:

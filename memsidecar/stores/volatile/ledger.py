@@ -13,9 +13,11 @@ from memsidecar.stores.contract import (
     Advance,
     Append,
     Appended,
+    Belongings,
     Calibrate,
     Calibration,
     Change,
+    Claim,
     Command,
     DocumentDropped,
     DocumentPut,
@@ -40,6 +42,7 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.measuring import message_bytes
 from memsidecar.stores.sequencing import with_sequence
+from memsidecar.stores.volatile.belongings import count_belongings, drop_belongings
 from memsidecar.stores.volatile.entry import About, Entry
 from memsidecar.stores.volatile.library import Library
 from memsidecar.stores.volatile.notebook import Notebook
@@ -113,10 +116,11 @@ class Ledger:
 
     def _claim(self, key: SessionKey, user_id: str) -> Session:
         """The session, made where there is none; the first user named makes it theirs."""
-        session = self.sessions.get(key) or self._begin(key)
+        known = self.sessions.get(key)
+        session = known or self._begin(key)
         if user_id and not session.user_id:
             session.user_id = user_id
-            if session.messages:
+            if known:
                 self._write_of(session, About.CLAIM)
         return session
 
@@ -195,26 +199,27 @@ class Ledger:
     def _trim_now(self, command: TrimNow) -> Trimmed:
         return self._trim(command.decide())
 
+    def belongings(self, command: Erase) -> Belongings:
+        return count_belongings(self._find(command.key, command.user_id), self.library, self.notebook, command)
+
     def _erase(self, command: Erase) -> Erased:
-        session = self._find(command.key, command.user_id)
+        session, gone = self._find(command.key, command.user_id), self.belongings(command)
         if session is None:
-            return self._erase_unknown(command)
+            return self._erase_unknown(command, gone)
         self._write_of(session, About.ERASURE)
         del self.sessions[session.key]
-        self.notebook.drop_all_of(session.key, session.user_id or command.user_id, command.whole)
+        drop_belongings(session, self.library, self.notebook, command)
         if command.whole:
             self._forget(session)
-            return Erased(None, len(session.messages))
+            return Erased(None, gone)
         left = self._begin_again(session, command.user_id)
-        return Erased(self._tell(left, reload=True), len(session.messages))
+        return Erased(self._tell(left, reload=True), gone)
 
-    def _erase_unknown(self, command: Erase) -> Erased:
-        notes = self.notebook.drop_all_of(command.key, "", command.whole)
-        if notes:
+    def _erase_unknown(self, command: Erase, gone: Belongings) -> Erased:
+        drop_belongings(None, self.library, self.notebook, command)
+        if gone.facts + gone.summaries + gone.artifacts + gone.patterns:
             self._tell_all(Change(command.key, None, reload=True))
-        if command.whole and not self.library.drop_all_of(command.key) + notes:
-            raise NoSuchThing(f"there is no session {command.key.session_id!r}")
-        return Erased(None, 0)
+        return Erased(None, gone)
 
     def _begin_again(self, before: Session, user_id: str) -> Session:
         """The same session under a new number."""
@@ -225,8 +230,14 @@ class Ledger:
 
     def _forget(self, session: Session) -> None:
         self.policies.pop(session.key, None)
-        self.library.drop_all_of(session.key)
         self._tell_all(Change(session.key, None, reload=True))
+
+    def _claim_session(self, command: Claim) -> Head:
+        known = self._find(command.key, command.user_id)
+        self._refuse_growth(command.key.namespace, Usage(sessions=int(known is None)))
+        was_whose = known.user_id if known else None
+        session = self._claim(command.key, command.user_id)
+        return self.head(session) if session.user_id == was_whose else self._tell(session)
 
     def _set_policy(self, command: SetPolicy) -> PolicySet:
         known = self._find(command.key, command.user_id)
@@ -275,6 +286,7 @@ class Ledger:
         Trim: _trim,
         TrimNow: _trim_now,
         Erase: _erase,
+        Claim: _claim_session,
         SetPolicy: _set_policy,
         Calibrate: _calibrate,
         Advance: _advance,

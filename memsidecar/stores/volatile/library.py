@@ -63,12 +63,13 @@ class Library:
             raise NoSuchThing(f"there is no document {command.document_id!r}")
         return DocumentDropped(self._drop(place).chunk_count)
 
-    def drop_all_of(self, key: SessionKey) -> int:
-        """Drop what a session owns; how many these were."""
-        places = sorted(place for place in self._kept if key.session_id and _session(place[0]) == key)
-        for place in places:
+    def drop_all_of(self, key: SessionKey) -> None:
+        for place in sorted(place for place in self._kept if key.session_id and _session(place[0]) == key):
             self._drop(place)
-        return len(places)
+
+    def all_of(self, key: SessionKey) -> Sequence[StoredDocument]:
+        """What a session owns."""
+        return [one for one in self._documents() if key.session_id and _session(one.owner) == key]
 
     def _drop(self, place: tuple[Owner, str]) -> StoredDocument:
         document = self._kept.pop(place)

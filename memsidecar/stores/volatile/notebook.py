@@ -1,5 +1,6 @@
 """Notes in RAM."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from memsidecar.domain.errors import NoSuchThing
@@ -44,12 +45,16 @@ class Notebook:
             raise NoSuchThing(f"there is no {command.kind.name.lower()} {command.note_id!r}")
         return self._kept.pop(place)
 
-    def drop_all_of(self, key: SessionKey, user_id: str, whole: bool) -> int:
-        """Drop what goes with a session; how many these were."""
-        places = [place for place in self._kept if self._goes_with(place, key, user_id, whole)]
-        for place in places:
+    def drop_all_of(self, key: SessionKey, user_id: str, whole: bool) -> None:
+        for place in self._all_of(key, user_id, whole):
             del self._kept[place]
-        return len(places)
+
+    def count_of(self, key: SessionKey, user_id: str, whole: bool) -> Counter[NoteKind]:
+        """How much of each kind goes with a session."""
+        return Counter(kind for _, kind, _ in self._all_of(key, user_id, whole))
+
+    def _all_of(self, key: SessionKey, user_id: str, whole: bool) -> Sequence[_Place]:
+        return [place for place in self._kept if self._goes_with(place, key, user_id, whole)]
 
     def _goes_with(self, place: _Place, key: SessionKey, user_id: str, whole: bool) -> bool:
         owner, kind, _ = place

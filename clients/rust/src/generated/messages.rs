@@ -121,7 +121,9 @@ pub struct SessionStats {
     /// The session policy's or the model's budget in tokens; 0 when there is none.
     #[prost(int64, tag = "7")]
     pub budget_tokens: i64,
-    /// The share of budget_tokens in use: 0.5 is half, more than 1 is over budget. 0 when there is no budget.
+    /// The share of budget_tokens in use: 0.5 is half, more than 1 is over budget. 0 when there is no budget. In the
+    /// tokens that the budget is meant in, whatever `tokens` is counted by: those of the policy's model, of the default
+    /// tokenizer for a policy without one, and of the model that Count named where the policy says neither.
     #[prost(double, tag = "8")]
     pub budget_used: f64,
 }
@@ -1690,6 +1692,11 @@ pub struct SearchRequest {
     #[prost(enumeration = "Scope", tag = "6")]
     pub scope: i32,
     /// 0: 10. More than 1,000 is taken as 1,000.
+    ///
+    /// In a whole namespace, and for a user with more than fits into memory (setting episodic_memory_bytes) and
+    /// their sessions, candidates are ranked, and not all messages: the best 200 by words and the nearest 200 by
+    /// meaning, or as many as the limit where it is above 200, and what stands around them. The pages end there;
+    /// a larger limit looks at more. The substring mode has no such bound.
     #[prost(int32, tag = "7")]
     pub limit: i32,
     /// Compared with `score`; from 0 on. 0: no hit is left out for its score. A threshold for every query is
@@ -1700,20 +1707,18 @@ pub struct SearchRequest {
     /// `after` and `before`.
     #[prost(enumeration = "Role", repeated, tag = "9")]
     pub roles: ::prost::alloc::vec::Vec<i32>,
-    /// Every given key must equal. Absent or empty: no filter. In a whole namespace, and for a user with more
-    /// than fits into memory (setting episodic_memory_bytes) and their sessions, the filter looks only through
-    /// the candidates of the ranking (200 by words, 200 by meaning, and what stands around them), so it can miss
-    /// messages that match. In the substring mode it misses none.
+    /// Every given key must equal. Absent or empty: no filter. Where candidates are ranked (`limit`), the filter
+    /// looks only through them, so it can miss messages that match. In the substring mode it misses none.
     #[prost(message, optional, tag = "10")]
     pub metadata_filter: ::core::option::Option<::prost_types::Struct>,
-    /// Only messages with a create_time later than this. Absent: no limit.
+    /// Only messages with a create_time later than this, in whole microseconds. Absent: no limit.
     #[prost(message, optional, tag = "11")]
     pub after: ::core::option::Option<::prost_types::Timestamp>,
-    /// Only messages with a create_time earlier than this. Absent: no limit.
+    /// Only messages with a create_time earlier than this, in whole microseconds. Absent: no limit.
     #[prost(message, optional, tag = "12")]
     pub before: ::core::option::Option<::prost_types::Timestamp>,
     /// The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-    /// fields.
+    /// fields. Where candidates are ranked (`limit`), the pages end with the last of them.
     #[prost(string, tag = "13")]
     pub page_token: ::prost::alloc::string::String,
     /// In place of embedding the query, for the semantic and the hybrid mode: of the configured dimensions
@@ -1748,7 +1753,8 @@ pub struct SearchResponse {
     /// Best first; newest first in the substring mode.
     #[prost(message, repeated, tag = "1")]
     pub hits: ::prost::alloc::vec::Vec<SearchHit>,
-    /// Empty: that was the last page. A page is also cut at 3 MiB. The pages that follow are as of this one.
+    /// Empty: that was the last page, which may be the last of the candidates (SearchRequest.limit). A page is
+    /// also cut at 3 MiB. The pages that follow are as of this one.
     #[prost(string, tag = "2")]
     pub next_page_token: ::prost::alloc::string::String,
     /// What was missing when this was answered; never anything in the substring mode, which needs neither index
@@ -1910,9 +1916,14 @@ pub struct ReportUsageResponse {
 /// How a query is compared.
 ///
 /// Words, wherever a mode speaks of them, are runs of letters and digits in any script, whatever their case;
-/// English inflections find each other (walk, walks, walking). Function words (the, is, what, you ...) count
-/// only when nothing else is asked. A word that names somebody who spoke (Message.name) is looked for among
-/// the speakers and not in the texts, unless nothing else is asked.
+/// English inflections find each other (walk, walks, walking). Vowel marks of Arabic and Hebrew do not count.
+/// Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese letters are not taken by runs, because words are
+/// not written apart there: each character is a word, and so is each pair that stands side by side. So any
+/// part of a sentence finds it, and messages with the characters in sequence come before those that have only
+/// some of them. Function words (the, is, what, you ...) count only when nothing else is asked. A word that
+/// names somebody who spoke (Message.name) is looked for among the speakers and not in the texts, unless
+/// nothing else is asked. Of a very long query the first 64 different words count (of characters, the first
+/// 64 pairs).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -2048,7 +2059,10 @@ pub struct Session {
     /// Its own policy, else the namespace's default.
     #[prost(message, optional, tag = "7")]
     pub policy: ::core::option::Option<SessionPolicy>,
-    /// Up to which sequence each background task has come, keyed by its name.
+    /// Up to which sequence each background task has come, keyed by its name: "episodic" (the index), "semantic.facts",
+    /// "summaries" and "procedural" (patterns). At stats.last_sequence it has nothing left to do in the session; of
+    /// "summaries", that says that what was due is made, and not that the summary speaks for every message. What a task
+    /// does again after a crash it has not come to. "episodic" is missing without an index, and until that is open.
     #[prost(map = "string, int64", tag = "8")]
     pub watermarks: ::std::collections::HashMap<::prost::alloc::string::String, i64>,
 }
@@ -2074,7 +2088,7 @@ pub struct ListSessionsRequest {
 #[non_exhaustive]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListSessionsResponse {
-    /// Newest activity first.
+    /// Newest activity first. A session that is written to while its pages are turned moves to the first page.
     #[prost(message, repeated, tag = "1")]
     pub sessions: ::prost::alloc::vec::Vec<Session>,
     /// Empty: that was the last page.
@@ -2128,23 +2142,25 @@ pub struct SetPolicyResponse {
     #[prost(message, optional, tag = "1")]
     pub policy: ::core::option::Option<SessionPolicy>,
 }
-/// How much of each layer was, or in a dry run would be, erased.
+/// How much of each layer was, or in a dry run would be, erased. What stays with the user is not counted, and neither
+/// are the user's patterns, which are made anew of what is left.
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ErasureReceipt {
     /// Messages, pruned ones included.
     #[prost(int32, tag = "1")]
     pub messages: i32,
-    /// Rows of the index of episodes and documents.
+    /// Rows of the index of episodes and documents: one for each message and for each chunk of a document, whether the
+    /// index has come to it yet or not. 0 where no index is kept.
     #[prost(int32, tag = "2")]
     pub index_rows: i32,
-    /// Facts, superseded ones included.
+    /// Facts that came from what is erased alone, superseded ones included.
     #[prost(int32, tag = "3")]
     pub facts: i32,
     /// Rolling summaries.
     #[prost(int32, tag = "4")]
     pub summaries: i32,
-    /// Tool artifacts.
+    /// Tool artifacts, offloaded messages included.
     #[prost(int32, tag = "5")]
     pub artifacts: i32,
     /// Documents, with all their chunks.

@@ -97,7 +97,8 @@ impl Client {
     /// answered empty. When the index or the embedder is away, the rest answers and `degraded` says so.
     ///
     /// Pages are as of the first page: what was added since is neither in them nor moves anything from one to
-    /// another.
+    /// another. In a whole namespace, and for a user with more than fits into memory, they end with the
+    /// candidates of the ranking (SearchRequest.limit).
     ///
     /// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION).
     pub async fn search(&self, request: SearchRequest) -> Result<SearchResponse, Error> {
@@ -190,8 +191,8 @@ impl Client {
         self.call("/memsidecar.v1.SessionService/SetPolicy", request).await
     }
 
-    /// Erases a session from every layer, facts that came from it alone included. NOT_FOUND for an unknown
-    /// session.
+    /// Erases a session from every layer, facts that came from it alone included. NOT_FOUND, in a dry run, too, for
+    /// a session of which no layer keeps anything.
     ///
     /// After a lost answer it is sent again, and may end with `NoSuchThing` then, because the first attempt did
     /// the work.

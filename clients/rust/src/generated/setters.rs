@@ -2206,6 +2206,11 @@ impl SearchRequest {
     /// Sets `limit`.
     ///
     /// 0: 10. More than 1,000 is taken as 1,000.
+    ///
+    /// In a whole namespace, and for a user with more than fits into memory (setting episodic_memory_bytes) and
+    /// their sessions, candidates are ranked, and not all messages: the best 200 by words and the nearest 200 by
+    /// meaning, or as many as the limit where it is above 200, and what stands around them. The pages end there;
+    /// a larger limit looks at more. The substring mode has no such bound.
     #[must_use]
     pub fn with_limit(mut self, limit: i32) -> Self {
         self.limit = limit;
@@ -2234,10 +2239,8 @@ impl SearchRequest {
 
     /// Sets `metadata_filter`.
     ///
-    /// Every given key must equal. Absent or empty: no filter. In a whole namespace, and for a user with more
-    /// than fits into memory (setting episodic_memory_bytes) and their sessions, the filter looks only through
-    /// the candidates of the ranking (200 by words, 200 by meaning, and what stands around them), so it can miss
-    /// messages that match. In the substring mode it misses none.
+    /// Every given key must equal. Absent or empty: no filter. Where candidates are ranked (`limit`), the filter
+    /// looks only through them, so it can miss messages that match. In the substring mode it misses none.
     #[must_use]
     pub fn with_metadata_filter(
         mut self,
@@ -2254,7 +2257,7 @@ impl SearchRequest {
 
     /// Sets `after`.
     ///
-    /// Only messages with a create_time later than this. Absent: no limit.
+    /// Only messages with a create_time later than this, in whole microseconds. Absent: no limit.
     #[must_use]
     pub fn with_after(mut self, after: impl Into<Timestamp>) -> Self {
         self.after = Some(after.into());
@@ -2263,7 +2266,7 @@ impl SearchRequest {
 
     /// Sets `before`.
     ///
-    /// Only messages with a create_time earlier than this. Absent: no limit.
+    /// Only messages with a create_time earlier than this, in whole microseconds. Absent: no limit.
     #[must_use]
     pub fn with_before(mut self, before: impl Into<Timestamp>) -> Self {
         self.before = Some(before.into());
@@ -2273,7 +2276,7 @@ impl SearchRequest {
     /// Sets `page_token`.
     ///
     /// The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-    /// fields.
+    /// fields. Where candidates are ranked (`limit`), the pages end with the last of them.
     #[must_use]
     pub fn with_page_token(mut self, page_token: impl Into<String>) -> Self {
         self.page_token = page_token.into();

@@ -211,7 +211,8 @@ export class Methods {
      * empty. When the index or the embedder is away, the rest answers and `degraded` says so.
      *
      * Pages are as of the first page: what was added since is neither in them nor moves anything from one to
-     * another.
+     * another. In a whole namespace, and for a user with more than fits into memory, they end with the candidates
+     * of the ranking (SearchRequest.limit).
      *
      * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION).
      */
@@ -290,7 +291,10 @@ export class Methods {
         return this.#calls.unary(SET_POLICY, request, options);
     }
 
-    /** Erases a session from every layer, facts that came from it alone included. NOT_FOUND for an unknown session. */
+    /**
+     * Erases a session from every layer, facts that came from it alone included. NOT_FOUND, in a dry run, too, for
+     * a session of which no layer keeps anything.
+     */
     deleteSession(request: DeleteSessionRequest, options?: CallOptions): Promise<DeleteSessionResponse> {
         return this.#calls.unary(DELETE_SESSION, request, options);
     }

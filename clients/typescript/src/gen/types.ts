@@ -126,9 +126,13 @@ export type FactType =
  * How a query is compared.
  *
  * Words, wherever a mode speaks of them, are runs of letters and digits in any script, whatever their case;
- * English inflections find each other (walk, walks, walking). Function words (the, is, what, you ...) count only
- * when nothing else is asked. A word that names somebody who spoke (Message.name) is looked for among the speakers
- * and not in the texts, unless nothing else is asked.
+ * English inflections find each other (walk, walks, walking). Vowel marks of Arabic and Hebrew do not count.
+ * Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese letters are not taken by runs, because words are not
+ * written apart there: each character is a word, and so is each pair that stands side by side. So any part of a
+ * sentence finds it, and messages with the characters in sequence come before those that have only some of them.
+ * Function words (the, is, what, you ...) count only when nothing else is asked. A word that names somebody who
+ * spoke (Message.name) is looked for among the speakers and not in the texts, unless nothing else is asked. Of a
+ * very long query the first 64 different words count (of characters, the first 64 pairs).
  * - `"unspecified"`: Hybrid.
  * - `"substring"`: The query as a substring of the content, case-insensitive, newest first. Every score is 1,
  * without parts.
@@ -217,7 +221,11 @@ export interface SessionStats {
     lastSequence: number;
     /** The session policy's or the model's budget in tokens; 0 when there is none. */
     budgetTokens: number;
-    /** The share of budgetTokens in use: 0.5 is half, more than 1 is over budget. 0 when there is no budget. */
+    /**
+     * The share of budgetTokens in use: 0.5 is half, more than 1 is over budget. 0 when there is no budget. In the
+     * tokens that the budget is meant in, whatever `tokens` is counted by: those of the policy's model, of the
+     * default tokenizer for a policy without one, and of the model that Count named where the policy says neither.
+     */
     budgetUsed: number;
 }
 
@@ -375,7 +383,10 @@ export interface GetByRoleResponse {
 export interface SearchResponse {
     /** Best first; newest first in the substring mode. */
     hits: SearchHit[];
-    /** Empty: that was the last page. A page is also cut at 3 MiB. The pages that follow are as of this one. */
+    /**
+     * Empty: that was the last page, which may be the last of the candidates (SearchRequest.limit). A page is also
+     * cut at 3 MiB. The pages that follow are as of this one.
+     */
     nextPageToken: string;
     /**
      * What was missing when this was answered; never anything in the substring mode, which needs neither index nor
@@ -548,7 +559,7 @@ export interface ReportUsageResponse {
 
 /** One page of sessions. */
 export interface ListSessionsResponse {
-    /** Newest activity first. */
+    /** Newest activity first. A session that is written to while its pages are turned moves to the first page. */
     sessions: Session[];
     /** Empty: that was the last page. */
     nextPageToken: string;
@@ -570,7 +581,13 @@ export interface Session {
     stats?: SessionStats;
     /** Its own policy, else the namespace's default. */
     policy?: SessionPolicy;
-    /** Up to which sequence each background task has come, keyed by its name. */
+    /**
+     * Up to which sequence each background task has come, keyed by its name: "episodic" (the index),
+     * "semantic.facts", "summaries" and "procedural" (patterns). At stats.lastSequence it has nothing left to do
+     * in the session; of "summaries", that says that what was due is made, and not that the summary speaks for
+     * every message. What a task does again after a crash it has not come to. "episodic" is missing without an
+     * index, and until that is open.
+     */
     watermarks: Record<string, number>;
 }
 
@@ -614,17 +631,23 @@ export interface DeleteSessionResponse {
     receipt?: ErasureReceipt;
 }
 
-/** How much of each layer was, or in a dry run would be, erased. */
+/**
+ * How much of each layer was, or in a dry run would be, erased. What stays with the user is not counted, and
+ * neither are the user's patterns, which are made anew of what is left.
+ */
 export interface ErasureReceipt {
     /** Messages, pruned ones included. */
     messages: number;
-    /** Rows of the index of episodes and documents. */
+    /**
+     * Rows of the index of episodes and documents: one for each message and for each chunk of a document, whether
+     * the index has come to it yet or not. 0 where no index is kept.
+     */
     indexRows: number;
-    /** Facts, superseded ones included. */
+    /** Facts that came from what is erased alone, superseded ones included. */
     facts: number;
     /** Rolling summaries. */
     summaries: number;
-    /** Tool artifacts. */
+    /** Tool artifacts, offloaded messages included. */
     artifacts: number;
     /** Documents, with all their chunks. */
     documents: number;
@@ -1239,7 +1262,14 @@ export interface SearchRequest {
     mode?: SearchMode | undefined;
     /** Unspecified: the user's, where there is one; else the session's. */
     scope?: Scope | undefined;
-    /** 0: 10. More than 1,000 is taken as 1,000. */
+    /**
+     * 0: 10. More than 1,000 is taken as 1,000.
+     *
+     * In a whole namespace, and for a user with more than fits into memory (setting episodic_memory_bytes) and
+     * their sessions, candidates are ranked, and not all messages: the best 200 by words and the nearest 200 by
+     * meaning, or as many as the limit where it is above 200, and what stands around them. The pages end there; a
+     * larger limit looks at more. The substring mode has no such bound.
+     */
     limit?: number | undefined;
     /**
      * Compared with `score`; from 0 on. 0: no hit is left out for its score. A threshold for every query is meant
@@ -1252,17 +1282,18 @@ export interface SearchRequest {
      */
     roles?: readonly Role[] | undefined;
     /**
-     * Every given key must equal. Absent or empty: no filter. In a whole namespace, and for a user with more than
-     * fits into memory (setting episodic_memory_bytes) and their sessions, the filter looks only through the
-     * candidates of the ranking (200 by words, 200 by meaning, and what stands around them), so it can miss
-     * messages that match. In the substring mode it misses none.
+     * Every given key must equal. Absent or empty: no filter. Where candidates are ranked (`limit`), the filter
+     * looks only through them, so it can miss messages that match. In the substring mode it misses none.
      */
     metadataFilter?: JsonObject | undefined;
-    /** Only messages with a createTime later than this. Absent: no limit. */
+    /** Only messages with a createTime later than this, in whole microseconds. Absent: no limit. */
     after?: Date | string | undefined;
-    /** Only messages with a createTime earlier than this. Absent: no limit. */
+    /** Only messages with a createTime earlier than this, in whole microseconds. Absent: no limit. */
     before?: Date | string | undefined;
-    /** The nextPageToken of the page before; empty: the first page. Opaque, bound to the request's other fields. */
+    /**
+     * The nextPageToken of the page before; empty: the first page. Opaque, bound to the request's other fields.
+     * Where candidates are ranked (`limit`), the pages end with the last of them.
+     */
     pageToken?: string | undefined;
     /**
      * In place of embedding the query, for the semantic and the hybrid mode: of the configured dimensions (setting

@@ -790,6 +790,11 @@ export type SearchRequest = Message<"memsidecar.v1.SearchRequest"> & {
   /**
    * 0: 10. More than 1,000 is taken as 1,000.
    *
+   * In a whole namespace, and for a user with more than fits into memory (setting episodic_memory_bytes) and
+   * their sessions, candidates are ranked, and not all messages: the best 200 by words and the nearest 200 by
+   * meaning, or as many as the limit where it is above 200, and what stands around them. The pages end there;
+   * a larger limit looks at more. The substring mode has no such bound.
+   *
    * @generated from field: int32 limit = 7;
    */
   limit: number;
@@ -811,24 +816,22 @@ export type SearchRequest = Message<"memsidecar.v1.SearchRequest"> & {
   roles: Role[];
 
   /**
-   * Every given key must equal. Absent or empty: no filter. In a whole namespace, and for a user with more
-   * than fits into memory (setting episodic_memory_bytes) and their sessions, the filter looks only through
-   * the candidates of the ranking (200 by words, 200 by meaning, and what stands around them), so it can miss
-   * messages that match. In the substring mode it misses none.
+   * Every given key must equal. Absent or empty: no filter. Where candidates are ranked (`limit`), the filter
+   * looks only through them, so it can miss messages that match. In the substring mode it misses none.
    *
    * @generated from field: google.protobuf.Struct metadata_filter = 10;
    */
   metadataFilter?: JsonObject | undefined;
 
   /**
-   * Only messages with a create_time later than this. Absent: no limit.
+   * Only messages with a create_time later than this, in whole microseconds. Absent: no limit.
    *
    * @generated from field: google.protobuf.Timestamp after = 11;
    */
   after?: Timestamp | undefined;
 
   /**
-   * Only messages with a create_time earlier than this. Absent: no limit.
+   * Only messages with a create_time earlier than this, in whole microseconds. Absent: no limit.
    *
    * @generated from field: google.protobuf.Timestamp before = 12;
    */
@@ -836,7 +839,7 @@ export type SearchRequest = Message<"memsidecar.v1.SearchRequest"> & {
 
   /**
    * The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-   * fields.
+   * fields. Where candidates are ranked (`limit`), the pages end with the last of them.
    *
    * @generated from field: string page_token = 13;
    */
@@ -917,7 +920,8 @@ export type SearchResponse = Message<"memsidecar.v1.SearchResponse"> & {
   hits: SearchHit[];
 
   /**
-   * Empty: that was the last page. A page is also cut at 3 MiB. The pages that follow are as of this one.
+   * Empty: that was the last page, which may be the last of the candidates (SearchRequest.limit). A page is
+   * also cut at 3 MiB. The pages that follow are as of this one.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1306,9 +1310,14 @@ export const ReportUsageResponseSchema: GenMessage<ReportUsageResponse> = /*@__P
  * How a query is compared.
  *
  * Words, wherever a mode speaks of them, are runs of letters and digits in any script, whatever their case;
- * English inflections find each other (walk, walks, walking). Function words (the, is, what, you ...) count
- * only when nothing else is asked. A word that names somebody who spoke (Message.name) is looked for among
- * the speakers and not in the texts, unless nothing else is asked.
+ * English inflections find each other (walk, walks, walking). Vowel marks of Arabic and Hebrew do not count.
+ * Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese letters are not taken by runs, because words are
+ * not written apart there: each character is a word, and so is each pair that stands side by side. So any
+ * part of a sentence finds it, and messages with the characters in sequence come before those that have only
+ * some of them. Function words (the, is, what, you ...) count only when nothing else is asked. A word that
+ * names somebody who spoke (Message.name) is looked for among the speakers and not in the texts, unless
+ * nothing else is asked. Of a very long query the first 64 different words count (of characters, the first
+ * 64 pairs).
  *
  * @generated from enum memsidecar.v1.SearchMode
  */
@@ -1538,7 +1547,8 @@ export const MemoryService: GenService<{
    * answered empty. When the index or the embedder is away, the rest answers and `degraded` says so.
    *
    * Pages are as of the first page: what was added since is neither in them nor moves anything from one to
-   * another.
+   * another. In a whole namespace, and for a user with more than fits into memory, they end with the
+   * candidates of the ranking (SearchRequest.limit).
    *
    * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION).
    *

@@ -276,7 +276,9 @@ export type SessionStats = Message$1<"memsidecar.v1.SessionStats"> & {
   budgetTokens: bigint;
 
   /**
-   * The share of budget_tokens in use: 0.5 is half, more than 1 is over budget. 0 when there is no budget.
+   * The share of budget_tokens in use: 0.5 is half, more than 1 is over budget. 0 when there is no budget. In the
+   * tokens that the budget is meant in, whatever `tokens` is counted by: those of the policy's model, of the default
+   * tokenizer for a policy without one, and of the model that Count named where the policy says neither.
    *
    * @generated from field: double budget_used = 8;
    */

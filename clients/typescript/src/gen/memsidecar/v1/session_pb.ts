@@ -121,7 +121,10 @@ export type Session = Message<"memsidecar.v1.Session"> & {
   policy?: SessionPolicy | undefined;
 
   /**
-   * Up to which sequence each background task has come, keyed by its name.
+   * Up to which sequence each background task has come, keyed by its name: "episodic" (the index), "semantic.facts",
+   * "summaries" and "procedural" (patterns). At stats.last_sequence it has nothing left to do in the session; of
+   * "summaries", that says that what was due is made, and not that the summary speaks for every message. What a task
+   * does again after a crash it has not come to. "episodic" is missing without an index, and until that is open.
    *
    * @generated from field: map<string, int64> watermarks = 8;
    */
@@ -185,7 +188,7 @@ export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__P
  */
 export type ListSessionsResponse = Message<"memsidecar.v1.ListSessionsResponse"> & {
   /**
-   * Newest activity first.
+   * Newest activity first. A session that is written to while its pages are turned moves to the first page.
    *
    * @generated from field: repeated memsidecar.v1.Session sessions = 1;
    */
@@ -326,7 +329,8 @@ export const SetPolicyResponseSchema: GenMessage<SetPolicyResponse> = /*@__PURE_
   messageDesc(file_memsidecar_v1_session, 7);
 
 /**
- * How much of each layer was, or in a dry run would be, erased.
+ * How much of each layer was, or in a dry run would be, erased. What stays with the user is not counted, and neither
+ * are the user's patterns, which are made anew of what is left.
  *
  * @generated from message memsidecar.v1.ErasureReceipt
  */
@@ -339,14 +343,15 @@ export type ErasureReceipt = Message<"memsidecar.v1.ErasureReceipt"> & {
   messages: number;
 
   /**
-   * Rows of the index of episodes and documents.
+   * Rows of the index of episodes and documents: one for each message and for each chunk of a document, whether the
+   * index has come to it yet or not. 0 where no index is kept.
    *
    * @generated from field: int32 index_rows = 2;
    */
   indexRows: number;
 
   /**
-   * Facts, superseded ones included.
+   * Facts that came from what is erased alone, superseded ones included.
    *
    * @generated from field: int32 facts = 3;
    */
@@ -360,7 +365,7 @@ export type ErasureReceipt = Message<"memsidecar.v1.ErasureReceipt"> & {
   summaries: number;
 
   /**
-   * Tool artifacts.
+   * Tool artifacts, offloaded messages included.
    *
    * @generated from field: int32 artifacts = 5;
    */
@@ -1021,8 +1026,8 @@ export const SessionService: GenService<{
     output: typeof SetPolicyResponseSchema;
   },
   /**
-   * Erases a session from every layer, facts that came from it alone included. NOT_FOUND for an unknown
-   * session.
+   * Erases a session from every layer, facts that came from it alone included. NOT_FOUND, in a dry run, too, for
+   * a session of which no layer keeps anything.
    *
    * @generated from rpc memsidecar.v1.SessionService.DeleteSession
    */

@@ -1,0 +1,85 @@
+"""Other words than a table was made with: it answers until one with the new words is complete."""
+
+import json
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memsidecar.layers.episodic.harvesting import Gathering, Vectoring
+from memsidecar.layers.episodic.places import GENERATION
+from memsidecar.layers.episodic.words import WORDS_VERSION
+from memsidecar.stores.contract import Advance, Generation, Index, Journal, Ticket
+from memsidecar.stores.index import cards
+from memsidecar.stores.index.lance import LanceIndex
+from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.index import VolatileIndex
+from tests.episodic.parts import KEYWORD, ToyEmbedder, ToyEmbedders, World
+
+EMBEDDER = ToyEmbedder()
+CLAUSES = ["我今天喝了一杯咖啡", "今日は天気がいい"]
+
+
+def written_before(journal: Journal, index: Index) -> None:
+    """The table of a process to which a clause was one word."""
+    memory = World(journal, opened=False)
+    for clause in CLAUSES:
+        memory.add(clause, user="u")
+    memory.abandon()
+    gathering = Gathering(journal)
+    for news in journal.news("default", 0, 100):
+        gathering.take(news)
+    harvest = gathering.harvest(Vectoring(EMBEDDER))
+    assert harvest.episodes is not None
+    table = index.create("default", Generation(1, EMBEDDER.identity, EMBEDDER.dimensions, words=1))
+    table.apply(replace(harvest, episodes=replace(harvest.episodes, words=CLAUSES)))
+    ticket = Ticket(Advance(GENERATION, "default", 1))
+    journal.submit(ticket)
+    ticket.wait()
+
+
+def check_that_it_is_made_anew(journal: Journal, index: Index) -> None:
+    with closing(World(journal, index=index, embedders=ToyEmbedders(EMBEDDER))) as memory:
+        asked = {"mode": KEYWORD, "user_id": "u"}
+        assert memory.find(CLAUSES[0], **asked) == []
+        assert [one.number for one in index.generations("default")] == [1, 2]
+        memory.index()
+        assert memory.find("咖啡", **asked) == [CLAUSES[0]]
+        assert memory.find("天気", **asked)[:1] == [CLAUSES[1]]
+        assert [(one.number, one.words) for one in index.generations("default")] == [(2, WORDS_VERSION)]
+
+
+def test_a_table_of_other_words_is_made_anew() -> None:
+    journal, index = VolatileJournal(), VolatileIndex()
+    written_before(journal, index)
+    check_that_it_is_made_anew(journal, index)
+
+
+@pytest.mark.parametrize("tells", [True, False], ids=["a card with an old version", "a card without a version"])
+def test_on_disk_a_table_of_other_words_is_made_anew(data_dir: Path, tells: bool) -> None:
+    def opened() -> tuple[SqliteJournal, LanceIndex]:
+        return SqliteJournal(data_dir / "journal"), LanceIndex(data_dir / "index", memory_bytes=16 << 20)
+
+    journal, index = opened()
+    written_before(journal, index)
+    index.close()
+    journal.close()
+    if not tells:
+        path = data_dir / "index" / f"{cards.name('default', 1)}.json"
+        card = json.loads(path.read_text())
+        del card["words"]
+        path.write_text(json.dumps(card))
+    check_that_it_is_made_anew(*opened())
+
+
+def test_a_table_of_the_same_words_stays() -> None:
+    journal, index = VolatileJournal(), VolatileIndex()
+    memory = World(journal, index=index, embedders=ToyEmbedders(EMBEDDER))
+    memory.add("我今天喝了一杯咖啡", user="u")
+    memory.index()
+    memory.abandon()
+    with closing(World(journal, index=index, embedders=ToyEmbedders(EMBEDDER))) as again:
+        assert again.stepped.step("default", 100) == 0
+        assert [(one.number, one.words) for one in index.generations("default")] == [(1, WORDS_VERSION)]
