@@ -56,7 +56,8 @@ def test_a_stream_on_which_nothing_comes_is_told_to_retry_and_holds_nobody_up(da
 
 def test_a_stream_on_which_something_comes_goes_on_until_the_end(data_dir: Path) -> None:
     """Each request is sent when the one before is answered, for longer than silence is borne."""
-    with SidecarProcess(data_dir, *FLAGS, executed=True) as sidecar:
+    longer = ("--tokenizer", "chars4", "--drain-seconds", str(SILENT_SECONDS + 2))
+    with SidecarProcess(data_dir, *longer, executed=True) as sidecar:
         with sidecar.client() as client:
             wanted = threading.Semaphore(1)
             answers = client.memory.AddStream(as_wanted(wanted), timeout=CALL_SECONDS)

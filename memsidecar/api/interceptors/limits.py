@@ -11,7 +11,7 @@ from memsidecar.domain.errors import Busy, ShuttingDown
 
 LOOK_EVERY_SECONDS = 0.01
 LAST_CALLS_SECONDS = 0.1
-SILENT_SECONDS = 0.5
+SILENT_SECONDS = 5.0
 "A stream on which nothing came for so long is over, as soon as we are to stop."
 
 
