@@ -59,8 +59,7 @@ class Documents:
 
     def claim(self, namespace: str, user_id: str, session_id: str) -> Owner:
         """The same for whoever puts one: the first user that is named makes the session theirs."""
-        if session_id:
-            claim(self.journal, SessionKey(namespace, session_id), user_id)
+        claim(self.journal, SessionKey(namespace, session_id), user_id)
         return self.owner(namespace, user_id, session_id)
 
     def visible(self, namespace: str, user_id: str, session_id: str) -> Sequence[Owner]:

@@ -55,8 +55,7 @@ class Facts:
 
     def claim(self, namespace: str, user_id: str, session_id: str) -> Owner:
         """The same for whoever puts some: the first user that is named makes the session theirs."""
-        if session_id:
-            claim(self._journal, SessionKey(namespace, session_id), user_id)
+        claim(self._journal, SessionKey(namespace, session_id), user_id)
         return self.owner(namespace, user_id, session_id)
 
     def begin_putting(self, owner: Owner, told: Sequence[Told], settled: Settled) -> Put:

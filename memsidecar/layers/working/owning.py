@@ -14,8 +14,11 @@ def check_owner(head: Head | None, user_id: str) -> None:
 def claim(journal: Journal, key: SessionKey, user_id: str) -> None:
     """Make a session where there is none, and one that is nobody's this user's, if one is named.
 
-    For whatever is kept in it beside messages. Waits for a commit where there is something to do.
+    For whatever is kept in it beside messages; where no session is named, there is nothing to do. Waits for a commit
+    where there is.
     """
+    if not key.session_id:
+        return
     head = journal.head(key)
     check_owner(head, user_id)
     if head is None or (user_id and not head.user_id):
