@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from memsidecar.domain.varint import varint
+from memsidecar.domain.message import varint
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from memsidecar.embedding.bundled import BundledModel
 from memsidecar.stores.index.lance import LanceIndex
-from memsidecar.tokens.vocabulary import VOCABULARIES, load_encoding
+from memsidecar.tokens.tiktoken_counter import VOCABULARIES, load_encoding
 
 # Nothing may come in behind these: each would bring many others along.
 UNWANTED = {"grpcio-tools", "hypothesis", "mypy", "pip", "pytest", "ruff", "setuptools", "wheel"}

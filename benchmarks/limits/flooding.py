@@ -13,9 +13,9 @@ import grpc
 
 from benchmarks import requests
 from benchmarks.servers import LOAD, SERVICE, Figures, Running, Shape, sidecar
-from memsidecar.access.rights import Role
-from memsidecar.access.secret import new_token
-from memsidecar.access.writing import token_lines
+from memsidecar.access.access_file import token_lines
+from memsidecar.access.bearer_token import new_token
+from memsidecar.access.policy import Role
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import memory_pb2_grpc
 from memsidecar.v1.context_pb2 import BuildContextRequest

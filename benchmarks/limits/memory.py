@@ -12,9 +12,9 @@ import grpc
 
 from benchmarks.limits.http2 import SERVICE, RawCaller, framed
 from benchmarks.servers import Running, sidecar
-from memsidecar.access.rights import Role
-from memsidecar.access.secret import new_token
-from memsidecar.access.writing import token_lines
+from memsidecar.access.access_file import token_lines
+from memsidecar.access.bearer_token import new_token
+from memsidecar.access.policy import Role
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import memory_pb2_grpc
 from memsidecar.v1.message_pb2 import ROLE_USER, Message

@@ -1,16 +1,52 @@
-"""What the access file says, ready to be asked at every call."""
+"""AccessPolicy, Role, Caller, TenantQuota."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
-from memsidecar.access import secret
-from memsidecar.access.allowance import Allowance
-from memsidecar.access.rights import Caller
+from memsidecar.access import bearer_token
+from memsidecar.domain.quota import NO_QUOTA, Quota
 
-_NOBODYS_HASH = secret.Token("nobody", "nobody").hash
+EVERY_NAMESPACE = "*"
+
+_NOBODYS_HASH = bearer_token.Token("nobody", "nobody").hash
+
+
+class Role(IntEnum):
+    """Each includes those before it."""
+
+    READ = 1
+    WRITE = 2
+    ADMIN = 3
+
+
+ROLE_NAMES = tuple(role.name.lower() for role in Role)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Somebody whose credentials are good. `name` is for the audit log; two may share it while one is rotated."""
+
+    name: str
+    role: Role
+    namespaces: frozenset[str]
+
+    def may_enter(self, namespace: str) -> bool:
+        return namespace in self.namespaces or EVERY_NAMESPACE in self.namespaces
+
+
+ANYBODY = Caller("anybody", Role.ADMIN, frozenset({EVERY_NAMESPACE}))
+"Who calls where no access file is configured: whoever reaches the address."
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """`calls_per_second` may be passed for a moment, by what a second brings; 0: no limit."""
+
+    calls_per_second: float = 0.0
+    kept: Quota = NO_QUOTA
 
 
 class NameKind(StrEnum):
@@ -46,9 +82,9 @@ class AccessPolicy:
 
     def by_token(self, text: str, now: datetime) -> Caller | None:
         """Whose token it is; None for one that is unknown, wrong or expired, which takes as long as a good one."""
-        token = secret.read_token(text) or secret.Token("", text)
+        token = bearer_token.read_token(text) or bearer_token.Token("", text)
         known = self.tokens.get(token.id)
-        right = secret.matches(token, known.hash if known else _NOBODYS_HASH)
+        right = bearer_token.matches(token, known.hash if known else _NOBODYS_HASH)
         if known is None or not right or (known.expires is not None and known.expires <= now):
             return None
         return known.caller

@@ -10,8 +10,8 @@ from pathlib import Path
 import grpc
 import grpc.aio
 
-from memsidecar.domain.address import Address
 from memsidecar.domain.errors import StartRefused
+from memsidecar.domain.network_address import Address
 
 _SOCKET_UMASK = 0o117  # leaves 0660: the owner and the group, as between the containers of a pod
 

@@ -13,8 +13,8 @@ from memsidecar.api.interceptors import Context
 from memsidecar.api.listening import bind, claimed
 from memsidecar.api.methods import Methods, Service
 from memsidecar.api.reflection import add_reflection
-from memsidecar.domain.address import Address
 from memsidecar.domain.errors import StartRefused
+from memsidecar.domain.network_address import Address
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING

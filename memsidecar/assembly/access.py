@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from memsidecar import logs
-from memsidecar.access.allowance import Allowance
+from memsidecar.access.access_file import InvalidAccessFile, read_access_file
 from memsidecar.access.certificates import CertificateFiles, Certificates, read_certificates
-from memsidecar.access.file import InvalidAccessFile, read_access_file
-from memsidecar.access.policy import AccessPolicy
-from memsidecar.access.watching import Watched
+from memsidecar.access.file_watcher import Watched
+from memsidecar.access.policy import AccessPolicy, Allowance
 from memsidecar.api.gate.audit import AUDIT_LOG, Audit
 from memsidecar.api.gate.credentials import Credentials
 from memsidecar.api.gate.crowd import Crowd, Unsent, unworked

@@ -28,7 +28,7 @@ from memsidecar.layers.summaries.keeping_up import Rhythm
 from memsidecar.layers.working import WorkingLimits, WorkingMemory
 from memsidecar.settings import Settings
 from memsidecar.stores.contract import Journal
-from memsidecar.tokens.custom import InvalidCounter
+from memsidecar.tokens.estimate import InvalidCounter
 from memsidecar.tokens.registry import Counters
 
 log = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 
-from memsidecar.domain.address import LOCALHOST, UNIX_SCHEME
 from memsidecar.domain.errors import SidecarError
+from memsidecar.domain.network_address import LOCALHOST, UNIX_SCHEME
 from memsidecar.settings.client import (
     ADDRESS_VARIABLE,
     CA_FILE_VARIABLE,

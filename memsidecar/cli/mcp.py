@@ -11,9 +11,9 @@ from datetime import datetime
 from pathlib import Path
 
 from memsidecar.cli.caller import CallPlan, WrongCall, add_caller_flags, call_plan, seconds, token_of
-from memsidecar.domain.address import UNIX_SCHEME, Address
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, new_id
+from memsidecar.domain.network_address import UNIX_SCHEME, Address
 from memsidecar.settings.client import SESSION_ID_VARIABLE, USER_ID_VARIABLE, ClientEnvironment
 
 MISSING = "memsidecar mcp: the MCP SDK is not installed: pip install 'memsidecar[mcp]'"

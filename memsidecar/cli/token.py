@@ -8,12 +8,9 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAc
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from memsidecar.access.allowance import Allowance
-from memsidecar.access.file import parse_access_file, read_access_file
-from memsidecar.access.policy import KnownToken
-from memsidecar.access.rights import ROLE_NAMES, Role
-from memsidecar.access.secret import new_token, read_token
-from memsidecar.access.writing import append_lines, token_lines
+from memsidecar.access.access_file import append_lines, parse_access_file, read_access_file, token_lines
+from memsidecar.access.bearer_token import new_token, read_token
+from memsidecar.access.policy import ROLE_NAMES, Allowance, KnownToken, Role
 from memsidecar.domain.errors import InvalidField, SidecarError
 from memsidecar.domain.ids import check_id
 

@@ -9,8 +9,7 @@ from memsidecar.context.filling import Count
 from memsidecar.context.fitting import Fitted, Material
 from memsidecar.context.receipt import Accounting
 from memsidecar.domain.message import Role
-from memsidecar.tokens.contract import Counter
-from memsidecar.tokens.message import MESSAGE_OVERHEAD
+from memsidecar.tokens.contract import MESSAGE_OVERHEAD, Counter
 from memsidecar.v1.context_pb2 import BuildContextResponse
 from memsidecar.v1.message_pb2 import Message
 from memsidecar.v1.message_pb2 import Role as WireRole

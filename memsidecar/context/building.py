@@ -15,8 +15,8 @@ from memsidecar.context.memories import Hit, Memory, Sifting, Taste, repeats_of,
 from memsidecar.context.order import Order
 from memsidecar.context.turns import LAST_MESSAGES, Rhythm, Shown, Talk, Turn, shown, turns_of
 from memsidecar.domain.message import Role, Stored
-from memsidecar.domain.sentences import cut
 from memsidecar.domain.session import Head
+from memsidecar.domain.text import cut
 from memsidecar.layers.documents.finding import ChunkHit, FoundChunks
 from memsidecar.layers.episodic.words import is_question
 from memsidecar.layers.semantic.echoes import Echoes

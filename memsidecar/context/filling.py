@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from memsidecar.context.caps import Cap
 from memsidecar.context.item import Filled, Item, Omission
-from memsidecar.domain.sentences import cut
+from memsidecar.domain.text import cut
 from memsidecar.v1.context_pb2 import INCLUSION_BEYOND_TOP_K, INCLUSION_OVER_SECTION
 
 Count = Callable[[str], int]

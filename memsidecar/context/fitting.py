@@ -10,7 +10,7 @@ from memsidecar.context.ladder import Content, Ladder, descend, first_content
 from memsidecar.context.rendering import Rendered, render
 from memsidecar.context.turns import Rhythm, Shown, Turn, shown
 from memsidecar.domain.errors import BudgetTooSmall
-from memsidecar.tokens.message import MESSAGE_OVERHEAD
+from memsidecar.tokens.contract import MESSAGE_OVERHEAD
 from memsidecar.v1.context_pb2 import (
     INCLUSION_DISABLED,
     SECTION_PROFILE,

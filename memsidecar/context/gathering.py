@@ -9,9 +9,8 @@ from memsidecar.context.item import Item
 from memsidecar.context.order import Order
 from memsidecar.context.turns import Spoken, Talk
 from memsidecar.domain.message import Role, Stored
-from memsidecar.domain.sentences import sentences
-from memsidecar.domain.served import is_served_prompt
 from memsidecar.domain.session import Head
+from memsidecar.domain.text import is_served_prompt, sentences
 from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.layers.documents.finding import ChunkHit
 from memsidecar.layers.semantic.choosing import ordered, text_of

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memsidecar.domain.scores import Parts
+from memsidecar.domain.fact import Parts
 from memsidecar.v1.context_pb2 import Inclusion
 
 UNCOUNTED = -1

@@ -7,7 +7,7 @@ from memsidecar.context.filling import Count
 from memsidecar.context.fitting import Fitted, Material
 from memsidecar.context.item import Item, Omission
 from memsidecar.context.turns import Spoken
-from memsidecar.domain.scores import Parts
+from memsidecar.domain.fact import Parts
 from memsidecar.v1.context_pb2 import (
     INCLUSION_DISABLED,
     INCLUSION_INCLUDED,

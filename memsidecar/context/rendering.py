@@ -7,7 +7,7 @@ from memsidecar.context.item import Item
 from memsidecar.context.ladder import Content
 from memsidecar.context.turns import Spoken
 from memsidecar.domain.message import Role
-from memsidecar.domain.served import CLOSING, OPENING, disarmed
+from memsidecar.domain.text import CLOSING, OPENING, disarmed
 from memsidecar.v1.context_pb2 import (
     SECTION_ARTIFACTS,
     SECTION_DOCUMENTS,

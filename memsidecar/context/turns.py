@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memsidecar.context.caps import Cap
 from memsidecar.domain.message import Role
-from memsidecar.tokens.message import MESSAGE_OVERHEAD
+from memsidecar.tokens.contract import MESSAGE_OVERHEAD
 from memsidecar.v1.message_pb2 import Message
 
 LAST_MESSAGES = 2

@@ -1,5 +1,6 @@
-"""What can be known about a user."""
+"""FactType; score parts."""
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 
@@ -17,3 +18,15 @@ class FactType(IntEnum):
 
 LISTS = frozenset({FactType.INTEREST, FactType.ACTION_ITEM, FactType.QUESTION})
 """Of these a user has many under one key at once; of the others, one value a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a score is made of; they add up to it."""
+
+    keyword: float = 0.0
+    semantic: float = 0.0
+    neighbours: float = 0.0
+    speaker: float = 0.0
+    session: float = 0.0
+    recency: float = 0.0

@@ -1,4 +1,4 @@
-"""A message as the store sees it: wire bytes nobody decodes, beside the few figures that decisions need."""
+"""Role, Flag, Draft, StoredMessage; varint."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,3 +64,15 @@ class Stored(NamedTuple):
     @property
     def pruned(self) -> bool:
         return bool(self.flags & Flag.PRUNED)
+
+
+def varint(number: int) -> bytes:
+    """An unsigned number in groups of seven bits, the lowest first."""
+    if number <= 0x7F:
+        return bytes((number,))
+    encoded = bytearray()
+    while number > 0x7F:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    encoded.append(number)
+    return bytes(encoded)

@@ -7,8 +7,8 @@ from typing import TypeGuard
 import numpy as np
 
 from memsidecar.embedding.contract import Vectors
+from memsidecar.endpoint.client import json_object
 from memsidecar.endpoint.errors import EndpointMismatch, Unanswered
-from memsidecar.endpoint.reading import json_object
 
 # Digits, sign, exponent, comma and the white space of a pretty printer.
 _LARGEST_NUMBER_BYTES = 64

@@ -15,12 +15,10 @@ from memsidecar.embedding.contract import EmbedderMismatch, EmbedderUnavailable,
 from memsidecar.embedding.invalid import InvalidEmbedder
 from memsidecar.embedding.readable import readable
 from memsidecar.embedding.vectors import unit_rows
-from memsidecar.endpoint.address import Api
-from memsidecar.endpoint.asking import Endpoint
-from memsidecar.endpoint.breaker import Breaker
+from memsidecar.endpoint.client import Endpoint
+from memsidecar.endpoint.config import Api, EndpointSettings
 from memsidecar.endpoint.errors import EndpointAway, EndpointMismatch, InputRefused, InvalidEndpoint
-from memsidecar.endpoint.patience import Patience
-from memsidecar.endpoint.settings import EndpointSettings
+from memsidecar.endpoint.resilience import Breaker, Patience
 
 EMBEDDINGS = Api("the embedding endpoint", "/embeddings")
 

@@ -11,8 +11,8 @@ from memsidecar.embedding.contract import Embedder
 from memsidecar.embedding.invalid import InvalidEmbedder
 from memsidecar.embedding.openai import EMBEDDINGS, OpenAIEmbedder, OpenAISettings
 from memsidecar.embedding.static import StaticEmbedder
-from memsidecar.endpoint.address import parse_address
-from memsidecar.endpoint.patience import Patience
+from memsidecar.endpoint.config import parse_address
+from memsidecar.endpoint.resilience import Patience
 
 
 @dataclass(frozen=True)

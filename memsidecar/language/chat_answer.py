@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from memsidecar.endpoint.client import json_object
 from memsidecar.endpoint.errors import Unanswered
-from memsidecar.endpoint.reading import json_object
 from memsidecar.language.figures import Usage
 
 # More than any token is long, also where each character is escaped.

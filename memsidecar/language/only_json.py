@@ -2,7 +2,7 @@
 
 import json
 
-from memsidecar.endpoint.reading import refuse_constant
+from memsidecar.endpoint.client import refuse_constant
 from memsidecar.language.contract import MalformedAnswer
 
 

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from threading import BoundedSemaphore
 from typing import NamedTuple
 
-from memsidecar.endpoint.address import Api
-from memsidecar.endpoint.asking import Endpoint
+from memsidecar.endpoint.client import Endpoint
+from memsidecar.endpoint.config import Api, EndpointSettings
 from memsidecar.endpoint.errors import EndpointAway, EndpointMismatch, InputRefused
-from memsidecar.endpoint.settings import EndpointSettings
 from memsidecar.language.chat_answer import ChatAnswer, largest_answer_bytes, read_answer
 from memsidecar.language.contract import MalformedAnswer, ModelAway
 from memsidecar.language.figures import Ledger, ModelFigures

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from memsidecar.endpoint.config import EndpointSettings
 from memsidecar.endpoint.errors import InvalidEndpoint
-from memsidecar.endpoint.settings import EndpointSettings
 from memsidecar.language.invalid import InvalidModel
 from memsidecar.language.openai import CHAT, OpenAIModel
 

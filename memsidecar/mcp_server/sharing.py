@@ -18,8 +18,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from memsidecar.cli.mcp import SHARED_FOLDER, SOCKET
-from memsidecar.domain.address import UNIX_SCHEME
 from memsidecar.domain.errors import StartRefused
+from memsidecar.domain.network_address import UNIX_SCHEME
 
 PAUSE_SECONDS = 0.02
 PROBE_SECONDS = 0.5

@@ -7,7 +7,7 @@ from typing import get_args
 from annotated_types import Ge, Gt, Le
 from pydantic.fields import FieldInfo
 
-from memsidecar.domain.size import format_size
+from memsidecar.domain.byte_size import format_size
 from memsidecar.settings.values import Takes
 
 

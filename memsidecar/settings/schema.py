@@ -11,8 +11,8 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
-from memsidecar.domain.address import Address
-from memsidecar.domain.size import GIB, KIB, MIB
+from memsidecar.domain.byte_size import GIB, KIB, MIB
+from memsidecar.domain.network_address import Address
 from memsidecar.settings.access import AccessSettings
 from memsidecar.settings.context import ContextSettings
 from memsidecar.settings.language import LanguageSettings

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AllowInfNan, BeforeValidator, PlainValidator
 
-from memsidecar.domain.address import Address
-from memsidecar.domain.size import parse_size
+from memsidecar.domain.byte_size import parse_size
+from memsidecar.domain.network_address import Address
 
 BUILT_IN_TOKENIZERS = ("o200k_base", "cl100k_base", "chars4")
 HTTP_URL = re.compile(r"https?://[^\s/?#]+[^\s?#]*")

@@ -1,6 +1,6 @@
 """A stored body is the draft's with its sequence behind it: protobuf takes fields in any order."""
 
-from memsidecar.domain.varint import varint
+from memsidecar.domain.message import varint
 
 _SEQUENCE_TAG = b"\x50"  # field 10 of Message, a varint
 

@@ -1,6 +1,19 @@
-"""What the rest of the house knows of a token counter."""
+"""Counter protocol; cost of a message."""
 
+from collections.abc import Sequence
 from typing import Protocol
+
+# A provider wraps each message in three framing tokens (start, separator, end) and writes its role as one token.
+MESSAGE_OVERHEAD = 4
+
+# A name is its own tokens and one separator.
+NAME_OVERHEAD = 1
+
+# A tool call is its name and arguments, wrapped like a message. Its id is the client's bookkeeping and costs nothing.
+TOOL_CALL_OVERHEAD = 3
+
+ToolCall = tuple[str, str, str]
+"""id, name, arguments (JSON text)."""
 
 
 class Counter(Protocol):
@@ -38,3 +51,23 @@ class Counters(Protocol):
 
     def for_model(self, model: str, factor: float = 1.0) -> Counter:
         """The model's counter; the default one for an empty name. An exact counter ignores the factor."""
+
+
+def count_message(
+    counter: Counter,
+    *,
+    role: str,  # noqa: ARG001  a message is counted whole; that every role costs one token is decided here
+    content: str,
+    name: str,
+    tool_calls: Sequence[ToolCall],
+) -> int:
+    """The tokens of one message in a request.
+
+    An estimating counter is applied to the same texts; the overheads are added as they are.
+    """
+    tokens = MESSAGE_OVERHEAD + counter.count(content)
+    if name:
+        tokens += NAME_OVERHEAD + counter.count(name)
+    for _, function, arguments in tool_calls:
+        tokens += TOOL_CALL_OVERHEAD + counter.count(function) + counter.count(arguments)
+    return tokens

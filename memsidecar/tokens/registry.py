@@ -3,11 +3,9 @@
 from threading import Lock
 
 from memsidecar.tokens.contract import Counter
-from memsidecar.tokens.custom import InvalidCounter, load_custom
-from memsidecar.tokens.estimate import Calibrated, CharsPerFour
-from memsidecar.tokens.exact import TiktokenCounter
+from memsidecar.tokens.estimate import Calibrated, CharsPerFour, InvalidCounter, load_custom
 from memsidecar.tokens.models import lookup
-from memsidecar.tokens.vocabulary import VOCABULARIES
+from memsidecar.tokens.tiktoken_counter import VOCABULARIES, TiktokenCounter
 
 # The setting is written without the slash, receipts with it.
 _CHARS_PER_FOUR = ("chars/4", "chars4")

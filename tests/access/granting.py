@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Self
 
-from memsidecar.access.rights import Role
-from memsidecar.access.secret import Token, new_token
-from memsidecar.access.writing import token_lines
+from memsidecar.access.access_file import token_lines
+from memsidecar.access.bearer_token import Token, new_token
+from memsidecar.access.policy import Role
 from tests.support import canaries
 
 LONG_AGO = datetime(2020, 1, 31, tzinfo=UTC)

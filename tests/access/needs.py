@@ -6,7 +6,7 @@ from typing import Any
 
 from google.protobuf.message import Message as Proto
 
-from memsidecar.access.rights import Role
+from memsidecar.access.policy import Role
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION
 from tests.access.calling import SESSION, minimal
 

@@ -19,7 +19,7 @@ from memsidecar.api.interceptors.limits import InFlight, Limits
 from memsidecar.api.interceptors.request_log import RequestLog
 from memsidecar.api.methods import Methods
 from memsidecar.api.server import Server
-from memsidecar.domain.address import Address
+from memsidecar.domain.network_address import Address
 from tests.bad_input.rpcs import SERVICES
 from tests.support.gate import lenient_gate
 from tests.support.process import Client

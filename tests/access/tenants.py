@@ -9,7 +9,7 @@ from google.protobuf.message import Message as Proto
 from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from memsidecar.access.rights import Role
+from memsidecar.access.policy import Role
 from memsidecar.v1 import context_pb2 as context
 from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory

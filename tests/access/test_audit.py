@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 import pytest
 
-from memsidecar.access.rights import Caller, Role
+from memsidecar.access.policy import Caller, Role
 from memsidecar.api.gate.audit import AUDIT_LOG, LONGEST_NAME, Audit
 from memsidecar.api.gate.visit import Visit
 from memsidecar.assembly.access import open_doors

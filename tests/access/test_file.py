@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.access.allowance import Allowance
-from memsidecar.access.file import InvalidAccessFile, read_access_file
-from memsidecar.access.policy import AccessPolicy
-from memsidecar.access.rights import Role
+from memsidecar.access.access_file import InvalidAccessFile, read_access_file
+from memsidecar.access.policy import AccessPolicy, Allowance, Role
 from memsidecar.assembly.access import open_doors
 from memsidecar.domain.quota import Quota
 from memsidecar.settings import Settings

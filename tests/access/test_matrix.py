@@ -11,8 +11,8 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from memsidecar.access.rights import Role
-from memsidecar.access.secret import Token
+from memsidecar.access.bearer_token import Token
+from memsidecar.access.policy import Role
 from memsidecar.api.gate.rules import ROLES
 from tests.access.calling import Answer, bearer, call, minimal
 from tests.access.doors import Guarded, guarded

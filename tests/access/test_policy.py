@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from memsidecar.access.allowance import Allowance
-from memsidecar.access.file import read_access_file
-from memsidecar.access.policy import AccessPolicy, CertificateName, NameKind
-from memsidecar.access.rights import ANYBODY, Caller, Role
-from memsidecar.access.secret import PREFIX, Token, new_token, read_token
+from memsidecar.access.access_file import read_access_file
+from memsidecar.access.bearer_token import PREFIX, Token, new_token, read_token
+from memsidecar.access.policy import ANYBODY, AccessPolicy, Allowance, Caller, CertificateName, NameKind, Role
 from memsidecar.api.gate.credentials import Credentials
 from memsidecar.domain.errors import BadCredentials
 from tests.access.granting import LONG_AGO, Grant, write_access_file

@@ -10,7 +10,7 @@ from typing import Any, Self
 import grpc
 import pytest
 
-from memsidecar.access.rights import Role
+from memsidecar.access.policy import Role
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.access.calling import bearer

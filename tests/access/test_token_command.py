@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from memsidecar.__main__ import main
-from memsidecar.access.allowance import Allowance
-from memsidecar.access.file import read_access_file
-from memsidecar.access.policy import AccessPolicy
-from memsidecar.access.rights import Role
-from memsidecar.access.secret import read_token
+from memsidecar.access.access_file import read_access_file
+from memsidecar.access.bearer_token import read_token
+from memsidecar.access.policy import AccessPolicy, Allowance, Role
 from tests.access.granting import LONG_AGO, Grant, write_access_file
 
 Captured = pytest.CaptureFixture[str]

@@ -7,9 +7,8 @@ from pathlib import Path
 import grpc
 import pytest
 
-from memsidecar.access.allowance import Allowance
-from memsidecar.access.file import read_access_file
-from memsidecar.access.rights import Role
+from memsidecar.access.access_file import read_access_file
+from memsidecar.access.policy import Allowance, Role
 from tests.access.calling import call
 from tests.access.granting import LONG_AGO, Grant, write_access_file
 from tests.access.needs import CASES, Case

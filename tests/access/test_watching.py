@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.access.allowance import Allowance
-from memsidecar.access.file import read_access_file
-from memsidecar.access.policy import AccessPolicy
-from memsidecar.access.watching import Watched
+from memsidecar.access.access_file import read_access_file
+from memsidecar.access.file_watcher import Watched
+from memsidecar.access.policy import AccessPolicy, Allowance
 from tests.access.granting import Grant, write_access_file
 
 OLD, NEW = Grant("old", ("n",)), Grant("new", ("n",))

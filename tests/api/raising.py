@@ -14,7 +14,7 @@ from memsidecar.api.interceptors.limits import InFlight, Limits
 from memsidecar.api.interceptors.request_log import RequestLog
 from memsidecar.api.methods import Methods
 from memsidecar.api.server import Server
-from memsidecar.domain.address import Address
+from memsidecar.domain.network_address import Address
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import memory_pb2_grpc
 from tests.support.gate import lenient_gate

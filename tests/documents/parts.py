@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memsidecar.domain.scores import Parts
+from memsidecar.domain.fact import Parts
 from memsidecar.layers.documents.chunking import Chunking
 from memsidecar.layers.documents.documents import Documents
 from memsidecar.layers.documents.drafting import Drafting

@@ -16,7 +16,7 @@ from memsidecar.api.interceptors.request_log import RequestLog
 from memsidecar.api.knowledge_service import KnowledgeService
 from memsidecar.api.methods import Methods
 from memsidecar.api.server import Server
-from memsidecar.domain.address import Address
+from memsidecar.domain.network_address import Address
 from memsidecar.domain.session import SessionKey
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.layers.procedural.memory import ProceduralMemory

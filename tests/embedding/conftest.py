@@ -7,7 +7,7 @@ import pytest
 from memsidecar.embedding.bundled import BundledModel
 from memsidecar.embedding.openai import OpenAIEmbedder, OpenAISettings
 from memsidecar.embedding.static import StaticEmbedder
-from memsidecar.endpoint.patience import Patience
+from memsidecar.endpoint.resilience import Patience
 from tests.embedding.endpoint import DIMENSIONS, Endpoint
 from tests.endpoint.server import KEY
 from tests.endpoint.stand_ins import Waits

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from memsidecar.endpoint.address import Api
-from memsidecar.endpoint.asking import Endpoint
-from memsidecar.endpoint.patience import Patience
-from memsidecar.endpoint.settings import EndpointSettings
+from memsidecar.endpoint.client import Endpoint
+from memsidecar.endpoint.config import Api, EndpointSettings
+from memsidecar.endpoint.resilience import Patience
 from tests.endpoint.server import KEY, Server
 from tests.endpoint.stand_ins import Waits
 

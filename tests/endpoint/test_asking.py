@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.endpoint.asking import Endpoint
+from memsidecar.endpoint.client import KEPT_CONNECTIONS, Endpoint, json_object
+from memsidecar.endpoint.config import EndpointSettings
 from memsidecar.endpoint.errors import EndpointAway, EndpointMismatch, InputRefused, Unanswered
-from memsidecar.endpoint.patience import Patience
-from memsidecar.endpoint.reading import json_object
-from memsidecar.endpoint.settings import EndpointSettings
-from memsidecar.endpoint.transport import KEPT_CONNECTIONS
+from memsidecar.endpoint.resilience import Patience
 from tests.endpoint import server as serve
 from tests.endpoint.server import KEY, Behaviour, Server
 from tests.endpoint.stand_ins import Clock, Waits

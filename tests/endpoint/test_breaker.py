@@ -4,8 +4,8 @@ from contextlib import suppress
 
 import pytest
 
-from memsidecar.endpoint.breaker import Breaker
 from memsidecar.endpoint.errors import EndpointAway, EndpointMismatch
+from memsidecar.endpoint.resilience import Breaker
 from tests.endpoint.stand_ins import Clock
 
 

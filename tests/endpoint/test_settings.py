@@ -4,10 +4,9 @@ from base64 import b64encode
 
 import pytest
 
-from memsidecar.endpoint.address import parse_address
-from memsidecar.endpoint.asking import Endpoint
+from memsidecar.endpoint.client import Endpoint
+from memsidecar.endpoint.config import EndpointSettings, parse_address
 from memsidecar.endpoint.errors import InvalidEndpoint
-from memsidecar.endpoint.settings import EndpointSettings
 from tests.endpoint.conftest import API
 from tests.endpoint.server import Server
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from memsidecar.endpoint.patience import Patience
-from memsidecar.endpoint.settings import EndpointSettings
+from memsidecar.endpoint.config import EndpointSettings
+from memsidecar.endpoint.resilience import Patience
 from memsidecar.language.model_facts import ModelFacts
 from memsidecar.language.model_summaries import ModelSummaries
 from memsidecar.language.openai import CHAT, OpenAIModel

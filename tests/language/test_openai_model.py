@@ -9,7 +9,7 @@ from threading import Barrier, Event, Lock
 
 import pytest
 
-from memsidecar.endpoint.settings import EndpointSettings
+from memsidecar.endpoint.config import EndpointSettings
 from memsidecar.language.chat_answer import largest_answer_bytes
 from memsidecar.language.contract import LanguageModel, MalformedAnswer, ModelAway
 from memsidecar.language.figures import ModelFigures

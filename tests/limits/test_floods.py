@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.limits.http2 import HEALTH_CHECK, SERVICE, RawCaller, framed
-from memsidecar.access.rights import Role
-from memsidecar.access.secret import new_token
-from memsidecar.access.writing import token_lines
+from memsidecar.access.access_file import token_lines
+from memsidecar.access.bearer_token import new_token
+from memsidecar.access.policy import Role
 from memsidecar.v1 import memory_pb2 as memory
 from tests.limits.refused import refused
 from tests.support.process import Client, SidecarProcess

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memsidecar.access.rights import Role
-from memsidecar.access.secret import new_token
-from memsidecar.access.writing import token_lines
+from memsidecar.access.access_file import token_lines
+from memsidecar.access.bearer_token import new_token
+from memsidecar.access.policy import Role
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as session
 from memsidecar.v1.message_pb2 import ROLE_USER, Message

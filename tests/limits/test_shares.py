@@ -13,9 +13,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2_grpc
 
 from benchmarks.limits.http2 import SERVICE, RawCaller
-from memsidecar.access.rights import Role
-from memsidecar.access.secret import Token, new_token
-from memsidecar.access.writing import token_lines
+from memsidecar.access.access_file import token_lines
+from memsidecar.access.bearer_token import Token, new_token
+from memsidecar.access.policy import Role
 from memsidecar.api.health import MOST_WATCHERS
 from memsidecar.api.reflection import MOST_READERS
 from memsidecar.v1 import memory_pb2 as memory

@@ -9,7 +9,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from memsidecar.access.rights import Role
+from memsidecar.access.policy import Role
 from memsidecar.cli.mcp import mcp_plan
 from memsidecar.cli.parser import parse
 from memsidecar.mcp_server.memory import opened

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memsidecar.domain.address import Address
+from memsidecar.domain.network_address import Address
 
 
 @pytest.mark.parametrize(

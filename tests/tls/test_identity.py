@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.access.rights import Role
-from memsidecar.access.secret import new_token
-from memsidecar.access.writing import token_lines
+from memsidecar.access.access_file import token_lines
+from memsidecar.access.bearer_token import new_token
+from memsidecar.access.policy import Role
 from tests.support.process import SidecarProcess
 from tests.tls.authority import EXPIRED, NOT_YET, Authority, Pair
 from tests.tls.serving import TlsClient, tls_sidecar

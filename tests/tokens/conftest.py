@@ -9,8 +9,7 @@ import tiktoken
 import tiktoken.load
 from tiktoken_ext import openai_public
 
-from memsidecar.tokens.exact import TiktokenCounter
-from memsidecar.tokens.vocabulary import SHIPPED, VOCABULARIES
+from memsidecar.tokens.tiktoken_counter import SHIPPED, VOCABULARIES, TiktokenCounter
 
 
 @pytest.fixture(scope="session")

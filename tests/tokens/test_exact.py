@@ -9,9 +9,8 @@ import tiktoken
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.tokens import exact
-from memsidecar.tokens.exact import LONGEST_WHITE_RUN, TiktokenCounter
-from memsidecar.tokens.vocabulary import VOCABULARIES, load_encoding
+from memsidecar.tokens import tiktoken_counter
+from memsidecar.tokens.tiktoken_counter import LONGEST_WHITE_RUN, VOCABULARIES, TiktokenCounter, load_encoding
 
 References = dict[str, tiktoken.Encoding]
 
@@ -77,14 +76,14 @@ def test_a_run_that_is_cut_counts_as_in_one_piece(
 
 def test_a_long_text_without_long_runs_is_not_cut() -> None:
     text = "some words and\n" * 60_000 + " " * LONGEST_WHITE_RUN + "\x1c" * (LONGEST_WHITE_RUN + 1)
-    assert list(exact._parts(text)) == [text]
+    assert list(tiktoken_counter._parts(text)) == [text]
 
 
 @given(lengths=st.lists(st.integers(0, 3 * LONGEST_WHITE_RUN), min_size=1, max_size=4))
 @settings(max_examples=20, deadline=None)
 def test_cutting_loses_nothing_and_leaves_no_long_run(lengths: list[int]) -> None:
     text = "x".join(" " * length for length in lengths)
-    parts = list(exact._parts(text))
+    parts = list(tiktoken_counter._parts(text))
     assert "".join(parts) == text
     assert not any(" " * (LONGEST_WHITE_RUN + 1) in part for part in parts)
 
@@ -104,7 +103,7 @@ def test_threads_that_come_together_load_once(monkeypatch: pytest.MonkeyPatch) -
         time.sleep(0.05)
         return load_encoding(name, folder)
 
-    monkeypatch.setattr(exact, "load_encoding", slow_load)
+    monkeypatch.setattr(tiktoken_counter, "load_encoding", slow_load)
     counter = TiktokenCounter("cl100k_base")
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(counter.count, ["hello world"] * 8)) == {2}

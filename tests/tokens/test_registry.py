@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.tokens.contract import Counter
-from memsidecar.tokens.custom import InvalidCounter, load_custom
-from memsidecar.tokens.exact import TiktokenCounter
-from memsidecar.tokens.message import count_message
+from memsidecar.tokens.contract import Counter, count_message
+from memsidecar.tokens.estimate import InvalidCounter, load_custom
 from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.tiktoken_counter import TiktokenCounter
 
 OWN = """
 def words(text): return len(text.split()) + 1

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from memsidecar.domain.errors import DamagedFile
-from memsidecar.tokens.exact import TiktokenCounter
-from memsidecar.tokens.vocabulary import SHIPPED, DamagedVocabulary, load_encoding
+from memsidecar.tokens.tiktoken_counter import SHIPPED, DamagedVocabulary, TiktokenCounter, load_encoding
 
 FILE = "cl100k_base.tiktoken.gz"
 

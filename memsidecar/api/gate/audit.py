@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from memsidecar import logs
-from memsidecar.access.rights import Role
+from memsidecar.access.policy import Role
 from memsidecar.api.gate.rules import ROLES
 from memsidecar.api.gate.visit import Visit
 from memsidecar.api.status import row_of

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from memsidecar.access.policy import AccessPolicy, CertificateName, NameKind
-from memsidecar.access.rights import ANYBODY, Caller
+from memsidecar.access.policy import ANYBODY, AccessPolicy, Caller, CertificateName, NameKind
 from memsidecar.api.interceptors import Context
 from memsidecar.domain.errors import BadCredentials
 

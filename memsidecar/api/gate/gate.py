@@ -10,7 +10,7 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from memsidecar.access.rights import Caller, Role
+from memsidecar.access.policy import Caller, Role
 from memsidecar.api.gate.audit import Audit
 from memsidecar.api.gate.credentials import Credentials
 from memsidecar.api.gate.crowd import SMALL_BYTES, Crowd, Unsent

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from memsidecar.access.rights import Role
+from memsidecar.access.policy import Role
 from memsidecar.v1.message_pb2 import Scope
 
 _READ, _WRITE, _ADMIN = Role.READ, Role.WRITE, Role.ADMIN

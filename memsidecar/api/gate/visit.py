@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from memsidecar.access.rights import Caller, Role
+from memsidecar.access.policy import Caller, Role
 from memsidecar.domain.session import DEFAULT_NAMESPACE
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from memsidecar.domain.message import Role, Stored
-from memsidecar.domain.pruning.importance import Importance, least_important_first
-from memsidecar.domain.pruning.units import Unit, single_messages, turns, whole_units
+from memsidecar.domain.pruning.units import Importance, Unit, least_important_first, single_messages, turns, whole_units
 from memsidecar.domain.session import Strategy
 
 NOTHING_PROTECTED = sys.maxsize

@@ -6,7 +6,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from memsidecar.domain.english import COMMON_WORDS, FUNCTION_WORDS, forms
+from memsidecar.domain.text import COMMON_WORDS, FUNCTION_WORDS, forms
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memsidecar.domain.scores import Parts
+from memsidecar.domain.fact import Parts
 from memsidecar.stores.contract import Chunk, Owner, StoredDocument
 
 

@@ -7,7 +7,7 @@ from enum import Enum, IntEnum, auto
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.domain.scores import Parts
+from memsidecar.domain.fact import Parts
 from memsidecar.domain.session import Head
 from memsidecar.layers.episodic.ranking import Weights
 from memsidecar.layers.episodic.shelves import documents_of, messages_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.domain.scores import Parts
+from memsidecar.domain.fact import Parts
 from memsidecar.layers.episodic.signals import Signals
 
 Floats = NDArray[np.float32]

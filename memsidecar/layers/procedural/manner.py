@@ -6,7 +6,7 @@ from enum import IntFlag
 
 import regex
 
-from memsidecar.domain.english import forms
+from memsidecar.domain.text import forms
 
 
 class Wish(IntFlag):

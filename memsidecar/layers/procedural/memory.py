@@ -6,7 +6,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 
 from memsidecar.domain.message import Role, Stored
-from memsidecar.domain.served import without_served
+from memsidecar.domain.text import without_served
 from memsidecar.layers.at_hand import AtHand
 from memsidecar.layers.background import Marks, tell
 from memsidecar.layers.procedural.observing import Heard, Observation, observe

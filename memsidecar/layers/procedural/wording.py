@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import regex
 
-from memsidecar.domain.english import COMMON_WORDS, FUNCTION_WORDS, forms
+from memsidecar.domain.text import COMMON_WORDS, FUNCTION_WORDS, forms
 from memsidecar.layers.episodic.words import stem
 
 _LONGEST_READ_CHARACTERS = 8_000  # a habit shows itself in what is said first; a pasted log has none

@@ -4,8 +4,8 @@ import threading
 from collections import OrderedDict
 from hashlib import blake2b
 
-from memsidecar.domain.served import without_served
 from memsidecar.domain.session import SessionKey
+from memsidecar.domain.text import without_served
 
 SESSIONS_KEPT, LINES_KEPT = 256, 2_000
 SHORTEST_LINE = 12

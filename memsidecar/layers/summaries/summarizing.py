@@ -8,8 +8,8 @@ from itertools import accumulate
 
 from memsidecar.domain.errors import NoSuchThing
 from memsidecar.domain.message import Role, Stored
-from memsidecar.domain.served import without_served
 from memsidecar.domain.session import Head, SessionKey
+from memsidecar.domain.text import without_served
 from memsidecar.language.contract import MalformedAnswer, ModelAway, Summarizer, Utterance
 from memsidecar.layers.summaries.rolling import RollingSummary, Summaries, new_summary
 from memsidecar.stores.contract import Journal, Selection

@@ -12,8 +12,7 @@ from memsidecar.domain.errors import InvalidField, TooLarge
 from memsidecar.domain.ids import check_id, new_id
 from memsidecar.domain.message import Draft, Flag, Role
 from memsidecar.layers.working.metadata import check_metadata, is_important
-from memsidecar.tokens.contract import Counter
-from memsidecar.tokens.message import count_message
+from memsidecar.tokens.contract import Counter, count_message
 from memsidecar.v1.message_pb2 import Message
 
 ROLE_NAMES: dict[int, str] = {

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memsidecar.domain.errors import SidecarError
-from memsidecar.domain.message import Stored
+from memsidecar.domain.message import Stored, varint
 from memsidecar.domain.session import Head, SessionKey
-from memsidecar.domain.varint import varint
 from memsidecar.stores.contract import Change, Journal, Selection
 
 TAIL_BYTES = 1 << 20

@@ -1,4 +1,58 @@
-"""Words of English that say little, whatever the matter. In small letters, as they are written."""
+"""Sentence cuts, <memsidecar> markers, stop words (one list)."""
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+# A line's end counts as well: lists and headings have no full stops. Latin marks need white space behind them, so that
+# neither 3.14 nor example.org is cut; the others stand for themselves.
+_END = re.compile(
+    "[.!?\u2026\u061f\u0964][\"'\u201d\u2019)\\]]{0,8}\\s+"
+    "|[\u3002\uff01\uff1f][\uff09\u300d\u300f\u3011\u300b\u201d\u2019]{0,8}\\s*"
+    "|\n\\s*"
+)
+
+OPENING, CLOSING = "<memsidecar>", "</memsidecar>"
+_SERVED = re.compile(f"{re.escape(OPENING)}.*?(?:{re.escape(CLOSING)}|\\Z)", re.DOTALL)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences in order, each with the white space behind it: joined, they are the text."""
+    borders = [0, *(found.end() for found in _END.finditer(text)), len(text)]
+    return [text[begin:end] for begin, end in pairwise(borders) if begin < end]
+
+
+def cut(text: str, max_tokens: int, count: Callable[[str], int]) -> str:
+    """As many whole sentences from the beginning as fit; empty where not even the first one does."""
+    pieces = sentences(text)
+    fitting, too_many = 0, len(pieces) + 1
+    while fitting + 1 < too_many:
+        middle = (fitting + too_many) // 2
+        if count("".join(pieces[:middle]).rstrip()) <= max_tokens:
+            fitting = middle
+        else:
+            too_many = middle
+    return "".join(pieces[:fitting]).rstrip()
+
+
+def disarmed(text: str) -> str:
+    """The text without our marks: what was said must not be able to end or begin what we compose."""
+    return text.replace(OPENING, "[memsidecar]").replace(CLOSING, "[/memsidecar]")
+
+
+def without_served(text: str) -> str:
+    """What of a text did not come from us. An end that is missing, because somebody cut the text, is its end."""
+    return _SERVED.sub("", text) if OPENING in text else text
+
+
+def is_served_prompt(text: str, prompts: Sequence[str]) -> bool:
+    """Whether a system message is what these prompts were served as: taken as another one, it would double each time.
+
+    A prompt that only speaks of our marks is nobody's but the caller's.
+    """
+    before = "\n\n".join(prompts)
+    memory_alone = text.startswith(f"{OPENING}\n") and text.rstrip().endswith(CLOSING)
+    return text in (*prompts, before) or memory_alone or (bool(before) and text.startswith(f"{before}\n\n{OPENING}\n"))
 
 
 def forms(text: str) -> frozenset[str]:

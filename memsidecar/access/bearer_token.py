@@ -1,7 +1,4 @@
-"""A bearer token: a public id to find it by, and a secret of which only the hash is stored.
-
-The secret has 256 random bits, so a plain hash of it cannot be guessed back, and a slow one would only slow calls.
-"""
+"""Token format and hash."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""Cut the middle out of a text that is too long to keep and too useful to drop."""
+"""Middle-out truncation."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Where a listener listens: a TCP address given by number, or a unix socket."""
+"""Host:port or unix socket."""
 
 from __future__ import annotations
 

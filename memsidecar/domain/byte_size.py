@@ -1,4 +1,4 @@
-"""Sizes as people write them."""
+"""64MiB and back."""
 
 import re
 

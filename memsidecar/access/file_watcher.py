@@ -1,4 +1,4 @@
-"""Files that are replaced while we run, as mounted secrets are: read again when they change, and never half."""
+"""Reload on change."""
 
 import logging
 from collections.abc import Callable, Sequence
