@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.retrieval.recall import Variant, reciprocal_ranks, weighted, with_names
-from memsidecar.embedding.bundled import BundledModel, StaticModel
+from memsidecar.embedding.bundled_model import BundledModel, StaticModel, token_weights
 from memsidecar.embedding.contract import Embedder
-from memsidecar.embedding.rarity import token_weights
 from memsidecar.embedding.static import StaticEmbedder
 from memsidecar.layers.episodic import neighbourhood, signals
 from memsidecar.layers.episodic.asking import Mode

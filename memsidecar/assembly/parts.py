@@ -7,16 +7,14 @@ from pathlib import Path
 
 from memsidecar.context.caps import Budgets
 from memsidecar.domain.errors import StartRefused
-from memsidecar.embedding.invalid import InvalidEmbedder
+from memsidecar.embedding.contract import InvalidEmbedder
 from memsidecar.embedding.registry import ConfiguredEmbedders, EmbeddingChoice
-from memsidecar.language.contract import FactExtractor, Summarizer
+from memsidecar.language.contract import FactExtractor, InvalidModel, Summarizer
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
-from memsidecar.language.invalid import InvalidModel
-from memsidecar.language.late_rules import LateRules
-from memsidecar.language.model_facts import ModelFacts
-from memsidecar.language.model_summaries import ModelSummaries
+from memsidecar.language.fact_model import ModelFacts
 from memsidecar.language.openai import OpenAIModel
-from memsidecar.language.registry import ModelChoice, configured_model
+from memsidecar.language.registry import LateRules, ModelChoice, configured_model
+from memsidecar.language.summary_model import ModelSummaries
 from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.layers.artifacts.drafting import Drafting as ArtifactDrafting
 from memsidecar.layers.artifacts.offloading import Offloading

@@ -10,9 +10,9 @@ from memsidecar.cli.check import add_check_flags
 from memsidecar.cli.mcp import add_mcp_flags
 from memsidecar.cli.token import add_token_commands
 from memsidecar.settings.documentation import CONFIG_MEANING
-from memsidecar.settings.expectation import expectation, metavar, shown
-from memsidecar.settings.names import CONFIG, SETTING_NAMES, flag, nearest, variable
+from memsidecar.settings.loading import CONFIG, SETTING_NAMES, flag, nearest, variable
 from memsidecar.settings.schema import Settings
+from memsidecar.settings.types import expectation, metavar, shown
 
 SERVE = "serve"
 SETTINGS = "settings"

@@ -1,4 +1,4 @@
-"""What the rest of the house knows of an embedder."""
+"""Embedder protocol, errors, unit vectors."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -66,3 +66,17 @@ class Embedders(Protocol):
 
         Raises EmbedderUnavailable soon instead.
         """
+
+
+class InvalidEmbedder(ValueError):
+    """The settings describe no embedder that could work; never shows a key."""
+
+
+def unit_rows(rows: Vectors) -> Vectors:
+    """Each row brought to length 1; a row of zeros stays. Each depends on itself alone, to the last bit.
+
+    Squares are taken in float64, where those of any float32 are neither infinite nor zero.
+    """
+    lengths: NDArray[np.float64] = np.sqrt(np.add.reduce(np.square(rows, dtype=np.float64), axis=1))
+    lengths[lengths == 0] = 1
+    return (rows / lengths[:, np.newaxis]).astype(np.float32)

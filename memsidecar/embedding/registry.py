@@ -1,18 +1,42 @@
-"""The embedders of one sidecar, one instance each."""
+"""Configured embedders; ClientEmbedder."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from urllib.parse import unquote
 
-from memsidecar.embedding.bundled import DIMENSIONS, BundledModel
-from memsidecar.embedding.client import ClientEmbedder
-from memsidecar.embedding.contract import Embedder
-from memsidecar.embedding.invalid import InvalidEmbedder
+import numpy as np
+
+from memsidecar.embedding.bundled_model import DIMENSIONS, BundledModel
+from memsidecar.embedding.contract import Embedder, InvalidEmbedder, Vectors
 from memsidecar.embedding.openai import EMBEDDINGS, OpenAIEmbedder, OpenAISettings
 from memsidecar.embedding.static import StaticEmbedder
 from memsidecar.endpoint.config import parse_address
 from memsidecar.endpoint.resilience import Patience
+
+
+@dataclass(frozen=True)
+class ClientEmbedder:
+    """Zeros for every text, so that a row without its client's vector is found by its words alone."""
+
+    dimensions: int
+
+    ready = True
+    texts_at_once = 1_000
+
+    def __post_init__(self) -> None:
+        if self.dimensions < 1:
+            raise InvalidEmbedder(f"dimensions must be 1 or more, not {self.dimensions}")
+
+    @property
+    def identity(self) -> str:
+        return f"client/{self.dimensions}"
+
+    def warm(self) -> None:
+        """There is nothing to load."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        return np.zeros((len(texts), self.dimensions), dtype=np.float32)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Vectors without a network and without a neural network: a weighted sum of one vector per token."""
+"""StaticEmbedder."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -7,12 +7,9 @@ from itertools import chain
 import numpy as np
 from tokenizers import Tokenizer
 
-from memsidecar.embedding.bundled import DIMENSIONS, MODEL, BundledModel, StaticModel
-from memsidecar.embedding.contract import Vectors
-from memsidecar.embedding.invalid import InvalidEmbedder
-from memsidecar.embedding.rarity import NAME as WEIGHTING
-from memsidecar.embedding.readable import readable
-from memsidecar.embedding.vectors import unit_rows
+from memsidecar.embedding.bundled_model import DIMENSIONS, MODEL, BundledModel, StaticModel
+from memsidecar.embedding.bundled_model import NAME as WEIGHTING
+from memsidecar.embedding.contract import InvalidEmbedder, Vectors, unit_rows
 
 # The model was trained so that the beginning of a vector is a vector (Matryoshka), at these lengths.
 SUPPORTED_DIMENSIONS = (64, 128, 256)
@@ -34,6 +31,16 @@ LONGEST_WORD_CHARACTERS = 64
 BATCH = 16
 
 Words = Callable[[str], Sequence[int]]
+
+
+def readable(text: str, longest_bytes: int) -> str:
+    """The beginning of the text, without the white space around it; empty where there is nothing to embed.
+
+    The bound is in bytes of UTF-8, for they follow the number of tokens in any script; no character is cut in two.
+    Lone surrogates, which no tokenizer and no JSON reader takes, become question marks.
+    """
+    beginning = text.strip()[:longest_bytes].encode("utf-8", "replace")
+    return beginning[:longest_bytes].decode("utf-8", "ignore")
 
 
 class StaticEmbedder:

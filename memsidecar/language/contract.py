@@ -1,7 +1,4 @@
-"""What the rest of the house knows of those who read what was said.
-
-All of it is called from background threads, and never on the way of an acknowledgement.
-"""
+"""FactExtractor, Summarizer, LanguageModel, errors."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -85,3 +82,14 @@ class LanguageModel(Protocol):
         Raises ModelAway, and MalformedAnswer for a text that is refused though others are taken, and for JSON that was
         cut off. Whatever else the model says is an answer, an empty one too.
         """
+
+
+class TextRefused(MalformedAnswer):
+    """The endpoint takes other texts, but not this one: it is too long, or says what is filtered. Waiting never helps.
+
+    Were it a ModelAway, one such message would be tried for ever, and nothing after it would be read.
+    """
+
+
+class InvalidModel(ValueError):
+    """The settings describe no model that could work; never shows a key."""

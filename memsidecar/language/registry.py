@@ -1,10 +1,14 @@
-"""The language model of one sidecar, if it has one."""
+"""Configured model; lazily loaded rules."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from typing import cast
 
 from memsidecar.endpoint.config import EndpointSettings
 from memsidecar.endpoint.errors import InvalidEndpoint
-from memsidecar.language.invalid import InvalidModel
+from memsidecar.language.contract import FactExtractor, Finding, InvalidModel, Utterance
 from memsidecar.language.openai import CHAT, OpenAIModel
 
 
@@ -32,3 +36,16 @@ def configured_model(choice: ModelChoice) -> OpenAIModel | None:
     except InvalidEndpoint as wrong:
         raise InvalidModel(str(wrong)) from None
     return OpenAIModel(choice.name, settings, choice.concurrency)
+
+
+class LateRules:
+    @property
+    def origin(self) -> str:
+        return "rules"
+
+    def extract(self, utterances: Sequence[Utterance]) -> Sequence[Finding]:
+        return self._rules.extract(utterances)
+
+    @cached_property
+    def _rules(self) -> FactExtractor:
+        return cast(FactExtractor, import_module("memsidecar.language.rules.extractor").RuleExtractor())

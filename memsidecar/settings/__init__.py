@@ -1,8 +1,7 @@
 """Every knob of the sidecar: its type, default, unit and reason. The only room that reads the environment."""
 
 from memsidecar.settings.documentation import documentation
-from memsidecar.settings.loading import load_settings, prepare_libraries, quiet_native_logs
-from memsidecar.settings.problems import InvalidSettings
+from memsidecar.settings.loading import InvalidSettings, load_settings, prepare_libraries, quiet_native_logs
 from memsidecar.settings.schema import Settings
 
 __all__ = ["InvalidSettings", "Settings", "documentation", "load_settings", "prepare_libraries", "quiet_native_logs"]

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from memsidecar.domain.byte_size import GIB, MIB
-from memsidecar.settings.values import Bytes, Calls, Items, Messages, OptionalFile, Rate, Seconds
+from memsidecar.settings.types import Bytes, Calls, Items, Messages, OptionalFile, Rate, Seconds
 
 _CAPACITY = 10**15
 

@@ -6,18 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
-from memsidecar.settings.values import (
-    Conversations,
-    Days,
-    Items,
-    Messages,
-    Score,
-    Seconds,
-    Share,
-    Tokens,
-    Turns,
-    Users,
-)
+from memsidecar.settings.types import Conversations, Days, Items, Messages, Score, Seconds, Share, Tokens, Turns, Users
 
 _SCALES = " At a budget of 8,000; it scales with the budget."
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic.fields import FieldInfo
 
-from memsidecar.settings.expectation import expectation, shown
-from memsidecar.settings.names import CONFIG, flag, variable
+from memsidecar.settings.loading import CONFIG, flag, variable
 from memsidecar.settings.schema import Settings
+from memsidecar.settings.types import expectation, shown
 
 INTRODUCTION = """\
 # Settings

@@ -1,17 +1,104 @@
-"""Flags over environment over file over defaults, each value remembered with the name it was given under."""
+"""Flags > env > file; error reports."""
 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
-from memsidecar.settings.names import CONFIG, PREFIX, SETTING_NAMES, flag, is_exempt, nearest, variable
-from memsidecar.settings.problems import Given, InvalidSettings, describe
+from memsidecar.settings.client import CLIENT_VARIABLES
 from memsidecar.settings.schema import Settings
+from memsidecar.settings.types import expectation
+
+MAX_SHOWN_CHARACTERS = 120
+
+PREFIX = "MEMSIDECAR_"
+
+# Names the file itself, so it is a flag and a variable but no key of the file.
+CONFIG = "config"
+
+SETTING_NAMES = tuple(Settings.model_fields)
+
+# The kubelet sets these in every pod of a namespace that has a Service called memsidecar or memsidecar-something.
+SERVICE_LINK = re.compile(
+    r"MEMSIDECAR(_[A-Z0-9_]+)?"
+    r"(_SERVICE_HOST|_SERVICE_PORT(_[A-Z0-9_]+)?|_PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
+)
+
+
+class InvalidSettings(ValueError):
+    """The settings cannot be used. `problems` has one line for each thing that is wrong."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(("wrong settings:", *(f"  {problem}" for problem in self.problems))))
+
+
+@dataclass(frozen=True)
+class Given:
+    """A value and what its giver called it: a flag, a variable, or a key of a file."""
+
+    called: str
+    value: object
+
+
+def describe(error: ErrorDetails, given: Mapping[str, Given]) -> str:
+    """One line for one refused value."""
+    name = str(error["loc"][0])
+    field = Settings.model_fields[name]
+    called = _as_given(given[name], field) if name in given else name
+    return f"{called}: {_reason(error, field)}"
+
+
+def _as_given(given: Given, field: FieldInfo) -> str:
+    if is_secret(field):
+        return given.called
+    return f"{given.called} = {shorten(repr(given.value))}"
+
+
+def _reason(error: ErrorDetails, field: FieldInfo) -> str:
+    # Our own validators know better than the type what is wrong; pydantic's speak of inputs and schemas.
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    return f"expected {expectation(field)}"
+
+
+def is_secret(field: FieldInfo) -> bool:
+    """True for a setting whose value must never be shown."""
+    return field.annotation in (SecretStr, SecretStr | None)
+
+
+def shorten(text: str) -> str:
+    """Keep a runaway value from burying the rest of the message."""
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else text[:MAX_SHOWN_CHARACTERS] + "..."
+
+
+def flag(name: str) -> str:
+    """The flag of a setting: `data_dir` is `--data-dir`."""
+    return "--" + name.replace("_", "-")
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting: `data_dir` is `MEMSIDECAR_DATA_DIR`."""
+    return PREFIX + name.upper()
+
+
+def is_exempt(variable_name: str) -> bool:
+    """True for a variable that begins like ours and is set by somebody else, or for clients in the same container."""
+    return variable_name in CLIENT_VARIABLES or SERVICE_LINK.fullmatch(variable_name) is not None
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """The known name that looks most like this one."""
+    return get_close_matches(name, known, n=1, cutoff=0.0)[0]
 
 
 def load_settings(flags: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> Settings:

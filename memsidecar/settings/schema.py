@@ -15,9 +15,8 @@ from memsidecar.domain.byte_size import GIB, KIB, MIB
 from memsidecar.domain.network_address import Address
 from memsidecar.settings.access import AccessSettings
 from memsidecar.settings.context import ContextSettings
-from memsidecar.settings.language import LanguageSettings
-from memsidecar.settings.retrieval import RetrievalSettings
-from memsidecar.settings.values import (
+from memsidecar.settings.retrieval import LanguageSettings, RetrievalSettings
+from memsidecar.settings.types import (
     Bytes,
     Calls,
     Directory,

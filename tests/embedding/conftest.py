@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from memsidecar.embedding.bundled import BundledModel
+from memsidecar.embedding.bundled_model import BundledModel
 from memsidecar.embedding.openai import OpenAIEmbedder, OpenAISettings
 from memsidecar.embedding.static import StaticEmbedder
 from memsidecar.endpoint.resilience import Patience

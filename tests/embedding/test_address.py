@@ -2,7 +2,7 @@
 
 import pytest
 
-from memsidecar.embedding.invalid import InvalidEmbedder
+from memsidecar.embedding.contract import InvalidEmbedder
 from memsidecar.embedding.openai import OpenAIEmbedder, OpenAISettings
 
 

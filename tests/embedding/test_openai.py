@@ -10,9 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memsidecar.embedding.answer import largest_answer_bytes
 from memsidecar.embedding.contract import Embedder, EmbedderMismatch, EmbedderUnavailable
-from memsidecar.embedding.openai import OpenAIEmbedder, OpenAISettings
+from memsidecar.embedding.openai import OpenAIEmbedder, OpenAISettings, largest_answer_bytes
 from tests.embedding import endpoint as behave
 from tests.embedding.endpoint import DIMENSIONS, Endpoint, expected, with_first
 from tests.endpoint import server as serve

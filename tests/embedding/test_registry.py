@@ -4,11 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from memsidecar.embedding.client import ClientEmbedder
-from memsidecar.embedding.contract import Embedders
-from memsidecar.embedding.invalid import InvalidEmbedder
+from memsidecar.embedding.contract import Embedders, InvalidEmbedder
 from memsidecar.embedding.openai import OpenAIEmbedder
-from memsidecar.embedding.registry import ConfiguredEmbedders, EmbeddingChoice
+from memsidecar.embedding.registry import ClientEmbedder, ConfiguredEmbedders, EmbeddingChoice
 from memsidecar.embedding.static import StaticEmbedder
 from tests.embedding.endpoint import Endpoint
 

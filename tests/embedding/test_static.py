@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.embedding import bundled as bundled_module
-from memsidecar.embedding.bundled import MATRIX, SHA256, TOKENIZER, BundledModel, StaticModel
-from memsidecar.embedding.contract import Embedder, EmbedderMismatch
-from memsidecar.embedding.invalid import InvalidEmbedder
+from memsidecar.embedding import bundled_model as bundled_module
+from memsidecar.embedding.bundled_model import MATRIX, SHA256, TOKENIZER, BundledModel, StaticModel
+from memsidecar.embedding.contract import Embedder, EmbedderMismatch, InvalidEmbedder
 from memsidecar.embedding.static import BATCH, LONGEST_BYTES, LONGEST_WORD_CHARACTERS, StaticEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,9 +6,9 @@ import pytest
 
 from memsidecar.endpoint.config import EndpointSettings
 from memsidecar.endpoint.resilience import Patience
-from memsidecar.language.model_facts import ModelFacts
-from memsidecar.language.model_summaries import ModelSummaries
+from memsidecar.language.fact_model import ModelFacts
 from memsidecar.language.openai import CHAT, OpenAIModel
+from memsidecar.language.summary_model import ModelSummaries
 from tests.endpoint.server import KEY
 from tests.endpoint.stand_ins import Waits
 from tests.language.model_server import ModelServer, words

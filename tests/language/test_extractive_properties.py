@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import Utterance
-from memsidecar.language.extractive.lines import label_of, read
+from memsidecar.language.extractive.sentences import label_of, read
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.tokens.registry import Counters
 

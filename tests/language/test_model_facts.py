@@ -7,7 +7,7 @@ import pytest
 
 from memsidecar.domain.fact import FactType
 from memsidecar.language.contract import FactExtractor, Finding, MalformedAnswer, ModelAway
-from memsidecar.language.model_facts import ModelFacts
+from memsidecar.language.fact_model import ModelFacts
 from memsidecar.language.openai import OpenAIModel
 from tests.endpoint import server as serve
 from tests.endpoint.server import Request

@@ -2,8 +2,7 @@
 
 import pytest
 
-from memsidecar.language.contract import LanguageModel
-from memsidecar.language.invalid import InvalidModel
+from memsidecar.language.contract import InvalidModel, LanguageModel
 from memsidecar.language.registry import ModelChoice, configured_model
 from tests.endpoint.server import KEY
 from tests.language.model_server import ModelServer

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from memsidecar.language.contract import MalformedAnswer, ModelAway, Summarizer
-from memsidecar.language.model_summaries import ModelSummaries
 from memsidecar.language.openai import OpenAIModel
+from memsidecar.language.summary_model import ModelSummaries
 from tests.endpoint import server as serve
 from tests.endpoint.server import Request
 from tests.language.model_server import ModelServer, assistant, said, shown_to, thinking, unless, user, words

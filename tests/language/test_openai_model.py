@@ -10,10 +10,8 @@ from threading import Barrier, Event, Lock
 import pytest
 
 from memsidecar.endpoint.config import EndpointSettings
-from memsidecar.language.chat_answer import largest_answer_bytes
 from memsidecar.language.contract import LanguageModel, MalformedAnswer, ModelAway
-from memsidecar.language.figures import ModelFigures
-from memsidecar.language.openai import OpenAIModel
+from memsidecar.language.openai import ModelFigures, OpenAIModel, largest_answer_bytes
 from tests.endpoint import server as serve
 from tests.endpoint.server import KEY, Behaviour, Handler, Request
 from tests.endpoint.stand_ins import Clock, Waits

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.language.parts import SHORTEST_CUT_CHARACTERS, halves, parts, shown
+from memsidecar.language.batches import SHORTEST_CUT_CHARACTERS, halves, parts, shown
 from tests.language.model_server import user
 
 texts = st.lists(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(" \n"), max_size=1_500), max_size=8)

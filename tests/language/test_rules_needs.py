@@ -9,21 +9,19 @@ from hypothesis import strategies as st
 
 from benchmarks.facts import read_cases
 from memsidecar.domain.message import Role
-from memsidecar.language.rules import feelings, identity, plans, preferences, retractions, tastes, threads
-from memsidecar.language.rules.corrections import may_be_a_correction
-from memsidecar.language.rules.dates import _WHEN
-from memsidecar.language.rules.extractor import FORMS, RULES
-from memsidecar.language.rules.needs import CAPITAL, need_of, ways_of
-from memsidecar.language.rules.shortlist import Shortlist
-from memsidecar.language.rules.spelling import MEANT
-from memsidecar.language.rules.vocabulary import Vocabulary, implying_words, words_of
+from memsidecar.language.rules import interests, preferences, profile, retractions, tasks, topics
+from memsidecar.language.rules.extractor import FORMS, RULES, Shortlist
+from memsidecar.language.rules.keywords import Vocabulary, implying_words, words_of
+from memsidecar.language.rules.normalization import MEANT, may_be_a_correction
+from memsidecar.language.rules.pattern_keywords import CAPITAL, need_of, ways_of
+from memsidecar.language.rules.tasks import _WHEN
 
 _PATTERNS = [
     *dict.fromkeys(form.begins for form in FORMS),
-    *(one.pattern for one in (feelings._FEELS, feelings._FORWARD, feelings._DRIVES, threads._LABELLED, _WHEN)),
-    *(one.pattern for one in (plans._DEADLINE, plans._MINE, plans._HAVING, plans._TRAVEL, plans._ERRAND)),
-    *(one.pattern for one in (tastes._FAVORITE, tastes._IS_FAVORITE, preferences._STANDING)),
-    *(one.pattern for one in (retractions._CALLED_OFF, identity._HERE)),
+    *(one.pattern for one in (interests._FEELS, interests._FORWARD, interests._DRIVES, topics._LABELLED, _WHEN)),
+    *(one.pattern for one in (tasks._DEADLINE, tasks._MINE, tasks._HAVING, tasks._TRAVEL, tasks._ERRAND)),
+    *(one.pattern for one in (interests._FAVORITE, interests._IS_FAVORITE, preferences._STANDING)),
+    *(one.pattern for one in (retractions._CALLED_OFF, profile._HERE)),
 ]
 _SAID = [text for case in read_cases() for role, text in case.turns if role == Role.USER]
 _PIECES = sorted({piece for text in _SAID for piece in re.split(r"(?<=[.,!?\n])\s+|\s(?=and |but )", text)})

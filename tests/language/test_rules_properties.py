@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import FactExtractor, Utterance
 from memsidecar.language.rules.extractor import FINDINGS_PER_MESSAGE, RuleExtractor
-from memsidecar.language.rules.passages import READ_CHARS, own_words
-from memsidecar.language.rules.sentences import clauses, sentences
+from memsidecar.language.rules.user_text import READ_CHARS, clauses, own_words, sentences
 from memsidecar.language.rules.values import VALUE_CHARS
 from tests.language.rules_said import RULES, found
 

@@ -8,8 +8,8 @@ import pytest
 
 from memsidecar.cli.parser import given_flags, parser
 from memsidecar.settings import Settings, documentation, load_settings
-from memsidecar.settings.expectation import expectation, shown
-from memsidecar.settings.names import flag, variable
+from memsidecar.settings.loading import flag, variable
+from memsidecar.settings.types import expectation, shown
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 

@@ -1,7 +1,12 @@
-"""Sentences as they stand in a text: each is a slice of it, on one line, of bounded length, and no code."""
+"""Sentence splitting; summary <-> lines."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
+
+from memsidecar.domain.message import Role
+from memsidecar.language.contract import Utterance
+from memsidecar.language.extractive.selection import Said
 
 LONGEST_CHARACTERS = 240  # an unpunctuated paragraph is cut into pieces of at most so many
 
@@ -18,6 +23,10 @@ _SYMBOL = re.compile(r"[{}\[\]<>;=|\\/$&*_`\"()]")
 _SYMBOLS_OF_PROSE = 0.12  # share of the signs; more of them, and the line is code, markup or data
 _SPACE = re.compile(r"\s")
 _PAUSE = re.compile(r"[,;:\u3001\uff0c\uff1b]\s*|\s+[-\u2013\u2014]+\s+")
+
+_LONGEST_LABEL_CHARACTERS = 40
+_LABELLED = re.compile(rf"([^\W_][^:\n]{{0,{_LONGEST_LABEL_CHARACTERS - 1}}}): (?=\S)")
+_ROLES = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool", Role.SYSTEM: "System"}
 
 
 def sentences_of(text: str) -> Iterator[str]:
@@ -89,3 +98,59 @@ def _is_code(piece: str) -> bool:
     """A few brackets are prose; where they are many, nobody said it."""
     symbols = len(_SYMBOL.findall(piece))
     return (symbols > 3 and symbols > _SYMBOLS_OF_PROSE * len(piece)) or (piece[0] in "{<" and piece[-1] in "}>,")
+
+
+def label_of(utterance: Utterance) -> str:
+    """The speaker's name where it can stand at the head of a line, else the role."""
+    name = " ".join(utterance.name.replace(":", " ").split())
+    if name[:1].isalnum() and len(name) <= _LONGEST_LABEL_CHARACTERS:
+        return name
+    return _ROLES.get(Role(utterance.role), "User") if utterance.role in list(Role) else "User"
+
+
+def spoken(utterance: Utterance) -> Iterator[Said]:
+    label = label_of(utterance)
+    return (Said(label, sentence) for sentence in sentences_of(utterance.text))
+
+
+def read(summary: str, labels: Collection[str]) -> Iterator[Said]:
+    """The sentences of a former summary, or of any text. `labels` are speakers', whatever they look like."""
+    for line in summary.splitlines():
+        label, text = _parted(line.strip(), labels)
+        yield from (Said(label, sentence) for sentence in line_sentences(text))
+
+
+def _parted(line: str, labels: Collection[str]) -> tuple[str, str]:
+    found = _LABELLED.match(line)
+    if found and (found[1] in labels or _looks_like_a_name(found[1])):
+        return found[1], line[found.end() :]
+    return "", line
+
+
+def _looks_like_a_name(label: str) -> bool:
+    """One word, or a few capitalised ones: "He told me: go" is a sentence."""
+    words = label.split(" ")
+    return len(words) == 1 or (len(words) <= 4 and not any(word[:1].islower() for word in words))
+
+
+class Lines:
+    """Writes sentences as lines. Who looks for what fits writes the same ones again and again: pairs are remembered."""
+
+    def __init__(self) -> None:
+        self._stay_apart = cache(_stay_apart)
+
+    def written(self, sentences: Iterable[Said]) -> str:
+        lines: list[str] = []
+        last = Said("", "")
+        for said in sentences:
+            if lines and said.label and said.label == last.label and self._stay_apart(last.text, said.text):
+                lines[-1] += f" {said.text}"
+            else:
+                lines.append(f"{said.label}: {said.text}" if said.label else said.text)
+            last = said
+        return "\n".join(lines)
+
+
+def _stay_apart(first: str, second: str) -> bool:
+    """Whether two sentences on one line are read back as two; else each needs a line of its own."""
+    return list(line_sentences(f"{first} {second}")) == [first, second]

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from zlib import crc32
 
 from memsidecar.language.contract import Utterance
-from memsidecar.language.extractive.choosing import Candidate, choose
-from memsidecar.language.extractive.lines import Lines, label_of, read, spoken
-from memsidecar.language.extractive.salience import Said, Salience, words_in
+from memsidecar.language.extractive.selection import Candidate, Said, Salience, choose, words_in
+from memsidecar.language.extractive.sentences import Lines, label_of, read, spoken
 
 _SETTLED_SHARE, _SETTLED_FACTOR = 0.6, 1.5
 """The first lines of a summary stay unless others say clearly more, and the last ones give way as they must: then the

@@ -1,50 +1,63 @@
-"""The rules, all of them, over what the user said."""
+"""RuleExtractor; rules whose keywords occur."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from memsidecar.domain.fact import LISTS, FactType
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import Finding, Utterance
-from memsidecar.language.rules import (
-    feelings,
-    identity,
-    livelihood,
-    plans,
-    preferences,
-    retractions,
-    tastes,
-    threads,
-    whereabouts,
-)
-from memsidecar.language.rules.answers import in_full
-from memsidecar.language.rules.doubts import assertions, hands_over, takes_back
-from memsidecar.language.rules.forms import Claim, Form, Rule
-from memsidecar.language.rules.heard import Heard, Listener
-from memsidecar.language.rules.sentences import Sentence
-from memsidecar.language.rules.shortlist import Shortlist
-from memsidecar.language.rules.vocabulary import Vocabulary, implying_words
+from memsidecar.language.rules import interests, location, preferences, profile, retractions, tasks, topics, work
+from memsidecar.language.rules.assertions import Heard, Listener, assertions, hands_over, takes_back
+from memsidecar.language.rules.keywords import Gate, Vocabulary, implying_words
+from memsidecar.language.rules.normalization import in_full
+from memsidecar.language.rules.pattern_keywords import most_telling_first
+from memsidecar.language.rules.rule import Claim, Form, Rule
+from memsidecar.language.rules.user_text import Sentence
+
+
+class Shortlist:
+    """Rules, by the mark of what they need that is seldom met."""
+
+    def __init__(self, vocabulary: Vocabulary, rules: Iterable[Rule]) -> None:
+        self._rules = tuple(rules)
+        self._gates: dict[int, list[tuple[int, Gate]]] = {}
+        for at, rule in enumerate(self._rules):
+            for way in rule.ways:
+                gate = vocabulary.gate(way)
+                self._gates.setdefault(vocabulary.mark(most_telling_first(way)[0]), []).append((at, gate))
+        self._signs = sum(self._gates)
+
+    def of(self, marks: int) -> list[Rule]:
+        """In their order."""
+        found: set[int] = set()
+        signs = marks & self._signs
+        while signs:
+            lowest = signs & -signs
+            found.update(at for at, gate in self._gates[lowest] if gate.is_open(marks))
+            signs ^= lowest
+        return [self._rules[at] for at in sorted(found)]
+
 
 FINDINGS_PER_MESSAGE = 20
 "Nobody tells more of themselves in one message; who seems to, pasted it."
 
 FORMS: list[Form] = [
-    *identity.FORMS,
-    *livelihood.FORMS,
-    *whereabouts.FORMS,
-    *tastes.FORMS,
+    *profile.FORMS,
+    *work.FORMS,
+    *location.FORMS,
+    *interests.FORMS,
     *preferences.FORMS,
-    *plans.FORMS,
-    *threads.FORMS,
+    *tasks.FORMS,
+    *topics.FORMS,
     *retractions.FORMS,
 ]
 RULES: list[Rule] = [
-    threads.left_open,
+    topics.left_open,
     *(form.rule() for form in FORMS),
-    identity.signed,
-    tastes.favorite,
+    profile.signed,
+    interests.favorite,
     preferences.standing_order,
-    plans.events,
-    feelings.feelings,
+    tasks.events,
+    interests.feelings,
     retractions.called_off,
 ]
 _VOCABULARY = Vocabulary(implying_words())

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
-from memsidecar.language.rules.forms import Claim, beginning, matching, table
-from memsidecar.language.rules.tastes import is_liked
+from memsidecar.language.rules.interests import is_liked
+from memsidecar.language.rules.rule import Claim, beginning, matching, table
 from memsidecar.language.rules.values import is_telling, thing, things, trimmed, up_to_the_end, whole
 
 PREFERENCE = FactType.PREFERENCE

@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
-from memsidecar.language.rules import employers, occupations, places
-from memsidecar.language.rules.forms import Claim, matching, table
+from memsidecar.language.rules import location, work
+from memsidecar.language.rules.lexicon import GIVEN, NOT_PLACES
+from memsidecar.language.rules.rule import Claim, matching, table
 from memsidecar.language.rules.values import things, trimmed
-from memsidecar.language.rules.words.names import GIVEN
-from memsidecar.language.rules.words.places import NOT_PLACES
 
 PROFILE, INTEREST, ACTION = FactType.USER_PROFILE, FactType.INTEREST, FactType.ACTION_ITEM
 _NO_MORE = r"(?=.*\b(?:anymore|now)\b)"
@@ -16,10 +15,10 @@ _NO_MORE = r"(?=.*\b(?:anymore|now)\b)"
 
 def _employer_left(rest: str) -> Iterator[str]:
     """One leaves a house and a party too: only a name, and no place's and no person's."""
-    if next(places.known_place(rest), None) is None:
+    if next(location.known_place(rest), None) is None:
         yield from (
             value
-            for value in employers.joined(rest)
+            for value in work.joined(rest)
             if value.split()[0].lower() not in GIVEN | NOT_PLACES and value[0].isupper() and not value.isdigit()
         )
 
@@ -39,14 +38,14 @@ FORMS = [
     *table(
         PROFILE,
         "company",
-        (r"i (?:no longer work|stopped working|quit working) (?:at|for) ", employers.organisation, 0.9),
-        (rf"i (?:don't|do not) work (?:at|for) {_NO_MORE}", employers.organisation, 0.9),
+        (r"i (?:no longer work|stopped working|quit working) (?:at|for) ", work.organisation, 0.9),
+        (rf"i (?:don't|do not) work (?:at|for) {_NO_MORE}", work.organisation, 0.9),
         (
             r"i'm (?:no longer|not) (?:working |employed )?(?:at|with|by|for) (?=.*\banymore\b)",
-            employers.named_organisation,
+            work.named_organisation,
             0.85,
         ),
-        (r"i'm no longer (?:working |employed )?(?:at|with|by|for) ", employers.named_organisation, 0.85),
+        (r"i'm no longer (?:working |employed )?(?:at|with|by|for) ", work.named_organisation, 0.85),
         (
             r"i(?:'ve)? (?:left|quit my job at|left my job at|quit my position at|resigned from|got laid off from"
             r"|was laid off from|got fired from|was fired from|retired from) ",
@@ -64,17 +63,17 @@ FORMS = [
     *table(
         PROFILE,
         "location",
-        (r"(?:i|we) no longer live in ", places.home, 0.9),
-        (rf"(?:i|we) (?:don't|do not) live in {_NO_MORE}", places.home, 0.9),
-        (r"(?:i|we)(?:'ve)? (?:moved away from|moved out of|left) ", places.known_place, 0.8),
-        (r"(?:i|we)(?:'ve)? moved away from ", places.place, 0.8),
+        (r"(?:i|we) no longer live in ", location.home, 0.9),
+        (rf"(?:i|we) (?:don't|do not) live in {_NO_MORE}", location.home, 0.9),
+        (r"(?:i|we)(?:'ve)? (?:moved away from|moved out of|left) ", location.known_place, 0.8),
+        (r"(?:i|we)(?:'ve)? moved away from ", location.place, 0.8),
         holds=False,
     ),
     *table(
         PROFILE,
         "role",
-        (r"i'm no longer (?:an? )", occupations.occupation, 0.85),
-        (r"i'm not (?:an? )(?=.*\banymore\b)", occupations.occupation, 0.85),
+        (r"i'm no longer (?:an? )", work.occupation, 0.85),
+        (r"i'm not (?:an? )(?=.*\banymore\b)", work.occupation, 0.85),
         holds=False,
     ),
     *table(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from memsidecar.language.rules.words import listed
+from memsidecar.language.rules.lexicon import listed
 
 VALUE_CHARS = 200
 THING_WORDS, ITEM_WORDS = 8, 4

@@ -1,0 +1,197 @@
+"""Likes, dislikes, sentiment."""
+
+import re
+from collections.abc import Iterator
+
+from memsidecar.domain.fact import FactType
+from memsidecar.language.rules.rule import Claim, matching, table
+from memsidecar.language.rules.values import is_telling, thing, things, trimmed, up_to_the_end
+
+INTEREST, PREFERENCE = FactType.INTEREST, FactType.PREFERENCE
+
+SENTIMENT = FactType.SENTIMENT
+_FEELINGS = (
+    r"frustrated|annoyed|irritated|angry|mad|furious|pissed(?: off)?|upset|unhappy|disappointed|dissatisfied"
+    r"|fed up|sick|sick and tired|tired|bored|happy|glad|thrilled|excited|"
+    r"delighted|pleased|satisfied|impressed|worried|anxious|nervous|concerned|stressed(?: out)?|scared|afraid"
+    r"|terrified|sad|heartbroken|devastated|overwhelmed|"
+    r"proud|ashamed|embarrassed|jealous|pumped|stoked|psyched|hyped|optimistic|pessimistic|skeptical|sceptical"
+    r"|hopeful|uneasy|apprehensive|relieved|amazed|"
+    r"uncomfortable|exhausted|drained|burned out|burnt out|bummed(?: out)?|over the moon|ecstatic|bitter"
+    r"|miserable|freaking out|stressing"
+)
+_FEELS = re.compile(
+    rf"(?:i'm|i feel|i've been)(?: \w+ly| so| very| super| pretty| a bit| a little| quite| kind of| also| just"
+    rf"| still| getting| feeling| too| beyond| starting to get| more and more)*"
+    rf" (?P<feeling>{_FEELINGS})(?: and \w+)? (?P<about>with|about|by|at|of|for|over|from|regarding) (?P<what>.+)",
+    re.IGNORECASE,
+)
+_FORWARD = re.compile(
+    r"i(?:'m| am)?(?: \w+ly| so| very much)* (?P<feeling>looking forward|look forward) to (?P<what>.+)", re.IGNORECASE
+)
+_DRIVES = re.compile(
+    r"(?P<what>(?:the|my|this|our) (?:[\w'-]+ ){0,4}?[\w'-]+) (?:really |just |always |constantly "
+    r"|seriously )?(?P<feeling>(?:is|are) (?:really |seriously |slowly )?(?:driving me (?:crazy|nuts|mad"
+    r"|insane|up the wall)|stressing me out|freaking me out|killing me|getting on my nerves)|"
+    r"(?:frustrates|annoys|worries|scares|excites|bothers|stresses|terrifies|irritates) me|(?:makes|make"
+    r"|making) me (?:\w+ly |so )?(?:happy|sad|angry|anxious|nervous|mad|furious|miserable|proud))",
+    re.IGNORECASE,
+)
+_FIXED = re.compile(r"(?:sick|tired|sick and tired)$", re.IGNORECASE)
+_NOT_ABOUT = re.compile(
+    r"(?:help|be|assist|hear|see|you|now|sure|the time being|a while|good|me|once|first|all|everyone|the best"
+    r"|him|her|them|us)$|(?:you|your)\b|\d",
+    re.IGNORECASE,
+)
+_TO_THE_ASSISTANT = re.compile(r"\b(?:you|your|yours)\b|^(?:hearing|seeing|talking|chatting)\b", re.IGNORECASE)
+
+
+def _disliked(value: str) -> str:
+    return f"dislikes:{value.lower()[:60]}"
+
+
+def _named(rest: str) -> Iterator[str]:
+    """Things, and activities: "I love to cook" and "cooking"."""
+    rest = re.sub(
+        r"^(?:to (?=(?!be\b|see\b|know\b|think\b|say\b|have\b|hear\b|get\b|keep\b|make\b|do\b|believe\b|imagine\b"
+        r"|add\b|go over\b|try\b|start\b|use\b|help\b)\w)|(?:playing around|messing around) with |watching "
+        r"|reading about |learning about |the (?=[A-Z]))",
+        "",
+        rest,
+    )
+    yield from (value for value in things(rest) if is_liked(value))
+
+
+_NOT_LIKED = re.compile(
+    r"(?:your|the way|how|second|first|third|last|former|latter|option|approach|version|idea|suggestion"
+    r"|new one|help|working (?:here|there|at|for|with|on)|talking to|chatting with|hanging out|spending time"
+    r"|coming|being|seeing|hearing|time|life|sound of|look of|feeling|fact)\b",
+    re.IGNORECASE,
+)
+
+
+def is_liked(value: str) -> bool:
+    return not _NOT_LIKED.match(value) and not re.search(
+        r"\b(?:you|your|this|that|it|these|those|yours|ones?)$", value, re.IGNORECASE
+    )
+
+
+FORMS = [
+    *table(
+        INTEREST,
+        "likes",
+        (r"(?:i|we) (?:love|adore|enjoy|like|dig) (?:love |really )*", _named, 0.75),
+        (
+            r"i(?:'m|'ve gotten|'ve been getting|'ve got|'ve become|'ve been) (?:really |quite |a bit |very )?(?:into"
+            r"|keen on|passionate about|obsessed with|fascinated by|crazy about|enthusiastic about|hooked on"
+            r"|addicted to|fond of) ",
+            _named,
+            0.8,
+        ),
+        (r"i(?:'m| have been| remain) an? (?:\w+ )?(?:fan|lover|fanatic|enthusiast|admirer) of ", _named, 0.8),
+        (r"(?:big|huge|massive|lifelong) fan of ", _named, 0.7),
+        (
+            r"(?:my|our) (?:main |favou?rite |biggest |other |new |only )?(?:hobby|hobbies|pastimes?|interests?"
+            r"|passions?)(?: (?:is|are|includes?)|:) ",
+            _named,
+            0.85,
+        ),
+        (
+            r"(?:in|during) my (?:free|spare) time,? i (?:like to |love to |enjoy |love |like |usually |mostly "
+            r"|often )*",
+            _named,
+            0.8,
+        ),
+        (r"i can't get enough of ", _named, 0.75),
+        (r"i have a (?:passion|soft spot|thing|love|weakness) for ", _named, 0.75),
+        (
+            r"i(?: play| collect|'ve been playing|'ve been collecting) (?!around|with|along|role|dumb|safe|fair|it"
+            r"|a lot|games? with|the (?:role|part|fool|victim))(?:the )?",
+            _named,
+            0.65,
+        ),
+    ),
+    *table(
+        INTEREST,
+        "interested_in",
+        (r"i'm (?:interested in|curious about) ", _named, 0.8),
+    ),
+    *table(
+        INTEREST,
+        "learning",
+        (
+            r"i(?:'ve been|'m) learning (?:(?:how )?to (?=(?:play|speak|cook|code|sail|knit|paint|surf|drive|swim|sew"
+            r"|draw|dance|sing|ski|ride|juggle|bake)\b))?(?!how|to (?!play|speak|cook|code|sail|knit|paint|surf|drive"
+            r"|swim|sew|draw|dance|sing|ski|ride|juggle|bake)|that\b|a (?:lot|ton|bunch)\b|tons|loads|lots|more\b|so\b"
+            r"|about\b|from\b|new\b|the\b)",
+            _named,
+            0.65,
+        ),
+    ),
+    *table(
+        PREFERENCE,
+        _disliked,
+        (r"i (?:hate|dislike|detest|despise|loathe|can't stand|can't bear) ", _named, 0.8),
+        (
+            r"i (?:don't|do not) (?:really |particularly |actually |even |much )?(?:like|enjoy|care for|love) "
+            r"(?!.*\banymore\b)",
+            _named,
+            0.75,
+        ),
+        (
+            r"i'm not (?:really |particularly |much of |exactly )*(?:a (?:big |huge )?fan of|into|fond of|keen on"
+            r"|crazy about) (?!.*\banymore\b)",
+            _named,
+            0.75,
+        ),
+    ),
+]
+
+
+_FAVORITE = re.compile(
+    r"(?:my|our) (?:all[- ]time |absolute |personal |new )?(?P<word>favou?rite|go-to)(?: "
+    r"(?P<what>[\w' -]{2,40}?))? (?:is|are|has to be|would be|is definitely|is probably|has always been"
+    r"|right now is)(?: (?:definitely|probably|by far|of course|currently|always|the|an?))* (?P<value>.+)",
+    re.IGNORECASE,
+)
+_IS_FAVORITE = re.compile(
+    r"(?P<value>[\w'& -]{2,50}?) (?:is|are) (?:definitely |probably |by far |still |one of )?my "
+    r"(?:all[- ]time |absolute )?favou?rites?(?: (?P<what>[\w' -]{2,40}))?\W*$",
+    re.IGNORECASE,
+)
+_NO_KIND = frozenset(("one", "ones", "part", "moment", "scene", "memory", "time", "way"))
+
+
+@matching(_FAVORITE, _IS_FAVORITE)
+def favorite(clause: str) -> Iterator[Claim]:
+    match = _FAVORITE.match(clause) or _IS_FAVORITE.match(clause)
+    if match is None:
+        return
+    what = trimmed(
+        re.split(r" (?:of|to|for|in|from|about|when|at) ", (match["what"] or "thing").lower(), maxsplit=1)[0]
+    )
+    for value in thing(match["value"]):
+        if (
+            what not in _NO_KIND
+            and is_liked(value)
+            and not re.match(r"(?:when|to|that|how|part|by|definitely)\b", value, re.IGNORECASE)
+        ):
+            yield Claim(PREFERENCE, f"favorite {what}", value, 0.85)
+
+
+@matching(_FEELS, _FORWARD, _DRIVES)
+def feelings(clause: str) -> Iterator[Claim]:
+    if match := _FEELS.match(clause):
+        if match["about"].lower() == "of" or not _FIXED.match(match["feeling"]):
+            yield from _about(match["what"], match["feeling"], 0.8)
+    elif match := _FORWARD.match(clause):
+        yield from _about(match["what"], "looking forward", 0.75)
+    elif match := _DRIVES.match(clause):
+        yield from _about(match["what"], re.sub(r"^(?:is|are) ", "", match["feeling"], flags=re.IGNORECASE), 0.75)
+
+
+def _about(what: str, feeling: str, confidence: float) -> Iterator[Claim]:
+    what = up_to_the_end(re.sub(r"^all ", "", what, flags=re.IGNORECASE))
+    key = re.sub(r"^(?:the|my|our|a|an|this|that|these|those) ", "", what, flags=re.IGNORECASE).lower()
+    if is_telling(key) and not _NOT_ABOUT.match(what) and not _TO_THE_ASSISTANT.search(what):
+        yield Claim(SENTIMENT, trimmed(key)[:80], feeling.lower(), confidence)

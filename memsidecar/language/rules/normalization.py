@@ -1,0 +1,255 @@
+"""Spelling, lead-ins, self-corrections, short answers in full."""
+
+import re
+from collections.abc import Sequence
+
+from memsidecar.domain.message import Role
+from memsidecar.language.contract import Utterance
+from memsidecar.language.rules.pattern_keywords import need_of
+
+_SPELLINGS = {
+    "I'm": ("i am", "im", "i m", "i 'm"),
+    "I've": ("ive",),
+    "I've been": ("i have been",),
+    "I have": ("i've got", "ive got"),
+    "I have to": ("i've got to",),
+    "I'll": ("i will",),
+    "I'd": ("i would",),
+    "I'd like": ("id like",),
+    "I'd prefer": ("id prefer",),
+    "I'd rather": ("id rather",),
+    "I don't": ("i do not",),
+    "I can't": ("i can not",),
+    "don't": ("dont", "do not"),
+    "doesn't": ("doesnt",),
+    "didn't": ("didnt",),
+    "can't": ("cant", "cannot"),
+    "won't": ("wont",),
+    "isn't": ("isnt",),
+    "aren't": ("arent",),
+    "wasn't": ("wasnt",),
+    "what's": ("whats", "what is"),
+    "that's": ("thats",),
+    "let's": ("lets",),
+    "going to": ("gonna",),
+    "want to": ("wanna",),
+    "have to": ("gotta",),
+    "anymore": ("any more", "any longer"),
+    "name is": ("name's",),
+    "my name is": ("my names",),
+    "name": ("naem", "nmae"),
+    "birthday": ("bday", "b-day", "birtday", "bithday"),
+    "birthday is": ("birthday's", "bday's"),
+    "favorite": ("fav", "fave", "favorit", "favourit"),
+    "hobbies": ("hobbys",),
+    "please": ("plz", "pls"),
+    "currently": ("currenty",),
+    "work": ("wrok",),
+    "interested": ("intrested", "intersted"),
+    "like": ("liek",),
+    "love": ("luv", "lvoe"),
+    "prefer": ("preffer",),
+}
+MEANT = {written: meant for meant, ways in _SPELLINGS.items() for written in ways}
+_BY_LETTER = {
+    letter: "|".join(re.escape(written[1:]) for written in sorted(MEANT, key=len, reverse=True) if written[0] == letter)
+    for letter in sorted({written[0] for written in MEANT})
+}
+_WRITTEN = re.compile(
+    rf"(?=[{''.join(_BY_LETTER)}])(?<![\w'])"
+    rf"(?:{'|'.join(f'{letter}(?:{rest})' for letter, rest in _BY_LETTER.items())})(?![\w'])",
+    re.IGNORECASE,
+)
+WRITTEN = need_of(MEANT)
+"What a text needs to be spelled otherwise than it is."
+
+_GREETINGS = (
+    r"(?:hi|hello|hey|heya|hiya|yo|greetings|howdy|good (?:morning|afternoon|evening)|dear)"
+    r"(?: (?:there|all|everyone|everybody|team|folks|guys|again|bot|assistant|claude|chatgpt|gpt|buddy|friend"
+    r"|sir|madam))?"
+)
+_PHRASES = (
+    r"nice to meet you(?: too)?|thanks(?: a lot| so much| again)?|thank you(?: so much)?|well|so|ok|okay|k|oh"
+    r"|ah|ahh|yeah|yea|yes|yep|yup"
+    r"|no(?=[,.!;])|nope|nah|hmm+|um+|uh+|actually|also|and|but|because|since|as(?! (?:an?|the)\b)|plus|fyi"
+    r"|honestly|tbh|to be honest|to be fair|frankly"
+    r"|personally|currently|right now|at the moment|these days|nowadays|now|lately|recently|today|anyway"
+    r"|anyways|just|btw"
+    r"|by the way|oh and|and also|one more thing|just so you know|just to let you know|just fyi|for context"
+    r"|some context"
+    r"|for the record|for reference|for background|as you know|as i said|as i mentioned|as mentioned"
+    r"|like i said|first off"
+    r"|first of all|firstly|second|secondly|for what it's worth|fwiw|in general|generally|usually"
+    r"|unfortunately|sadly|luckily"
+    r"|fortunately|seriously|ugh+|argh+|omg|wow|man|dude|damn|gosh|aw+|sure|of course|cool|great|nice|right"
+    r"|true|exactly|same|lol|haha+|sorry"
+    r"|i think|i guess|i must say|i must admit|i have to admit|i admit|i'll admit|i confess|i should "
+    r"(?:mention|add|note|say)"
+    r"|i (?:forgot|meant|want|wanted) to (?:mention|say|add|tell you)|i want you to (?:know|remember)|you should know"
+    r"|you know|you see|note|please note|remember|please remember|keep in mind|bear in mind|don't forget"
+    r"|the thing is|the truth is|truth is|fact is|fun fact|to be clear|just to clarify|to clarify|it turns out"
+    r"|turns out|good news|bad news"
+    r"|quick update|update|edit|correction|note to self|confession|context|background|intro|quick intro"
+    r"|about me|ps|p\.s\."
+    r"|given|considering|seeing|now that|although|though|even though|while|fwiw|on a personal note|speaking of which"
+    r"|long story short|more importantly|most importantly|importantly|besides|moreover|in addition"
+    r"|additionally|furthermore"
+    r"|otherwise|still|yet|i'm telling you|believe it or not|no joke|my situation|here's my situation|here's the thing"
+    r"|(?:just )?a reminder|reminder|after all|at heart|by trade|as usual|as always|for now|a (?:bit|little) about me"
+    r"|(?:a )?(?:few|couple of|two|three|some) (?:quick )?(?:facts|things)(?: about me)?"
+)
+# A greeting may be followed by a name: "hey Claude, ...", "Hi Dr. Smith - ...".
+_LEAD = re.compile(
+    rf"(?:[\W_]+|{_GREETINGS}(?: [A-Z][\w.]*){{0,2}}(?=\s*[,!.:\u2013\u2014-])|{_GREETINGS}(?=\W|$)|(?:{_PHRASES})"
+    rf"(?: that)?(?=\W|$))\W*",
+    re.IGNORECASE,
+)
+_ADVERBS = (
+    r"really|actually|currently|now|just|still|also|always|generally|usually|mostly|mainly|primarily"
+    r"|personally|honestly"
+    r"|absolutely|truly|totally|definitely|quite|particularly|especially|strongly|do|kinda|kind of|sort of"
+    r"|sorta|very much"
+    r"|so|very|super|pretty|extremely|incredibly|literally|recently|finally|officially|presently|normally"
+    r"|typically|often"
+    r"|genuinely|seriously|simply|basically|freaking|fucking|fully|already|sincerely|deeply|obviously|secretly|both|all"
+    r"|much|sometimes|rather|fairly|a bit|a little|a tad|a little bit|slightly|increasingly"
+    r"|both|quickly|soon|then|too|only|certainly|particularly|typically|equally|beyond|low-?key|lowkey|highkey"
+    r"|hella|legit"
+    r"|working part-time|proudly|happily|gladly|tbh|honestly"
+)
+_ADVERBIAL = re.compile(rf"^(I|I'm|I've|I'll|we|we're|we've|my name is)(?: (?:{_ADVERBS})(?=\s)){{1,3}}", re.IGNORECASE)
+_LONGEST_LEADS = 6
+
+FRAGMENT_WORDS = 4
+
+_PLAINLY = r"no,? wait|wait,? no|scratch that|correction|or rather|i mean|i meant(?: to say)?|make that"
+# These are said for other reasons as well ("no problem"): what corrects stands between commas, before a name.
+_PERHAPS = r"sorry|no|nope|oops|wait|er+|uh"
+_WORDS = rf"(?:(?:(?:{_PERHAPS}),?\s+)?(?P<plainly>{_PLAINLY})[,:.]?|(?:{_PERHAPS}),)\s+(?:it's\s+)?"
+_BEGINS = re.compile(_WORDS, re.IGNORECASE)
+# What it may begin with is asked for first: at most places that is all there is to do.
+_CORRECTS = re.compile(
+    rf"(?=[,;(.\u2013\u2014\s])(?:[,;(.\u2013\u2014]|\s-+|\.\.+)\s*{_WORDS}",
+    re.IGNORECASE,
+)
+_PREPOSITION = re.compile(r"(in|at|for|near|to|on|from|by)\s+", re.IGNORECASE)
+_A_CLAUSE = re.compile(
+    r"(?:i|i'm|i've|i'd|i'll|my|we|you|he|she|they|it|it's|that|that's|this|there|what|how|who|thanks|please|can|could"
+    r"|do|is|not)\b",
+    re.IGNORECASE,
+)
+
+ANSWER_CHARS, ANSWER_WORDS = 60, 4
+QUESTION_CHARS = 200
+
+_IN_FULL = {
+    r"what(?:'s| is) your (?:first |full )?name|what (?:should|can|may|do) i call you": "my name is {}",
+    r"where (?:do you (?:currently )?live|are you (?:based|located|living))(?: now| currently)?": "I live in {}",
+    r"where are you (?:originally )?from": "I'm from {}",
+    r"where do you work|(?:which|what) company do you work (?:at|for)|who do you work for": "I work at {}",
+    r"how old are you|what(?:'s| is) your age": "I'm {} years old",
+    r"when(?:'s| is) your birthday": "my birthday is {}",
+}
+# The question has to be the last thing that was said, and to ask for nothing else.
+_QUESTIONS = [(re.compile(rf"\b(?:{asked})\W*$", re.IGNORECASE), full) for asked, full in _IN_FULL.items()]
+_PREFIX = re.compile(r"(?:it's|in|at|from|on|for|i'm)\s+", re.IGNORECASE)
+_NO_ANSWER = re.compile(
+    r"(?:no|nope|yes|why|none|nothing|what|idk|i|skip|guess|not|never|ok|hi|hello|thanks|sorry|somewhere|home|here"
+    r"|there|nowhere|that|it)\b",
+    re.IGNORECASE,
+)
+
+
+def as_spelled(text: str) -> str:
+    # Without regard to case, letters that lower() leaves alone match as well: the dotless i, the long s.
+    return _WRITTEN.sub(lambda match: MEANT.get(match[0].lower(), match[0]), text)
+
+
+def bare(clause: str) -> str:
+    """The clause without what leads up to it, and without adverbs after its subject."""
+    for _ in range(_LONGEST_LEADS):
+        lead = _LEAD.match(clause)
+        if lead is None or not lead[0]:
+            break
+        clause = clause[lead.end() :]
+    return _ADVERBIAL.sub(r"\1", clause, count=1)
+
+
+I_LEFT_OUT = re.compile(
+    r"(?:can't stand|prefer|live in|work (?:at|for|as)|moved to|need to|have to|grew up in)\b", re.IGNORECASE
+)
+IM_LEFT_OUT = re.compile(
+    r"(?:based in|living in|working (?:at|for|as|on)|originally from|allergic to|obsessed with"
+    r"|looking forward to)\b",
+    re.IGNORECASE,
+)
+
+
+def with_subject(clause: str) -> str:
+    """For the first clause of a sentence, where those who write fast leave "I" out."""
+    if I_LEFT_OUT.match(clause):
+        return f"I {clause}"
+    return f"I'm {clause}" if IM_LEFT_OUT.match(clause) else clause
+
+
+def corrected(sentence: str) -> str:
+    """The sentence as it was meant; as it stands, where what follows is no mere fragment."""
+    match = _CORRECTS.search(sentence)
+    if match is None:
+        return sentence
+    said, meant = sentence[: match.start()].split(), sentence[match.end() :].strip()
+    if not said or not _is_a_fragment(meant, plainly=bool(match["plainly"])):
+        return sentence
+    kept = said[: -_replaced_words(said, meant)]
+    return " ".join([*kept, _PREPOSITION.sub("", meant, count=1) if _ends_with_preposition(kept) else meant])
+
+
+def is_a_correction(sentence: str) -> bool:
+    """Whether a sentence corrects the one before it: "Sorry, I mean Alphabet.\"."""
+    match = _BEGINS.match(sentence)
+    return match is not None and _is_a_fragment(sentence[match.end() :], plainly=bool(match["plainly"]))
+
+
+def may_be_a_correction(sentence: str) -> bool:
+    """Before it is spelled; no spelling makes or unmakes the words that correct."""
+    return _BEGINS.match(sentence) is not None
+
+
+def _is_a_fragment(meant: str, *, plainly: bool) -> bool:
+    name = _PREPOSITION.sub("", meant, count=1)[:1]
+    short = 0 < len(meant.split()) <= FRAGMENT_WORDS
+    return short and (plainly or name.isupper()) and not _A_CLAUSE.match(meant)
+
+
+def _replaced_words(said: list[str], meant: str) -> int:
+    """From the same preposition on, where the fragment has one; else the capitalised words, at least one."""
+    preposition = _PREPOSITION.match(meant)
+    lower = [word.lower() for word in said]
+    if preposition and preposition[1].lower() in lower:
+        return lower[::-1].index(preposition[1].lower()) + 1
+    count = 1
+    while count < len(said) - 1 and said[-count - 1][0].isupper() and lower[-count - 1] not in {"i", "i'm"}:
+        count += 1
+    return count
+
+
+def _ends_with_preposition(words: list[str]) -> bool:
+    return bool(words) and _PREPOSITION.match(words[-1] + " ") is not None
+
+
+def in_full(utterances: Sequence[Utterance], at: int) -> str:
+    """The user's text; where it is a bare answer, as the sentence that it stands for."""
+    text = utterances[at].text
+    if at == 0 or utterances[at - 1].role != Role.ASSISTANT:
+        return text
+    answer = _bare_answer(text)
+    asked = utterances[at - 1].text.rstrip()[-QUESTION_CHARS:]
+    fulls = (full.format(answer) for question, full in _QUESTIONS if answer and question.search(asked))
+    return next(fulls, text)
+
+
+def _bare_answer(text: str) -> str:
+    if len(text) > ANSWER_CHARS or "?" in text or "\n" in text.strip():
+        return ""
+    answer = _PREFIX.sub("", text.strip().split(",")[0].rstrip(".! "), count=1)
+    return "" if len(answer.split()) > ANSWER_WORDS or _NO_ANSWER.match(answer) else answer

@@ -1,0 +1,157 @@
+"""Value types and their wording."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, get_args
+
+from annotated_types import Ge, Gt, Le
+from pydantic import AfterValidator, AllowInfNan, BeforeValidator, PlainValidator
+from pydantic.fields import FieldInfo
+
+from memsidecar.domain.byte_size import format_size, parse_size
+from memsidecar.domain.network_address import Address
+
+BUILT_IN_TOKENIZERS = ("o200k_base", "cl100k_base", "chars4")
+HTTP_URL = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
+MODULE_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+
+
+@dataclass(frozen=True)
+class Takes:
+    """What a setting takes, in words for errors and documentation, and its placeholder in `--help`."""
+
+    words: str
+    metavar: str
+
+
+def parse_address(given: object) -> Address:
+    """Read an address; one that is read already stays as it is."""
+    if isinstance(given, Address):
+        return given
+    if isinstance(given, str):
+        return Address.parse(given)
+    raise ValueError("is no address: expected host:port or unix:/path")
+
+
+def parse_optional_address(given: object) -> Address | None:
+    """Read an address, or nothing as no listener at all."""
+    return None if given is None or given == "" else parse_address(given)
+
+
+def refuse_bool(given: object) -> object:
+    """A TOML `true` is no number, although Python counts it as 1."""
+    if given is True or given is False:
+        raise ValueError("is true or false: expected a number")
+    return given
+
+
+def refuse_empty(given: object) -> object:
+    """An empty path would mean the current directory, which nobody asks for by writing nothing."""
+    if given == "":
+        raise ValueError("is empty: expected a path")
+    return given
+
+
+def check_tokenizer(name: str) -> str:
+    """Only the form is checked here: loading a module is the business of the room that counts."""
+    if name not in BUILT_IN_TOKENIZERS and not MODULE_FUNCTION.fullmatch(name):
+        raise ValueError(f"is no tokenizer: expected {', '.join(BUILT_IN_TOKENIZERS)} or module:function")
+    return name
+
+
+def check_url(given: str) -> str:
+    """Only the form: whether anybody answers there shows when it is asked."""
+    if given and not HTTP_URL.fullmatch(given):
+        raise ValueError("is no address: expected http://host/path or https://host/path")
+    return given
+
+
+def parse_optional_file(given: object) -> Path | None:
+    """Read a path, or nothing as no file at all."""
+    return None if given is None or given == "" else Path(str(given))
+
+
+_number = BeforeValidator(refuse_bool)
+
+ListenAddress = Annotated[Address, PlainValidator(parse_address), Takes("host:port, or unix:/path", "ADDRESS")]
+OptionalAddress = Annotated[
+    Address | None, PlainValidator(parse_optional_address), Takes("host:port, unix:/path, or empty for none", "ADDRESS")
+]
+Directory = Annotated[Path, BeforeValidator(refuse_empty), Takes("a directory", "DIR")]
+Tokenizer = Annotated[
+    str, AfterValidator(check_tokenizer), Takes(", ".join(BUILT_IN_TOKENIZERS) + " or module:function", "NAME")
+]
+Bytes = Annotated[int, BeforeValidator(parse_size), Takes("bytes, or a size such as 64MiB or 1GB", "BYTES")]
+Seconds = Annotated[float, _number, AllowInfNan(False), Takes("seconds", "SECONDS")]
+Milliseconds = Annotated[float, _number, AllowInfNan(False), Takes("milliseconds", "MS")]
+Share = Annotated[float, _number, AllowInfNan(False), Takes("a share", "SHARE")]
+Messages = Annotated[int, _number, Takes("a whole number of messages", "MESSAGES")]
+Tokens = Annotated[int, _number, Takes("a whole number of tokens", "TOKENS")]
+Calls = Annotated[int, _number, Takes("a whole number of calls", "CALLS")]
+Rate = Annotated[float, _number, AllowInfNan(False), Takes("calls a second", "RATE")]
+Requests = Annotated[int, _number, Takes("a whole number of requests", "REQUESTS")]
+Streams = Annotated[int, _number, Takes("a whole number of streams", "STREAMS")]
+Threads = Annotated[int, _number, Takes("a whole number of threads", "THREADS")]
+Chunks = Annotated[int, _number, Takes("a whole number of chunks", "CHUNKS")]
+Turns = Annotated[int, _number, Takes("a whole number of turns", "TURNS")]
+Items = Annotated[int, _number, Takes("a whole number", "NUMBER")]
+Users = Annotated[int, _number, Takes("a whole number of users", "USERS")]
+Conversations = Annotated[int, _number, Takes("a whole number of conversations", "CONVERSATIONS")]
+Days = Annotated[float, _number, AllowInfNan(False), Takes("days", "DAYS")]
+Score = Annotated[float, _number, AllowInfNan(False), Takes("a score from 0 to 10", "SCORE")]
+Dimensions = Annotated[int, _number, Takes("a whole number of dimensions", "DIMENSIONS")]
+Weight = Annotated[float, _number, AllowInfNan(False), Takes("a weight", "WEIGHT")]
+Name = Annotated[str, Takes("a name, or empty for none", "NAME")]
+Url = Annotated[str, AfterValidator(check_url), Takes("an http or https address, or empty for none", "URL")]
+OptionalFile = Annotated[Path | None, PlainValidator(parse_optional_file), Takes("a file, or empty for none", "FILE")]
+
+
+def expectation(field: FieldInfo) -> str:
+    """For example "seconds, from 0 to 3600" or "one of text, json"."""
+    takes = _takes(field)
+    if takes is None:
+        return "one of " + ", ".join(get_args(field.annotation))
+    return ", ".join(part for part in (takes.words, _limits(field)) if part)
+
+
+def metavar(field: FieldInfo) -> str:
+    """The placeholder of the value in `--help`."""
+    takes = _takes(field)
+    return takes.metavar if takes else "{" + ",".join(get_args(field.annotation)) + "}"
+
+
+def shown(field: FieldInfo, value: object) -> str:
+    """A value as a person would write it."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, int) and _is_size(field):
+        return format_size(value)
+    return "" if value is None else str(value)
+
+
+def _limits(field: FieldInfo) -> str:
+    return " ".join(filter(None, (_limit(field, mark) for mark in field.metadata)))
+
+
+def _limit(field: FieldInfo, mark: object) -> str:
+    match mark:
+        case Ge(ge=least):
+            return f"from {shown(field, least)}"
+        case Gt(gt=bound):
+            return f"above {shown(field, bound)}"
+        case Le(le=most):
+            return f"up to {shown(field, most)}"
+        case _:
+            return ""
+
+
+def _takes(field: FieldInfo) -> Takes | None:
+    return next((mark for mark in field.metadata if isinstance(mark, Takes)), None)
+
+
+def _is_size(field: FieldInfo) -> bool:
+    takes = _takes(field)
+    return takes is not None and takes.metavar == "BYTES"
