@@ -15,8 +15,8 @@ from memsidecar.stores.contract import Index, Journal
 from memsidecar.stores.index.environment import ENVIRONMENT
 from memsidecar.stores.index.memory import keep_little
 from memsidecar.stores.journal import SqliteJournal
-from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.stores.volatile.index import VolatileIndex
+from memsidecar.stores.volatile.journal import VolatileJournal
 
 log = logging.getLogger(__name__)
 

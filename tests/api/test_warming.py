@@ -14,8 +14,8 @@ from memsidecar.domain.errors import DamagedFile
 from memsidecar.layers.episodic import EpisodicLimits, EpisodicMemory
 from memsidecar.settings import Settings
 from memsidecar.stores.contract import Index, IndexUnavailable
-from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.stores.volatile.index import VolatileIndex
+from memsidecar.stores.volatile.journal import VolatileJournal
 
 
 class Health:

@@ -17,8 +17,8 @@ from memsidecar.layers.background.courtesy import LONGEST_REST_SECONDS, SLICE_SE
 from memsidecar.layers.background.runner import PIECE
 from memsidecar.layers.episodic import memory
 from memsidecar.settings import Settings
-from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.stores.volatile.index import VolatileIndex
+from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.background.parts import Noting, say, until
 
 TIMES, FEWEST_TIMES = 5.0, 2.0

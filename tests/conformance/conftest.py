@@ -13,7 +13,7 @@ import pytest
 from memsidecar.domain.quota import NO_QUOTA, Quota, Quotas, without_quotas
 from memsidecar.stores.contract import Journal
 from memsidecar.stores.journal import SqliteJournal
-from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.journal import VolatileJournal
 
 
 def open_sqlite(folder: Path, quotas: Quotas = without_quotas) -> Journal:

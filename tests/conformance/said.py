@@ -39,7 +39,7 @@ from memsidecar.stores.contract import (
     Trim,
     Trimmed,
 )
-from memsidecar.stores.measuring import document_bytes, message_bytes
+from memsidecar.stores.message_encoding import document_bytes, message_bytes
 from memsidecar.v1 import message_pb2
 
 KEY = SessionKey("default", "s1")

@@ -9,7 +9,7 @@ from memsidecar.domain.errors import ShuttingDown
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.summaries.rolling import Summaries, new_summary
 from memsidecar.stores.contract import Ticket
-from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.journal import VolatileJournal
 
 KEY = SessionKey("default", "s")
 SHOWN = new_summary("They moved to Lisbon.", 6, (1, 6), 1, "extractive")

@@ -11,7 +11,7 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from memsidecar.stores.journal import SqliteJournal
-from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1 import knowledge_pb2 as pb
 from tests.bad_input.values import METADATA_BYTES, metadata_of_bytes, tags
 from tests.documents.parts import COUNTER

@@ -24,8 +24,8 @@ from memsidecar.layers.episodic.places import Places
 from memsidecar.layers.working import WorkingLimits, WorkingMemory
 from memsidecar.layers.working.hidden_pages import HiddenPages
 from memsidecar.stores.contract import Erase, Generation, Harvest, Index, IndexUnavailable, Journal
-from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.stores.volatile.index import VolatileIndex, VolatileTable
+from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Message, Role, Scope

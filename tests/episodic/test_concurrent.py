@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.episodic.asking import Question, Range
 from memsidecar.layers.episodic.recalling import Turn
-from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.stores.volatile.index import VolatileIndex
+from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1.message_pb2 import Message
 from tests.episodic.parts import ToyEmbedder, ToyEmbedders, World, said, until, world
 

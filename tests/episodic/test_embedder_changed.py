@@ -11,8 +11,8 @@ from memsidecar.layers.episodic.reindexing import Reindexing
 from memsidecar.stores.contract import Advance, Journal, Ticket
 from memsidecar.stores.index.lance import LanceIndex
 from memsidecar.stores.journal import SqliteJournal
-from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.stores.volatile.index import VolatileIndex
+from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_USER, Scope
 from tests.episodic.parts import (
     HYBRID,

@@ -9,7 +9,7 @@ from memsidecar.layers.episodic import retrieving
 from memsidecar.layers.episodic.asking import Question, Range
 from memsidecar.stores.contract import Chapter, Heard, Journal, Owner
 from memsidecar.stores.journal import SqliteJournal, following
-from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1.context_pb2 import DEGRADATION_STALE
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Scope
 from tests.conformance.said import append, draft, put

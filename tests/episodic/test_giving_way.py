@@ -11,8 +11,8 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.embedding.openai import OpenAIEmbedder, OpenAISettings
 from memsidecar.layers.episodic.harvesting import Gathering, Vectoring
 from memsidecar.stores.contract import Append, Harvest, Journal
-from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.stores.volatile.index import VolatileTable
+from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.conformance.said import carry_out, draft
 from tests.episodic.parts import ToyEmbedder, World
 

@@ -14,8 +14,8 @@ from memsidecar.stores.contract import Advance, Generation, Index, Journal, Tick
 from memsidecar.stores.index import cards
 from memsidecar.stores.index.lance import LanceIndex
 from memsidecar.stores.journal import SqliteJournal
-from memsidecar.stores.volatile import VolatileJournal
 from memsidecar.stores.volatile.index import VolatileIndex
+from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.episodic.parts import KEYWORD, ToyEmbedder, ToyEmbedders, World
 
 EMBEDDER = ToyEmbedder()

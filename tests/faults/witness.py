@@ -6,7 +6,7 @@ from dataclasses import replace
 from memsidecar.domain.message import Stored
 from memsidecar.domain.session import Head, SessionKey
 from memsidecar.stores.contract import Append, Command, Erase, Journal, Page, Rewrite, Selection, Ticket, Trim, TrimNow
-from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.journal import VolatileJournal
 
 
 class Witness:

@@ -6,7 +6,7 @@ from contextlib import closing
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.procedural.memory import ProceduralMemory
 from memsidecar.stores.contract import Append, Owner
-from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.conformance.said import carry_out, draft
 
 SESSIONS = 12

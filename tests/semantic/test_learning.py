@@ -13,7 +13,7 @@ from memsidecar.layers.semantic.facts import Facts
 from memsidecar.layers.semantic.learning import TASK, Learning
 from memsidecar.layers.working import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Journal, Owner
-from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1.message_pb2 import Message
 

@@ -43,7 +43,7 @@ from memsidecar.stores.contract import (
     TrimNow,
 )
 from memsidecar.stores.journal import SqliteJournal
-from memsidecar.stores.volatile import VolatileJournal
+from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.conformance.said import Replica, document, draft, follow, recount, scored, shortened
 from tests.support.twins import EXAMPLES
 

@@ -12,7 +12,7 @@ from memsidecar.layers.background.courtesy import Courtesy
 from memsidecar.layers.background.pulse import Pulse
 from memsidecar.layers.background.task import NotNow, Task
 from memsidecar.stores.contract import Chapter, Journal, News, Passed, SetAside, Ticket
-from memsidecar.stores.contract.news import CHAPTER_BYTES, bytes_of
+from memsidecar.stores.contract.change_feed import CHAPTER_BYTES, bytes_of
 
 log = logging.getLogger(__name__)
 

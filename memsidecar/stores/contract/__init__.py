@@ -4,6 +4,18 @@ The journal is a log: one number, the lsn, for each entry, whatever its kind, gr
 Writers hand in commands and wait; readers see every command that has been answered, at once, whole or not at all.
 """
 
+from memsidecar.stores.contract.change_feed import (
+    Chapter,
+    Claimed,
+    Ended,
+    Gone,
+    Heard,
+    News,
+    Passed,
+    Said,
+    SetAsideEntry,
+    Shelved,
+)
 from memsidecar.stores.contract.commands import (
     Added,
     Advance,
@@ -25,6 +37,7 @@ from memsidecar.stores.contract.commands import (
     SetAside,
     SetPolicy,
     Stale,
+    Ticket,
     Trim,
     Trimmed,
     TrimNow,
@@ -50,20 +63,17 @@ from memsidecar.stores.contract.index import (
     TableFigures,
     Within,
 )
-from memsidecar.stores.contract.journal import Journal
-from memsidecar.stores.contract.news import (
-    Chapter,
-    Claimed,
-    Ended,
-    Gone,
-    Heard,
-    News,
-    Passed,
-    Said,
-    SetAsideEntry,
-    Shelved,
+from memsidecar.stores.contract.journal import (
+    Found,
+    Journal,
+    JournalFigures,
+    Page,
+    Scope,
+    Selection,
+    SessionPage,
+    TwoWays,
 )
-from memsidecar.stores.contract.notes import (
+from memsidecar.stores.contract.records import (
     DropNote,
     Note,
     NoteKind,
@@ -73,8 +83,6 @@ from memsidecar.stores.contract.notes import (
     Revised,
     ReviseNotes,
 )
-from memsidecar.stores.contract.reads import Found, JournalFigures, Page, Scope, Selection, SessionPage, TwoWays
-from memsidecar.stores.contract.ticket import Ticket
 
 __all__ = [
     "Added",

@@ -15,8 +15,7 @@ from memsidecar.stores.journal import rows
 from memsidecar.stores.journal.identity import Known, id_hash
 from memsidecar.stores.journal.schema import Kind
 from memsidecar.stores.journal.staging import Entry, Stage, is_claim, owned
-from memsidecar.stores.measuring import message_bytes
-from memsidecar.stores.sequencing import with_sequence
+from memsidecar.stores.message_encoding import message_bytes, with_sequence
 
 _AMONG = f"session = ? AND exchange IN (SELECT value FROM json_each(?)) AND exchange > 0 AND flags & {int(Flag.PRUNED)}"
 _PRUNED_PARTS = f"SELECT sequence, role, shown_tokens FROM messages WHERE {_AMONG}"

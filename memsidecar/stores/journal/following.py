@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from memsidecar.domain.session import Head, SessionKey
 from memsidecar.stores.contract import Claimed, Ended, Found, Gone, Heard, News, Passed, Said, Shelved
-from memsidecar.stores.contract.news import CHAPTER_BYTES, bytes_of
+from memsidecar.stores.contract.change_feed import CHAPTER_BYTES, bytes_of
 from memsidecar.stores.journal import rows
 from memsidecar.stores.journal.documents import read_version
 from memsidecar.stores.journal.schema import NAMED_FROM, Kind

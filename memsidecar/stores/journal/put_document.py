@@ -9,7 +9,7 @@ from memsidecar.stores.journal.documents import Kept, find_document
 from memsidecar.stores.journal.leftovers import Erasing, Leftover, leave
 from memsidecar.stores.journal.schema import Kind
 from memsidecar.stores.journal.staging import Entry, Stage
-from memsidecar.stores.measuring import cover_of, document_bytes
+from memsidecar.stores.message_encoding import cover_of, document_bytes
 
 _INSERT = f"INSERT INTO documents VALUES ({', '.join('?' * 14)})"
 _REPLACE = """UPDATE documents SET version = ?, create_time_us = ?, sha256 = ?, tokens = ?, chunk_count = ?,

@@ -1,15 +1,17 @@
-"""A session in RAM: a list of messages, from which everything else is counted again each time."""
+"""Sessions and log entries."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import NamedTuple
 
 from memsidecar.domain.errors import IdConflict, NotYourSession
 from memsidecar.domain.message import Draft, Flag, Role, Stored
 from memsidecar.domain.pruning import link_exchange
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.stores.contract import Added, Found, Revision, Selection
-from memsidecar.stores.measuring import message_bytes
+from memsidecar.stores.message_encoding import message_bytes
 
 # Where a message stands is the journal's to say, whatever a revision makes of the flags it was given.
 _STANDING = Flag.PRUNED | Flag.SHORTENED
@@ -151,3 +153,22 @@ def _cut(messages: list[Stored], max_bytes: int) -> tuple[list[Stored], bool]:
         if place and size > max_bytes:
             return messages[:place], True
     return messages, False
+
+
+class About(Enum):
+    MESSAGE = auto()
+    ANNOTATION = auto()
+    CLAIM = auto()
+    ERASURE = auto()
+    DOCUMENT = auto()
+    WINDOW = auto()
+
+
+class Entry(NamedTuple):
+    """`number` is a session's, or the negative one of a document."""
+
+    lsn: int
+    about: About
+    namespace: str
+    number: int
+    sequence: int = 0

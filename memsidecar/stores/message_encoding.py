@@ -1,8 +1,11 @@
-"""How many bytes of its namespace's quota a thing takes: what was put, as it is kept."""
+"""Stored body = draft + sequence field; sizes for quotas."""
 
 import json
 
+from memsidecar.domain.message import varint
 from memsidecar.stores.contract import DocumentDraft, StoredDocument
+
+_SEQUENCE_TAG = b"\x50"  # field 10 of Message, a varint
 
 
 def message_bytes(body: bytes, vector: bytes | None) -> int:
@@ -16,3 +19,7 @@ def document_bytes(document: DocumentDraft | StoredDocument) -> int:
 def cover_of(document: DocumentDraft | StoredDocument) -> bytes:
     """Title, source and metadata; JSON has no zero bytes."""
     return json.dumps([document.title, document.source]).encode() + b"\0" + document.metadata
+
+
+def with_sequence(body: bytes, sequence: int) -> bytes:
+    return body + _SEQUENCE_TAG + varint(sequence)

@@ -1,4 +1,4 @@
-"""Notes in RAM."""
+"""Records; erase counts."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,7 +6,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from memsidecar.domain.errors import NoSuchThing
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import DropNote, Note, NoteKind, NotePage, NotesRevised, Owner, ReviseNotes
+from memsidecar.stores.contract import (
+    Belongings,
+    DropNote,
+    Erase,
+    Note,
+    NoteKind,
+    NotePage,
+    NotesRevised,
+    Owner,
+    ReviseNotes,
+)
+from memsidecar.stores.volatile.documents import Library
+from memsidecar.stores.volatile.session import Session
 
 _Place = tuple[Owner, NoteKind, str]
 
@@ -82,3 +94,31 @@ def _age(note: Note) -> tuple[int, str]:
 
 def _is_listed(note: Note, page: NotePage) -> bool:
     return (note.current or page.history) and (page.after is None or _age(note) < page.after)
+
+
+def count_belongings(session: Session | None, library: Library, notebook: Notebook, command: Erase) -> Belongings:
+    documents = library.all_of(command.key) if command.whole else ()
+    notes = notebook.count_of(command.key, _user_of(session, command), command.whole)
+    if command.whole and not (session or documents or notes):
+        raise NoSuchThing(f"there is no session {command.key.session_id!r}")
+    return Belongings(
+        messages=len(session.messages) if session else 0,
+        facts=notes[NoteKind.FACT],
+        summaries=notes[NoteKind.SUMMARY],
+        artifacts=notes[NoteKind.ARTIFACT],
+        patterns=notes[NoteKind.PATTERNS],
+        documents=len(documents),
+        chunks=sum(document.chunk_count for document in documents),
+    )
+
+
+def drop_belongings(session: Session | None, library: Library, notebook: Notebook, command: Erase) -> None:
+    """All but the messages."""
+    notebook.drop_all_of(command.key, _user_of(session, command), command.whole)
+    if command.whole:
+        library.drop_all_of(command.key)
+
+
+def _user_of(session: Session | None, command: Erase) -> str:
+    """Whose patterns go along."""
+    return session.user_id or command.user_id if session else ""

@@ -1,4 +1,4 @@
-"""What the log says to whoever follows it: background tasks read it in order, each from where it has come to."""
+"""What ReadChanges yields."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

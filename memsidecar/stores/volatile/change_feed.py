@@ -1,13 +1,12 @@
-"""What the log in RAM says to those who follow it."""
+"""Read_changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from memsidecar.domain.session import Head
 from memsidecar.stores.contract import Claimed, Ended, Found, Gone, Heard, News, Passed, Said, Shelved
-from memsidecar.stores.volatile.entry import About, Entry
-from memsidecar.stores.volatile.ledger import Ledger
-from memsidecar.stores.volatile.session import Message, Session
+from memsidecar.stores.volatile.session import About, Entry, Message, Session
+from memsidecar.stores.volatile.state import Ledger
 
 
 def news(ledger: Ledger, namespace: str, after_lsn: int, limit: int, heard: Heard | None) -> Sequence[News]:

@@ -1,4 +1,4 @@
-"""What commands do to the sessions in RAM: everything is checked first, then changed."""
+"""Command application."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -40,13 +40,10 @@ from memsidecar.stores.contract import (
     Trimmed,
     TrimNow,
 )
-from memsidecar.stores.measuring import message_bytes
-from memsidecar.stores.sequencing import with_sequence
-from memsidecar.stores.volatile.belongings import count_belongings, drop_belongings
-from memsidecar.stores.volatile.entry import About, Entry
-from memsidecar.stores.volatile.library import Library
-from memsidecar.stores.volatile.notebook import Notebook
-from memsidecar.stores.volatile.session import Message, Session
+from memsidecar.stores.message_encoding import message_bytes, with_sequence
+from memsidecar.stores.volatile.documents import Library
+from memsidecar.stores.volatile.records import Notebook, count_belongings, drop_belongings
+from memsidecar.stores.volatile.session import About, Entry, Message, Session
 
 
 class Ledger:

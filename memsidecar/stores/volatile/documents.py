@@ -1,4 +1,4 @@
-"""Documents in RAM."""
+"""Documents."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,8 +17,8 @@ from memsidecar.stores.contract import (
     PutDocument,
     StoredDocument,
 )
-from memsidecar.stores.measuring import document_bytes
-from memsidecar.stores.volatile.entry import About
+from memsidecar.stores.message_encoding import document_bytes
+from memsidecar.stores.volatile.session import About
 
 
 class Library:

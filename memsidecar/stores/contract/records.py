@@ -1,8 +1,4 @@
-"""Notes in the journal: what was learned or left behind about somebody, apart from what was said.
-
-Facts, summaries, patterns and tools' artifacts are all kept like this. The journal knows whose a note is, what it
-competes with and what goes when a session is erased; what it says is the layers' business.
-"""
+"""Derived records: facts, summaries, patterns, artifacts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
