@@ -20,7 +20,7 @@ import grpc.aio
 import uvloop
 
 from benchmarks.requests import TEXT
-from memsidecar.stores.journal.checkpoints import PAGE_BYTES
+from memsidecar.stores.sqlite.wal import PAGE_BYTES
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 

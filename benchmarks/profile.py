@@ -15,8 +15,8 @@ from benchmarks import requests
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.working import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Append, Ticket
-from memsidecar.stores.journal import SqliteJournal
-from memsidecar.stores.journal.writing import Writer
+from memsidecar.stores.sqlite.journal import SqliteJournal
+from memsidecar.stores.sqlite.writer import Writer
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1 import memory_pb2 as pb
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from memsidecar.embedding.bundled_model import BundledModel
-from memsidecar.stores.index.lance import LanceIndex
+from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.tokens.tiktoken_counter import VOCABULARIES, load_encoding
 
 # Nothing may come in behind these: each would bring many others along.

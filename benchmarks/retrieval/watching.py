@@ -20,7 +20,7 @@ import lancedb
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from benchmarks.servers import Running
-from memsidecar.stores.journal.rows import last_lsn
+from memsidecar.stores.sqlite.rows import last_lsn
 
 EPISODIC = "memsidecar.episodic"
 QUIET_SECONDS = 4.0

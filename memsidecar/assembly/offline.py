@@ -10,7 +10,7 @@ from memsidecar.assembly.storage import open_index, open_journal
 from memsidecar.domain.errors import StartRefused
 from memsidecar.layers.episodic.reindexing import Reindexing
 from memsidecar.settings import Settings
-from memsidecar.stores.journal.doctor import examine
+from memsidecar.stores.sqlite.integrity import examine
 
 
 def check(settings: Settings) -> int:

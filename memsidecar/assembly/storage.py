@@ -12,9 +12,8 @@ from memsidecar.domain.quota import Quotas, without_quotas
 from memsidecar.layers.working.hidden_pages import KEY_BYTES
 from memsidecar.settings import Settings, prepare_libraries
 from memsidecar.stores.contract import Index, Journal
-from memsidecar.stores.index.environment import ENVIRONMENT
-from memsidecar.stores.index.memory import keep_little
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.lance.process_memory import ENVIRONMENT, keep_little
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.index import VolatileIndex
 from memsidecar.stores.volatile.journal import VolatileJournal
 
@@ -68,7 +67,7 @@ def open_index(settings: Settings) -> Index:
         return VolatileIndex()
     prepare_libraries(ENVIRONMENT)
     keep_little()
-    lance = import_module("memsidecar.stores.index.lance")
+    lance = import_module("memsidecar.stores.lance.index")
     folder = settings.data_dir / INDEX_FOLDER
     return cast(Index, lance.LanceIndex(folder, memory_bytes=settings.index_cache_bytes))
 

@@ -14,7 +14,7 @@ from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.layers.artifacts.offloading import id_of
 from memsidecar.layers.working import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Erase, Journal, Ticket, Trim, TrimNow, TwoWays
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1.message_pb2 import ROLE_TOOL, ROLE_USER, Message
 from tests.artifacts.parts import CHARS4, KEY, artifacts_over, put

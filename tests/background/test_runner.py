@@ -13,7 +13,7 @@ from memsidecar.domain.errors import DiskFull
 from memsidecar.layers.background.runner import ATTEMPTS, CHAPTER, FIRST_PAUSE_SECONDS, PIECE
 from memsidecar.stores.contract import Chapter, Heard, Journal, SetAside, Ticket
 from memsidecar.stores.contract.change_feed import CHAPTER_BYTES
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.background.parts import Keeping, Noting, a_runner, running, say, until
 

@@ -12,7 +12,7 @@ import pytest
 
 from memsidecar.domain.quota import NO_QUOTA, Quota, Quotas, without_quotas
 from memsidecar.stores.contract import Journal
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1 import knowledge_pb2 as pb
 from tests.bad_input.values import METADATA_BYTES, metadata_of_bytes, tags

@@ -10,7 +10,7 @@ from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.asking import Question, Range
 from memsidecar.layers.episodic.shelves import messages_of
 from memsidecar.stores.contract import Claimed, Selection, Table, Ticket, Trim
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.index import VolatileIndex, rows_of
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Message
 from tests.episodic.parts import HYBRID, NO_RAM, SCOPES, World, names_of, said, world

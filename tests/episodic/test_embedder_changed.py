@@ -9,8 +9,8 @@ import pytest
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.reindexing import Reindexing
 from memsidecar.stores.contract import Advance, Journal, Ticket
-from memsidecar.stores.index.lance import LanceIndex
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.lance.index import LanceIndex
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.index import VolatileIndex
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_USER, Scope

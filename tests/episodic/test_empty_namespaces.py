@@ -6,8 +6,8 @@ import pytest
 
 from memsidecar.layers.episodic.places import GENERATION
 from memsidecar.stores.contract import DropDocument, Owner, Ticket
-from memsidecar.stores.index.lance import LanceIndex
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.lance.index import LanceIndex
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE
 from tests.conformance.said import put
 from tests.episodic.parts import World, until, world

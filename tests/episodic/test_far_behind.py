@@ -8,7 +8,8 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.layers.episodic import retrieving
 from memsidecar.layers.episodic.asking import Question, Range
 from memsidecar.stores.contract import Chapter, Heard, Journal, Owner
-from memsidecar.stores.journal import SqliteJournal, following
+from memsidecar.stores.sqlite import change_feed
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1.context_pb2 import DEGRADATION_STALE
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Scope
@@ -89,7 +90,7 @@ def test_what_was_erased_behind_an_import_leaves_its_shelf(journal: Journal) -> 
 
 def test_what_others_say_somewhere_else_keeps_nobody_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many stretches of the log it fills, and though nothing is indexed yet where it is asked."""
-    monkeypatch.setattr(following, "STRETCH", 5)
+    monkeypatch.setattr(change_feed, "STRETCH", 5)
     with world(SqliteJournal(tmp_path)) as memory:
         for at in range(IMPORTED):
             memory.add(f"imported pelican {at}", "import", namespace="elsewhere")

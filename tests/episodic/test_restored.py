@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.index import VolatileIndex
 from tests.episodic.parts import world
 

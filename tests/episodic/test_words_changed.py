@@ -11,9 +11,9 @@ from memsidecar.layers.episodic.harvesting import Gathering, Vectoring
 from memsidecar.layers.episodic.places import GENERATION
 from memsidecar.layers.episodic.words import WORDS_VERSION
 from memsidecar.stores.contract import Advance, Generation, Index, Journal, Ticket
-from memsidecar.stores.index import cards
-from memsidecar.stores.index.lance import LanceIndex
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.lance import files
+from memsidecar.stores.lance.index import LanceIndex
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.index import VolatileIndex
 from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.episodic.parts import KEYWORD, ToyEmbedder, ToyEmbedders, World
@@ -67,7 +67,7 @@ def test_on_disk_a_table_of_other_words_is_made_anew(data_dir: Path, tells: bool
     index.close()
     journal.close()
     if not tells:
-        path = data_dir / "index" / f"{cards.name('default', 1)}.json"
+        path = data_dir / "index" / f"{files.name('default', 1)}.json"
         card = json.loads(path.read_text())
         del card["words"]
         path.write_text(json.dumps(card))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from memsidecar.domain.errors import DamagedFile
-from memsidecar.stores.journal import SqliteJournal
-from memsidecar.stores.journal.doctor import examine
+from memsidecar.stores.sqlite.integrity import examine
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from tests.faults.crowd import Crowd
 from tests.faults.ledger import Ledger
 from tests.support.process import CALL_SECONDS, SidecarProcess

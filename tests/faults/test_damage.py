@@ -14,8 +14,8 @@ import pytest
 from memsidecar.domain.errors import DamagedFile
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import Selection
-from memsidecar.stores.journal import SqliteJournal
-from memsidecar.stores.journal.doctor import examine
+from memsidecar.stores.sqlite.integrity import examine
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.knowledge_pb2 import SummarizeRequest, SummarizeResponse, Summary
 from memsidecar.v1.message_pb2 import Message, Role, ToolCall

@@ -6,7 +6,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from memsidecar.stores.journal.doctor import examine
+from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import session_pb2
 from memsidecar.v1.message_pb2 import Message, Role

@@ -12,7 +12,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from memsidecar.stores.journal.doctor import examine
+from memsidecar.stores.sqlite.integrity import examine
 from tests.faults.crowd import WAIT_SECONDS, Crowd
 from tests.faults.ledger import Ledger
 from tests.support.process import SidecarProcess

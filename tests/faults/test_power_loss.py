@@ -16,7 +16,7 @@ import pytest
 
 from memsidecar.domain.session import Policy, SessionKey
 from memsidecar.stores.contract import Change, SetPolicy
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from tests.conformance.said import KEY, append, carry_out, contents, draft, erase, known_head, trim
 
 SECTOR_BYTES = 512

@@ -12,8 +12,8 @@ import pytest
 from memsidecar.domain.session import Strategy
 from memsidecar.layers.working import WorkingLimits, WorkingMemory
 from memsidecar.layers.working.prune_order import PruneOrder
-from memsidecar.stores.journal import SqliteJournal
-from memsidecar.stores.journal.doctor import examine
+from memsidecar.stores.sqlite.integrity import examine
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import Message, Role

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import lancedb
 
-from memsidecar.stores.index import cards
+from memsidecar.stores.lance import files
 
 PATIENCE_SECONDS = 60.0
 NEWEST_POSSIBLE = 2**64 - 1
@@ -62,11 +62,11 @@ class IndexFiles:
 
     @property
     def folder(self) -> Path:
-        return self.directory / f"{cards.name(self.namespace, self.generation)}.lance"
+        return self.directory / f"{files.name(self.namespace, self.generation)}.lance"
 
     @property
     def card(self) -> Path:
-        return self.directory / f"{cards.name(self.namespace, self.generation)}.json"
+        return self.directory / f"{files.name(self.namespace, self.generation)}.json"
 
     @property
     def manifests(self) -> list[Path]:
@@ -85,7 +85,7 @@ class IndexFiles:
 
     def entries(self) -> set[str]:
         """Names in the index folder that belong to the namespace."""
-        return {path.name for path in self.directory.glob(f"{cards.stem(self.namespace)}*")}
+        return {path.name for path in self.directory.glob(f"{files.stem(self.namespace)}*")}
 
     def tables(self) -> set[str]:
         return {name for name in self.entries() if name.endswith(".lance")}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memsidecar.stores.contract.index import Index, Table
-from memsidecar.stores.index.lance import LanceIndex
+from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.volatile.index import VolatileIndex
 from tests.index.said import FIRST
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from memsidecar.stores.contract.index import Harvest, Table
-from memsidecar.stores.index.lance import LanceIndex
+from memsidecar.stores.lance.index import LanceIndex
 from tests.index.conftest import CACHE_BYTES
 from tests.index.said import FIRST, Said, episodes
 

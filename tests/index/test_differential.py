@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from memsidecar.stores.contract.index import Episodes, Floats, Harvest, Table, Within
-from memsidecar.stores.index.lance import LanceIndex
+from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.volatile.index import VolatileTable
 from tests.index.conftest import CACHE_BYTES
 from tests.index.said import FIRST, Said, comparable, episodes, shelf, unit

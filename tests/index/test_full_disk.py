@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memsidecar.stores.contract.index import Harvest, IndexUnavailable, Within
-from memsidecar.stores.index.lance import LanceIndex
+from memsidecar.stores.lance.index import LanceIndex
 from tests.index.conftest import CACHE_BYTES
 from tests.index.said import FIRST, Said, add, crowd, lsns, shelf
 from tests.support.small_disk import Foreign, small_disk_at

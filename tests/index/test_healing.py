@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from memsidecar.stores.contract.index import Harvest, IndexUnavailable, Table, Within
-from memsidecar.stores.index import manifests
-from memsidecar.stores.index.lance import LanceIndex
+from memsidecar.stores.lance import files
+from memsidecar.stores.lance.index import LanceIndex
 from tests.index.conftest import CACHE_BYTES, Reopen
 from tests.index.said import FIRST, Said, add, crowd, lsns, shelf, unit
 
@@ -63,7 +63,7 @@ def hollow(path: Path) -> None:
 
 
 def garble_versions(home: Path) -> None:
-    for manifest in manifests.manifests(home):
+    for manifest in files.manifests(home):
         garble(manifest)
 
 
@@ -104,14 +104,14 @@ def healed(index: LanceIndex) -> Table:
 
 @pytest.mark.parametrize("spoil", SPOILERS, ids=lambda spoil: spoil.__name__)
 def test_a_damaged_newest_version_takes_back_what_it_held(home: Path, reopen: Reopen, spoil: Damage) -> None:
-    spoil(manifests.manifests(home)[0])
+    spoil(files.manifests(home)[0])
     index = reopen()
     assert healed(index).watermark == LAST - 1
     check_all_comes_back(healed(index))
 
 
 def test_many_damaged_versions_are_walked_down(home: Path, reopen: Reopen) -> None:
-    for manifest in manifests.manifests(home)[:4]:
+    for manifest in files.manifests(home)[:4]:
         empty(manifest)
     index = reopen()
     assert healed(index).watermark < LAST - 1 and index.repairs == 4
@@ -189,7 +189,7 @@ def test_a_sound_table_is_never_taken_for_damaged(folder: Path, reopen: Reopen) 
     table.apply(Harvest(gone_sessions=range(5), gone_before=[9_999] * 5))
     table.upkeep(idle=True)
     home = next(folder.glob("*.lance"))
-    assert all(manifests.seems_complete(manifest) for manifest in manifests.manifests(home))
+    assert all(files.seems_complete(manifest) for manifest in files.manifests(home))
     index = reopen()
     assert healed(index).watermark == 696 and index.repairs == 0
 

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from memsidecar.stores.contract.index import Harvest, IndexUnavailable, Table, Within
-from memsidecar.stores.index.readers import Readers
+from memsidecar.stores.lance.client import Readers
 from tests.index.conftest import Reopen
 from tests.index.said import FIRST, Said, crowd, episodes, shelf, unit
 

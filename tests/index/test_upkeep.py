@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from memsidecar.stores.contract.index import Harvest, IndexUnavailable, Table, Within
-from memsidecar.stores.index import manifests
-from memsidecar.stores.index.lance import LanceIndex
-from memsidecar.stores.index.lance_table import LanceTable
-from memsidecar.stores.index.lance_upkeep import BUSY_COMMITS, Rules
+from memsidecar.stores.lance import files
+from memsidecar.stores.lance.index import LanceIndex
+from memsidecar.stores.lance.maintenance import BUSY_COMMITS, Rules
+from memsidecar.stores.lance.table import LanceTable
 from tests.index.conftest import CACHE_BYTES, Reopen
 from tests.index.said import FIRST, Said, add, crowd, episodes, lsns, shelf, unit
 
@@ -68,7 +68,7 @@ def test_old_versions_are_kept_as_long_as_they_may_be_read(folder: Path) -> None
 def test_the_last_version_that_is_certainly_on_disk_is_kept_until_the_newest_is(tmp_path: Path) -> None:
     """After a loss of power everything younger may be damaged: what was said before is still there then."""
     folder, safe = _one_that_is_certainly_on_disk(tmp_path)
-    for manifest in manifests.manifests(safe.parents[1]):
+    for manifest in files.manifests(safe.parents[1]):
         if manifest != safe:
             manifest.write_bytes(b"")
     again = LanceIndex(folder, memory_bytes=CACHE_BYTES)
@@ -95,7 +95,7 @@ def _safe_and_young(folder: Path) -> tuple[Path, float]:
     table.upkeep(idle=True)
     time.sleep(KEPT_SECONDS + 0.2)
     assert table.upkeep(idle=True)
-    (safe,) = manifests.manifests(next(folder.glob("*.lance")))
+    (safe,) = files.manifests(next(folder.glob("*.lance")))
     began = time.monotonic()
     add(table, Said(2))
     assert table.upkeep(idle=True)

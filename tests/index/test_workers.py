@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.stores.index.lance_workers import NICENESS
+from memsidecar.stores.lance.runtime import NICENESS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets every thread be nice by itself")
 

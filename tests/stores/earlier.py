@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from memsidecar.stores.journal import schema
+from memsidecar.stores.sqlite import schema
 
 # The trigger of version 2 stands at the end of what made it.
 BACK_TO_VERSION_3 = f"""

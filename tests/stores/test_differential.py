@@ -42,7 +42,7 @@ from memsidecar.stores.contract import (
     Trim,
     TrimNow,
 )
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.conformance.said import Replica, document, draft, follow, recount, scored, shortened
 from tests.support.twins import EXAMPLES

@@ -9,7 +9,7 @@ import pytest
 
 from memsidecar.domain.errors import DamagedFile
 from memsidecar.stores.contract import DropDocument, Journal, Owner
-from memsidecar.stores.journal.doctor import examine
+from memsidecar.stores.sqlite.integrity import examine
 from tests.conformance.said import EVERYBODY, append, carry_out, draft, erase, follow, put
 from tests.stores.directories import bytes_of, opened
 

@@ -12,8 +12,8 @@ import pytest
 from memsidecar.domain.errors import DamagedFile, StartRefused
 from memsidecar.domain.session import Policy, Strategy
 from memsidecar.stores.contract import Advance, Calibrate, Calibration, Command, NoteKind, SetPolicy
-from memsidecar.stores.journal import schema
-from memsidecar.stores.journal.doctor import examine
+from memsidecar.stores.sqlite import schema
+from memsidecar.stores.sqlite.integrity import examine
 from tests.conformance.said import (
     ANN,
     KEY,

@@ -11,7 +11,7 @@ import pytest
 from memsidecar.domain.errors import DamagedFile
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import Append, Claimed, Command, Heard, Journal, Rewrite, Said, Ticket
-from memsidecar.stores.journal import following
+from memsidecar.stores.sqlite import change_feed
 from tests.conformance.said import KEY, append, content, draft, erase, follow, known_head, scored
 from tests.stores.directories import OTHER, opened
 from tests.stores.test_sqlite_groups import held
@@ -51,12 +51,12 @@ def test_news_cost_what_is_new_and_not_what_was_before(folder: Path) -> None:
             told = journal.news("default", tail, 100)
             assert [one.lsn for one in told] == list(range(tail + 1, tail + 11))
             path = folder / "journal.db"
-            asked = following.Asked("default", tail, 100, None)
-            costs.append(cost(folder, lambda moment: following.read_stretch(moment, path, asked)))  # noqa: B023
+            asked = change_feed.Asked("default", tail, 100, None)
+            costs.append(cost(folder, lambda moment: change_feed.read_stretch(moment, path, asked)))  # noqa: B023
     assert max(costs) <= min(costs) + 2
 
 
-@pytest.mark.parametrize("entries", [following._OF_ALL, following._OF_SOME], ids=["of all", "of some"])
+@pytest.mark.parametrize("entries", [change_feed._OF_ALL, change_feed._OF_SOME], ids=["of all", "of some"])
 def test_news_walk_the_log_itself_without_a_sort(folder: Path, entries: str) -> None:
     where = dict.fromkeys(("after", "end", "namespace", "limit", "documents", "user_id", "session"), 0)
     with opened(folder), closing(sqlite3.connect(folder / "journal.db")) as connection:
@@ -67,12 +67,12 @@ def test_news_walk_the_log_itself_without_a_sort(folder: Path, entries: str) -> 
 
 def test_many_messages_are_found_by_keys_alone(folder: Path) -> None:
     with opened(folder), closing(sqlite3.connect(folder / "journal.db")) as connection:
-        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {following._FIRST_SAID}", ["[]"])]
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {change_feed._FIRST_SAID}", ["[]"])]
     assert not any(step.startswith("SCAN") and "VIRTUAL TABLE" not in step for step in plan), plan
 
 
 def test_a_stretch_of_other_namespaces_is_passed_piece_by_piece(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "STRETCH", 10)
+    monkeypatch.setattr(change_feed, "STRETCH", 10)
     with opened(folder) as journal:
         append(journal, draft("first"))
         fill(journal, 500, ELSEWHERE)
@@ -84,7 +84,7 @@ def test_a_stretch_of_other_namespaces_is_passed_piece_by_piece(folder: Path, mo
 
 
 def test_a_stretch_of_others_is_passed_piece_by_piece_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "STRETCH", 10)
+    monkeypatch.setattr(change_feed, "STRETCH", 10)
     with opened(folder) as journal:
         append(journal, draft("first"), user_id="ann")
         append(journal, *(draft(f"m{number}") for number in range(25)), key=OTHER)

@@ -26,7 +26,8 @@ from memsidecar.stores.contract import (
     Trim,
     TrimNow,
 )
-from memsidecar.stores.journal import SqliteJournal, room
+from memsidecar.stores.sqlite import wal
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from tests.conformance.said import (
     ANN,
     KEY,
@@ -168,7 +169,7 @@ def test_a_write_that_would_leave_no_room_for_a_checkpoint_is_refused_and_erasin
     with opened(folder, ballast_bytes=0) as journal:
         append(journal, draft("one"))
         with monkeypatch.context() as short:
-            short.setattr(room, "free_bytes", lambda _: 0)
+            short.setattr(wal, "free_bytes", lambda _: 0)
             with pytest.raises(DiskFull):
                 append(journal, draft("two"))
             erase(journal)

@@ -24,8 +24,8 @@ from memsidecar.stores.contract import (
     ReviseNotes,
     Ticket,
 )
-from memsidecar.stores.journal import SqliteJournal
-from memsidecar.stores.journal.doctor import examine
+from memsidecar.stores.sqlite.integrity import examine
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from tests.conformance.said import ANN, KEY, append, draft, keep, note, notes, revising
 from tests.stores.directories import OTHER, bytes_of, opened
 from tests.stores.test_sqlite_groups import held

@@ -12,8 +12,8 @@ import pytest
 
 from memsidecar.domain.errors import DamagedFile
 from memsidecar.stores.contract import DropNote, Journal, NoteKind, NotePage, Owner, Progress, Revised, ReviseNotes
-from memsidecar.stores.journal import notes as note_rows
-from memsidecar.stores.journal.doctor import examine
+from memsidecar.stores.sqlite import records as note_rows
+from memsidecar.stores.sqlite.integrity import examine
 from tests.conformance.said import ANN, append, carry_out, draft, erase, keep, note, notes, put
 from tests.stores.directories import another_process, bytes_of, opened
 

@@ -11,8 +11,8 @@ import pytest
 from memsidecar.domain.errors import DiskFull, QuotaExceeded
 from memsidecar.domain.quota import Quota, Usage
 from memsidecar.stores.contract import Append, Owner, Rewrite, Ticket
-from memsidecar.stores.journal import SqliteJournal
-from memsidecar.stores.journal.doctor import examine
+from memsidecar.stores.sqlite.integrity import examine
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from tests.conformance.said import (
     KEY,
     append,

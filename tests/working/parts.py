@@ -7,7 +7,7 @@ from pathlib import Path
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.working import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Command, Page, Selection, Ticket
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 

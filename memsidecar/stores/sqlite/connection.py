@@ -1,0 +1,97 @@
+"""Pragmas, error translation."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memsidecar.domain.errors import Busy, DamagedFile, DiskFull, FatalStoreError, SidecarError
+from memsidecar.stores.sqlite.data_dir import free_bytes
+
+BUSY_TIMEOUT_MS = 5_000
+WRITER_CACHE_KIB = 8_192
+READER_CACHE_KIB = 1_024
+CACHED_STATEMENTS = 256
+
+# A disk with less than this left is full, whatever the error said: growing the shared-memory file of the
+# write-ahead log fails with an I/O error and not with SQLITE_FULL.
+FULL_BELOW_BYTES = 256 * 1024
+
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def connect(path: Path, cache_kib: int) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path, isolation_level=None, check_same_thread=False, cached_statements=CACHED_STATEMENTS
+    )
+    with closing_on_error(connection):
+        for pragma in (
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "fullfsync = ON",
+            "secure_delete = ON",
+            "temp_store = MEMORY",
+            "wal_autocheckpoint = 0",
+            f"busy_timeout = {BUSY_TIMEOUT_MS}",
+            f"cache_size = -{cache_kib}",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def connect_to_look(path: Path) -> sqlite3.Connection:
+    """A connection that changes nothing, for a file that may not be ours or not be whole."""
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+
+
+@contextmanager
+def closing_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error:
+        connection.close()
+        raise
+
+
+@contextmanager
+def rolled_back(connection: sqlite3.Connection) -> Iterator[None]:
+    """Leave no transaction behind, however the block ends."""
+    try:
+        yield
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Raise our errors in place of SQLite's."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translate(error, path) from error
+
+
+def translate(error: sqlite3.Error, path: Path) -> SidecarError:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    primary = code & 0xFF
+    if primary in _DAMAGED:
+        return DamagedFile(f"{path.name} is damaged: {error}", file=str(path))
+    if primary == sqlite3.SQLITE_FULL or (_is_io(primary) and _is_full(path) and not _is_fsync(code)):
+        return DiskFull()
+    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return Busy("the journal is busy")
+    name = getattr(error, "sqlite_errorname", "unknown")
+    return FatalStoreError(f"{path}: {error} ({name})")
+
+
+def _is_io(primary: int) -> bool:
+    return primary in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+
+
+def _is_fsync(code: int) -> bool:
+    return code in (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC)
+
+
+def _is_full(path: Path) -> bool:
+    return free_bytes(path.parent) < FULL_BELOW_BYTES
