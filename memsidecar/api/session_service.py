@@ -19,7 +19,7 @@ from memsidecar.api.wire import (
 )
 from memsidecar.domain.ids import optional_id
 from memsidecar.domain.session import Head, Policy, SessionKey
-from memsidecar.layers.background.watermarks import Watermarks
+from memsidecar.layers.background.task import Watermarks
 from memsidecar.layers.working import WorkingMemory
 from memsidecar.layers.working.pages import place_of, place_token
 from memsidecar.stores.contract import Belongings, Erase, Erased, SessionPage

@@ -8,7 +8,7 @@ from memsidecar.api.interceptors.limits import Limits
 from memsidecar.assembly import parts
 from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.layers.background import Courtesy, Pulse, Runner
-from memsidecar.layers.background.watermarks import Reached, Watermarks
+from memsidecar.layers.background.task import Reached, Watermarks
 from memsidecar.layers.documents.documents import Documents
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.indexing import TASK as INDEXING

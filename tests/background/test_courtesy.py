@@ -12,9 +12,9 @@ from memsidecar.api.interceptors.limits import InFlight, Limits
 from memsidecar.assembly import parts
 from memsidecar.assembly.layers import open_layers
 from memsidecar.layers.background import Courtesy, Pulse, Runner
-from memsidecar.layers.background import courtesy as courtesies
-from memsidecar.layers.background.courtesy import LONGEST_REST_SECONDS, SLICE_SECONDS, TURN_SECONDS
+from memsidecar.layers.background import throttle as courtesies
 from memsidecar.layers.background.runner import PIECE
+from memsidecar.layers.background.throttle import LONGEST_REST_SECONDS, SLICE_SECONDS, TURN_SECONDS
 from memsidecar.layers.episodic import memory
 from memsidecar.settings import Settings
 from memsidecar.stores.volatile.index import VolatileIndex

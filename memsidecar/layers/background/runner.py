@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memsidecar.domain.errors import ShuttingDown
-from memsidecar.layers.background.courtesy import Courtesy
-from memsidecar.layers.background.pulse import Pulse
+from memsidecar.layers.background.commit_signal import Pulse
 from memsidecar.layers.background.task import NotNow, Task
+from memsidecar.layers.background.throttle import Courtesy
 from memsidecar.stores.contract import Chapter, Journal, News, Passed, SetAside, Ticket
 from memsidecar.stores.contract.change_feed import CHAPTER_BYTES, bytes_of
 

@@ -1,9 +1,19 @@
-"""What a background task promises."""
+"""Task protocol, checkpointing of offsets, watermarks by session."""
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Protocol
 
 from memsidecar.domain.errors import SidecarError
-from memsidecar.stores.contract import Chapter
+from memsidecar.domain.session import Head
+from memsidecar.stores.contract import Advance, Chapter, Journal, Progress, Ticket
+
+ENTRIES_BETWEEN_MARKS = 2_000
+"How much of the log is read again after a crash, at most."
+
+Reached = Callable[[str], int | None]
+"Up to which entry of a namespace's log a task is done; None where that is not known yet. Asked on any thread."
 
 
 class NotNow(SidecarError):
@@ -30,3 +40,63 @@ class Task(Protocol):
 
     def rest(self, idle: bool) -> bool:
         """Chores between chapters; `idle` when the log is quiet. True if there is more to do at once."""
+
+
+@dataclass
+class Marks:
+    """For tasks whose effect is the same when the log is read again. A mark is on disk, a position in RAM."""
+
+    journal: Journal
+    task: str
+    _positions: dict[str, int] = field(default_factory=dict)
+    _marked: dict[str, int] = field(default_factory=dict)
+
+    def position(self, namespace: str) -> int:
+        if namespace not in self._positions:
+            mark = self.journal.watermark(self.task, namespace)
+            self._positions[namespace] = self._marked[namespace] = mark
+        return self._positions[namespace]
+
+    def reached(self, namespace: str) -> int:
+        """The position for whoever asks, on any thread: of a namespace that was not read yet, the mark."""
+        position = self._positions.get(namespace)
+        return self.journal.watermark(self.task, namespace) if position is None else position
+
+    def move(self, namespace: str, lsn: int) -> None:
+        self._positions[namespace] = lsn
+
+    def namespaces(self) -> list[str]:
+        """Those that were read."""
+        return list(self._positions)
+
+    def is_due(self, namespace: str, done: int, idle: bool) -> bool:
+        """Whether to mark what is done: much of it, or when there is nothing else to do."""
+        ahead = done - self._marked[namespace]
+        return ahead >= ENTRIES_BETWEEN_MARKS or (idle and ahead > 0)
+
+    def progress(self, namespace: str, done: int) -> Progress:
+        """The mark as a part of the command that keeps the effect."""
+        self._marked[namespace] = max(self._marked[namespace], done)
+        return Progress(self.task, done)
+
+    def mark(self, namespace: str, done: int) -> None:
+        self._marked[namespace] = done
+        tell(self.journal, Ticket(Advance(self.task, namespace, done)))
+
+
+def tell(journal: Journal, ticket: Ticket) -> None:
+    """Hand in a command, and wait until it is durable."""
+    journal.submit(ticket)
+    ticket.wait()
+
+
+@dataclass(frozen=True)
+class Watermarks:
+    journal: Journal
+    tasks: Mapping[str, Reached]
+
+    def __call__(self, namespace: str, heads: Sequence[Head]) -> Sequence[Mapping[str, int]]:
+        """For each of these sessions of the namespace, by task; with one read for all of them."""
+        lsns = {task: lsn for task, reached in self.tasks.items() if (lsn := reached(namespace)) is not None}
+        sequences = iter(self.journal.sequences_at([(head, lsn) for head in heads for lsn in lsns.values()]))
+        return [dict(zip(lsns, islice(sequences, len(lsns)), strict=True)) for _ in heads]

@@ -1,4 +1,4 @@
-"""Giving way: whoever computes in the background leaves the processor, and the GIL, to those who wait for an answer."""
+"""Background throttle."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Who has news: told by the journal before a commit is answered, so that nobody who asks afterwards can miss it."""
+"""Commit counter and wake-up per namespace."""
 
 import threading
 from collections.abc import Sequence
