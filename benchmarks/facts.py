@@ -19,7 +19,7 @@ from memsidecar.domain.fact import FactType
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import FactExtractor, Finding, Utterance
 from memsidecar.language.rules.extractor import RuleExtractor
-from memsidecar.layers.episodic.words import stem, words_of
+from memsidecar.layers.text_analysis import stem, words_of
 
 UTTERANCES = Path(__file__).resolve().parents[1] / "tests" / "language" / "utterances.json"
 PROSE = UTTERANCES.parents[2] / "CONTRIBUTING.md"

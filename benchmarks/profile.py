@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks import requests
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.working import WorkingLimits, WorkingMemory
+from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Append, Ticket
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.sqlite.writer import Writer

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.retrieval.histories import locomo
 from memsidecar.language.contract import Utterance
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
-from memsidecar.layers.episodic.words import content_words, words_of
+from memsidecar.layers.text_analysis import content_words, words_of
 from memsidecar.tokens.registry import Counters
 
 EVERY_MESSAGES, NEWEST_MESSAGES, BUDGET_TOKENS = 12, 6, 400

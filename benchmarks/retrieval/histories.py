@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from memsidecar.domain.message import Role
-from memsidecar.layers.episodic.harvesting import Sheaf, text_of
+from memsidecar.layers.episodic.index_batch import Sheaf, text_of
 from memsidecar.v1.message_pb2 import Message, ToolCall
 
 SUPPORT = Path(__file__).with_name("support.json")

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field, replace
 
 from benchmarks.retrieval.histories import Asked, History
 from memsidecar.embedding.contract import Embedder
-from memsidecar.layers.episodic.asking import Mode, Question, Range
-from memsidecar.layers.episodic.finding import Ranking
-from memsidecar.layers.episodic.harvesting import Vectoring, episodes_of
-from memsidecar.layers.episodic.query import Query, analysed, without
-from memsidecar.layers.episodic.ranking import Weights
-from memsidecar.layers.episodic.shelf import Shelf
+from memsidecar.layers.episodic.index_batch import Vectoring, episodes_of
+from memsidecar.layers.episodic.partition import Shelf
+from memsidecar.layers.episodic.query import Mode, Query, Question, Range, analysed, without
+from memsidecar.layers.episodic.ranking import Ranking, Weights
 
 DEPTHS = (5, 10, 20)
 _EVERYTHING = Range("bench")

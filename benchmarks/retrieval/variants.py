@@ -13,8 +13,8 @@ from benchmarks.retrieval.recall import Variant, reciprocal_ranks, weighted, wit
 from memsidecar.embedding.bundled_model import BundledModel, StaticModel, token_weights
 from memsidecar.embedding.contract import Embedder
 from memsidecar.embedding.static import StaticEmbedder
-from memsidecar.layers.episodic import neighbourhood, signals
-from memsidecar.layers.episodic.asking import Mode
+from memsidecar.layers.episodic import columns, signals
+from memsidecar.layers.episodic.query import Mode
 from memsidecar.layers.episodic.ranking import Weights
 
 DEFAULT = "default"
@@ -85,7 +85,7 @@ def _neighbourhoods() -> Iterator[Variant]:
         semantic_around=0.0,
     )
     yield Variant("reach 0", weighted(alone))
-    yield _fading("reach 1", neighbourhood.FADING, 0.0)
+    yield _fading("reach 1", columns.FADING, 0.0)
     for fading in (0.5, 1.0):
         yield _fading(f"reach 2, fading {fading:g}", fading, fading**2)
 
@@ -93,7 +93,7 @@ def _neighbourhoods() -> Iterator[Variant]:
 def _fading(name: str, near: float, far: float) -> Variant:
     steps = {"before": near, "after": near, "before_that": far, "after_that": far}
     values = {step: np.float32(weight) for step, weight in steps.items()}
-    return Variant(name, weighted(), altered=lambda: patch.dict(neighbourhood.STEPS, values))
+    return Variant(name, weighted(), altered=lambda: patch.dict(columns.STEPS, values))
 
 
 def _bm25() -> Iterator[Variant]:

@@ -11,9 +11,9 @@ from memsidecar.domain.errors import InvalidField, TooLarge
 from memsidecar.domain.ids import new_id, optional_id
 from memsidecar.domain.message import Draft
 from memsidecar.domain.session import Head
-from memsidecar.layers.working import WorkingMemory
-from memsidecar.layers.working.drafting import check_score, check_time
-from memsidecar.layers.working.metadata import check_metadata
+from memsidecar.layers.field_checks import check_metadata
+from memsidecar.layers.working.memory import WorkingMemory
+from memsidecar.layers.working.validation import check_score, check_time
 from memsidecar.stores.contract import Added, Append, Appended, Ticket
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_USER, Message, SessionStats

@@ -12,7 +12,7 @@ from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.artifacts.artifact import StoredArtifact
 from memsidecar.layers.artifacts.artifacts import Artifacts, PutOrder
-from memsidecar.layers.working.pages import place_of, place_token
+from memsidecar.layers.page_tokens import place_of, place_token
 from memsidecar.v1 import knowledge_pb2 as pb
 
 _NO_FIGURE = 0.0  # artifacts are in order by time and id alone

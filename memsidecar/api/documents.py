@@ -12,9 +12,8 @@ from memsidecar.api.wire import Names, limit_of, page_size_of, scope_of, timesta
 from memsidecar.context.receipt import scores_of
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id
-from memsidecar.layers.documents.documents import Documents, as_many_as_fit
-from memsidecar.layers.documents.finding import ChunkHit, FindChunks, FoundChunks
-from memsidecar.layers.working.pages import id_token, last_id_of
+from memsidecar.layers.documents.documents import ChunkHit, Documents, FindChunks, FoundChunks, as_many_as_fit
+from memsidecar.layers.page_tokens import id_token, last_id_of
 from memsidecar.stores.contract import DocumentDropped, DocumentPut, Owner, StoredDocument
 from memsidecar.v1 import knowledge_pb2 as pb
 

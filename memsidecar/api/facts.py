@@ -9,12 +9,10 @@ from memsidecar.api.wire import Names, Scoped, page_size_of, scope_of, timestamp
 from memsidecar.domain.errors import InvalidField, TooLarge
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.ids import check_id
-from memsidecar.layers.semantic.fact import KnownFact
-from memsidecar.layers.semantic.facts import Facts, Put
-from memsidecar.layers.semantic.listing import FactPage
-from memsidecar.layers.semantic.telling import told_fact
-from memsidecar.layers.working.pages import place_of, place_token
-from memsidecar.layers.working.reading import ANSWER_BYTES
+from memsidecar.layers.page_tokens import place_of, place_token
+from memsidecar.layers.semantic.fact import KnownFact, told_fact
+from memsidecar.layers.semantic.facts import FactPage, Facts, Put
+from memsidecar.layers.working.reads import ANSWER_BYTES
 from memsidecar.v1 import knowledge_pb2 as pb
 
 MAX_FACTS = 1_000

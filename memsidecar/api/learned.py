@@ -10,9 +10,9 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.language.contract import MalformedAnswer, ModelAway
 from memsidecar.layers.procedural.memory import ProceduralMemory
 from memsidecar.layers.semantic.facts import Facts
-from memsidecar.layers.summaries.rolling import RollingSummary
-from memsidecar.layers.summaries.summarizing import Summarizing
-from memsidecar.layers.working.reading import Reading
+from memsidecar.layers.summaries.store import RollingSummary
+from memsidecar.layers.summaries.update import Summarizing
+from memsidecar.layers.working.reads import Reading
 from memsidecar.v1 import knowledge_pb2 as pb
 
 log = logging.getLogger(__name__)

@@ -13,10 +13,10 @@ from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.message import Role
 from memsidecar.domain.session import Strategy
-from memsidecar.layers.working.budgets import NO_BUDGET
-from memsidecar.layers.working.pages import page_token, position_of
-from memsidecar.layers.working.prune_order import PruneOrder
-from memsidecar.layers.working.reading import PageTurn, Slice
+from memsidecar.layers.page_tokens import page_token, position_of
+from memsidecar.layers.working.reads import PageTurn, Slice
+from memsidecar.layers.working.sessions import NO_BUDGET
+from memsidecar.layers.working.window_update import PruneOrder
 from memsidecar.stores.contract import Erase, Erased
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse

@@ -18,12 +18,12 @@ from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.message import Role
 from memsidecar.domain.session import Head, SessionKey
 from memsidecar.layers.episodic import EpisodicMemory
-from memsidecar.layers.episodic.asking import Mode, Question, Range
-from memsidecar.layers.episodic.recalling import Hits, Turn
-from memsidecar.layers.working import WorkingMemory
-from memsidecar.layers.working.drafting import check_time
-from memsidecar.layers.working.hidden_pages import HiddenPages
-from memsidecar.layers.working.searching import Wanted
+from memsidecar.layers.episodic.hits import Hits, Turn
+from memsidecar.layers.episodic.query import Mode, Question, Range
+from memsidecar.layers.page_tokens import HiddenPages
+from memsidecar.layers.working.memory import WorkingMemory
+from memsidecar.layers.working.substring_search import Wanted
+from memsidecar.layers.working.validation import check_time
 from memsidecar.stores.contract import Found, Scope
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import message_pb2

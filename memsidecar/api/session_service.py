@@ -20,8 +20,8 @@ from memsidecar.api.wire import (
 from memsidecar.domain.ids import optional_id
 from memsidecar.domain.session import Head, Policy, SessionKey
 from memsidecar.layers.background.task import Watermarks
-from memsidecar.layers.working import WorkingMemory
-from memsidecar.layers.working.pages import place_of, place_token
+from memsidecar.layers.page_tokens import place_of, place_token
+from memsidecar.layers.working.memory import WorkingMemory
 from memsidecar.stores.contract import Belongings, Erase, Erased, SessionPage
 from memsidecar.v1 import session_pb2 as pb
 

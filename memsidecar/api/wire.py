@@ -11,7 +11,7 @@ from memsidecar.api.interceptors import Context
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.session import DEFAULT_NAMESPACE, Head, Policy, SessionKey, Strategy
-from memsidecar.layers.working.budgets import Budget
+from memsidecar.layers.working.sessions import Budget
 from memsidecar.stores.contract import Belongings
 from memsidecar.v1 import message_pb2, session_pb2
 from memsidecar.v1.memory_pb2 import PruneStrategy

@@ -9,7 +9,7 @@ from memsidecar.context.gathering import Gathering
 from memsidecar.context.memories import Taste
 from memsidecar.context.retrieving import Retrieval
 from memsidecar.domain.message import Role
-from memsidecar.layers.documents.finding import FindChunks
+from memsidecar.layers.documents.documents import FindChunks
 from memsidecar.settings import Settings
 
 

@@ -11,16 +11,15 @@ from memsidecar.layers.background import Courtesy, Pulse, Runner
 from memsidecar.layers.background.task import Reached, Watermarks
 from memsidecar.layers.documents.documents import Documents
 from memsidecar.layers.episodic import EpisodicMemory
-from memsidecar.layers.episodic.indexing import TASK as INDEXING
+from memsidecar.layers.episodic.indexer import TASK as INDEXING
 from memsidecar.layers.procedural.memory import ProceduralMemory
-from memsidecar.layers.semantic.echoes import Echoes
+from memsidecar.layers.semantic.echo_filter import Echoes
+from memsidecar.layers.semantic.fact_task import Learning
 from memsidecar.layers.semantic.facts import Facts
-from memsidecar.layers.semantic.learning import Learning
-from memsidecar.layers.summaries.keeping_up import KeepingUp
-from memsidecar.layers.summaries.rolling import Summaries
-from memsidecar.layers.summaries.summarizing import Summarizing
+from memsidecar.layers.summaries.store import Summaries
 from memsidecar.layers.summaries.task import SummarizingTask
-from memsidecar.layers.working import WorkingMemory
+from memsidecar.layers.summaries.update import KeepingUp, Summarizing
+from memsidecar.layers.working.memory import WorkingMemory
 from memsidecar.settings import Settings
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.registry import Counters

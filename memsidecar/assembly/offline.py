@@ -8,7 +8,7 @@ from tqdm.contrib.logging import logging_redirect_tqdm
 from memsidecar.assembly.parts import embedders
 from memsidecar.assembly.storage import open_index, open_journal
 from memsidecar.domain.errors import StartRefused
-from memsidecar.layers.episodic.reindexing import Reindexing
+from memsidecar.layers.episodic.memory import Reindexing
 from memsidecar.settings import Settings
 from memsidecar.stores.sqlite.integrity import examine
 

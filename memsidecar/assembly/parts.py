@@ -15,15 +15,15 @@ from memsidecar.language.fact_model import ModelFacts
 from memsidecar.language.openai import OpenAIModel
 from memsidecar.language.registry import LateRules, ModelChoice, configured_model
 from memsidecar.language.summary_model import ModelSummaries
+from memsidecar.layers.artifacts.artifact import Drafting as ArtifactDrafting
 from memsidecar.layers.artifacts.artifacts import Artifacts
-from memsidecar.layers.artifacts.drafting import Drafting as ArtifactDrafting
-from memsidecar.layers.artifacts.offloading import Offloading
-from memsidecar.layers.documents.chunking import Chunking
-from memsidecar.layers.documents.drafting import Drafting
+from memsidecar.layers.artifacts.offload import Offloading
+from memsidecar.layers.documents.chunker import Chunking
+from memsidecar.layers.documents.documents import Drafting
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.ranking import Weights
-from memsidecar.layers.summaries.keeping_up import Rhythm
-from memsidecar.layers.working import WorkingLimits, WorkingMemory
+from memsidecar.layers.summaries.update import Rhythm
+from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.settings import Settings
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.estimate import InvalidCounter

@@ -28,8 +28,8 @@ from memsidecar.assembly.contexts import context_api
 from memsidecar.assembly.layers import Layers, open_layers
 from memsidecar.assembly.storage import drop_unused_index, open_index, open_journal, page_key
 from memsidecar.layers.episodic import EpisodicMemory
-from memsidecar.layers.episodic.chunks import ChunkFinding
-from memsidecar.layers.working.hidden_pages import HiddenPages
+from memsidecar.layers.episodic.hits import ChunkFinding
+from memsidecar.layers.page_tokens import HiddenPages
 from memsidecar.settings import Settings
 from memsidecar.tokens.registry import Counters
 

@@ -9,7 +9,7 @@ from typing import cast
 
 from memsidecar.domain.errors import FatalStoreError, StartRefused
 from memsidecar.domain.quota import Quotas, without_quotas
-from memsidecar.layers.working.hidden_pages import KEY_BYTES
+from memsidecar.layers.page_tokens import KEY_BYTES
 from memsidecar.settings import Settings, prepare_libraries
 from memsidecar.stores.contract import Index, Journal
 from memsidecar.stores.lance.process_memory import ENVIRONMENT, keep_little

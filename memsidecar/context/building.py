@@ -17,11 +17,11 @@ from memsidecar.context.turns import LAST_MESSAGES, Rhythm, Shown, Talk, Turn, s
 from memsidecar.domain.message import Role, Stored
 from memsidecar.domain.session import Head
 from memsidecar.domain.text import cut
-from memsidecar.layers.documents.finding import ChunkHit, FoundChunks
-from memsidecar.layers.episodic.words import is_question
-from memsidecar.layers.semantic.echoes import Echoes
-from memsidecar.layers.summaries.rolling import RollingSummary
-from memsidecar.layers.working.conversing import Conversation
+from memsidecar.layers.documents.documents import ChunkHit, FoundChunks
+from memsidecar.layers.semantic.echo_filter import Echoes
+from memsidecar.layers.summaries.store import RollingSummary
+from memsidecar.layers.text_analysis import is_question
+from memsidecar.layers.working.conversation import Conversation
 from memsidecar.stores.contract import Found, Selection
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.models import lookup

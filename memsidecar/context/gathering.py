@@ -12,14 +12,13 @@ from memsidecar.domain.message import Role, Stored
 from memsidecar.domain.session import Head
 from memsidecar.domain.text import is_served_prompt, sentences
 from memsidecar.layers.artifacts.artifacts import Artifacts
-from memsidecar.layers.documents.finding import ChunkHit
-from memsidecar.layers.semantic.choosing import ordered, text_of
+from memsidecar.layers.documents.documents import ChunkHit
 from memsidecar.layers.semantic.fact import KnownFact
-from memsidecar.layers.semantic.facts import Facts
-from memsidecar.layers.summaries.keeping_up import KeepingUp
-from memsidecar.layers.summaries.rolling import RollingSummary
-from memsidecar.layers.working import WorkingMemory
-from memsidecar.layers.working.conversing import Conversation
+from memsidecar.layers.semantic.facts import Facts, ordered, text_of
+from memsidecar.layers.summaries.store import RollingSummary
+from memsidecar.layers.summaries.update import KeepingUp
+from memsidecar.layers.working.conversation import Conversation
+from memsidecar.layers.working.memory import WorkingMemory
 from memsidecar.stores.contract import Owner
 from memsidecar.tokens.contract import Counter
 from memsidecar.v1.context_pb2 import SECTION_ARTIFACTS, SECTION_FACTS, SECTION_HINTS, SECTION_PROFILE, Section

@@ -8,8 +8,8 @@ from memsidecar.context.age import ago
 from memsidecar.context.caps import Cap
 from memsidecar.context.item import UNSEEN, Item, Omission
 from memsidecar.domain.message import Role
-from memsidecar.layers.episodic.asking import Pointer
-from memsidecar.layers.episodic.words import asks, is_question, stem, telling_words, words_of
+from memsidecar.layers.episodic.query import Pointer
+from memsidecar.layers.text_analysis import asks, is_question, stem, telling_words, words_of
 from memsidecar.stores.contract import Found
 from memsidecar.v1.context_pb2 import (
     INCLUSION_BELOW_THRESHOLD,

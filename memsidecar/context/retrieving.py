@@ -8,12 +8,11 @@ from memsidecar.context.building import Prepared
 from memsidecar.context.caps import Budgets
 from memsidecar.context.memories import Hit, repeats_of
 from memsidecar.domain.errors import InvalidField
-from memsidecar.layers.documents.documents import Documents
-from memsidecar.layers.documents.finding import FindChunks, FoundChunks
+from memsidecar.layers.documents.documents import Documents, FindChunks, FoundChunks
 from memsidecar.layers.episodic import EpisodicMemory
-from memsidecar.layers.episodic.asking import Question, Range
+from memsidecar.layers.episodic.hits import Turn
+from memsidecar.layers.episodic.query import Question, Range
 from memsidecar.layers.episodic.ranking import Weights
-from memsidecar.layers.episodic.recalling import Turn
 from memsidecar.stores.contract import Found, Scope
 from memsidecar.v1.context_pb2 import SECTION_DOCUMENTS, SECTION_EPISODIC
 from memsidecar.v1.message_pb2 import Scope as WireScope

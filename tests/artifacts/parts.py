@@ -3,11 +3,10 @@
 from typing import Any
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.artifacts.artifact import StoredArtifact
+from memsidecar.layers.artifacts.artifact import Drafting, StoredArtifact
 from memsidecar.layers.artifacts.artifacts import Artifacts, PutOrder
-from memsidecar.layers.artifacts.drafting import Drafting
-from memsidecar.layers.artifacts.offloading import Offloading
-from memsidecar.layers.working.trimming import Trimming
+from memsidecar.layers.artifacts.offload import Offloading
+from memsidecar.layers.working.window_update import Trimming
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.registry import Counters

@@ -7,9 +7,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from memsidecar.domain.errors import InvalidField, NoSuchThing, TooLarge
 from memsidecar.layers.artifacts.artifact import StoredArtifact, artifact_of, owner_of, slot_of
-from memsidecar.layers.artifacts.artifacts import Artifacts
-from memsidecar.layers.artifacts.reading import Place, read_newest
-from memsidecar.layers.working.reading import ANSWER_BYTES
+from memsidecar.layers.artifacts.artifacts import Artifacts, Place, read_newest
+from memsidecar.layers.working.reads import ANSWER_BYTES
 from memsidecar.stores.contract import Erase, Journal, NoteKind, Ticket
 from tests.artifacts.parts import KEY, MAX_CONTENT_BYTES, delete, put
 

@@ -11,8 +11,8 @@ from memsidecar.domain.errors import InvalidField, NoSuchThing
 from memsidecar.domain.ids import MAX_ID_BYTES
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.artifacts.artifacts import Artifacts
-from memsidecar.layers.artifacts.offloading import id_of
-from memsidecar.layers.working import WorkingLimits, WorkingMemory
+from memsidecar.layers.artifacts.offload import id_of
+from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Erase, Journal, Ticket, Trim, TrimNow, TwoWays
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.tokens.registry import Counters

@@ -7,7 +7,7 @@ import pytest
 
 from memsidecar.domain.errors import ShuttingDown
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.summaries.rolling import Summaries, new_summary
+from memsidecar.layers.summaries.store import Summaries, new_summary
 from memsidecar.stores.contract import Ticket
 from memsidecar.stores.volatile.journal import VolatileJournal
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from memsidecar.layers.procedural.observing import Heard
+from memsidecar.layers.procedural.observations import Heard
 from memsidecar.v1.memory_pb2 import AddBatchRequest
 from memsidecar.v1.message_pb2 import Message
 from tests.context_wire.agent import Agent, section_of

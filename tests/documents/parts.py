@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from memsidecar.domain.fact import Parts
-from memsidecar.layers.documents.chunking import Chunking
-from memsidecar.layers.documents.documents import Documents
-from memsidecar.layers.documents.drafting import Drafting
-from memsidecar.layers.documents.finding import ChunkHit, FoundChunks
+from memsidecar.layers.documents.chunker import Chunking
+from memsidecar.layers.documents.documents import ChunkHit, Documents, Drafting, FoundChunks
 from memsidecar.stores.contract import Chunk, DocumentPage, DocumentPut, Journal, Owner, StoredDocument
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.registry import Counters

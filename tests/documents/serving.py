@@ -21,9 +21,9 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.layers.procedural.memory import ProceduralMemory
 from memsidecar.layers.semantic.facts import Facts
-from memsidecar.layers.summaries.rolling import Summaries
-from memsidecar.layers.summaries.summarizing import Summarizing
-from memsidecar.layers.working import WorkingLimits, WorkingMemory
+from memsidecar.layers.summaries.store import Summaries
+from memsidecar.layers.summaries.update import Summarizing
+from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.registry import Counters

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from memsidecar.layers.documents.chunking import Chunking, Stretch
+from memsidecar.layers.documents.chunker import Chunking, Stretch
 from memsidecar.tokens.registry import Counters
 
 COUNTER = Counters("o200k_base").default

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memsidecar.layers.documents.chunking import Chunking, Stretch
+from memsidecar.layers.documents.chunker import Chunking, Stretch
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.registry import Counters
 from tests.documents.texts import LARGE, LETTERS, texts

@@ -6,9 +6,9 @@ import pytest
 
 from memsidecar.domain.errors import NoSuchThing, NotYourSession, TooLarge
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.documents import drafting
-from memsidecar.layers.working import WorkingLimits, WorkingMemory
-from memsidecar.layers.working.reading import ANSWER_BYTES
+from memsidecar.layers.documents import documents
+from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
+from memsidecar.layers.working.reads import ANSWER_BYTES
 from memsidecar.stores.contract import DocumentDropped, Journal, Owner
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
@@ -151,7 +151,7 @@ def test_chunks_are_found_by_their_words(journal: Journal) -> None:
 def test_more_chunks_than_one_transaction_should_have_are_refused(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drafting, "MAX_CHUNKS", 3)
+    monkeypatch.setattr(documents, "MAX_CHUNKS", 3)
     documents = documents_over(journal)
     with pytest.raises(TooLarge, match="3 chunks"):
         put(documents, OWNER, "d1", TEXT)

@@ -18,11 +18,11 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.embedding.contract import Embedder, EmbedderMismatch, Embedders, EmbedderUnavailable
 from memsidecar.embedding.registry import ConfiguredEmbedders, EmbeddingChoice
 from memsidecar.layers.episodic import EpisodicLimits, EpisodicMemory
-from memsidecar.layers.episodic.chunks import ChunkFinding
-from memsidecar.layers.episodic.indexing import Indexing
-from memsidecar.layers.episodic.places import Places
-from memsidecar.layers.working import WorkingLimits, WorkingMemory
-from memsidecar.layers.working.hidden_pages import HiddenPages
+from memsidecar.layers.episodic.generations import Places
+from memsidecar.layers.episodic.hits import ChunkFinding
+from memsidecar.layers.episodic.indexer import Indexing
+from memsidecar.layers.page_tokens import HiddenPages
+from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Erase, Generation, Harvest, Index, IndexUnavailable, Journal
 from memsidecar.stores.volatile.index import VolatileIndex, VolatileTable
 from memsidecar.stores.volatile.journal import VolatileJournal

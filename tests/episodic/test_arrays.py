@@ -7,10 +7,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.layers.episodic.harvesting import unit
+from memsidecar.layers.episodic.index_batch import unit
 from memsidecar.layers.episodic.postings import MOST_COUNTED, Postings
-from memsidecar.layers.episodic.vectors import PackedVectors
-from memsidecar.layers.episodic.words import stem
+from memsidecar.layers.episodic.quantized_vectors import PackedVectors
+from memsidecar.layers.text_analysis import stem
 
 WORDS = st.sampled_from(["run", "running", "runs", "tea", "teas", "the", "天気", "a"])
 

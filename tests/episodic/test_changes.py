@@ -7,8 +7,7 @@ import pytest
 
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.episodic import EpisodicLimits
-from memsidecar.layers.episodic.asking import Question, Range
-from memsidecar.layers.episodic.shelves import messages_of
+from memsidecar.layers.episodic.query import Question, Range, messages_of
 from memsidecar.stores.contract import Claimed, Selection, Table, Ticket, Trim
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.index import VolatileIndex, rows_of

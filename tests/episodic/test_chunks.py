@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from memsidecar.layers.documents.finding import ChunkHit
+from memsidecar.layers.documents.documents import ChunkHit
 from memsidecar.layers.episodic import EpisodicLimits
-from memsidecar.layers.episodic.shelves import documents_of
+from memsidecar.layers.episodic.query import documents_of
 from memsidecar.stores.contract import DropDocument, Owner, Ticket
 from tests.conformance.said import put
 from tests.episodic.parts import NO_RAM, StuckIndex, World, until, world

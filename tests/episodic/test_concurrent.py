@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.episodic.asking import Question, Range
-from memsidecar.layers.episodic.recalling import Turn
+from memsidecar.layers.episodic.hits import Turn
+from memsidecar.layers.episodic.query import Question, Range
 from memsidecar.stores.volatile.index import VolatileIndex
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1.message_pb2 import Message

@@ -8,7 +8,7 @@ import pytest
 from memsidecar.embedding.contract import EmbedderMismatch, EmbedderUnavailable
 from memsidecar.layers.background import NotNow
 from memsidecar.layers.episodic import EpisodicLimits
-from memsidecar.layers.episodic.shelves import messages_of
+from memsidecar.layers.episodic.query import messages_of
 from memsidecar.stores.volatile.index import VolatileIndex, rows_of
 from memsidecar.v1.context_pb2 import DEGRADATION_EMBEDDER_UNAVAILABLE
 from tests.episodic.parts import (

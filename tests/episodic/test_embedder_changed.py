@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memsidecar.layers.episodic import EpisodicLimits
-from memsidecar.layers.episodic.reindexing import Reindexing
+from memsidecar.layers.episodic.memory import Reindexing
 from memsidecar.stores.contract import Advance, Journal, Ticket
 from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.sqlite.journal import SqliteJournal

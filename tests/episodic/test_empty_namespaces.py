@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.layers.episodic.places import GENERATION
+from memsidecar.layers.episodic.generations import GENERATION
 from memsidecar.stores.contract import DropDocument, Owner, Ticket
 from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.sqlite.journal import SqliteJournal

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.episodic import retrieving
-from memsidecar.layers.episodic.asking import Question, Range
+from memsidecar.layers.episodic import search
+from memsidecar.layers.episodic.query import Question, Range
 from memsidecar.stores.contract import Chapter, Heard, Journal, Owner
 from memsidecar.stores.sqlite import change_feed
 from memsidecar.stores.sqlite.journal import SqliteJournal
@@ -25,8 +25,8 @@ USERS = pytest.mark.parametrize("user", ["u", ""], ids=["of a user", "of nobody"
 
 @pytest.fixture(autouse=True)
 def _little_is_read_by_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrieving, "CHAPTER", 5)
-    monkeypatch.setattr(retrieving, "CHAPTERS_AT_MOST", 2)
+    monkeypatch.setattr(search, "CHAPTER", 5)
+    monkeypatch.setattr(search, "CHAPTERS_AT_MOST", 2)
 
 
 @pytest.fixture(params=["sqlite", "volatile"])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from memsidecar.domain.session import SessionKey
 from memsidecar.embedding.openai import OpenAIEmbedder, OpenAISettings
-from memsidecar.layers.episodic.harvesting import Gathering, Vectoring
+from memsidecar.layers.episodic.index_batch import Gathering, Vectoring
 from memsidecar.stores.contract import Append, Harvest, Journal
 from memsidecar.stores.volatile.index import VolatileTable
 from memsidecar.stores.volatile.journal import VolatileJournal

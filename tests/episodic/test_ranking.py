@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.ranking import Weights
-from memsidecar.layers.episodic.words import stem, words_of
+from memsidecar.layers.text_analysis import stem, words_of
 from memsidecar.v1 import memory_pb2 as pb
 from tests.episodic.parts import DIMENSIONS, HYBRID, KEYWORD, MODES, SEMANTIC, ToyEmbedder, World, world
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.layers.episodic.asking import Mode, Question, Range
+from memsidecar.layers.episodic.hits import Turn
 from memsidecar.layers.episodic.memory import EpisodicLimits
-from memsidecar.layers.episodic.recalling import Turn
-from memsidecar.layers.episodic.words import asks, is_question, words_of
+from memsidecar.layers.episodic.query import Mode, Question, Range
+from memsidecar.layers.text_analysis import asks, is_question, words_of
 from memsidecar.v1.message_pb2 import Message
 from tests.episodic.parts import NO_RAM, World, said, world
 

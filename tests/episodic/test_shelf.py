@@ -7,15 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.layers.episodic.asking import Question, Range
-from memsidecar.layers.episodic.columns import NOBODY
-from memsidecar.layers.episodic.finding import Ranking
-from memsidecar.layers.episodic.harvesting import Gathering, Vectoring
-from memsidecar.layers.episodic.hot import HotShelves, ShelfKey
-from memsidecar.layers.episodic.neighbourhood import FADING
-from memsidecar.layers.episodic.query import analysed
-from memsidecar.layers.episodic.shelf import Shelf
-from memsidecar.layers.episodic.shelves import messages_of
+from memsidecar.layers.episodic.columns import FADING, NOBODY
+from memsidecar.layers.episodic.index_batch import Gathering, Vectoring
+from memsidecar.layers.episodic.partition import Shelf
+from memsidecar.layers.episodic.partition_cache import HotShelves, ShelfKey
+from memsidecar.layers.episodic.query import Question, Range, analysed, messages_of
+from memsidecar.layers.episodic.ranking import Ranking
 from memsidecar.stores.contract import Episodes, Generation, Harvest, Journal
 from memsidecar.stores.volatile.index import VolatileTable
 from tests.episodic.parts import DIMENSIONS, ToyEmbedder, World, world

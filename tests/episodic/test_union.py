@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from memsidecar.layers.episodic import EpisodicLimits
-from memsidecar.layers.episodic.unspaced import without_characters
-from memsidecar.layers.episodic.words import words_of
+from memsidecar.layers.text_analysis import without_characters, words_of
 from memsidecar.v1.message_pb2 import ROLE_USER, SCOPE_USER, Message, Scope
 from tests.episodic.parts import DIMENSIONS, HYBRID, KEYWORD, NO_RAM, SCOPES, World, names_of, world
 

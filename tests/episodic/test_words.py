@@ -8,8 +8,18 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from memsidecar.layers.episodic.query import WORDS_COUNTED, analysed, without
-from memsidecar.layers.episodic.unspaced import is_unspaced, length_of, without_characters
-from memsidecar.layers.episodic.words import as_written, asked, asks, content_words, indexed, stem, words_of
+from memsidecar.layers.text_analysis import (
+    as_written,
+    asked,
+    asks,
+    content_words,
+    indexed,
+    is_unspaced,
+    length_of,
+    stem,
+    without_characters,
+    words_of,
+)
 
 LETTERS = st.text(st.characters(categories=["L"]), min_size=1, max_size=12)
 RUNS = st.text(st.sampled_from("咖啡店我々〇猫のはアーラﾗｰメ서울에가ชกราดປລកខမန"), min_size=1, max_size=12)

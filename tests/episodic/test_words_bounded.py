@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.postings import Postings
 from memsidecar.layers.episodic.query import WORDS_COUNTED, analysed
-from memsidecar.layers.episodic.words import _stemmed, asked, indexed, stem, words_of
+from memsidecar.layers.text_analysis import _stemmed, asked, indexed, stem, words_of
 from tests.episodic.parts import KEYWORD, MODES, NO_RAM, world
 
 MANY = 20_000

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.layers.episodic.harvesting import Gathering, Vectoring
-from memsidecar.layers.episodic.places import GENERATION
-from memsidecar.layers.episodic.words import WORDS_VERSION
+from memsidecar.layers.episodic.generations import GENERATION
+from memsidecar.layers.episodic.index_batch import Gathering, Vectoring
+from memsidecar.layers.text_analysis import WORDS_VERSION
 from memsidecar.stores.contract import Advance, Generation, Index, Journal, Ticket
 from memsidecar.stores.lance import files
 from memsidecar.stores.lance.index import LanceIndex

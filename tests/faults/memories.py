@@ -7,9 +7,9 @@ import grpc
 
 from memsidecar.domain.errors import NoSuchThing
 from memsidecar.domain.session import SessionKey, Strategy
-from memsidecar.layers.working import WorkingMemory
-from memsidecar.layers.working.prune_order import PruneOrder
-from memsidecar.layers.working.reading import Slice
+from memsidecar.layers.working.memory import WorkingMemory
+from memsidecar.layers.working.reads import Slice
+from memsidecar.layers.working.window_update import PruneOrder
 from memsidecar.stores.contract import Erase
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import Message

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from memsidecar.domain.session import Strategy
-from memsidecar.layers.working import WorkingLimits, WorkingMemory
-from memsidecar.layers.working.prune_order import PruneOrder
+from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
+from memsidecar.layers.working.window_update import PruneOrder
 from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.tokens.registry import Counters

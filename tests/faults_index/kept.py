@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from memsidecar.layers.episodic.makeshift import MESSAGES_AT_MOST
+from memsidecar.layers.episodic.log_tail import MESSAGES_AT_MOST
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import session_pb2
 from memsidecar.v1.context_pb2 import Degradation

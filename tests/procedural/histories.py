@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 from memsidecar.domain.message import Role
-from memsidecar.layers.procedural.habits import Habits
-from memsidecar.layers.procedural.hints import hints
-from memsidecar.layers.procedural.observing import Heard, observe
-from memsidecar.layers.procedural.patterns import Patterns
+from memsidecar.layers.procedural.counters import Habits
+from memsidecar.layers.procedural.observations import Heard, observe
+from memsidecar.layers.procedural.patterns import Patterns, hints
 
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US

@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsidecar.domain.message import Role
-from memsidecar.layers.procedural.habits import Habits
-from memsidecar.layers.procedural.hints import hints
-from memsidecar.layers.procedural.observing import Heard, observe
-from memsidecar.layers.procedural.patterns import Patterns
+from memsidecar.layers.procedural.counters import Habits
+from memsidecar.layers.procedural.observations import Heard, observe
+from memsidecar.layers.procedural.patterns import Patterns, hints
 from tests.procedural.histories import START_US, by_chance, conversation, habits_of
 
 MOST_BYTES = 64 * 1024

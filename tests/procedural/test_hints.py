@@ -2,8 +2,7 @@
 
 import pytest
 
-from memsidecar.layers.procedural.hints import MOST_TOKENS, hints
-from memsidecar.layers.procedural.patterns import Pattern, Patterns
+from memsidecar.layers.procedural.patterns import MOST_TOKENS, Pattern, Patterns, hints
 from memsidecar.tokens.registry import Counters
 from tests.procedural.histories import (
     DAY_US,

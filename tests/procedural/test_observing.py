@@ -3,10 +3,8 @@
 import pytest
 
 from memsidecar.domain.message import Role
-from memsidecar.layers.procedural.manner import Wish, is_technical, wish_of
-from memsidecar.layers.procedural.observing import Heard, Length, Observation, observe
-from memsidecar.layers.procedural.questions import key_of, questions_of
-from memsidecar.layers.procedural.wording import prose_of
+from memsidecar.layers.procedural.observations import Heard, Length, Observation, key_of, observe, questions_of
+from memsidecar.layers.procedural.style import Wish, is_technical, prose_of, wish_of
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,9 @@ import pytest
 
 from memsidecar.domain.errors import NoSuchThing, NotYourSession
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.at_hand import AtHand
-from memsidecar.layers.semantic.facts import Facts
-from memsidecar.layers.semantic.listing import FactPage
-from memsidecar.layers.semantic.superseding import Told
+from memsidecar.layers.record_cache import AtHand
+from memsidecar.layers.semantic.fact_merge import Told
+from memsidecar.layers.semantic.facts import FactPage, Facts
 from memsidecar.stores.contract import Append, Erase, Journal, NoteKind, NotePage, Owner, Ticket
 from tests.conformance.said import append, draft
 from tests.semantic.told import ANN, INTEREST, PROFILE, delete, fact, put, told, values

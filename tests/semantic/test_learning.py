@@ -8,10 +8,10 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.language.contract import FactExtractor, Finding, MalformedAnswer, ModelAway, Utterance
 from memsidecar.language.rules.extractor import RuleExtractor
 from memsidecar.layers.background import NotNow
-from memsidecar.layers.semantic.echoes import Echoes
+from memsidecar.layers.semantic.echo_filter import Echoes
+from memsidecar.layers.semantic.fact_task import TASK, Learning
 from memsidecar.layers.semantic.facts import Facts
-from memsidecar.layers.semantic.learning import TASK, Learning
-from memsidecar.layers.working import WorkingLimits, WorkingMemory
+from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Journal, Owner
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.tokens.registry import Counters

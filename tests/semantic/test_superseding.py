@@ -6,7 +6,7 @@ import pytest
 
 from memsidecar.domain.fact import LISTS, FactType
 from memsidecar.layers.semantic.fact import fact_of, slot_of
-from memsidecar.layers.semantic.superseding import CLIENT, Slots, Told, take_all
+from memsidecar.layers.semantic.fact_merge import CLIENT, Slots, Told, take_all
 from tests.semantic.told import INTEREST, PROFILE, current, fact, history, notes_of, taken, told
 
 CITY = slot_of(PROFILE, "city", "")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.ids import new_id
 from memsidecar.layers.semantic.fact import KnownFact, slot_of
-from memsidecar.layers.semantic.superseding import Slots
+from memsidecar.layers.semantic.fact_merge import Slots
 from memsidecar.stores.contract import Note
 from tests.semantic.told import fact, notes_of
 

@@ -6,8 +6,8 @@ from typing import Any
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.ids import new_id
 from memsidecar.layers.semantic.fact import KnownFact
+from memsidecar.layers.semantic.fact_merge import CLIENT, Slots, Told
 from memsidecar.layers.semantic.facts import Facts
-from memsidecar.layers.semantic.superseding import CLIENT, Slots, Told
 from memsidecar.stores.contract import Note, Owner
 from tests.support.waiting import outcome_of
 

@@ -5,7 +5,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.working import WorkingLimits, WorkingMemory
+from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Command, Page, Selection, Ticket
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.tokens.registry import Counters

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from memsidecar.domain.session import SessionKey, Strategy
-from memsidecar.layers.working import WorkingMemory
-from memsidecar.layers.working.prune_order import PruneOrder
+from memsidecar.layers.working.memory import WorkingMemory
+from memsidecar.layers.working.window_update import PruneOrder
 from memsidecar.stores.contract import Append, Erase
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_TOOL, ROLE_USER, Message

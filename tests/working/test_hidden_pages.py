@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsidecar.domain.errors import InvalidField
-from memsidecar.layers.working.hidden_pages import KEY_BYTES, HiddenPages
+from memsidecar.layers.page_tokens import KEY_BYTES, HiddenPages
 
 NUMBERS = st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=2)
 PAGES = HiddenPages(bytes(range(KEY_BYTES)))

@@ -9,8 +9,8 @@ import pytest
 
 from memsidecar.domain.errors import NotYourSession
 from memsidecar.domain.session import Head, Policy, SessionKey, Strategy
-from memsidecar.layers.working import WorkingLimits, WorkingMemory
-from memsidecar.layers.working.prune_order import PruneOrder
+from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
+from memsidecar.layers.working.window_update import PruneOrder
 from memsidecar.tokens.registry import Counters
 from tests.working.parts import InterruptedJournal, said
 

@@ -4,8 +4,8 @@ import time
 from pathlib import Path
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.working import WorkingMemory
-from memsidecar.layers.working.searching import Wanted
+from memsidecar.layers.working.memory import WorkingMemory
+from memsidecar.layers.working.substring_search import Wanted
 from memsidecar.stores.contract import Scope
 from tests.working.parts import InterruptedJournal, journal_in, memory_over, said
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memsidecar.domain.session import Head, SessionKey
-from memsidecar.layers.working import WorkingLimits, WorkingMemory
+from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Append, Command, Erase, Trim
 from memsidecar.v1.message_pb2 import Message
 from tests.working.parts import InterruptedJournal, journal_in, memory_over, said

@@ -1,13 +1,22 @@
-"""An artifact as it is kept: the contract's own encoding, beside what the journal knows of every note."""
+"""Artifact, its record, validation."""
 
+import time
 from dataclasses import dataclass
 from hashlib import blake2b
 
 from google.protobuf.struct_pb2 import Struct
 
+from memsidecar.domain.errors import InvalidField, TooLarge
+from memsidecar.domain.ids import new_id, optional_id
 from memsidecar.domain.session import SessionKey
+from memsidecar.layers.field_checks import check_metadata
+from memsidecar.layers.working.validation import check_time
 from memsidecar.stores.contract import Note, Owner
+from memsidecar.tokens.contract import Counter
 from memsidecar.v1 import knowledge_pb2 as pb
+from memsidecar.v1.knowledge_pb2 import Artifact
+
+MAX_SOURCE_BYTES = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +73,56 @@ def owner_of(key: SessionKey) -> Owner:
 
 def slot_of(artifact_id: str) -> int:
     return int.from_bytes(blake2b(artifact_id.encode(), digest_size=8).digest(), "big", signed=True)
+
+
+@dataclass(frozen=True)
+class Drafting:
+    """Counting a megabyte takes a tenth of a second: never on the event loop. `check` alone may be called there."""
+
+    counter: Counter
+    max_content_bytes: int
+
+    def check(self, artifact: Artifact, offloads: bool) -> None:
+        """All that can be said without counting; raises InvalidField or TooLarge."""
+        optional_id("artifact.id", artifact.id)
+        if len(artifact.source.encode()) > MAX_SOURCE_BYTES:
+            raise InvalidField("artifact.source", f"is longer than {MAX_SOURCE_BYTES} bytes")
+        self._check_content(artifact.content, offloads)
+        if artifact.HasField("metadata"):
+            check_metadata("artifact.metadata", artifact.metadata)
+        _times_us(artifact)
+
+    def _check_content(self, content: str, offloads: bool) -> None:
+        if bool(content) == offloads:
+            problem = "must be empty: it will be that of the message" if offloads else "is required"
+            raise InvalidField("artifact.content", problem)
+        size = len(content.encode())
+        if size > self.max_content_bytes:
+            raise TooLarge(f"artifact.content has {size} bytes; an artifact may have {self.max_content_bytes}")
+
+    def __call__(self, artifact: Artifact) -> StoredArtifact:
+        """The draft of an artifact that was checked."""
+        artifact.DiscardUnknownFields()
+        create_time_us, expire_time_us = _times_us(artifact)
+        return StoredArtifact(
+            id=artifact.id or new_id(),
+            source=artifact.source,
+            content=artifact.content,
+            create_time_us=create_time_us,
+            tokens=self.counter.count(artifact.content),
+            expire_time_us=expire_time_us,
+            metadata=artifact.metadata.SerializeToString(deterministic=True),
+        )
+
+
+def _times_us(artifact: Artifact) -> tuple[int, int | None]:
+    """When it was made, and when it ends."""
+    create_time_us = time.time_ns() // 1000
+    if artifact.HasField("create_time"):
+        create_time_us = check_time("artifact.create_time", artifact.create_time)
+    if not artifact.HasField("expire_time"):
+        return create_time_us, None
+    expire_time_us = check_time("artifact.expire_time", artifact.expire_time)
+    if expire_time_us <= create_time_us:
+        raise InvalidField("artifact.expire_time", "must be after create_time")
+    return create_time_us, expire_time_us

@@ -1,31 +1,41 @@
-"""Artifacts as things: putting, listing, deleting them, and which of them a question is about."""
+"""Put, list, delete, rank for a query."""
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.artifacts.artifact import StoredArtifact, artifact_of, owner_of, slot_of
-from memsidecar.layers.artifacts.drafting import Drafting
-from memsidecar.layers.artifacts.offloading import Offloading
-from memsidecar.layers.artifacts.reading import Place, read_newest
-from memsidecar.layers.artifacts.relevance import Shelved, ranked, shelve
-from memsidecar.layers.at_hand import AtHand, Settled
-from memsidecar.layers.working.owning import check_owner, claim
-from memsidecar.layers.working.reading import ANSWER_BYTES
+from memsidecar.layers.artifacts.artifact import Drafting, StoredArtifact, artifact_of, owner_of, slot_of
+from memsidecar.layers.artifacts.offload import Offloading
+from memsidecar.layers.ownership import check_owner, claim
+from memsidecar.layers.record_cache import AtHand, Settled
+from memsidecar.layers.text_analysis import stem, telling_words, words_of
+from memsidecar.layers.working.reads import ANSWER_BYTES
 from memsidecar.stores.contract import (
     Change,
     DropNote,
     Journal,
     Note,
     NoteKind,
+    NotePage,
     Owner,
     Revised,
     ReviseNotes,
     Ticket,
 )
 from memsidecar.v1.knowledge_pb2 import Artifact
+
+_FIRST_STEP, _LONGEST_STEP = 16, 256
+_FIGURES_BYTES = 256
+"What an answer says of an artifact besides its texts, at most."
+
+Place = tuple[int, str]
+
+LONGEST_READ_CHARACTERS = 200_000
+"What stands behind this in an artifact is not compared: it is longer than any context."
+_STEM_BYTES = 64  # in a set, about: the stems themselves are shared
 
 COMPARED = 200
 "As many of a session's artifacts are looked at for a query, the newest ..."
@@ -35,6 +45,74 @@ COMPARED_BYTES = 8 << 20
 "... and within so many bytes."
 AT_HAND_BYTES = 32 << 20
 _SHELF_BYTES = 512
+
+
+def read_newest(
+    journal: Journal, owner: Owner, after: Place | None, limit: int, most_bytes: int
+) -> Iterator[StoredArtifact]:
+    """Up to `limit` artifacts behind a place, and at least one, if there is any. Expired ones are there, too."""
+    left = most_bytes
+    for note in _notes(journal, NotePage(owner, NoteKind.ARTIFACT, _FIRST_STEP, after), limit, most_bytes):
+        left -= _size(note)
+        if left < 0 and left + _size(note) < most_bytes:
+            return
+        yield artifact_of(note)
+
+
+def _notes(journal: Journal, page: NotePage, limit: int, most_bytes: int) -> Iterator[Note]:
+    """In steps that follow the size of what came so far, so that never much more is read than is wanted."""
+    seen = size = 0
+    while seen < limit:
+        notes = journal.notes(replace(page, limit=min(page.limit, limit - seen)))
+        yield from notes
+        if len(notes) < min(page.limit, limit - seen):
+            return
+        seen += len(notes)
+        size += sum(map(_size, notes))
+        step = max(1, (most_bytes - size) * seen // size)
+        page = replace(page, after=(notes[-1].time_us, notes[-1].id), limit=min(step, _LONGEST_STEP))
+
+
+def _size(note: Note) -> int:
+    return len(note.body) + len(note.id) + _FIGURES_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Shelved:
+    """An artifact and its words, taken apart once."""
+
+    artifact: StoredArtifact
+    stems: frozenset[str]
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.artifact.content) * 2 + len(self.artifact.metadata) + len(self.stems) * _STEM_BYTES
+
+
+def shelve(artifact: StoredArtifact) -> Shelved:
+    words = words_of(f"{artifact.source} {artifact.content[:LONGEST_READ_CHARACTERS]}")
+    return Shelved(artifact, frozenset(map(stem, set(words))))
+
+
+def ranked(shelf: Sequence[Shelved], query: str) -> list[tuple[StoredArtifact, float]]:
+    """Each with the share of the query that it has, above 0 and at most 1; the most first, else as they came."""
+    if not shelf:
+        return []
+    asked = {stem(word) for word in telling_words(words_of(query))}
+    weights = {one: _rarity(one, shelf) for one in asked}
+    total = sum(weights.values())
+    scored = [(one.artifact, _sum(weights, one.stems & asked) / total) for one in shelf if one.stems & asked]
+    return sorted(scored, key=lambda scored_one: -scored_one[1])
+
+
+def _rarity(asked: str, shelf: Sequence[Shelved]) -> float:
+    found = sum(1 for one in shelf if asked in one.stems)
+    return math.log(1 + (len(shelf) + 1) / (found + 1))
+
+
+def _sum(weights: dict[str, float], stems: Iterable[str]) -> float:
+    # In a fixed order, so that equal ones are equal to the last bit.
+    return sum(weights[one] for one in sorted(stems))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from memsidecar.layers.episodic.asking import Mode, Question, Range
-from memsidecar.layers.episodic.neighbourhood import REACH
-from memsidecar.layers.episodic.query import Query
-from memsidecar.layers.episodic.shelf import Shelf
-from memsidecar.layers.episodic.unspaced import characters_of
-from memsidecar.layers.episodic.words import asked, indexed, is_question, stem
+from memsidecar.layers.episodic.columns import REACH
+from memsidecar.layers.episodic.partition import Shelf
+from memsidecar.layers.episodic.query import Mode, Query, Question, Range
+from memsidecar.layers.text_analysis import asked, characters_of, indexed, is_question, stem
 from memsidecar.stores.contract import Episodes, Harvest, Table, Within
 
 CANDIDATES = 200

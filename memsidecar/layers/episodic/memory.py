@@ -1,4 +1,4 @@
-"""Episodic memory as a whole: it opens when the index is there, answers before that as well as it can, and closes."""
+"""EpisodicMemory lifecycle; offline rebuild."""
 
 import logging
 import threading
@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from memsidecar.domain.session import Head
 from memsidecar.embedding.contract import Embedders
 from memsidecar.layers.background import Courtesy, Lag, Pulse, Runner
-from memsidecar.layers.episodic.asking import Question, Range
-from memsidecar.layers.episodic.hot import HotShelves
-from memsidecar.layers.episodic.indexing import Indexing
-from memsidecar.layers.episodic.places import Places
+from memsidecar.layers.episodic.generations import Place, Places
+from memsidecar.layers.episodic.hits import Recalling
+from memsidecar.layers.episodic.indexer import Indexing
+from memsidecar.layers.episodic.partition_cache import HotShelves
+from memsidecar.layers.episodic.query import Question, Range
 from memsidecar.layers.episodic.ranking import Weights
-from memsidecar.layers.episodic.recalling import Recalling
-from memsidecar.layers.episodic.retrieving import Retrieving
+from memsidecar.layers.episodic.search import Retrieving
 from memsidecar.stores.contract import Index, Journal
 
 log = logging.getLogger(__name__)
@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 MOST_RELEVANT = 1_000
 INDEXING_TIMES, INDEXING_FEWEST_TIMES, INDEXING_PATIENCE_SECONDS = 29.0, 0.0, 8.0
 "Search reads what is not indexed yet by itself, and each of those messages makes it a little slower."
+
+CHAPTER = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +105,38 @@ class EpisodicMemory:
             self._runner.stop()
         if self._index is not None:
             self._index.close()
+
+
+@dataclass
+class Reindexing:
+    """For a journal that nobody else writes to."""
+
+    journal: Journal
+    index: Index
+    embedders: Embedders
+
+    def __post_init__(self) -> None:
+        self._places = Places(self.journal, self.index, self.embedders, self.journal.figures().last_lsn)
+        self._indexing = Indexing(self.journal, self._places, HotShelves(0), Pulse(self.journal))
+
+    def total(self) -> int:
+        """How much there is to go through, in the unit of the progress."""
+        return sum(self.journal.tails().values())
+
+    def __call__(self, progress: Callable[[int], object]) -> None:
+        """Raises NotNow when the embedder or the index is away; the old index stays then, what was built goes."""
+        for namespace, tail in self.journal.tails().items():
+            self._build(self._places.get(namespace), tail, progress)
+
+    def _build(self, place: Place, tail: int, progress: Callable[[int], object]) -> None:
+        self._places.rebuild(place)
+        position = 0
+        while chapter := self.journal.news(place.namespace, position, CHAPTER):
+            self._indexing.take(place.namespace, chapter)
+            progress(chapter[-1].lsn - position)
+            position = chapter[-1].lsn
+        progress(tail - position)
+        if place.rising is not None:
+            self._places.take_over(place)
+        while self._indexing.rest(idle=True):
+            pass

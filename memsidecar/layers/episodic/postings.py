@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.layers.episodic.words import stem
+from memsidecar.layers.text_analysis import stem
 
 Rows = NDArray[np.int64]
 Counts = NDArray[np.float32]

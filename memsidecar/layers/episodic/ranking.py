@@ -1,16 +1,19 @@
-"""How the signals become one score: each divided by its largest, weighted, added up.
+"""Weights, normalisation, top-k."""
 
-Lists are united, never filtered by one another: whatever speaks for an episode brings it up. The weights were measured
-(docs/retrieval.md has the table); around them the result is flat, so that none of them is tuned to one set of data.
-"""
-
+import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memsidecar.domain.fact import Parts
-from memsidecar.layers.episodic.signals import Signals
+from memsidecar.layers.episodic.partition import Shelf
+from memsidecar.layers.episodic.query import Mode, Pointer, Query, Question, Range
+from memsidecar.layers.episodic.signals import Corpus, Signals, signals, surroundings
+from memsidecar.layers.text_analysis import is_question, length_of, words_of
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -107,3 +110,116 @@ def _shared(
     scale = np.float32((_HALF if exact.any() else 1) / whole)
     score = np.where(exact, total * scale + _HALF, total * scale)
     return Ranked(score, figures, {name: factor * scale for name, factor in factors.items()}, exact)
+
+
+Mask = NDArray[np.bool_]
+Floats = NDArray[np.float32]
+
+_MORE_THAN_NOTHING = np.finfo(np.float32).smallest_subnormal
+_KEYWORDS_ALONE = Weights(
+    keyword=1, keyword_around=0, semantic=0, semantic_around=0, answers=0, speaker=0, session=0, recency=0
+)
+
+
+class Ranking:
+    """The ranking of some shelves, for as long as they are held for reading."""
+
+    def __init__(self, shelves: Sequence[Shelf], query: Query, question: Question, within: Range) -> None:
+        self._shelves = shelves
+        parts = [surroundings(shelf, query, scope_of(shelf, within)) for shelf in shelves]
+        corpus = Corpus.of(parts)
+        self._signals = Signals.together([signals(part, query, corpus) for part in parts])
+        self._admitted = _joined([_admitted(part.shelf, part.scope, within, question) for part in parts])
+        self._ranked = self._rank(question)
+
+    def _rank(self, question: Question) -> Ranked:
+        if question.mode is Mode.SEMANTIC:
+            return _by_meaning(self._signals)
+        weights = _KEYWORDS_ALONE if question.mode is Mode.KEYWORD else question.weights
+        recency = _recency(self._column("time_us"), question)
+        return rank(self._signals, weights, self._admitted, self._talks(), recency)
+
+    def _column(self, name: str) -> NDArray[Any]:
+        return _joined([shelf.columns[name] for shelf in self._shelves])
+
+    def _talks(self) -> NDArray[np.int64]:
+        """The sessions of all shelves, numbered through."""
+        if len(self._shelves) == 1:
+            return self._column("talk")
+        starts = np.cumsum([0, *(shelf.talk_count for shelf in self._shelves)])
+        return _joined([shelf.columns["talk"] + start for shelf, start in zip(self._shelves, starts, strict=False)])
+
+    def best(self, limit: int, min_score: float) -> list[Pointer]:
+        """Equal scores stand newest first, so that the order is always the same."""
+        scores = self._ranked.score * self._admitted
+        least = max(np.float32(min_score), _MORE_THAN_NOTHING)
+        if len(scores) > limit:
+            least = max(least, np.partition(scores, len(scores) - limit)[len(scores) - limit])
+        rows = np.flatnonzero(scores >= least)
+        lsns, sequences = self._column("lsn")[rows], self._column("sequence")[rows]
+        return self._pointers(rows[np.lexsort((sequences, -lsns, -scores[rows]))][:limit])
+
+    def _pointers(self, rows: NDArray[np.int64]) -> list[Pointer]:
+        names = [self._column(name)[rows].tolist() for name in ("lsn", "sequence", "session")]
+        scores, cosines = np.minimum(self._ranked.score[rows], 1).tolist(), self._signals.semantic[rows].tolist()
+        evaluations = [None if math.isnan(one) else one for one in self._column("score")[rows].tolist()]
+        return list(map(Pointer, *names, scores, self._ranked.parts(rows), cosines, evaluations))
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def scope_of(shelf: Shelf, within: Range) -> Mask:
+    """The rows that are there at all, as far as this question goes."""
+    columns = shelf.columns
+    scope: Mask = columns["alive"].copy()
+    if within.session is not None:
+        scope &= columns["session"] == within.session
+    if within.as_of is not None:
+        scope &= columns["lsn"] <= within.as_of
+    return scope
+
+
+def _admitted(shelf: Shelf, scope: Mask, within: Range, question: Question) -> Mask:
+    """Of the scope, what the request names; the others may still be somebody's neighbours."""
+    columns, admitted = shelf.columns, scope
+    if within.roles:
+        admitted = admitted & np.isin(columns["role"], list(within.roles))
+    if within.after_us is not None:
+        admitted = admitted & (columns["time_us"] > within.after_us)
+    if within.before_us is not None:
+        admitted = admitted & (columns["time_us"] < within.before_us)
+    if within.hidden is not None:
+        session, sequence = within.hidden
+        admitted = admitted & ~((columns["session"] == session) & (columns["sequence"] >= sequence))
+    if not within.repeats and is_question(question.text):
+        admitted = admitted & ~_repeats(shelf, question)
+    return admitted
+
+
+def _repeats(shelf: Shelf, question: Question) -> Mask:
+    """The rows that ask the same, in the same words."""
+    words, columns = words_of(question.text), shelf.columns
+    rows = np.flatnonzero(columns["asks"] & (columns["length"] == length_of(words)))
+    for word, count in Counter(words).items():
+        if not len(rows):
+            break
+        rows = np.intersect1d(rows, shelf.postings.rows_with(word, count), assume_unique=True)
+    repeats = np.zeros(columns.count, np.bool_)
+    repeats[rows] = True
+    return repeats
+
+
+def _by_meaning(found: Signals) -> Ranked:
+    """The cosine as it is: a threshold then means the same for every question."""
+    nowhere = np.zeros(len(found.exact), np.bool_)
+    return Ranked(found.semantic, {"semantic": found.semantic}, {"semantic": np.float32(1)}, nowhere)
+
+
+def _recency(times_us: NDArray[np.int64], question: Question) -> Floats:
+    """1 for now, half of it after each half-life."""
+    if not question.half_life_us:
+        return np.zeros(len(times_us), np.float32)
+    age = np.maximum(question.now_us - times_us, 0) / question.half_life_us
+    return np.exp2(-age).astype(np.float32)

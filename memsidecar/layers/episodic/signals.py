@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.layers.episodic.columns import NOBODY
-from memsidecar.layers.episodic.neighbourhood import neighbours, spread, spread_few, sums_around
+from memsidecar.layers.episodic.columns import NOBODY, neighbours, spread, spread_few, sums_around
+from memsidecar.layers.episodic.partition import Shelf
 from memsidecar.layers.episodic.query import Query
-from memsidecar.layers.episodic.shelf import Shelf
-from memsidecar.layers.episodic.words import stem
+from memsidecar.layers.text_analysis import stem
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]

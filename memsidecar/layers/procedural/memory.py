@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from memsidecar.domain.message import Role, Stored
 from memsidecar.domain.text import without_served
-from memsidecar.layers.at_hand import AtHand
 from memsidecar.layers.background import Marks, tell
-from memsidecar.layers.procedural.observing import Heard, Observation, observe
+from memsidecar.layers.procedural.observations import Heard, Observation, observe
 from memsidecar.layers.procedural.record import ID, SLOT, Record, published_of, record_of
+from memsidecar.layers.record_cache import AtHand
 from memsidecar.stores.contract import (
     Change,
     Chapter,

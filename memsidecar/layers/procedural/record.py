@@ -4,9 +4,8 @@ import struct
 import time
 from dataclasses import dataclass, field
 
-from memsidecar.layers.procedural.habits import Habits
-from memsidecar.layers.procedural.hints import hints
-from memsidecar.layers.procedural.patterns import Patterns
+from memsidecar.layers.procedural.counters import Habits
+from memsidecar.layers.procedural.patterns import Patterns, hints
 from memsidecar.stores.contract import Note, Owner
 from memsidecar.v1.knowledge_pb2 import GetPatternsResponse, Pattern
 

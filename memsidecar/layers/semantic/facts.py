@@ -1,13 +1,16 @@
-"""Facts as things: whose they are, putting, listing, deleting them; read often, so kept at hand."""
+"""Put, list, delete, order for a context."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memsidecar.domain.fact import FactType
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.at_hand import AtHand, Settled
+from memsidecar.layers.ownership import check_owner, claim
+from memsidecar.layers.record_cache import AtHand, Settled
 from memsidecar.layers.semantic.fact import KnownFact, fact_of
-from memsidecar.layers.semantic.superseding import Told, take_all
-from memsidecar.layers.working.owning import check_owner, claim
+from memsidecar.layers.semantic.fact_merge import Told, take_all
+from memsidecar.layers.text_analysis import content_words, stem, words_of
+from memsidecar.layers.working.reads import ANSWER_BYTES
 from memsidecar.stores.contract import (
     Change,
     DropNote,
@@ -23,6 +26,16 @@ from memsidecar.stores.contract import (
 
 MOST_READ = 10_000
 "More of one user's facts than this are not looked at: the oldest are then out of sight."
+
+_FIGURES_BYTES = 512
+"What an answer says of a fact besides its texts, at most."
+
+Place = tuple[float, int, str]
+"How sure it is, when it was last seen, and its id."
+
+MUCH_ASKED_FOR = 0.5
+"From this share of its words on a fact is what the query is about. Less may be chance, and every change of the chosen"
+"facts is a new beginning of the prompt, which no cache knows."
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +113,75 @@ class Facts:
         erased = {one.key.namespace for one in changes if one.reload or (one.head is None and one.key.session_id)}
         if erased:
             self._at_hand.forget(lambda owner: owner.namespace in erased)
+
+
+@dataclass(frozen=True, slots=True)
+class FactPage:
+    """Which facts: of these types (none: all), behind this place."""
+
+    types: frozenset[FactType]
+    history: bool
+    size: int
+    after: Place | None = None
+
+    def of(self, facts: Facts, owner: Owner) -> tuple[Sequence[KnownFact], Place | None]:
+        """As many as fit into an answer, and the place of the next page, if there is one."""
+        known = facts.all(owner, history=True) if self.history else facts.current(owner)
+        wanted = sorted((one for one in known if self._is_wanted(one)), key=lambda fact: _order(place_of(fact)))
+        found = _as_many_as_fit(wanted[: self.size])
+        return found, place_of(found[-1]) if len(found) < len(wanted) else None
+
+    def _is_wanted(self, fact: KnownFact) -> bool:
+        is_behind = self.after is None or _order(place_of(fact)) > _order(self.after)
+        return is_behind and (not self.types or fact.type in self.types)
+
+
+def place_of(fact: KnownFact) -> Place:
+    return fact.confidence, fact.seen_us, fact.id
+
+
+def _order(place: Place) -> tuple[float, int, str]:
+    confidence, seen_us, fact_id = place
+    return -confidence, -seen_us, fact_id
+
+
+def _as_many_as_fit(facts: Sequence[KnownFact]) -> Sequence[KnownFact]:
+    """At least one: a single fact is far smaller than an answer."""
+    size = 0
+    for at, fact in enumerate(facts):
+        texts = (fact.key, fact.value, fact.session_id, fact.origin, *fact.source_message_ids)
+        size += _FIGURES_BYTES + sum(len(text.encode()) for text in texts)
+        if at and size > ANSWER_BYTES:
+            return facts[:at]
+    return facts
+
+
+def ordered(facts: Sequence[KnownFact], query: str) -> list[KnownFact]:
+    """Pinned ones, then who the user is, then what the query is about, then the surest and oldest."""
+    asked = frozenset(map(stem, content_words(words_of(query))))
+    return sorted(facts, key=lambda fact: (_rank(fact), -_relevance(fact, asked), -fact.confidence, _age(fact)))
+
+
+def _age(fact: KnownFact) -> tuple[int, str, str]:
+    return fact.extracted_us, fact.key, fact.value
+
+
+def _relevance(fact: KnownFact, asked: frozenset[str]) -> float:
+    """The share of the words of its value that are asked for, where that is much."""
+    folded = fact.value.casefold()
+    if not any(word in folded for word in asked):
+        return 0.0  # nearly always, and much sooner than by taking it apart
+    said = frozenset(map(stem, content_words(words_of(fact.value))))
+    share = len(said & asked) / len(said) if said else 0.0
+    return share if share >= MUCH_ASKED_FOR else 0.0
+
+
+def _rank(fact: KnownFact) -> int:
+    return 0 if fact.pinned else 1 if fact.type is FactType.USER_PROFILE else 2
+
+
+def text_of(fact: KnownFact) -> str:
+    """Where the value stands in the key, because there are many of a kind, it is said once."""
+    kind, _, rest = fact.key.partition(":")
+    key = kind if rest == fact.value else fact.key
+    return f"{key.replace('_', ' ')}: {fact.value}"

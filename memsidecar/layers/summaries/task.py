@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memsidecar.domain.session import SessionKey
 from memsidecar.language.contract import MalformedAnswer, ModelAway
 from memsidecar.layers.background import Marks, NotNow, tell
-from memsidecar.layers.summaries.keeping_up import KeepingUp
+from memsidecar.layers.summaries.update import KeepingUp
 from memsidecar.stores.contract import Chapter, Journal, Said, SetAside, Ticket
 
 log = logging.getLogger(__name__)
