@@ -9,10 +9,10 @@ from memsidecar.api.bridge import Bridge
 from memsidecar.api.interceptors.deadlines import remaining_seconds
 from memsidecar.api.searching import vector_of
 from memsidecar.api.wire import at_least, key_of
-from memsidecar.context.building import Building, Prepared, Retrieved
-from memsidecar.context.caps import check
-from memsidecar.context.order import Order
-from memsidecar.context.retrieving import Retrieval
+from memsidecar.context.budgets import check
+from memsidecar.context.builder import Building, Prepared, Retrieved
+from memsidecar.context.request import Order
+from memsidecar.context.retrieval import Retrieval
 from memsidecar.domain.errors import BudgetTooSmall, InvalidField, TooLarge
 from memsidecar.domain.ids import optional_id
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse, Degradation

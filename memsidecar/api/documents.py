@@ -9,7 +9,7 @@ from google.protobuf.struct_pb2 import Struct
 from memsidecar.api.bridge import Bridge
 from memsidecar.api.searching import degradations_of
 from memsidecar.api.wire import Names, limit_of, page_size_of, scope_of, timestamp_of
-from memsidecar.context.receipt import scores_of
+from memsidecar.context.response import scores_of
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id
 from memsidecar.layers.documents.documents import ChunkHit, Documents, FindChunks, FoundChunks, as_many_as_fit

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from memsidecar.api.bridge import Bridge
 from memsidecar.api.wire import limit_of, namespace_of
-from memsidecar.context.receipt import scores_of
+from memsidecar.context.response import scores_of
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.message import Role

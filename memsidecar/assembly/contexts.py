@@ -4,10 +4,10 @@ from memsidecar.api.bridge import Bridge
 from memsidecar.api.building import BuildContextApi
 from memsidecar.assembly import parts
 from memsidecar.assembly.layers import Layers
-from memsidecar.context.building import Building
-from memsidecar.context.gathering import Gathering
-from memsidecar.context.memories import Taste
-from memsidecar.context.retrieving import Retrieval
+from memsidecar.context.builder import Building
+from memsidecar.context.relevance import Taste
+from memsidecar.context.retrieval import Retrieval
+from memsidecar.context.sources import Gathering
 from memsidecar.domain.message import Role
 from memsidecar.layers.documents.documents import FindChunks
 from memsidecar.settings import Settings

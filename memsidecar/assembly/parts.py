@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from memsidecar.context.caps import Budgets
+from memsidecar.context.budgets import Budgets
 from memsidecar.domain.errors import StartRefused
 from memsidecar.embedding.contract import InvalidEmbedder
 from memsidecar.embedding.registry import ConfiguredEmbedders, EmbeddingChoice

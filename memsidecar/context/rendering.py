@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from memsidecar.context.item import Item
-from memsidecar.context.ladder import Content
-from memsidecar.context.turns import Spoken
+from memsidecar.context.eviction import Content
+from memsidecar.context.sections import Item
+from memsidecar.context.window import Spoken
 from memsidecar.domain.message import Role
 from memsidecar.domain.text import CLOSING, OPENING, disarmed
 from memsidecar.v1.context_pb2 import (

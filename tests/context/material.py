@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from memsidecar.context.answering import Answering
-from memsidecar.context.caps import Budgets, caps_of
-from memsidecar.context.fitting import Fitted, Fitting, Material
-from memsidecar.context.item import Item
-from memsidecar.context.turns import Rhythm, Spoken, Talk, turns_of
+from memsidecar.context.budgets import Budgets, caps_of
+from memsidecar.context.packing import Fitted, Fitting, Material
+from memsidecar.context.response import Answering
+from memsidecar.context.sections import Item
+from memsidecar.context.window import Rhythm, Spoken, Talk, turns_of
 from memsidecar.domain.message import Role
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.registry import Counters

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.context.fitting import Material
-from memsidecar.context.turns import Spoken, turns_of
+from memsidecar.context.packing import Material
+from memsidecar.context.window import Spoken, turns_of
 from memsidecar.domain.errors import BudgetTooSmall
 from memsidecar.domain.message import Role
 from memsidecar.tokens.contract import Counter

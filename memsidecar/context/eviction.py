@@ -1,8 +1,4 @@
-"""What goes, and in which order, when everything together is more than the budget.
-
-The steps down depend on what is there and never on the budget: the budget only says how many of them are taken. So a
-smaller one never shows what a larger one did not.
-"""
+"""Eviction order and binary search over it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,9 +6,9 @@ from itertools import accumulate
 from types import MappingProxyType
 from typing import NamedTuple
 
-from memsidecar.context.caps import Caps
-from memsidecar.context.item import Filled, Item
-from memsidecar.context.turns import Shown, Unit
+from memsidecar.context.budgets import Caps
+from memsidecar.context.sections import Filled, Item
+from memsidecar.context.window import Shown, Unit
 from memsidecar.v1.context_pb2 import (
     SECTION_ARTIFACTS,
     SECTION_DOCUMENTS,

@@ -1,4 +1,4 @@
-"""What a context is asked for: a request, checked."""
+"""ContextRequest."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

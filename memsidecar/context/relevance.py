@@ -1,12 +1,11 @@
-"""From what was found to what is worth showing: not what the model sees already, nor what says the same again."""
+"""Thresholds, deduplication, pairing of hits."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from memsidecar.context.age import ago
-from memsidecar.context.caps import Cap
-from memsidecar.context.item import UNSEEN, Item, Omission
+from memsidecar.context.budgets import Cap
+from memsidecar.context.sections import UNSEEN, Item, Omission, ago
 from memsidecar.domain.message import Role
 from memsidecar.layers.episodic.query import Pointer
 from memsidecar.layers.text_analysis import asks, is_question, stem, telling_words, words_of

@@ -1,14 +1,13 @@
-"""The budget holds: everything is rendered, what was rendered is counted, and what is too much goes step by step."""
+"""Fill, render, count, evict until it fits."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memsidecar.context.caps import DISTILLED, Cap, Caps
-from memsidecar.context.filling import Count, fill, fill_from_start
-from memsidecar.context.item import Filled, Item, Omission
-from memsidecar.context.ladder import Content, Ladder, descend, first_content
+from memsidecar.context.budgets import DISTILLED, Cap, Caps
+from memsidecar.context.eviction import Content, Ladder, descend, first_content
 from memsidecar.context.rendering import Rendered, render
-from memsidecar.context.turns import Rhythm, Shown, Turn, shown
+from memsidecar.context.sections import Count, Filled, Item, Omission, fill, fill_from_start
+from memsidecar.context.window import Rhythm, Shown, Turn, shown
 from memsidecar.domain.errors import BudgetTooSmall
 from memsidecar.tokens.contract import MESSAGE_OVERHEAD
 from memsidecar.v1.context_pb2 import (

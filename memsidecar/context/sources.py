@@ -1,13 +1,12 @@
-"""Asking the layers: what they know becomes items, best first. Nothing is cut here."""
+"""Items from the layers: facts, hints, summary, artifacts."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memsidecar.context.age import ago
-from memsidecar.context.item import Item
-from memsidecar.context.order import Order
-from memsidecar.context.turns import Spoken, Talk
+from memsidecar.context.request import Order
+from memsidecar.context.sections import Item, ago
+from memsidecar.context.window import Spoken, Talk
 from memsidecar.domain.message import Role, Stored
 from memsidecar.domain.session import Head
 from memsidecar.domain.text import is_served_prompt, sentences

@@ -1,19 +1,18 @@
-"""One context, from what is asked to what is answered. In steps, because retrieval may have to be given up."""
+"""Prepare -> finish."""
 
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from memsidecar.context.answering import Answering
-from memsidecar.context.caps import Budgets, Cap, Caps, caps_of
-from memsidecar.context.counting import Counts
-from memsidecar.context.fitting import Fitting, Material
-from memsidecar.context.gathering import Gathering, document_items, summary_item
-from memsidecar.context.item import Item, Omission
-from memsidecar.context.memories import Hit, Memory, Sifting, Taste, repeats_of, telling_stems
-from memsidecar.context.order import Order
-from memsidecar.context.turns import LAST_MESSAGES, Rhythm, Shown, Talk, Turn, shown, turns_of
+from memsidecar.context.budgets import Budgets, Cap, Caps, caps_of
+from memsidecar.context.packing import Fitting, Material
+from memsidecar.context.relevance import Hit, Memory, Sifting, Taste, repeats_of, telling_stems
+from memsidecar.context.request import Order
+from memsidecar.context.response import Answering
+from memsidecar.context.sections import Counts, Item, Omission
+from memsidecar.context.sources import Gathering, document_items, summary_item
+from memsidecar.context.window import LAST_MESSAGES, Rhythm, Shown, Talk, Turn, shown, turns_of
 from memsidecar.domain.message import Role, Stored
 from memsidecar.domain.session import Head
 from memsidecar.domain.text import cut

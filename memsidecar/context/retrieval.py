@@ -1,12 +1,12 @@
-"""What is looked for in the index for a context: what was said before, and what stands in documents."""
+"""Index queries of one context."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from memsidecar.context.building import Prepared
-from memsidecar.context.caps import Budgets
-from memsidecar.context.memories import Hit, repeats_of
+from memsidecar.context.budgets import Budgets
+from memsidecar.context.builder import Prepared
+from memsidecar.context.relevance import Hit, repeats_of
 from memsidecar.domain.errors import InvalidField
 from memsidecar.layers.documents.documents import Documents, FindChunks, FoundChunks
 from memsidecar.layers.episodic import EpisodicMemory

@@ -1,16 +1,11 @@
-"""The conversation as turns, and which of them are shown: whole ones, the newest, moving on in steps.
-
-A context that drops its oldest turn each time a new one comes has a new beginning each time, and no provider's cache
-can reuse any of it. So the first turn shown is a station: turns pass stations rarely, and between two of them the
-beginning stays the same. Stations depend on the window alone, so that every process and every call finds the same.
-"""
+"""Turns, exchanges, which turns are shown, cache-stable cut points."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from memsidecar.context.caps import Cap
+from memsidecar.context.budgets import Cap
 from memsidecar.domain.message import Role
 from memsidecar.tokens.contract import MESSAGE_OVERHEAD
 from memsidecar.v1.message_pb2 import Message

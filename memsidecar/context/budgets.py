@@ -1,4 +1,4 @@
-"""How much of the budget each section may take."""
+"""Section budgets and their scaling."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
