@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Protocol, cast
 
 from memsidecar import logs
-from memsidecar.cli.mcp import MISSING
+from memsidecar.cli.mcp_options import MISSING
 from memsidecar.cli.parser import CHECK, DOCTOR, MCP, REINDEX, SERVE, SETTINGS, TOKEN, given_flags, parse
 from memsidecar.cli.token import run_token
 from memsidecar.domain.errors import SidecarError

@@ -1,15 +1,22 @@
-"""The memory as a whole: its layers, and the work that follows the log for them."""
+"""Wires the memory layers, their background runner, the context builder."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from memsidecar.api.bridge import Bridge
+from memsidecar.api.building import BuildContextApi
 from memsidecar.api.interceptors.limits import Limits
-from memsidecar.assembly import parts
+from memsidecar.assembly import components
+from memsidecar.context.builder import Building
+from memsidecar.context.relevance import Taste
+from memsidecar.context.retrieval import Retrieval
+from memsidecar.context.sources import Gathering
+from memsidecar.domain.message import Role
 from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.layers.background import Courtesy, Pulse, Runner
 from memsidecar.layers.background.task import Reached, Watermarks
-from memsidecar.layers.documents.documents import Documents
+from memsidecar.layers.documents.documents import Documents, FindChunks
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.indexer import TASK as INDEXING
 from memsidecar.layers.procedural.memory import ProceduralMemory
@@ -59,10 +66,10 @@ def open_layers(
     """
     pulse = Pulse(journal)
     courtesy = Courtesy(limits.somebody_is_here(), LEARNING_TIMES, LEARNING_FEWEST_TIMES, LEARNING_PATIENCE_SECONDS)
-    language = parts.language(settings, counters, courtesy.give_way)
+    language = components.language(settings, counters, courtesy.give_way)
     opened.callback(language.tell_figures)
     episodic = EpisodicMemory(
-        journal, parts.embedders(settings), parts.episodic_limits(settings), limits.somebody_waits()
+        journal, components.embedders(settings), components.episodic_limits(settings), limits.somebody_waits()
     )
     opened.callback(episodic.close)
     facts, echoes = Facts(journal, settings.facts_cache_size), Echoes()
@@ -76,19 +83,19 @@ def open_layers(
         settings.facts_quiet_seconds,
         courtesy.give_way,
     )
-    keep_up = KeepingUp(summarize, parts.rhythm(settings))
+    keep_up = KeepingUp(summarize, components.rhythm(settings))
     roll = SummarizingTask(journal, keep_up, courtesy.give_way)
     procedural = ProceduralMemory(journal, settings.patterns_every_conversations, courtesy.give_way)
     learning = Runner(journal, pulse, courtesy, [roll, learn, procedural], settings.index_linger_ms / 1000)
     learning.start()
     opened.callback(learning.stop)
-    working = WorkingMemory(journal, counters, parts.limits(settings), episodic.relevance, summarize.at_once)
+    working = WorkingMemory(journal, counters, components.limits(settings), episodic.relevance, summarize.at_once)
     reached: dict[str, Reached] = {task.name: task.reached for task in (roll, learn, procedural)}
     return Layers(
         working,
         episodic,
-        Documents(journal, parts.document_drafting(settings, counters)),
-        parts.artifacts(settings, journal, working, counters),
+        Documents(journal, components.document_drafting(settings, counters)),
+        components.artifacts(settings, journal, working, counters),
         facts,
         echoes,
         summarize,
@@ -99,7 +106,9 @@ def open_layers(
     )
 
 
-def _summarizing(settings: Settings, journal: Journal, counters: Counters, language: parts.Language) -> Summarizing:
+def _summarizing(
+    settings: Settings, journal: Journal, counters: Counters, language: components.Language
+) -> Summarizing:
     return Summarizing(
         journal,
         Summaries(journal),
@@ -107,4 +116,23 @@ def _summarizing(settings: Settings, journal: Journal, counters: Counters, langu
         language.fallback,
         counters.default.count,
         settings.summary_budget,
+    )
+
+
+def context_api(settings: Settings, layers: Layers, find_chunks: FindChunks, bridge: Bridge) -> BuildContextApi:
+    budgets = components.budgets(settings)
+    gathering = Gathering(layers.working, layers.facts, layers.keep_up, layers.procedural.hints, layers.artifacts)
+    taste = Taste(settings.similarity_threshold, settings.episodic_min_quality, settings.episodic_recency_weight)
+    retrieval = Retrieval(
+        layers.episodic,
+        layers.documents,
+        find_chunks,
+        budgets,
+        settings.episodic_recency_weight,
+        settings.episodic_recency_half_life_days,
+        settings.rerank_top_n,
+    )
+    role = Role[settings.retrieved_role.upper()]
+    return BuildContextApi(
+        Building(gathering, layers.echoes, budgets, taste, role, layers.is_behind), retrieval, bridge
     )

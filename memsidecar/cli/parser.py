@@ -1,4 +1,4 @@
-"""Commands and flags. Every setting is a flag; values are checked by the settings, so that all sources agree."""
+"""Argparse tree; every setting is a flag."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from memsidecar.cli.check import add_check_flags
-from memsidecar.cli.mcp import add_mcp_flags
+from memsidecar.cli.client_options import add_caller_flags, seconds
+from memsidecar.cli.mcp_options import add_mcp_flags
 from memsidecar.cli.token import add_token_commands
 from memsidecar.settings.documentation import CONFIG_MEANING
 from memsidecar.settings.loading import CONFIG, SETTING_NAMES, flag, nearest, variable
@@ -37,6 +37,18 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
         (CONFIG, *(name for name in SETTING_NAMES if name in _FOR_THE_INDEX or name.startswith("embedder"))),
     ),
 }
+
+
+def add_check_flags(command: ArgumentParser) -> None:
+    add_caller_flags(command)
+    command.add_argument("--namespace", default="default", metavar="NAMESPACE", help="Where to add. Default: default.")
+    command.add_argument(
+        "--timeout",
+        type=seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="Seconds to wait until the sidecar is ready. Default: 30.",
+    )
 
 
 def parser() -> ArgumentParser:

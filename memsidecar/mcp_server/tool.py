@@ -1,17 +1,23 @@
-"""What a tool is: what it takes and gives, as JSON schemas that a language model reads, and what it does."""
+"""Tool, arguments, result; truncation; degradation notes."""
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from memsidecar.mcp_server.memory import Memory
+from memsidecar.mcp_server.sidecar_client import Memory
+from memsidecar.v1.context_pb2 import (
+    DEGRADATION_DEADLINE,
+    DEGRADATION_EMBEDDER_UNAVAILABLE,
+    DEGRADATION_INDEX_UNAVAILABLE,
+    DEGRADATION_STALE,
+)
 
 # No tool reaches beyond the memory.
 READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, destructive_hint=False, open_world_hint=False)
@@ -19,6 +25,22 @@ ADDS = ToolAnnotations(read_only_hint=False, idempotent_hint=False, destructive_
 SETS = ToolAnnotations(read_only_hint=False, idempotent_hint=True, destructive_hint=False, open_world_hint=False)
 REPLACES = ToolAnnotations(read_only_hint=False, idempotent_hint=True, destructive_hint=True, open_world_hint=False)
 ERASES = ToolAnnotations(read_only_hint=False, idempotent_hint=True, destructive_hint=True, open_world_hint=False)
+
+T = TypeVar("T")
+
+ANSWER_BYTES = 16_000
+"All texts of an answer together: about 4,000 tokens."
+TEXT_BYTES = 4_000
+"One message or one piece of a document."
+VALUE_BYTES = 1_000
+"One value of a fact, one title."
+
+NOTES: dict[int, str] = {
+    DEGRADATION_INDEX_UNAVAILABLE: "the index is not open: only the newest messages were looked at",
+    DEGRADATION_EMBEDDER_UNAVAILABLE: "there are no vectors for this: words alone were compared",
+    DEGRADATION_DEADLINE: "there was no time left to look for more",
+    DEGRADATION_STALE: "what was said last may not be considered yet",
+}
 
 
 class Arguments(BaseModel):
@@ -100,3 +122,32 @@ def _plain(node: Any, definitions: dict[str, Any]) -> Any:
         for key, value in node.items()
         if not (key == "title" and isinstance(value, str))
     }
+
+
+def shortened(text: str, most_bytes: int = TEXT_BYTES) -> str:
+    """The beginning, and how much is missing; the text itself where it is short enough."""
+    raw = text.encode()
+    if len(raw) <= most_bytes:
+        return text
+    kept = raw[:most_bytes].decode(errors="ignore")
+    return f"{kept} [... {len(text) - len(kept)} more characters]"
+
+
+def fitting(items: Iterable[T], text: Callable[[T], str], most_bytes: int = ANSWER_BYTES) -> list[T]:
+    """The first ones, as many as fit together."""
+    kept: list[T] = []
+    used_bytes = 0
+    for item in items:
+        used_bytes += len(text(item).encode())
+        if used_bytes > most_bytes:
+            break
+        kept.append(item)
+    return kept
+
+
+def notes(degraded: Iterable[int]) -> list[str]:
+    return [NOTES[number] for number in degraded if number in NOTES]
+
+
+def in_brackets(sentences: Iterable[str]) -> list[str]:
+    return [f"({sentence})" for sentence in sentences]

@@ -13,7 +13,7 @@ import pytest
 from memsidecar.access.policy import Caller, Role
 from memsidecar.api.gate.audit import AUDIT_LOG, LONGEST_NAME, Audit
 from memsidecar.api.gate.visit import Visit
-from memsidecar.assembly.access import open_doors
+from memsidecar.assembly.security import open_doors
 from memsidecar.domain import errors
 from memsidecar.logs import JsonLines, TextLines
 from memsidecar.settings import Settings

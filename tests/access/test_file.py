@@ -6,7 +6,7 @@ import pytest
 
 from memsidecar.access.access_file import InvalidAccessFile, read_access_file
 from memsidecar.access.policy import AccessPolicy, Allowance, Role
-from memsidecar.assembly.access import open_doors
+from memsidecar.assembly.security import open_doors
 from memsidecar.domain.quota import Quota
 from memsidecar.settings import Settings
 from tests.access.granting import Grant, write_access_file

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from memsidecar.api.server import EPISODIC, Server
-from memsidecar.assembly import parts, serving
+from memsidecar.assembly import components, serve
 from memsidecar.domain.errors import DamagedFile
 from memsidecar.layers.episodic import EpisodicLimits, EpisodicMemory
 from memsidecar.settings import Settings
@@ -43,12 +43,12 @@ def test_whatever_keeps_retrieval_is_logged_and_tried_again(
             raise problems.pop()
         return VolatileIndex()
 
-    monkeypatch.setattr(serving, "open_index", open_index)
+    monkeypatch.setattr(serve, "open_index", open_index)
     settings = Settings(data_dir=data_dir)
     with closing(VolatileJournal()) as journal:
-        episodic = EpisodicMemory(journal, parts.embedders(settings), EpisodicLimits())
+        episodic = EpisodicMemory(journal, components.embedders(settings), EpisodicLimits())
         with closing(episodic), caplog.at_level(logging.INFO):
-            opened = [asyncio.run(serving._open_retrieval(settings, episodic, cast(Server, health))) for _ in range(2)]
+            opened = [asyncio.run(serve._open_retrieval(settings, episodic, cast(Server, health))) for _ in range(2)]
             assert (opened, episodic.ready, health.serving) == ([False, True], True, [EPISODIC])
     (line,) = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert line.exc_info is not None and line.exc_info[1] is problem

@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 import pytest
 
 from memsidecar.api.interceptors.limits import InFlight, Limits
-from memsidecar.assembly import parts
+from memsidecar.assembly import components
 from memsidecar.assembly.layers import open_layers
 from memsidecar.layers.background import Courtesy, Pulse, Runner
 from memsidecar.layers.background import throttle as courtesies
@@ -246,7 +246,7 @@ def test_learning_and_the_index_each_ask_whether_somebody_waits() -> None:
 
     limits = Noticed(InFlight(1, "calls"), InFlight(1, "streams"))
     with closing(VolatileJournal()) as journal, ExitStack() as opened:
-        layers = open_layers(settings, journal, parts.counters(settings), limits, opened)
+        layers = open_layers(settings, journal, components.counters(settings), limits, opened)
         layers.episodic.open(VolatileIndex)
         say(journal, "a", *(f"I live in Paris, and I work for company number {at}." for at in range(600)))
         until(lambda: all(by == {"background"} for by in asked.values()))

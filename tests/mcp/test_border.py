@@ -8,9 +8,9 @@ from typing import Any, NoReturn, cast
 import pytest
 from mcp_types import CallToolRequestParams
 
-from memsidecar.mcp_server.memory import Memory
-from memsidecar.mcp_server.serving import TOOLS, Serving
-from memsidecar.mcp_server.shortening import fitting, shortened
+from memsidecar.mcp_server.server import TOOLS, Serving
+from memsidecar.mcp_server.sidecar_client import Memory
+from memsidecar.mcp_server.tool import fitting, shortened
 from tests.mcp.desktop import text_of
 from tests.support.canaries import CANARY
 

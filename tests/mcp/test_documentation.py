@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from memsidecar.cli.parser import parse
-from memsidecar.mcp_server.refusal import ADVICE
-from memsidecar.mcp_server.serving import TOOLS
+from memsidecar.mcp_server.errors import ADVICE
+from memsidecar.mcp_server.server import TOOLS
 from memsidecar.mcp_server.tool import ADDS, ERASES, READS, REPLACES, SETS, schema_of
 from memsidecar.v1.errors_pb2 import ErrorReason
 from tests.mcp.desktop import QUICK

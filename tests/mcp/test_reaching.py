@@ -10,11 +10,11 @@ import grpc
 import pytest
 
 from memsidecar.access.policy import Role
-from memsidecar.cli.mcp import mcp_plan
+from memsidecar.cli.mcp_options import mcp_plan
 from memsidecar.cli.parser import parse
-from memsidecar.mcp_server.memory import opened
-from memsidecar.mcp_server.messages import SearchMessages, search
-from memsidecar.mcp_server.refusal import Refused
+from memsidecar.mcp_server.errors import Refused
+from memsidecar.mcp_server.message_tools import SearchMessages, search
+from memsidecar.mcp_server.sidecar_client import opened
 from memsidecar.settings.client import client_environment
 from memsidecar.v1 import memory_pb2, memory_pb2_grpc
 from tests.access.granting import Grant, write_access_file

@@ -8,7 +8,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from mcp import MCPError
 
-from memsidecar.mcp_server.shortening import ANSWER_BYTES
+from memsidecar.mcp_server.tool import ANSWER_BYTES
 from tests.mcp.desktop import USER, Desktop, desktop
 from tests.support.canaries import CANARY
 from tests.support.process import Client, SidecarProcess

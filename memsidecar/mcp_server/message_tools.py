@@ -1,4 +1,4 @@
-"""Tools for what was said: add it, find it, read the newest of it, forget a conversation."""
+"""Add, search, recent, forget session."""
 
 from __future__ import annotations
 
@@ -9,10 +9,22 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic import BaseModel, Field
 
 from memsidecar.domain.ids import new_id
-from memsidecar.mcp_server.degraded import in_brackets, notes
-from memsidecar.mcp_server.memory import Memory
-from memsidecar.mcp_server.shortening import ANSWER_BYTES, fitting, shortened
-from memsidecar.mcp_server.tool import ADDS, ERASES, READS, Answer, Arguments, SessionId, Tool, Unpacked
+from memsidecar.mcp_server.sidecar_client import Memory
+from memsidecar.mcp_server.tool import (
+    ADDS,
+    ANSWER_BYTES,
+    ERASES,
+    READS,
+    Answer,
+    Arguments,
+    SessionId,
+    Tool,
+    Unpacked,
+    fitting,
+    in_brackets,
+    notes,
+    shortened,
+)
 from memsidecar.v1 import memory_pb2, message_pb2, session_pb2
 
 Role = Literal["user", "assistant"]

@@ -1,8 +1,4 @@
-"""`memsidecar serve` for as long as anybody uses it: python -m memsidecar.mcp_server.shared_sidecar FILE FLAG...
-
-Whoever uses it holds a shared lock on the file. The system drops that lock however its holder ends, so the one that
-nobody else can hold beside is granted here when the last of them is gone.
-"""
+"""Python -m entry of the shared sidecar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each concrete part, as the settings want it."""
+"""Factories: settings -> one configured component each."""
 
 import logging
 from collections.abc import Callable

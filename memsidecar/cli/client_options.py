@@ -1,4 +1,4 @@
-"""The flags of commands that call a running sidecar, and what they ask for: where it is, and what to show there."""
+"""Flags and environment of commands that call a sidecar."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""One sidecar for all `memsidecar mcp` of a data directory: found where it runs, started where none does.
-
-Files below DIR/mcp: `sidecar.sock`, where it answers; `users.lock`, which every user holds shared until its end, and
-the sidecar alone once it has none (`shared_sidecar`); `start.lock`, held by the one that is starting it; `sidecar.log`.
-"""
+"""Finds or starts the shared sidecar."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from memsidecar.cli.mcp import SHARED_FOLDER, SOCKET
+from memsidecar.cli.mcp_options import SHARED_FOLDER, SOCKET
 from memsidecar.domain.errors import StartRefused
 from memsidecar.domain.network_address import UNIX_SCHEME
 

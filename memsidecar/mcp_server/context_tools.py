@@ -1,12 +1,11 @@
-"""The tool that asks for all that matters for a question, within a budget."""
+"""Build_context tool."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from memsidecar.mcp_server.degraded import in_brackets, notes
-from memsidecar.mcp_server.memory import Memory
-from memsidecar.mcp_server.tool import READS, Answer, Arguments, SessionId, Tool
+from memsidecar.mcp_server.sidecar_client import Memory
+from memsidecar.mcp_server.tool import READS, Answer, Arguments, SessionId, Tool, in_brackets, notes
 from memsidecar.v1 import context_pb2
 from memsidecar.v1.context_pb2 import (
     SECTION_ARTIFACTS,

@@ -1,13 +1,22 @@
-"""Tools for texts that are longer than a message: keep one, find pieces, forget one."""
+"""Save, search, forget documents."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from memsidecar.mcp_server.degraded import in_brackets, notes
-from memsidecar.mcp_server.memory import Memory
-from memsidecar.mcp_server.shortening import fitting, shortened
-from memsidecar.mcp_server.tool import ERASES, READS, REPLACES, Answer, Arguments, Tool
+from memsidecar.mcp_server.sidecar_client import Memory
+from memsidecar.mcp_server.tool import (
+    ERASES,
+    READS,
+    REPLACES,
+    Answer,
+    Arguments,
+    Tool,
+    fitting,
+    in_brackets,
+    notes,
+    shortened,
+)
 from memsidecar.v1 import knowledge_pb2
 
 

@@ -1,4 +1,4 @@
-"""A running sidecar: it opens, answers, drains and closes."""
+"""`memsidecar serve`: start, warm up, drain, stop."""
 
 import asyncio
 import gc
@@ -22,10 +22,9 @@ from memsidecar.api.methods import Methods, Service
 from memsidecar.api.searching import SearchApi
 from memsidecar.api.server import EPISODIC, Addresses, Server
 from memsidecar.api.session_service import SessionService
-from memsidecar.assembly import parts
-from memsidecar.assembly.access import Doors, gate, open_doors
-from memsidecar.assembly.contexts import context_api
-from memsidecar.assembly.layers import Layers, open_layers
+from memsidecar.assembly import components
+from memsidecar.assembly.layers import Layers, context_api, open_layers
+from memsidecar.assembly.security import Doors, gate, open_doors
 from memsidecar.assembly.storage import drop_unused_index, open_index, open_journal, page_key
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.hits import ChunkFinding
@@ -47,7 +46,7 @@ def serve(settings: Settings) -> int:
     sys.setswitchinterval(GIL_TURN_SECONDS)
     with ExitStack() as opened:
         doors = open_doors(settings)
-        counters = parts.counters(settings)
+        counters = components.counters(settings)
         journal = open_journal(settings, doors.quota)
         opened.callback(journal.close)
         drop_unused_index(settings)

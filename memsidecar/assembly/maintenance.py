@@ -1,11 +1,11 @@
-"""What is done to a data directory while no sidecar runs on it."""
+"""`memsidecar doctor` and `memsidecar reindex`."""
 
 from contextlib import ExitStack
 
 from tqdm import tqdm
 from tqdm.contrib.logging import logging_redirect_tqdm
 
-from memsidecar.assembly.parts import embedders
+from memsidecar.assembly.components import embedders
 from memsidecar.assembly.storage import open_index, open_journal
 from memsidecar.domain.errors import StartRefused
 from memsidecar.layers.episodic.memory import Reindexing

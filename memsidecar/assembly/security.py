@@ -1,4 +1,4 @@
-"""Who may come in: certificates, the access file and quotas, kept up to date while the sidecar runs."""
+"""Access file, certificates, audit log; hot reload."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Why a tool did not do its work, in words that a language model can act on."""
+"""GRPC status -> tool error with advice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 from pydantic import ValidationError
 
-from memsidecar.cli.checking import hint
+from memsidecar.cli.check import hint
 
 INVALID_FIELD = "INVALID_FIELD"
 STARTING = "STARTING"

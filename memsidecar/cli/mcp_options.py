@@ -1,4 +1,4 @@
-"""`memsidecar mcp`: its flags, and what they ask for. The server is in `memsidecar.mcp_server`, which brings grpc."""
+"""Flags of `memsidecar mcp`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from memsidecar.cli.caller import CallPlan, WrongCall, add_caller_flags, call_plan, seconds, token_of
+from memsidecar.cli.client_options import CallPlan, WrongCall, add_caller_flags, call_plan, seconds, token_of
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, new_id
 from memsidecar.domain.network_address import UNIX_SCHEME, Address

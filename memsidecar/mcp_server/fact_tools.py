@@ -1,4 +1,4 @@
-"""Tools for what is known about the user: remember it, list it, forget it."""
+"""Remember, list, forget facts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from memsidecar.mcp_server.memory import Memory
-from memsidecar.mcp_server.shortening import VALUE_BYTES, fitting, shortened
-from memsidecar.mcp_server.tool import ERASES, READS, SETS, Answer, Arguments, Tool, Unpacked
+from memsidecar.mcp_server.sidecar_client import Memory
+from memsidecar.mcp_server.tool import (
+    ERASES,
+    READS,
+    SETS,
+    VALUE_BYTES,
+    Answer,
+    Arguments,
+    Tool,
+    Unpacked,
+    fitting,
+    shortened,
+)
 from memsidecar.v1 import knowledge_pb2
 
 FactType = Literal["user_profile", "preference", "interest", "action_item", "sentiment", "question", "domain"]

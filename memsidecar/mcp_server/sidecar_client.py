@@ -1,4 +1,4 @@
-"""The way to the sidecar: one channel, one user, one deadline for everything that a call takes."""
+"""Channel, retries, deadline."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from memsidecar.cli.caller import CallPlan, WrongCall
-from memsidecar.cli.mcp import McpPlan
+from memsidecar.cli.client_options import CallPlan, WrongCall
+from memsidecar.cli.mcp_options import McpPlan
 from memsidecar.domain.errors import StartRefused
-from memsidecar.mcp_server.refusal import NOT_STARTED, STARTING, Refused, refused_call
-from memsidecar.mcp_server.sharing import SharedSidecar
+from memsidecar.mcp_server.errors import NOT_STARTED, STARTING, Refused, refused_call
+from memsidecar.mcp_server.sidecar_process import SharedSidecar
 from memsidecar.v1 import knowledge_pb2_grpc, memory_pb2_grpc, session_pb2_grpc
 
 # gRPC itself sends again what found nobody or was refused for the moment. It is safe, because what is added has ids;
