@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from google.protobuf.struct_pb2 import Struct
 
-from memsidecar.api.bridge import Bridge
+from memsidecar.api.executors import Bridge
 from memsidecar.api.wire import at_least, key_of, page_size_of, timestamp_of
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from google.protobuf.struct_pb2 import Struct
 
-from memsidecar.api.bridge import Bridge
-from memsidecar.api.searching import degradations_of
+from memsidecar.api.executors import Bridge
+from memsidecar.api.search import degradations_of
 from memsidecar.api.wire import Names, limit_of, page_size_of, scope_of, timestamp_of
 from memsidecar.context.response import scores_of
 from memsidecar.domain.errors import InvalidField

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from memsidecar.api.bridge import Bridge
+from memsidecar.api.executors import Bridge
 from memsidecar.api.wire import Names, Scoped, page_size_of, scope_of, timestamp_of
 from memsidecar.domain.errors import InvalidField, TooLarge
 from memsidecar.domain.fact import FactType

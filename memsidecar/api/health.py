@@ -9,7 +9,7 @@ import grpc
 import grpc.aio
 from grpc_health.v1 import health, health_pb2
 
-from memsidecar.api.gate.crowd import Crowd
+from memsidecar.api.admission.tenant_limits import Crowd
 from memsidecar.api.interceptors import Context
 from memsidecar.api.interceptors.errors import refuse
 from memsidecar.api.wire import decode, only_request

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from google.protobuf.descriptor import ServiceDescriptor
 
-from memsidecar.api.adding import Adding
-from memsidecar.api.building import BuildContextApi
-from memsidecar.api.searching import SearchApi
+from memsidecar.api.add import Adding
+from memsidecar.api.build_context import BuildContextApi
+from memsidecar.api.search import SearchApi
 from memsidecar.api.wire import at_least, key_of, namespace_of, page_size_of, stats_of, strategy_of
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id

@@ -7,11 +7,10 @@ from typing import Any
 import grpc.aio
 from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
 
-from memsidecar.api.gate.audit import Audit
-from memsidecar.api.gate.credentials import Credentials
-from memsidecar.api.gate.crowd import Crowd
-from memsidecar.api.gate.gate import Gate
-from memsidecar.api.gate.visit import Visit
+from memsidecar.api.admission.admission import Gate
+from memsidecar.api.admission.audit import Audit, Visit
+from memsidecar.api.admission.auth import Credentials
+from memsidecar.api.admission.tenant_limits import Crowd
 from memsidecar.api.interceptors import Context
 from memsidecar.api.interceptors.errors import refuse
 from memsidecar.api.status import row_of

@@ -1,20 +1,28 @@
-"""The gRPC server: the services, health, reflection, and a second listener with health alone."""
+"""Grpc.aio servers, listeners, TLS, start/drain/stop."""
 
 import asyncio
-from collections.abc import Sequence
+import contextlib
+import fcntl
+import os
+import socket
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
 
 import grpc
 import grpc.aio
 from grpc_health.v1 import health, health_pb2
 
+from memsidecar.access.certificates import Certificates
+from memsidecar.api.handlers import Methods, Service
 from memsidecar.api.health import MOST_REQUEST_BYTES, Health
 from memsidecar.api.interceptors import Context
-from memsidecar.api.listening import bind, claimed
-from memsidecar.api.methods import Methods, Service
 from memsidecar.api.reflection import add_reflection
 from memsidecar.domain.errors import StartRefused
 from memsidecar.domain.network_address import Address
+
+_SOCKET_UMASK = 0o117  # leaves 0660: the owner and the group, as between the containers of a pod
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -41,6 +49,64 @@ _OPTIONS = (
 _HEALTH_ONLY = (("grpc.max_connection_age_ms", 60_000), ("grpc.max_connection_age_grace_ms", 5_000))
 # Else gRPC learns that the line is fast, and takes megabytes of each request before anybody asked for it.
 _GUARDED = (("grpc.http2.bdp_probe", 0),)
+
+
+def bind(server: grpc.aio.Server, address: Address, setting: str, tls: grpc.ServerCredentials | None = None) -> Address:
+    """Bind the server, and return the address it really has."""
+    target = address.grpc_target
+    try:
+        port = server.add_secure_port(target, tls) if tls else server.add_insecure_port(target)
+    except RuntimeError as error:
+        raise StartRefused(f"cannot listen on {address} ({setting}): is something else listening there?") from error
+    return address if address.unix_path else address.with_port(port)
+
+
+@contextlib.contextmanager
+def claimed(address: Address) -> Iterator[None]:
+    """Make a unix socket's path ours while we begin to listen there; nothing to do for TCP.
+
+    gRPC would take the path away from a living server without a word. A path that nobody answers on is a leftover
+    and is removed. The lock beside it decides between two that start at the same moment.
+    """
+    if address.unix_path is None:
+        yield
+        return
+    path = Path(address.unix_path)
+    with _locked(path):
+        if _answers(path):
+            raise StartRefused(f"{path} is in use by another server")
+        path.unlink(missing_ok=True)
+        before = os.umask(_SOCKET_UMASK)
+        try:
+            yield
+        finally:
+            os.umask(before)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    try:
+        descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StartRefused(f"cannot listen on unix:{path}: {error.strerror}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise StartRefused(f"{path} is being taken by another server") from None
+    finally:
+        os.close(descriptor)
+
+
+def _answers(path: Path) -> bool:
+    if path.exists() and not path.is_socket():
+        raise StartRefused(f"{path} exists and is not a socket")
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+        return True
 
 
 @dataclass(frozen=True)
@@ -119,3 +185,31 @@ def _server(most_request_bytes: int) -> grpc.aio.Server:
 def _walled(most_request_bytes: int, most_calls: int, *options: tuple[str, int]) -> grpc.aio.Server:
     limits = (("grpc.max_receive_message_length", most_request_bytes), ("grpc.max_concurrent_streams", most_calls))
     return grpc.aio.server(options=(*_OPTIONS, *_GUARDED, *options, *limits), maximum_concurrent_rpcs=most_calls)
+
+
+class Tls:
+    """gRPC asks `_renewed` at each handshake, on a thread of its own."""
+
+    def __init__(self, current: Callable[[], Certificates]) -> None:
+        self._current = current
+        self._shown = current()
+
+    def credentials(self) -> grpc.ServerCredentials:
+        return grpc.dynamic_ssl_server_credentials(
+            _configuration(self._shown),
+            cast(Any, self._renewed),  # the stubs do not know that it may return None
+            require_client_authentication=self._shown.client_ca is not None,
+        )
+
+    def _renewed(self) -> grpc.ServerCertificateConfiguration | None:
+        """None: as before."""
+        current = self._current()
+        if current is self._shown:
+            return None
+        self._shown = current
+        return _configuration(current)
+
+
+def _configuration(certificates: Certificates) -> grpc.ServerCertificateConfiguration:
+    pair = (certificates.key, certificates.certificate)
+    return grpc.ssl_server_certificate_configuration([pair], root_certificates=certificates.client_ca)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from google.protobuf.descriptor import ServiceDescriptor
 
-from memsidecar.api.bridge import Bridge
+from memsidecar.api.executors import Bridge
 from memsidecar.api.wire import (
     at_least,
     key_of,

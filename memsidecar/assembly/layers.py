@@ -4,9 +4,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from memsidecar.api.bridge import Bridge
-from memsidecar.api.building import BuildContextApi
-from memsidecar.api.interceptors.limits import Limits
+from memsidecar.api.build_context import BuildContextApi
+from memsidecar.api.executors import Bridge
+from memsidecar.api.interceptors.concurrency import Limits
 from memsidecar.assembly import components
 from memsidecar.context.builder import Building
 from memsidecar.context.relevance import Taste

@@ -14,14 +14,12 @@ from memsidecar.access.access_file import InvalidAccessFile, read_access_file
 from memsidecar.access.certificates import CertificateFiles, Certificates, read_certificates
 from memsidecar.access.file_watcher import Watched
 from memsidecar.access.policy import AccessPolicy, Allowance
-from memsidecar.api.gate.audit import AUDIT_LOG, Audit
-from memsidecar.api.gate.credentials import Credentials
-from memsidecar.api.gate.crowd import Crowd, Unsent, unworked
-from memsidecar.api.gate.gate import Gate
-from memsidecar.api.gate.pace import Pace
-from memsidecar.api.gate.parts import MOST_PARTS
-from memsidecar.api.gate.reception import Reception
-from memsidecar.api.tls import Tls
+from memsidecar.api.admission.admission import Gate
+from memsidecar.api.admission.audit import AUDIT_LOG, Audit
+from memsidecar.api.admission.auth import Credentials
+from memsidecar.api.admission.receive import MOST_PARTS, Reception
+from memsidecar.api.admission.tenant_limits import Crowd, Pace, Unsent, unworked
+from memsidecar.api.server import Tls
 from memsidecar.domain.errors import StartRefused
 from memsidecar.domain.quota import Quota
 from memsidecar.settings import Settings

@@ -12,14 +12,14 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import uvloop
 
-from memsidecar.api.bridge import Bridge
+from memsidecar.api.executors import Bridge
+from memsidecar.api.handlers import Methods, Service
+from memsidecar.api.interceptors.concurrency import InFlight, Limits
 from memsidecar.api.interceptors.deadlines import Deadlines
-from memsidecar.api.interceptors.limits import InFlight, Limits
 from memsidecar.api.interceptors.request_log import RequestLog
 from memsidecar.api.knowledge_service import KnowledgeService
 from memsidecar.api.memory_service import MemoryService
-from memsidecar.api.methods import Methods, Service
-from memsidecar.api.searching import SearchApi
+from memsidecar.api.search import SearchApi
 from memsidecar.api.server import EPISODIC, Addresses, Server
 from memsidecar.api.session_service import SessionService
 from memsidecar.assembly import components

@@ -13,11 +13,11 @@ from google.protobuf.message import Message as Proto
 from google.protobuf.message_factory import GetMessageClass
 
 from memsidecar.access.policy import AccessPolicy
-from memsidecar.api.gate.credentials import Credentials
+from memsidecar.api.admission.auth import Credentials
+from memsidecar.api.handlers import Methods
+from memsidecar.api.interceptors.concurrency import InFlight, Limits
 from memsidecar.api.interceptors.deadlines import Deadlines
-from memsidecar.api.interceptors.limits import InFlight, Limits
 from memsidecar.api.interceptors.request_log import RequestLog
-from memsidecar.api.methods import Methods
 from memsidecar.api.server import Server
 from memsidecar.domain.network_address import Address
 from tests.bad_input.rpcs import SERVICES

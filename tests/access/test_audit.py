@@ -11,8 +11,7 @@ import grpc
 import pytest
 
 from memsidecar.access.policy import Caller, Role
-from memsidecar.api.gate.audit import AUDIT_LOG, LONGEST_NAME, Audit
-from memsidecar.api.gate.visit import Visit
+from memsidecar.api.admission.audit import AUDIT_LOG, LONGEST_NAME, Audit, Visit
 from memsidecar.assembly.security import open_doors
 from memsidecar.domain import errors
 from memsidecar.logs import JsonLines, TextLines

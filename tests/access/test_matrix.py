@@ -13,7 +13,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from memsidecar.access.bearer_token import Token
 from memsidecar.access.policy import Role
-from memsidecar.api.gate.rules import ROLES
+from memsidecar.api.admission.auth import ROLES
 from tests.access.calling import Answer, bearer, call, minimal
 from tests.access.doors import Guarded, guarded
 from tests.access.granting import LONG_AGO, Grant

@@ -10,7 +10,7 @@ import pytest
 from memsidecar.access.access_file import read_access_file
 from memsidecar.access.bearer_token import PREFIX, Token, new_token, read_token
 from memsidecar.access.policy import ANYBODY, AccessPolicy, Allowance, Caller, CertificateName, NameKind, Role
-from memsidecar.api.gate.credentials import Credentials
+from memsidecar.api.admission.auth import Credentials
 from memsidecar.domain.errors import BadCredentials
 from tests.access.granting import LONG_AGO, Grant, write_access_file
 

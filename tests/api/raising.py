@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Self
 import grpc
 from google.protobuf.descriptor import ServiceDescriptor
 
+from memsidecar.api.handlers import Methods
+from memsidecar.api.interceptors.concurrency import InFlight, Limits
 from memsidecar.api.interceptors.deadlines import Deadlines
-from memsidecar.api.interceptors.limits import InFlight, Limits
 from memsidecar.api.interceptors.request_log import RequestLog
-from memsidecar.api.methods import Methods
 from memsidecar.api.server import Server
 from memsidecar.domain.network_address import Address
 from memsidecar.v1 import memory_pb2 as memory

@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from memsidecar.api.bridge import Bridge
+from memsidecar.api.executors import Bridge
 
 KINDS = ("reading", "searching", "writing", "counting", "chunking")
 THREADS = 2

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from memsidecar.api.gate.pace import Pace
+from memsidecar.api.admission.tenant_limits import Pace
 from memsidecar.domain.errors import RateLimited
 
 RATE = 20

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from memsidecar.api.interceptors.limits import InFlight, Limits
+from memsidecar.api.interceptors.concurrency import InFlight, Limits
 
 
 def limits() -> Limits:

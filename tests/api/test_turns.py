@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.api.turns import TENANT, FairTurns, OneWhileQuick
+from memsidecar.api.fair_queue import TENANT, FairTurns, OneWhileQuick
 
 CALLS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.booleans()), max_size=40)
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from memsidecar.api.interceptors.limits import InFlight, Limits
+from memsidecar.api.interceptors.concurrency import InFlight, Limits
 from memsidecar.assembly import components
 from memsidecar.assembly.layers import open_layers
 from memsidecar.layers.background import Courtesy, Pulse, Runner

@@ -9,12 +9,12 @@ from typing import Any
 
 from google.protobuf.message_factory import GetMessageClass
 
-from memsidecar.api.bridge import Bridge
+from memsidecar.api.executors import Bridge
+from memsidecar.api.handlers import Methods
+from memsidecar.api.interceptors.concurrency import InFlight, Limits
 from memsidecar.api.interceptors.deadlines import Deadlines
-from memsidecar.api.interceptors.limits import InFlight, Limits
 from memsidecar.api.interceptors.request_log import RequestLog
 from memsidecar.api.knowledge_service import KnowledgeService
-from memsidecar.api.methods import Methods
 from memsidecar.api.server import Server
 from memsidecar.domain.network_address import Address
 from memsidecar.domain.session import SessionKey

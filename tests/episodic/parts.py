@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.api.bridge import Bridge
-from memsidecar.api.searching import SearchApi
+from memsidecar.api.executors import Bridge
+from memsidecar.api.search import SearchApi
 from memsidecar.domain.session import SessionKey
 from memsidecar.embedding.contract import Embedder, EmbedderMismatch, Embedders, EmbedderUnavailable
 from memsidecar.embedding.registry import ConfiguredEmbedders, EmbeddingChoice

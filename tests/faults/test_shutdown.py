@@ -9,7 +9,7 @@ from typing import NoReturn
 import grpc
 import pytest
 
-from memsidecar.api.interceptors.limits import SILENT_SECONDS
+from memsidecar.api.interceptors.concurrency import SILENT_SECONDS
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import Message, Role
 from tests.faults.crowd import Crowd

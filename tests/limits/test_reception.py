@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from memsidecar.api.gate.crowd import unworked
-from memsidecar.api.gate.reception import Reception
+from memsidecar.api.admission.receive import Reception
+from memsidecar.api.admission.tenant_limits import unworked
 from memsidecar.domain.errors import RateLimited
 
 MIB = 1 << 20

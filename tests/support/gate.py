@@ -1,11 +1,10 @@
 """A gate that lets everybody in unless told otherwise, for servers that a test puts together by hand."""
 
-from memsidecar.api.gate.audit import Audit
-from memsidecar.api.gate.credentials import Credentials
-from memsidecar.api.gate.crowd import Crowd, Unsent, unworked
-from memsidecar.api.gate.gate import Gate
-from memsidecar.api.gate.pace import Pace
-from memsidecar.api.gate.reception import Reception
+from memsidecar.api.admission.admission import Gate
+from memsidecar.api.admission.audit import Audit
+from memsidecar.api.admission.auth import Credentials
+from memsidecar.api.admission.receive import Reception
+from memsidecar.api.admission.tenant_limits import Crowd, Pace, Unsent, unworked
 
 EVERYBODY = Credentials(None)
 

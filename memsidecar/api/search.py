@@ -1,4 +1,4 @@
-"""MemoryService.Search: which scope is meant, what a hit must be, and the pages."""
+"""Search."""
 
 import asyncio
 import math
@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.api.bridge import Bridge
+from memsidecar.api.executors import Bridge
 from memsidecar.api.wire import limit_of, namespace_of
 from memsidecar.context.response import scores_of
 from memsidecar.domain.errors import InvalidField

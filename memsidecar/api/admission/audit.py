@@ -1,18 +1,19 @@
-"""Who did what: a line for each call that changes something, and for each whose credentials were not enough."""
+"""Audit log; CallRecord."""
 
 import asyncio
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 
 from memsidecar import logs
-from memsidecar.access.policy import Role
-from memsidecar.api.gate.rules import ROLES
-from memsidecar.api.gate.visit import Visit
+from memsidecar.access.policy import Caller, Role
+from memsidecar.api.admission.auth import ROLES
 from memsidecar.api.status import row_of
 from memsidecar.domain.errors import BadCredentials, NotAllowed, SidecarError
+from memsidecar.domain.session import DEFAULT_NAMESPACE
 
 AUDIT_LOG = "memsidecar.audit"
 log = logging.getLogger(AUDIT_LOG)
@@ -21,6 +22,29 @@ LONGEST_NAME = 256
 "Names are noted before they are checked, because a refusal is noted, too; whoever sends a longer one gets no log."
 
 _NOT_FOLLOWED = nullcontext()
+
+
+@dataclass(slots=True)
+class Visit:
+    """As far as it is known yet; what a request says of itself is not checked here."""
+
+    method: str
+    peer: Callable[[], str]
+    caller: Caller | None = None
+    needed: Role | None = None
+    namespace: str = ""
+    user_id: str = ""
+    session_id: str = ""
+
+    def asks(self, request: Any) -> None:
+        """Every request names a namespace; not every one a user and a session."""
+        self.namespace = request.namespace or DEFAULT_NAMESPACE
+        self.user_id = getattr(request, "user_id", "")
+        self.session_id = getattr(request, "session_id", "")
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        return self.namespace, self.user_id, self.session_id
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How much at once. Beyond it a call is refused at once rather than queued into its deadline."""
+"""Global in-flight limit, drain, load probe."""
 
 import asyncio
 import time

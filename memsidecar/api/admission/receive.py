@@ -1,25 +1,26 @@
-"""How many requests are being received at once, and how much of them is kept while they are worked on.
-
-gRPC keeps what has come of a request until the rest is there, however long that takes. Who is not yet being received
-waits, and of his request no more comes than what HTTP/2 sends ahead.
-"""
+"""Receive slots against slow senders; message-size guards."""
 
 import asyncio
 import time
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from weakref import WeakValueDictionary
 
-from memsidecar.api.gate.crowd import Load
+from google.protobuf.message import Message
+
+from memsidecar.api.admission.tenant_limits import Load
 from memsidecar.api.interceptors import Read
-from memsidecar.domain.errors import RateLimited
+from memsidecar.domain.errors import RateLimited, TooLarge
 
 MOST_AT_ONCE = 16
 GRACE_SECONDS = 0.5
 "How long a place is safe. Most requests are there within a millisecond."
 
 Caller = asyncio.Task[object]
+
+MOST_PARTS = 200_000
 
 
 @dataclass(eq=False)
@@ -127,3 +128,25 @@ class Reception:
         if places is None:
             places = self._of[tenant] = Places(max(1, self.most // 2))
         return places
+
+
+def check_parts(request: Message, most: int) -> None:
+    """Before anybody keeps it: of all repeated fields together, also of what stands one level below."""
+    count = _repeated(request)
+    if count <= most:
+        count += sum(_repeated(part) for part in _below(request))
+    if count > most:
+        raise TooLarge(f"the request has {count} parts; {most} are allowed")
+
+
+def _repeated(message: Message) -> int:
+    return sum(len(value) for field, value in message.ListFields() if field.is_repeated)
+
+
+def _below(message: Message) -> list[Any]:
+    parts: list[Any] = []
+    for field, value in message.ListFields():
+        if field.message_type is None or field.message_type.GetOptions().map_entry:
+            continue
+        parts.extend(value if field.is_repeated else (value,))
+    return parts

@@ -1,4 +1,4 @@
-"""Between the event loop and the threads that store: nothing on the loop ever waits for a disk."""
+"""Named thread pools; await a journal command from the event loop."""
 
 import asyncio
 import contextlib
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
-from memsidecar.api.turns import FairTurns, OneWhileQuick
+from memsidecar.api.fair_queue import FairTurns, OneWhileQuick
 from memsidecar.stores.contract import Ticket
 
 SEARCHING_THREADS = 2

@@ -1,4 +1,4 @@
-"""The gate itself, in the order in which a request passes it."""
+"""The per-call admission chain."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -11,16 +11,12 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from memsidecar.access.policy import Caller, Role
-from memsidecar.api.gate.audit import Audit
-from memsidecar.api.gate.credentials import Credentials
-from memsidecar.api.gate.crowd import SMALL_BYTES, Crowd, Unsent
-from memsidecar.api.gate.pace import Pace
-from memsidecar.api.gate.parts import MOST_PARTS, check_parts
-from memsidecar.api.gate.reception import Reception
-from memsidecar.api.gate.rules import ROLES, needed_role
-from memsidecar.api.gate.visit import Visit
+from memsidecar.api.admission.audit import Audit, Visit
+from memsidecar.api.admission.auth import ROLES, Credentials, needed_role
+from memsidecar.api.admission.receive import MOST_PARTS, Reception, check_parts
+from memsidecar.api.admission.tenant_limits import SMALL_BYTES, Crowd, Pace, Unsent
+from memsidecar.api.fair_queue import TENANT
 from memsidecar.api.interceptors import Asked, Context, Read, Stream, Unary
-from memsidecar.api.turns import TENANT
 from memsidecar.api.wire import decode, leading_namespace
 from memsidecar.domain.errors import NotAllowed, RateLimited, TooLarge
 

@@ -1,4 +1,4 @@
-"""From a service's methods to what gRPC calls: every RPC of the contract is there, built or not."""
+"""Service descriptor -> generic gRPC handlers, interceptor chain."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,10 +9,10 @@ import grpc
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 
-from memsidecar.api.gate.gate import Gate
+from memsidecar.api.admission.admission import Gate
 from memsidecar.api.interceptors import Context, Stream, Unary, errors
+from memsidecar.api.interceptors.concurrency import Limits
 from memsidecar.api.interceptors.deadlines import Deadlines
-from memsidecar.api.interceptors.limits import Limits
 from memsidecar.api.interceptors.request_log import RequestLog
 from memsidecar.api.wire import only_request
 from memsidecar.domain.errors import NotBuilt

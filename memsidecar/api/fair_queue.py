@@ -1,4 +1,4 @@
-"""Turns at threads that are few: fair between tenants, and one at a time where two only get in each other's way."""
+"""Per-tenant round-robin semaphore; SerialWhileFast."""
 
 import asyncio
 from collections import Counter, OrderedDict, deque

@@ -1,13 +1,13 @@
-"""MemoryService.BuildContext: what is asked, retrieval for as long as the caller can wait, and the answer."""
+"""BuildContext: decode, deadline split, encode."""
 
 import asyncio
 import time
 from dataclasses import dataclass, field, replace
 from threading import Event
 
-from memsidecar.api.bridge import Bridge
+from memsidecar.api.executors import Bridge
 from memsidecar.api.interceptors.deadlines import remaining_seconds
-from memsidecar.api.searching import vector_of
+from memsidecar.api.search import vector_of
 from memsidecar.api.wire import at_least, key_of
 from memsidecar.context.budgets import check
 from memsidecar.context.builder import Building, Prepared, Retrieved
