@@ -23,25 +23,25 @@ WRONG_USAGE = 2
 class Assembly(Protocol):
     """What the command line asks of `memsidecar.assembly`; each returns the exit code."""
 
-    def serve(self, settings: Settings) -> int:
+    def run_serve(self, settings: Settings) -> int:
         """Run until told to stop."""
 
-    def check(self, settings: Settings) -> int:
+    def run_doctor(self, settings: Settings) -> int:
         """Examine the data directory and say on standard output what was found."""
 
-    def reindex(self, settings: Settings) -> int:
+    def run_reindex(self, settings: Settings) -> int:
         """Make the index anew, with a progress bar on standard error."""
 
 
 class Checking(Protocol):
-    """What the command line asks of `memsidecar.cli.checking`."""
+    """What the command line asks of `memsidecar.cli.check`."""
 
     def run_check(self, arguments: Namespace) -> int:
         """Use a running sidecar once, say how it went, and return the exit code."""
 
 
 class McpServing(Protocol):
-    """What the command line asks of `memsidecar.mcp_server.running`."""
+    """What the command line asks of `memsidecar.mcp_server.server`."""
 
     def run_mcp(self, arguments: Namespace) -> int:
         """Answer over standard input and output until the former ends, and return the exit code."""
@@ -72,7 +72,7 @@ def _run(arguments: Namespace, settings: Settings) -> int:
     logs.configure(settings.log_format, settings.log_level)
     quiet_native_logs()
     assembly = _assembly()
-    commands = {SERVE: assembly.serve, DOCTOR: assembly.check, REINDEX: assembly.reindex}
+    commands = {SERVE: assembly.run_serve, DOCTOR: assembly.run_doctor, REINDEX: assembly.run_reindex}
     try:
         return commands[arguments.command](settings)
     except SidecarError as error:
@@ -86,7 +86,7 @@ def _mcp(arguments: Namespace) -> int:
         return FAILED
     quiet_native_logs()
     # By name and late: nobody else needs the SDK, and it is an extra.
-    return cast(McpServing, import_module("memsidecar.mcp_server.running")).run_mcp(arguments)
+    return cast(McpServing, import_module("memsidecar.mcp_server.server")).run_mcp(arguments)
 
 
 def _assembly() -> Assembly:
@@ -96,7 +96,7 @@ def _assembly() -> Assembly:
 
 def _checking() -> Checking:
     # By name and late, for the same reason.
-    return cast(Checking, import_module("memsidecar.cli.checking"))
+    return cast(Checking, import_module("memsidecar.cli.check"))
 
 
 if __name__ == "__main__":

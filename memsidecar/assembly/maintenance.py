@@ -13,7 +13,7 @@ from memsidecar.settings import Settings
 from memsidecar.stores.sqlite.integrity import examine
 
 
-def check(settings: Settings) -> int:
+def run_doctor(settings: Settings) -> int:
     """Examine the data directory; 0 when it is whole."""
     findings = examine(settings.data_dir)
     for finding in findings:
@@ -22,7 +22,7 @@ def check(settings: Settings) -> int:
     return 1 if findings else 0
 
 
-def reindex(settings: Settings) -> int:
+def run_reindex(settings: Settings) -> int:
     """Make the index anew from the journal; 0 when it is complete."""
     if settings.journal == "volatile" or settings.index != "lancedb":
         raise StartRefused("there is no index on disk to make: journal or index are not kept there")

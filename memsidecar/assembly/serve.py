@@ -38,7 +38,7 @@ RETRY_SECONDS = 10
 GIL_TURN_SECONDS = 0.001
 
 
-def serve(settings: Settings) -> int:
+def run_serve(settings: Settings) -> int:
     """Run until told to stop; the exit code."""
     _allow_many_files()
     # An Add needs the GIL some four times on its way, and waits a turn for each while something learns in the

@@ -65,7 +65,7 @@ class SharedSidecar:
             await self._answered(self._process, Path(log.name), said_before)
 
     def _spawn(self, log: int) -> subprocess.Popen[bytes]:
-        program = (sys.executable, "-m", f"{__package__}.shared_sidecar", str(self._folder / "users.lock"))
+        program = (sys.executable, "-m", f"{__package__}.sidecar_main", str(self._folder / "users.lock"))
         flags = ("--data-dir", str(self._data_dir), "--listen", f"{UNIX_SCHEME}{self._socket}", "--health-listen", "")
         # A session of its own: who ends us by our group must not end it for the others.
         return subprocess.Popen(

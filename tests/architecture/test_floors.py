@@ -28,7 +28,6 @@ EVERYWHERE = {"__init__"}
 # Modules of a ground-floor room that others may know besides its contract, because they hold values and no behaviour.
 PURE_VALUES: dict[str, str] = {
     "memsidecar.tokens.models": "the table of models: names, windows, budgets",
-    "memsidecar.tokens.message": "what of a message is counted",
     "memsidecar.tokens.estimate": "how a factor learns from a report",
 }
 
@@ -55,18 +54,18 @@ ENVIRONMENT = {"settings"}
 
 # Files that may catch everything: the border, and the edge of each background loop. Path below memsidecar/: reason.
 CATCH_ALL: dict[str, str] = {
-    "assembly/serving.py": "the edge of the loop that opens retrieval: it is told, and tried again",
-    "tokens/custom.py": "a user's own function is tried once, and may do anything",
-    "assembly/access.py": "the edge of the loop that looks at certificates and tokens: it is told, and tried again",
-    "api/gate/audit.py": "whatever it is, it is noted who did it, and goes on",
+    "assembly/serve.py": "the edge of the loop that opens retrieval: it is told, and tried again",
+    "tokens/estimate.py": "a user's own function is tried once, and may do anything",
+    "assembly/security.py": "the edge of the loop that looks at certificates and tokens: it is told, and tried again",
+    "api/admission/audit.py": "whatever it is, it is noted who did it, and goes on",
     "api/interceptors/errors.py": "the border: whatever it is, the caller learns nothing of the inside",
-    "mcp_server/serving.py": "the border: whatever it is, the model that asked learns nothing of the inside",
+    "mcp_server/server.py": "the border: whatever it is, the model that asked learns nothing of the inside",
     "layers/background/runner.py": "the edge of the background loop: one bad entry must not stop the rest",
-    "layers/semantic/learning.py": "the edge of reading what was said: a batch that cannot be read is set aside",
-    "stores/index/lance_border.py": "LanceDB raises all sorts: whatever it is, the index is away and the rest goes on",
-    "stores/journal/committer.py": "the edge of the committer's loop: one bad command must not end everybody's writes",
-    "stores/journal/writing.py": "commands carry their callers' code: what fails there must not spoil the group",
-    "stores/volatile/__init__.py": "the same, in the twin",
+    "layers/semantic/fact_task.py": "the edge of reading what was said: a batch that cannot be read is set aside",
+    "stores/lance/runtime.py": "LanceDB raises all sorts: whatever it is, the index is away and the rest goes on",
+    "stores/sqlite/group_commit.py": "the edge of the committer's loop: one bad command must not end everybody's writes",
+    "stores/sqlite/writer.py": "commands carry their callers' code: what fails there must not spoil the group",
+    "stores/volatile/journal.py": "the same, in the twin",
 }
 # Files that may import inside a function. Path below memsidecar/: reason.
 LATE_IMPORTS: dict[str, str] = {}
@@ -304,7 +303,7 @@ SOUND = {
     "stores/journal.py": "import sqlite3\nfrom memsidecar.stores.contract import Journal",
     "tokens/models.py": "import tiktoken",
     "embedding/openai.py": "from memsidecar.endpoint.transport import Transport",
-    "endpoint/transport.py": "import urllib3\nfrom memsidecar.domain.clock import Clock",
+    "endpoint/client.py": "import urllib3\nfrom memsidecar.domain.clock import Clock",
     "settings.py": "import os\nfrom memsidecar.domain import clock\n\nhome = os.environ['HOME']",
     "logs.py": "from memsidecar.domain.clock import Clock",
     "domain/clock.py": "import time",

@@ -152,7 +152,7 @@ def test_more_chunks_than_one_transaction_should_have_are_refused(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(documents, "MAX_CHUNKS", 3)
-    documents = documents_over(journal)
+    store = documents_over(journal)
     with pytest.raises(TooLarge, match="3 chunks"):
-        put(documents, OWNER, "d1", TEXT)
-    assert documents.page(OWNER, "", 10) == ([], False)
+        put(store, OWNER, "d1", TEXT)
+    assert store.page(OWNER, "", 10) == ([], False)

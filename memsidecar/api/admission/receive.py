@@ -145,8 +145,8 @@ def _repeated(message: Message) -> int:
 
 def _below(message: Message) -> list[Any]:
     parts: list[Any] = []
-    for field, value in message.ListFields():
-        if field.message_type is None or field.message_type.GetOptions().map_entry:
+    for descriptor, value in message.ListFields():
+        if descriptor.message_type is None or descriptor.message_type.GetOptions().map_entry:
             continue
-        parts.extend(value if field.is_repeated else (value,))
+        parts.extend(value if descriptor.is_repeated else (value,))
     return parts

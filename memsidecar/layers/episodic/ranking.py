@@ -111,10 +111,6 @@ def _shared(
     score = np.where(exact, total * scale + _HALF, total * scale)
     return Ranked(score, figures, {name: factor * scale for name, factor in factors.items()}, exact)
 
-
-Mask = NDArray[np.bool_]
-Floats = NDArray[np.float32]
-
 _MORE_THAN_NOTHING = np.finfo(np.float32).smallest_subnormal
 _KEYWORDS_ALONE = Weights(
     keyword=1, keyword_around=0, semantic=0, semantic_around=0, answers=0, speaker=0, session=0, recency=0

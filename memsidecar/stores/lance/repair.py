@@ -92,8 +92,8 @@ class Healing:
 
     def _files_are_whole(self, handle: Handle, column: str) -> bool:
         folder = self._folder / "_indices" / str(handle.indexes()[column].index_uuid)
-        files = list(folder.glob("*"))
-        return bool(files) and all(files.is_whole(path) for path in files)
+        paths = list(folder.glob("*"))
+        return bool(paths) and all(files.is_whole(path) for path in paths)
 
 
 def _probe(handle: Handle, column: str) -> None:
