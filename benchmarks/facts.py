@@ -19,7 +19,7 @@ from memsidecar.domain.fact import FactType
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import FactExtractor, Finding, Utterance
 from memsidecar.language.rules.extractor import RuleExtractor
-from memsidecar.layers.text_analysis import stem, words_of
+from memsidecar.layers.text_analysis import stem, tokenize
 
 UTTERANCES = Path(__file__).resolve().parents[1] / "tests" / "language" / "utterances.json"
 PROSE = UTTERANCES.parents[2] / "CONTRIBUTING.md"
@@ -180,7 +180,7 @@ def _sentences(chance: random.Random, words: list[str], count: int) -> Iterator[
 
 
 def _stems(said: list[Utterance]) -> list[str]:
-    return [stem(word) for one in said for word in words_of(one.text)]
+    return [stem(word) for one in said for word in tokenize(one.text)]
 
 
 def _microseconds(messages: list[Utterance], *works: Callable[[list[Utterance]], object]) -> list[float]:

@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks import requests
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
-from memsidecar.stores.contract import Append, Ticket
+from memsidecar.stores.contract import Append, PendingCommand
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.sqlite.writer import Writer
 from memsidecar.tokens.registry import Counters
@@ -53,9 +53,9 @@ def main() -> None:
         encoded = list(requests.adds(4 * MESSAGES, [f"s{n}" for n in range(16)], 1))
         received = [pb.AddRequest.FromString(one) for one in encoded]
         _show("count tokens", _each(lambda one: counters.default.count(one.message.content), received))
-        drafts = [memory.add.draft(one.message, "message") for one in received]
+        drafts = [memory.add.validator(one.message, "message") for one in received]
         fresh = [requests.message(source) for _ in range(MESSAGES)]
-        _show("check, count and encode", _each(lambda one: memory.add.draft(one, "message"), fresh))
+        _show("check, count and encode", _each(lambda one: memory.add.validator(one, "message"), fresh))
         journal.close()
     for size in (1, 16, 100):
         _commits(size, [Append(SessionKey("default", f"s{n % 16}"), "", [draft]) for n, draft in enumerate(drafts)])
@@ -68,7 +68,7 @@ def _commits(size: int, commands: list[Append]) -> None:
         timed = Timed(journal._writer)
         journal._committer.close()
         for start in range(0, MESSAGES, size):
-            journal._writer.write([Ticket(one) for one in commands[start : start + size]])
+            journal._writer.write([PendingCommand(one) for one in commands[start : start + size]])
         for name, part in PARTS.items():
             _show(f"group of {size}: {part}", timed.seconds[name] / MESSAGES)
         journal.close()

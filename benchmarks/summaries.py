@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.retrieval.histories import locomo
 from memsidecar.language.contract import Utterance
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
-from memsidecar.layers.text_analysis import content_words, words_of
+from memsidecar.layers.text_analysis import content_terms_or_all, tokenize
 from memsidecar.tokens.registry import Counters
 
 EVERY_MESSAGES, NEWEST_MESSAGES, BUDGET_TOKENS = 12, 6, 400
@@ -44,8 +44,8 @@ def main() -> None:
 def conversations(path: Path) -> Iterator[list[Utterance]]:
     for history in locomo(path):
         yield [
-            Utterance(name, sheaf.role, sheaf.name, sheaf.text, sheaf.time_us)
-            for name, sheaf in zip(history.ids, history.sheaves, strict=True)
+            Utterance(name, pending.role, pending.name, pending.text, pending.time_us)
+            for name, pending in zip(history.ids, history.rows, strict=True)
         ]
 
 
@@ -80,11 +80,11 @@ def _words(utterances: Sequence[Utterance]) -> list[str]:
 
 def answer_words(sample: Mapping[str, Any]) -> set[str]:
     answers = [str(one.get("answer", "")) for one in sample["qa"] if one["category"] != _UNANSWERABLE]
-    return set(content_words([word for answer in answers for word in words_of(answer)]))
+    return set(content_terms_or_all([word for answer in answers for word in tokenize(answer)]))
 
 
 def share(text: str, wanted: set[str]) -> float:
-    return len(wanted & set(words_of(text))) / len(wanted)
+    return len(wanted & set(tokenize(text))) / len(wanted)
 
 
 WAYS = {"first": first, "last": last, "rolling": rolled, "at once": at_once}

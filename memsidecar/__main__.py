@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Protocol, cast
 
 from memsidecar import logs
-from memsidecar.cli.mcp_options import MISSING
+from memsidecar.cli.mcp_options import SDK_MISSING
 from memsidecar.cli.parser import CHECK, DOCTOR, MCP, REINDEX, SERVE, SETTINGS, TOKEN, given_flags, parse
 from memsidecar.cli.token import run_token
 from memsidecar.domain.errors import SidecarError
@@ -82,7 +82,7 @@ def _run(arguments: Namespace, settings: Settings) -> int:
 
 def _mcp(arguments: Namespace) -> int:
     if find_spec("mcp") is None:
-        print(MISSING, file=sys.stderr)
+        print(SDK_MISSING, file=sys.stderr)
         return FAILED
     quiet_native_logs()
     # By name and late: nobody else needs the SDK, and it is an extra.

@@ -20,7 +20,7 @@ _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 def configure(format: Format, level: Level) -> None:
     """Send every record of this process, libraries and warnings included, to standard error. May be called again."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if format == "json" else TextLines())
+    handler.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
     logging.captureWarnings(True)
 
@@ -32,7 +32,7 @@ def event(
     logger.log(level, name, exc_info=exception, extra={"fields": fields})
 
 
-class Sparing:
+class RateLimitedLog:
     """So many records a second of something that anybody can make happen; of the rest, how many there were."""
 
     def __init__(self, most_per_second: int = 10) -> None:
@@ -40,7 +40,7 @@ class Sparing:
         self._second = 0
         self._count = 0
 
-    def passed_over(self, now: float) -> int | None:
+    def suppressed(self, now: float) -> int | None:
         """None: this one is not to be told. Else how many were not, in the second before."""
         if int(now) == self._second:
             self._count += 1
@@ -50,12 +50,12 @@ class Sparing:
         return missed
 
 
-def not_told(missed: int) -> dict[str, Any]:
+def suppressed_field(missed: int) -> dict[str, Any]:
     """The field that says how many records were spared before this one, where there were any."""
     return {"not_told": missed} if missed else {}
 
 
-class TextLines(logging.Formatter):
+class TextFormatter(logging.Formatter):
     """`2026-01-31T12:00:00.000Z info memsidecar.api call_failed method=Add seconds=0.6`"""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -64,7 +64,7 @@ class TextLines(logging.Formatter):
         return " ".join((*head, *fields))
 
 
-class JsonLines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """One JSON object a line, in ASCII, so that no terminal or collector can misread it."""
 
     def format(self, record: logging.LogRecord) -> str:

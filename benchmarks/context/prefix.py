@@ -85,13 +85,13 @@ def _memory_first(context: BuildContextResponse, prompt: str) -> list[str]:
 
 def measure(memory: Any, history: History, session_id: str) -> tuple[float, float]:
     built, first, prompt = Cache(), Cache(), _prompt()
-    for name, sheaf in zip(history.ids, history.sheaves, strict=True):
-        if sheaf.role == Role.ASSISTANT:
+    for name, pending in zip(history.ids, history.rows, strict=True):
+        if pending.role == Role.ASSISTANT:
             request = BuildContextRequest(session_id=session_id, system_prompt=prompt)
             context = memory.BuildContext(request)
             built.ask(_as_built(context))
             first.ask(_memory_first(context, prompt))
-        message = Message(id=name, role=RoleName.Name(sheaf.role), name=sheaf.name, content=sheaf.text)
+        message = Message(id=name, role=RoleName.Name(pending.role), name=pending.name, content=pending.text)
         memory.Add(memory_pb2.AddRequest(session_id=session_id, user_id=session_id, message=message))
     return built.share, first.share
 

@@ -15,7 +15,7 @@ from benchmarks import requests
 from benchmarks.servers import LOAD, SERVICE, Figures, Running, Shape, sidecar
 from memsidecar.access.access_file import token_lines
 from memsidecar.access.bearer_token import new_token
-from memsidecar.access.policy import Role
+from memsidecar.access.policy import AccessRole
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import memory_pb2_grpc
 from memsidecar.v1.context_pb2 import BuildContextRequest
@@ -55,7 +55,7 @@ class Tenants:
 def sharing(folder: Path, rate_quota: float) -> Iterator[Tenants]:
     tokens = {namespace: new_token() for namespace in ("a", "b")}
     access = folder / f"access-{rate_quota:g}.toml"
-    lines = (token_lines(token, namespace, [namespace], Role.WRITE, None) for namespace, token in tokens.items())
+    lines = (token_lines(token, namespace, [namespace], AccessRole.WRITE, None) for namespace, token in tokens.items())
     access.write_text("\n".join(lines))
     flags = ("--index", "volatile", "--access-file", str(access), "--quota-calls-per-second", str(rate_quota))
     with sidecar(folder / f"quota-{rate_quota:g}", *flags) as server:

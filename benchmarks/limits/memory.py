@@ -14,7 +14,7 @@ from benchmarks.limits.http2 import SERVICE, RawCaller, framed
 from benchmarks.servers import Running, sidecar
 from memsidecar.access.access_file import token_lines
 from memsidecar.access.bearer_token import new_token
-from memsidecar.access.policy import Role
+from memsidecar.access.policy import AccessRole
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import memory_pb2_grpc
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
@@ -53,7 +53,7 @@ def everything(folder: Path) -> Iterator[Held]:
     for what, burden in _BURDENS.items():
         token = new_token()
         access = folder / "access.toml"
-        access.write_text(token_lines(token, "benchmark", ["*"], Role.ADMIN, None))
+        access.write_text(token_lines(token, "benchmark", ["*"], AccessRole.ADMIN, None))
         flags = ("--index", "off", "--access-file", str(access))
         with sidecar(folder / what.replace(" ", "-"), *flags) as server:
             known = Known(server, (("authorization", f"Bearer {token.text}"),))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from memsidecar.domain.message import Role
-from memsidecar.layers.episodic.index_batch import Sheaf, text_of
+from memsidecar.layers.episodic.index_batch import PendingRow, text_of
 from memsidecar.v1.message_pb2 import Message, ToolCall
 
 SUPPORT = Path(__file__).with_name("support.json")
@@ -34,7 +34,7 @@ class History:
     """All that one user said and was told, in order; `ids[n]` is the id of the message with the lsn n + 1."""
 
     ids: Sequence[str]
-    sheaves: Sequence[Sheaf]
+    rows: Sequence[PendingRow]
     questions: Sequence[Asked]
 
 
@@ -95,13 +95,13 @@ def _turns(conversation: dict[str, Any]) -> Iterator[_Said]:
 
 
 def _history(said: Sequence[_Said], questions: Sequence[Asked]) -> History:
-    return History([one.id for one in said], list(_sheaves(said)), questions)
+    return History([one.id for one in said], list(_pending_rows(said)), questions)
 
 
-def _sheaves(said: Sequence[_Said]) -> Iterator[Sheaf]:
+def _pending_rows(said: Sequence[_Said]) -> Iterator[PendingRow]:
     """As the log would have them, one message an entry, on one shelf."""
     sequences: dict[int, int] = {}
     for lsn, one in enumerate(said, 1):
         sequence = sequences[one.session] = sequences.get(one.session, 0) + 1
         time_us = int(one.time.timestamp() * 1e6)
-        yield Sheaf(lsn, sequence, lsn, 0, one.session, int(one.role), time_us, None, one.name, one.text)
+        yield PendingRow(lsn, sequence, lsn, 0, one.session, int(one.role), time_us, None, one.name, one.text)

@@ -10,13 +10,21 @@ from dataclasses import dataclass, field, replace
 
 from benchmarks.retrieval.histories import Asked, History
 from memsidecar.embedding.contract import Embedder
-from memsidecar.layers.episodic.index_batch import Vectoring, episodes_of
-from memsidecar.layers.episodic.partition import Shelf
-from memsidecar.layers.episodic.query import Mode, Query, Question, Range, analysed, without
-from memsidecar.layers.episodic.ranking import Ranking, Weights
+from memsidecar.layers.episodic.index_batch import BatchEmbedder, episodes_of
+from memsidecar.layers.episodic.partition import Partition
+from memsidecar.layers.episodic.query import (
+    AnalyzedQuery,
+    Mode,
+    SearchQuery,
+    SearchScope,
+    Weights,
+    analyze_query,
+    remove_names,
+)
+from memsidecar.layers.episodic.ranking import Ranking
 
 DEPTHS = (5, 10, 20)
-_EVERYTHING = Range("bench")
+_EVERYTHING = SearchScope("bench")
 _RRF_CONSTANT = 60
 _RRF_DEPTH = 200
 
@@ -29,37 +37,37 @@ class Library:
     """A history on its shelf, its questions with their vectors."""
 
     history: History
-    shelf: Shelf
-    queries: Sequence[Query]
+    shelf: Partition
+    queries: Sequence[AnalyzedQuery]
 
     @classmethod
     def of(cls, history: History, embedder: Embedder) -> "Library":
-        shelf = Shelf(embedder.dimensions)
-        shelf.load([episodes_of(history.sheaves, Vectoring(embedder)(history.sheaves))])
+        shelf = Partition(embedder.dimensions)
+        shelf.load([episodes_of(history.rows, BatchEmbedder(embedder)(history.rows))])
         return cls(history, shelf, [_query(shelf, asked.text, embedder) for asked in history.questions])
 
-    def asked(self) -> Iterator[tuple[Asked, Query]]:
+    def asked(self) -> Iterator[tuple[Asked, AnalyzedQuery]]:
         return zip(self.history.questions, self.queries, strict=True)
 
-    def found(self, query: Query, question: Question, depth: int) -> list[str]:
+    def found(self, query: AnalyzedQuery, question: SearchQuery, depth: int) -> list[str]:
         """The ids of what is found, best first."""
         best = Ranking([self.shelf], query, question, _EVERYTHING).best(depth, 0.0)
         return [self.history.ids[pointer.lsn - 1] for pointer in best]
 
 
-def _query(shelf: Shelf, text: str, embedder: Embedder) -> Query:
+def _query(shelf: Partition, text: str, embedder: Embedder) -> AnalyzedQuery:
     """As `layers.episodic.retrieving` makes it."""
-    query = analysed(text, shelf.speaker_words, None)
-    (vector,) = embedder.embed([without(text, query.names)])
+    query = analyze_query(text, shelf.speaker_words, None)
+    (vector,) = embedder.embed([remove_names(text, query.names)])
     return replace(query, vector=vector if vector.any() else None)
 
 
-Ask = Callable[[Library, Query, Asked], list[str]]
+Ask = Callable[[Library, AnalyzedQuery, Asked], list[str]]
 
 
 def weighted(weights: Weights | None = None, mode: Mode = Mode.HYBRID) -> Ask:
-    def ask(library: Library, query: Query, asked: Asked) -> list[str]:
-        return library.found(query, Question(asked.text, mode, weights=weights or Weights()), max(DEPTHS))
+    def ask(library: Library, query: AnalyzedQuery, asked: Asked) -> list[str]:
+        return library.found(query, SearchQuery(asked.text, mode, weights=weights or Weights()), max(DEPTHS))
 
     return ask
 
@@ -67,18 +75,18 @@ def weighted(weights: Weights | None = None, mode: Mode = Mode.HYBRID) -> Ask:
 def with_names(embedder: Embedder, mode: Mode) -> Ask:
     """The question's vector has whoever is named in it, too, as it would without any thought of speakers."""
 
-    def ask(library: Library, query: Query, asked: Asked) -> list[str]:
+    def ask(library: Library, query: AnalyzedQuery, asked: Asked) -> list[str]:
         (vector,) = embedder.embed([asked.text])
-        return library.found(replace(query, vector=vector), Question(asked.text, mode), max(DEPTHS))
+        return library.found(replace(query, vector=vector), SearchQuery(asked.text, mode), max(DEPTHS))
 
     return ask
 
 
-def reciprocal_ranks(library: Library, query: Query, asked: Asked) -> list[str]:
+def reciprocal_ranks(library: Library, query: AnalyzedQuery, asked: Asked) -> list[str]:
     """What hybrid search mostly is elsewhere: the ranks of two lists, added up (RRF)."""
     scores: dict[str, float] = {}
     for mode in (Mode.KEYWORD, Mode.SEMANTIC):
-        for rank, name in enumerate(library.found(query, Question(asked.text, mode), _RRF_DEPTH), 1):
+        for rank, name in enumerate(library.found(query, SearchQuery(asked.text, mode), _RRF_DEPTH), 1):
             scores[name] = scores.get(name, 0.0) + 1 / (_RRF_CONSTANT + rank)
     return sorted(scores, key=lambda name: -scores[name])[: max(DEPTHS)]
 

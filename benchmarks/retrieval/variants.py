@@ -14,12 +14,11 @@ from memsidecar.embedding.bundled_model import BundledModel, StaticModel, token_
 from memsidecar.embedding.contract import Embedder
 from memsidecar.embedding.static import StaticEmbedder
 from memsidecar.layers.episodic import columns, signals
-from memsidecar.layers.episodic.query import Mode
-from memsidecar.layers.episodic.ranking import Weights
+from memsidecar.layers.episodic.query import Mode, Weights
 
 DEFAULT = "default"
 _NONE = Weights(**dict.fromkeys(asdict(Weights()), 0.0))
-_LOCAL = ("keyword", "keyword_around", "semantic", "semantic_around", "answers", "speaker")
+_LOCAL = ("keyword", "keyword_context", "semantic", "semantic_context", "answers", "speaker")
 "Those that can stand alone; recency is off, and the session's is made of the others."
 
 
@@ -79,27 +78,27 @@ def _neighbourhoods() -> Iterator[Variant]:
     weights = Weights()
     alone = replace(
         weights,
-        keyword=weights.keyword + weights.keyword_around,
-        semantic=weights.semantic + weights.semantic_around,
-        keyword_around=0.0,
-        semantic_around=0.0,
+        keyword=weights.keyword + weights.keyword_context,
+        semantic=weights.semantic + weights.semantic_context,
+        keyword_context=0.0,
+        semantic_context=0.0,
     )
     yield Variant("reach 0", weighted(alone))
-    yield _fading("reach 1", columns.FADING, 0.0)
+    yield _fading("reach 1", columns.DECAY, 0.0)
     for fading in (0.5, 1.0):
         yield _fading(f"reach 2, fading {fading:g}", fading, fading**2)
 
 
 def _fading(name: str, near: float, far: float) -> Variant:
-    steps = {"before": near, "after": near, "before_that": far, "after_that": far}
+    steps = {"prev": near, "next": near, "prev2": far, "next2": far}
     values = {step: np.float32(weight) for step, weight in steps.items()}
-    return Variant(name, weighted(), altered=lambda: patch.dict(columns.STEPS, values))
+    return Variant(name, weighted(), altered=lambda: patch.dict(columns.NEIGHBOUR_WEIGHTS, values))
 
 
 def _bm25() -> Iterator[Variant]:
     for saturation, share in ((0.5, 0.4), (1.2, 0.4), (0.9, 0.2), (0.9, 0.75), (1.2, 0.75)):
         name = f"k1 {saturation:g}, b {share:g}{' (text book)' if (saturation, share) == (1.2, 0.75) else ''}"
-        altered = _Altered({"_SATURATION": saturation, "_LENGTH_SHARE": share})
+        altered = _Altered({"BM25_K1": saturation, "BM25_B": share})
         yield Variant(name, weighted(), altered=altered)
 
 

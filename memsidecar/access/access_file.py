@@ -27,12 +27,12 @@ from memsidecar.access.policy import (
     EVERY_NAMESPACE,
     ROLE_NAMES,
     AccessPolicy,
-    Allowance,
+    AccessRole,
     Caller,
     CertificateName,
-    KnownToken,
     NameKind,
-    Role,
+    NamespaceLimits,
+    StoredToken,
 )
 from memsidecar.domain.byte_size import parse_size
 from memsidecar.domain.errors import InvalidField, StartRefused
@@ -54,10 +54,10 @@ def _checked_hash(given: str) -> str:
     return given
 
 
-def _role(given: object) -> Role:
+def _role(given: object) -> AccessRole:
     if given not in ROLE_NAMES:
         raise ValueError(f"is no role: expected {', '.join(ROLE_NAMES)}")
-    return Role[str(given).upper()]
+    return AccessRole[str(given).upper()]
 
 
 def _time(given: object) -> object:
@@ -69,7 +69,7 @@ def _time(given: object) -> object:
 Id = Annotated[str, AfterValidator(_checked_id)]
 Namespaces = Annotated[frozenset[Id], Field(min_length=1)]
 Hash = Annotated[str, AfterValidator(_checked_hash)]
-GivenRole = Annotated[Role, BeforeValidator(_role)]
+GivenRole = Annotated[AccessRole, BeforeValidator(_role)]
 Time = Annotated[AwareDatetime, BeforeValidator(_time)]
 Size = Annotated[int, BeforeValidator(parse_size), Field(ge=0)]
 
@@ -111,30 +111,30 @@ class CertificateEntry(_Granted):
         return CertificateName(NameKind.DNS, str(self.dns).lower())
 
 
-class AllowanceEntry(_Part):
+class NamespaceLimitsEntry(_Part):
     calls_per_second: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     sessions: Annotated[int, Field(ge=0)] | None = None
     messages: Annotated[int, Field(ge=0)] | None = None
     bytes: Size | None = None
 
-    def over(self, default: Allowance) -> Allowance:
+    def over(self, default: NamespaceLimits) -> NamespaceLimits:
         """What is not said here is as it is for everybody."""
         said = self.model_dump(exclude_none=True)
         rate = said.pop("calls_per_second", default.calls_per_second)
-        return Allowance(rate, replace(default.kept, **said))
+        return NamespaceLimits(rate, replace(default.quota, **said))
 
 
 class AccessFile(_Part):
     tokens: tuple[TokenEntry, ...] = ()
     certificates: tuple[CertificateEntry, ...] = ()
-    quotas: dict[Id, AllowanceEntry] = Field(default_factory=dict)
+    quotas: dict[Id, NamespaceLimitsEntry] = Field(default_factory=dict)
 
 
 class InvalidAccessFile(StartRefused):
     """The access file cannot be used; the message names the file and each place in it that is wrong."""
 
 
-def read_access_file(path: Path, default: Allowance) -> AccessPolicy:
+def read_access_file(path: Path, default: NamespaceLimits) -> AccessPolicy:
     """Raises InvalidAccessFile."""
     return _policy(path, parse_access_file(path), default)
 
@@ -152,8 +152,8 @@ def parse_access_file(path: Path) -> AccessFile:
         raise InvalidAccessFile(f"access_file {path} is not valid TOML: {error}") from None
 
 
-def _policy(path: Path, file: AccessFile, default: Allowance) -> AccessPolicy:
-    tokens = {entry.id: KnownToken(entry.id, entry.hash, entry.caller, entry.expires) for entry in file.tokens}
+def _policy(path: Path, file: AccessFile, default: NamespaceLimits) -> AccessPolicy:
+    tokens = {entry.id: StoredToken(entry.id, entry.hash, entry.caller, entry.expires) for entry in file.tokens}
     certificates = {entry.certificate_name: entry.caller for entry in file.certificates}
     if len(tokens) < len(file.tokens):
         raise InvalidAccessFile(f"access_file {path} is wrong: two tokens have the same id")
@@ -181,7 +181,7 @@ def _reason(error: Mapping[str, Any]) -> str:
     return str(error["msg"]).lower()
 
 
-def token_lines(token: Token, name: str, namespaces: Sequence[str], role: Role, expires: datetime | None) -> str:
+def token_lines(token: Token, name: str, namespaces: Sequence[str], role: AccessRole, expires: datetime | None) -> str:
     """As TOML; what JSON writes as a string, TOML reads as one."""
     lines = [
         "[[tokens]]",

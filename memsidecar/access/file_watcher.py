@@ -16,7 +16,7 @@ Mark = tuple[tuple[int, ...], ...]
 
 
 @dataclass
-class Watched(Generic[T]):
+class ReloadingFile(Generic[T]):
     """What `read` makes of some files, as they were when it last succeeded.
 
     A file that cannot be used any more is told of once and changes nothing: the old ones stay good until somebody
@@ -35,7 +35,7 @@ class Watched(Generic[T]):
         self._mark = _mark_of(self.files)
         self.value = self.read()
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Read again what has changed since. Called every second or so, from any thread."""
         with self._lock:
             mark = _mark_of(self.files)

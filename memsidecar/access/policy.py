@@ -11,10 +11,10 @@ from memsidecar.domain.quota import NO_QUOTA, Quota
 
 EVERY_NAMESPACE = "*"
 
-_NOBODYS_HASH = bearer_token.Token("nobody", "nobody").hash
+_DUMMY_HASH = bearer_token.Token("nobody", "nobody").hash
 
 
-class Role(IntEnum):
+class AccessRole(IntEnum):
     """Each includes those before it."""
 
     READ = 1
@@ -22,7 +22,7 @@ class Role(IntEnum):
     ADMIN = 3
 
 
-ROLE_NAMES = tuple(role.name.lower() for role in Role)
+ROLE_NAMES = tuple(role.name.lower() for role in AccessRole)
 
 
 @dataclass(frozen=True)
@@ -30,23 +30,23 @@ class Caller:
     """Somebody whose credentials are good. `name` is for the audit log; two may share it while one is rotated."""
 
     name: str
-    role: Role
+    role: AccessRole
     namespaces: frozenset[str]
 
-    def may_enter(self, namespace: str) -> bool:
+    def may_access(self, namespace: str) -> bool:
         return namespace in self.namespaces or EVERY_NAMESPACE in self.namespaces
 
 
-ANYBODY = Caller("anybody", Role.ADMIN, frozenset({EVERY_NAMESPACE}))
+ANONYMOUS = Caller("anybody", AccessRole.ADMIN, frozenset({EVERY_NAMESPACE}))
 "Who calls where no access file is configured: whoever reaches the address."
 
 
 @dataclass(frozen=True)
-class Allowance:
+class NamespaceLimits:
     """`calls_per_second` may be passed for a moment, by what a second brings; 0: no limit."""
 
     calls_per_second: float = 0.0
-    kept: Quota = NO_QUOTA
+    quota: Quota = NO_QUOTA
 
 
 class NameKind(StrEnum):
@@ -62,7 +62,7 @@ class CertificateName(NamedTuple):
 
 
 @dataclass(frozen=True)
-class KnownToken:
+class StoredToken:
     id: str
     hash: str
     caller: Caller
@@ -71,12 +71,12 @@ class KnownToken:
 
 @dataclass(frozen=True)
 class AccessPolicy:
-    tokens: Mapping[str, KnownToken] = field(default_factory=dict)
+    tokens: Mapping[str, StoredToken] = field(default_factory=dict)
     certificates: Mapping[CertificateName, Caller] = field(default_factory=dict)
-    allowances: Mapping[str, Allowance] = field(default_factory=dict)
+    namespace_limits: Mapping[str, NamespaceLimits] = field(default_factory=dict)
 
     @property
-    def lets_nobody_in(self) -> bool:
+    def is_empty(self) -> bool:
         """A start with it is a mistake; while running, it is how the last token is taken back."""
         return not self.tokens and not self.certificates
 
@@ -84,7 +84,7 @@ class AccessPolicy:
         """Whose token it is; None for one that is unknown, wrong or expired, which takes as long as a good one."""
         token = bearer_token.read_token(text) or bearer_token.Token("", text)
         known = self.tokens.get(token.id)
-        right = bearer_token.matches(token, known.hash if known else _NOBODYS_HASH)
+        right = bearer_token.matches(token, known.hash if known else _DUMMY_HASH)
         if known is None or not right or (known.expires is not None and known.expires <= now):
             return None
         return known.caller

@@ -5,60 +5,59 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from dataclasses import dataclass, replace
 
-from memsidecar.api.executors import Bridge
+from memsidecar.api.executors import Executors
 from memsidecar.api.wire import at_least, key_of, stats_of
 from memsidecar.domain.errors import InvalidField, TooLarge
 from memsidecar.domain.ids import new_id, optional_id
 from memsidecar.domain.message import Draft
-from memsidecar.domain.session import Head
-from memsidecar.layers.field_checks import check_metadata
+from memsidecar.domain.session import SessionHead
+from memsidecar.layers.field_checks import check_metadata, check_score, check_time
 from memsidecar.layers.working.memory import WorkingMemory
-from memsidecar.layers.working.validation import check_score, check_time
-from memsidecar.stores.contract import Added, Append, Appended, Ticket
+from memsidecar.stores.contract import Added, Append, Appended, PendingCommand
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_USER, Message, SessionStats
 
-PLACES = 256
-PLACE_BYTES = 16 * 1024
+MAX_IN_FLIGHT = 256
+SLOT_BYTES = 16 * 1024
 
 MAX_INTERACTION_ID_BYTES = 246  # what leaves room for "/assistant"
-ON_THE_LOOP_BYTES = 16 * 1024
+MAX_EVENT_LOOP_BYTES = 16 * 1024
 
 
-class Ahead:
+class InFlightWindow:
     """The appends of one stream that are on their way, in order, bounded in number and in bytes.
 
     Each append comes after this (see `Append.after`): once one was refused, `error` is set, on the journal's thread
     and before the next one is looked at, and none behind it is stored.
     """
 
-    def __init__(self, bridge: Bridge) -> None:
+    def __init__(self, executors: Executors) -> None:
         self.error: BaseException | None = None
-        self._bridge = bridge
-        self._tickets: asyncio.Queue[Ticket | None] = asyncio.Queue()
-        self._places = asyncio.Semaphore(PLACES)
+        self._bridge = executors
+        self._tickets: asyncio.Queue[PendingCommand | None] = asyncio.Queue()
+        self._places = asyncio.Semaphore(MAX_IN_FLIGHT)
         self._taken: deque[int] = deque()
 
     async def make_room(self, draft: Draft) -> None:
-        places = min(PLACES, 1 + len(draft.body) // PLACE_BYTES)
+        places = min(MAX_IN_FLIGHT, 1 + len(draft.body) // SLOT_BYTES)
         for _ in range(places):
             await self._places.acquire()
         self._taken.append(places)
 
-    def put(self, ticket: Ticket) -> None:
+    def put(self, ticket: PendingCommand) -> None:
         self._tickets.put_nowait(ticket)
 
     def end(self) -> None:
         self._tickets.put_nowait(None)
 
-    async def tickets(self) -> AsyncIterator[Ticket]:
+    async def tickets(self) -> AsyncIterator[PendingCommand]:
         """Each ticket once, in order; its room is free again when the next one is asked for."""
         while (ticket := await self._tickets.get()) is not None:
             yield ticket
             for _ in range(self._taken.popleft()):
                 self._places.release()
 
-    def settled(self, ticket: Ticket) -> None:
+    def settled(self, ticket: PendingCommand) -> None:
         """On the journal's thread."""
         if ticket.error is not None:
             self.error = self.error or ticket.error
@@ -66,9 +65,9 @@ class Ahead:
 
 
 @dataclass(frozen=True)
-class Adding:
+class AddHandlers:
     memory: WorkingMemory
-    bridge: Bridge
+    executors: Executors
     max_batch_messages: int
 
     async def add(self, request: pb.AddRequest) -> pb.AddResponse:
@@ -107,7 +106,7 @@ class Adding:
 
     async def add_stream(self, requests: AsyncIterator[pb.AddStreamRequest]) -> AsyncIterator[pb.AddStreamResponse]:
         """Requests are taken ahead of their answers, so that a stream fills the groups that are committed."""
-        ahead = Ahead(self.bridge)
+        ahead = InFlightWindow(self.executors)
         reader = asyncio.ensure_future(self._read_ahead(requests, ahead))
         try:
             async for ticket in ahead.tickets():
@@ -117,39 +116,39 @@ class Adding:
         finally:
             reader.cancel()
 
-    async def _read_ahead(self, requests: AsyncIterator[pb.AddStreamRequest], ahead: Ahead) -> None:
+    async def _read_ahead(self, requests: AsyncIterator[pb.AddStreamRequest], ahead: InFlightWindow) -> None:
         try:
             async for request in requests:
                 key = key_of(request)
                 (draft,) = await self._drafts([_given(request)], ["message"])
                 await ahead.make_room(draft)
-                ahead.put(self.memory.add.begin(Append(key, request.user_id, [draft], after=ahead), ahead.settled))
+                ahead.put(self.memory.add.submit(Append(key, request.user_id, [draft], after=ahead), ahead.settled))
         finally:
             ahead.end()
 
     async def _drafts(self, messages: Sequence[Message], fields: Sequence[str]) -> list[Draft]:
         """Small messages are counted here; large ones, or the first while the vocabulary loads, in a thread."""
-        draft = self.memory.add.draft
-        if draft.ready and sum([message.ByteSize() for message in messages]) < ON_THE_LOOP_BYTES:
+        draft = self.memory.add.validator
+        if draft.ready and sum([message.ByteSize() for message in messages]) < MAX_EVENT_LOOP_BYTES:
             return [draft(message, field) for message, field in zip(messages, fields, strict=True)]
-        return await self.bridge.counting(
+        return await self.executors.run_count(
             lambda: [draft(message, field) for message, field in zip(messages, fields, strict=True)]
         )
 
     def _append(self, command: Append) -> Awaitable[Appended]:
-        return self._settled(self.memory.add.begin(command, self.bridge.settled))
+        return self._settled(self.memory.add.submit(command, self.executors.settled))
 
-    async def _settled(self, ticket: Ticket) -> Appended:
-        appended: Appended = await self.bridge.outcome(ticket)
+    async def _settled(self, ticket: PendingCommand) -> Appended:
+        appended: Appended = await self.executors.outcome(ticket)
         if self.memory.auto_prune.due(appended.head):
-            return replace(appended, head=await self.bridge.writing(self.memory.auto_prune.run, appended.head))
+            return replace(appended, head=await self.executors.run_write(self.memory.auto_prune.run, appended.head))
         return appended
 
-    async def _stats(self, head: Head) -> SessionStats:
+    async def _stats(self, head: SessionHead) -> SessionStats:
         """What was added is durable, and must not be answered as if it were not because of this."""
-        budget = self.memory.budgets.hot(head)
+        budget = self.memory.budgets.cached(head)
         if budget is None:
-            budget = await self.bridge.reading(self.memory.budgets.in_any_case, head)
+            budget = await self.executors.run_read(self.memory.budgets.or_default, head)
         return stats_of(head, budget)
 
 

@@ -5,22 +5,22 @@ from dataclasses import dataclass
 
 from google.protobuf.struct_pb2 import Struct
 
-from memsidecar.api.executors import Bridge
+from memsidecar.api.executors import Executors
 from memsidecar.api.wire import at_least, key_of, page_size_of, timestamp_of
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.artifacts.artifact import StoredArtifact
-from memsidecar.layers.artifacts.artifacts import Artifacts, PutOrder
-from memsidecar.layers.page_tokens import place_of, place_token
+from memsidecar.layers.artifacts.artifacts import Artifacts, PutArtifactRequest
+from memsidecar.layers.page_tokens import decode_cursor, encode_cursor
 from memsidecar.v1 import knowledge_pb2 as pb
 
 _NO_FIGURE = 0.0  # artifacts are in order by time and id alone
 
 
 @dataclass(frozen=True)
-class ArtifactCalls:
-    bridge: Bridge
+class ArtifactHandlers:
+    executors: Executors
     artifacts: Artifacts
 
     async def put_artifact(self, request: pb.PutArtifactRequest) -> pb.PutArtifactResponse:
@@ -29,23 +29,23 @@ class ArtifactCalls:
             raise InvalidField("artifact", "is required")
         message_id = optional_id("offload_message_id", request.offload_message_id)
         preview_tokens = at_least("preview_tokens", request.preview_tokens, 0)
-        self.artifacts.draft.check(request.artifact, bool(message_id))
-        order = PutOrder(key, request.user_id, request.artifact, message_id, preview_tokens)
-        return pb.PutArtifactResponse(artifact=_artifact(await self.bridge.writing(self.artifacts.put, order)))
+        self.artifacts.validator.check(request.artifact, bool(message_id))
+        order = PutArtifactRequest(key, request.user_id, request.artifact, message_id, preview_tokens)
+        return pb.PutArtifactResponse(artifact=_artifact(await self.executors.run_write(self.artifacts.put, order)))
 
     async def list_artifacts(self, request: pb.ListArtifactsRequest) -> pb.ListArtifactsResponse:
         key, size = key_of(request), page_size_of(request.page_size)
         same = _same(key, request.user_id)
-        place = place_of(request.page_token, same)
+        place = decode_cursor(request.page_token, same)
         after, now_us = place[1:] if place else None, time.time_ns() // 1000
-        found, last = await self.bridge.reading(self.artifacts.page, key, request.user_id, after, size, now_us)
-        token = place_token((_NO_FIGURE, *last), same) if last else ""
+        found, last = await self.executors.run_read(self.artifacts.page, key, request.user_id, after, size, now_us)
+        token = encode_cursor((_NO_FIGURE, *last), same) if last else ""
         return pb.ListArtifactsResponse(artifacts=[_artifact(one) for one in found], next_page_token=token)
 
     async def delete_artifact(self, request: pb.DeleteArtifactRequest) -> pb.DeleteArtifactResponse:
         key, artifact_id = key_of(request), check_id("artifact_id", request.artifact_id)
-        await self.bridge.reading(self.artifacts.check_owner, key, request.user_id)
-        await self.bridge.outcome(self.artifacts.begin_deleting(key, artifact_id, self.bridge.settled))
+        await self.executors.run_read(self.artifacts.check_owner, key, request.user_id)
+        await self.executors.outcome(self.artifacts.submit_delete(key, artifact_id, self.executors.settled))
         return pb.DeleteArtifactResponse()
 
 

@@ -6,21 +6,21 @@ from dataclasses import dataclass, replace
 
 from google.protobuf.struct_pb2 import Struct
 
-from memsidecar.api.executors import Bridge
+from memsidecar.api.executors import Executors
 from memsidecar.api.search import degradations_of
-from memsidecar.api.wire import Names, limit_of, page_size_of, scope_of, timestamp_of
-from memsidecar.context.response import scores_of
+from memsidecar.api.wire import ScopeIds, limit_of, page_size_of, scope_of, timestamp_of
+from memsidecar.context.response import encode_score_parts
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id
-from memsidecar.layers.documents.documents import ChunkHit, Documents, FindChunks, FoundChunks, as_many_as_fit
-from memsidecar.layers.page_tokens import id_token, last_id_of
-from memsidecar.stores.contract import DocumentDropped, DocumentPut, Owner, StoredDocument
+from memsidecar.layers.documents.documents import ChunkHit, Documents, FindChunks, FoundChunks, fit_response
+from memsidecar.layers.page_tokens import decode_id, encode_id
+from memsidecar.stores.contract import DocumentDeleted, DocumentPut, Owner, StoredDocument
 from memsidecar.v1 import knowledge_pb2 as pb
 
 
 @dataclass(frozen=True)
-class DocumentCalls:
-    bridge: Bridge
+class DocumentHandlers:
+    executors: Executors
     documents: Documents
     find_chunks: FindChunks
     documents_top_k: int
@@ -30,42 +30,44 @@ class DocumentCalls:
         scope = scope_of(request)
         if not request.HasField("document"):
             raise InvalidField("document", "is required")
-        self.documents.draft.check(request.document)
-        owner = await self.bridge.writing(self.documents.claim, *scope)
-        known = await self.bridge.reading(self.documents.known, owner, request.document)
+        self.documents.validator.check(request.document)
+        owner = await self.executors.run_write(self.documents.claim, *scope)
+        known = await self.executors.run_read(self.documents.known, owner, request.document)
         if known is not None:
             return pb.PutDocumentResponse(document=_document(known), unchanged=True)
-        draft = await self.bridge.chunking(self.documents.draft, owner, request.document)
-        put: DocumentPut = await self.bridge.outcome(self.documents.begin_putting(draft, self.bridge.settled))
+        draft = await self.executors.run_chunk(self.documents.validator, owner, request.document)
+        put: DocumentPut = await self.executors.outcome(self.documents.submit_put(draft, self.executors.settled))
         return pb.PutDocumentResponse(document=_document(put.document), unchanged=put.unchanged)
 
     async def list_documents(self, request: pb.ListDocumentsRequest) -> pb.ListDocumentsResponse:
         scope, size = scope_of(request), page_size_of(request.page_size)
         same = _same(scope)
-        after_id = last_id_of(request.page_token, same)
-        found, more = await self.bridge.reading(self._documents_page, scope, after_id, size)
-        token = id_token(found[-1].id, same) if more else ""
+        after_id = decode_id(request.page_token, same)
+        found, more = await self.executors.run_read(self._documents_page, scope, after_id, size)
+        token = encode_id(found[-1].id, same) if more else ""
         return pb.ListDocumentsResponse(documents=[_document(one) for one in found], next_page_token=token)
 
-    def _documents_page(self, scope: Names, after_id: str, size: int) -> tuple[Sequence[StoredDocument], bool]:
+    def _documents_page(self, scope: ScopeIds, after_id: str, size: int) -> tuple[Sequence[StoredDocument], bool]:
         return self.documents.page(self.documents.owner(*scope), after_id, size)
 
     async def delete_document(self, request: pb.DeleteDocumentRequest) -> pb.DeleteDocumentResponse:
         scope, document_id = scope_of(request), check_id("document_id", request.document_id)
-        owner: Owner = await self.bridge.reading(self.documents.owner, *scope)
-        ticket = self.documents.begin_deleting(owner, document_id, self.bridge.settled)
-        dropped: DocumentDropped = await self.bridge.outcome(ticket)
+        owner: Owner = await self.executors.run_read(self.documents.owner, *scope)
+        ticket = self.documents.submit_delete(owner, document_id, self.executors.settled)
+        dropped: DocumentDeleted = await self.executors.outcome(ticket)
         return pb.DeleteDocumentResponse(removed_chunks=dropped.removed_chunks)
 
     async def search_documents(self, request: pb.SearchDocumentsRequest) -> pb.SearchDocumentsResponse:
         scope, query = scope_of(request), _query_of(request)
         limit = limit_of("limit", request.limit, self.documents_top_k, self.documents_top_k_max)
-        found = await self.bridge.searching(self._find_documents, scope, query, limit, request.min_score)
-        return pb.SearchDocumentsResponse(hits=[_hit(hit) for hit in found.hits], degraded=degradations_of(found.lacks))
+        found = await self.executors.run_search(self._find_documents, scope, query, limit, request.min_score)
+        return pb.SearchDocumentsResponse(
+            hits=[_hit(hit) for hit in found.hits], degraded=degradations_of(found.degraded)
+        )
 
-    def _find_documents(self, scope: Names, query: str, limit: int, min_score: float) -> FoundChunks:
-        found = self.find_chunks(self.documents.visible(*scope), query, limit, min_score)
-        return replace(found, hits=as_many_as_fit(found.hits, lambda hit: (hit.document.id, hit.chunk.text)))
+    def _find_documents(self, scope: ScopeIds, query: str, limit: int, min_score: float) -> FoundChunks:
+        found = self.find_chunks(self.documents.visible_owners(*scope), query, limit, min_score)
+        return replace(found, hits=fit_response(found.hits, lambda hit: (hit.document.id, hit.chunk.text)))
 
 
 def _query_of(request: pb.SearchDocumentsRequest) -> str:
@@ -76,7 +78,7 @@ def _query_of(request: pb.SearchDocumentsRequest) -> str:
     return request.query
 
 
-def _same(scope: Names) -> bytes:
+def _same(scope: ScopeIds) -> bytes:
     """The request as far as its pages belong together."""
     namespace, user_id, session_id = scope
     same = pb.ListDocumentsRequest(namespace=namespace, user_id=user_id, session_id=session_id)
@@ -103,5 +105,5 @@ def _hit(hit: ChunkHit) -> pb.DocumentHit:
             document_id=hit.document.id, chunk_index=hit.index, text=hit.chunk.text, tokens=hit.chunk.tokens
         ),
         score=hit.score,
-        scores=scores_of(hit.parts),
+        scores=encode_score_parts(hit.parts),
     )

@@ -4,59 +4,61 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from memsidecar.api.executors import Bridge
-from memsidecar.api.wire import Names, Scoped, page_size_of, scope_of, timestamp_of
+from memsidecar.api.executors import Executors
+from memsidecar.api.wire import Scoped, ScopeIds, page_size_of, scope_of, timestamp_of
 from memsidecar.domain.errors import InvalidField, TooLarge
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.ids import check_id
-from memsidecar.layers.page_tokens import place_of, place_token
-from memsidecar.layers.semantic.fact import KnownFact, told_fact
-from memsidecar.layers.semantic.facts import FactPage, Facts, Put
-from memsidecar.layers.working.reads import ANSWER_BYTES
+from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES
+from memsidecar.layers.page_tokens import decode_cursor, encode_cursor
+from memsidecar.layers.semantic.fact import KnownFact, parse_fact
+from memsidecar.layers.semantic.facts import FactQuery, Facts, PendingPut
 from memsidecar.v1 import knowledge_pb2 as pb
 
-MAX_FACTS = 1_000
+MAX_PUT_FACTS = 1_000
 
 
 @dataclass(frozen=True)
-class FactCalls:
-    bridge: Bridge
+class FactHandlers:
+    executors: Executors
     facts: Facts
 
     async def put_facts(self, request: pb.PutFactsRequest) -> pb.PutFactsResponse:
-        put = await self.bridge.writing(self._begin_putting, request)
-        await self.bridge.outcome(put.ticket)
+        put = await self.executors.run_write(self._submit_put, request)
+        await self.executors.outcome(put.pending)
         return pb.PutFactsResponse(facts=[_fact(one) for one in put.facts])
 
-    def _begin_putting(self, request: pb.PutFactsRequest) -> Put:
-        names = whose(request)
-        if not 0 < len(request.facts) <= MAX_FACTS:
-            raise InvalidField("facts", f"must be 1 to {MAX_FACTS}")
-        if request.ByteSize() > ANSWER_BYTES:
-            raise TooLarge(f"the request has {request.ByteSize()} bytes; facts may have {ANSWER_BYTES} together")
-        told = [told_fact(fact, f"facts[{at}]", names[-1]) for at, fact in enumerate(request.facts)]
-        return self.facts.begin_putting(self.facts.claim(*names), told, self.bridge.settled)
+    def _submit_put(self, request: pb.PutFactsRequest) -> PendingPut:
+        names = require_owner(request)
+        if not 0 < len(request.facts) <= MAX_PUT_FACTS:
+            raise InvalidField("facts", f"must be 1 to {MAX_PUT_FACTS}")
+        if request.ByteSize() > MAX_RESPONSE_BYTES:
+            raise TooLarge(f"the request has {request.ByteSize()} bytes; facts may have {MAX_RESPONSE_BYTES} together")
+        told = [parse_fact(fact, f"facts[{at}]", names[-1]) for at, fact in enumerate(request.facts)]
+        return self.facts.submit_put(self.facts.claim(*names), told, self.executors.settled)
 
     async def list_facts(self, request: pb.ListFactsRequest) -> pb.ListFactsResponse:
-        names, types = whose(request), _types_of(request.types)
+        names, types = require_owner(request), _types_of(request.types)
         same = _same(names, types, request.include_history)
-        after = place_of(request.page_token, same)
-        page = FactPage(types, request.include_history, page_size_of(request.page_size), after)
-        found, last = await self.bridge.reading(self._facts_page, names, page)
-        token = place_token(last, same) if last else ""
+        after = decode_cursor(request.page_token, same)
+        page = FactQuery(types, request.include_history, page_size_of(request.page_size), after)
+        found, last = await self.executors.run_read(self._facts_page, names, page)
+        token = encode_cursor(last, same) if last else ""
         return pb.ListFactsResponse(facts=[_fact(one) for one in found], next_page_token=token)
 
-    def _facts_page(self, names: Names, page: FactPage) -> tuple[Sequence[KnownFact], tuple[float, int, str] | None]:
+    def _facts_page(
+        self, names: ScopeIds, page: FactQuery
+    ) -> tuple[Sequence[KnownFact], tuple[float, int, str] | None]:
         return page.of(self.facts, self.facts.owner(*names))
 
     async def delete_fact(self, request: pb.DeleteFactRequest) -> pb.DeleteFactResponse:
-        names, fact_id = whose(request), check_id("fact_id", request.fact_id)
-        owner = await self.bridge.reading(self.facts.owner, *names)
-        await self.bridge.outcome(self.facts.begin_deleting(owner, fact_id, self.bridge.settled))
+        names, fact_id = require_owner(request), check_id("fact_id", request.fact_id)
+        owner = await self.executors.run_read(self.facts.owner, *names)
+        await self.executors.outcome(self.facts.submit_delete(owner, fact_id, self.executors.settled))
         return pb.DeleteFactResponse()
 
 
-def whose(request: Scoped) -> Names:
+def require_owner(request: Scoped) -> ScopeIds:
     names = scope_of(request)
     if not any(names[1:]):
         raise InvalidField("user_id", "is required where no session is named")
@@ -70,7 +72,7 @@ def _types_of(types: Sequence[int]) -> frozenset[FactType]:
     return frozenset(map(FactType, types))
 
 
-def _same(names: Names, types: frozenset[FactType], include_history: bool) -> bytes:
+def _same(names: ScopeIds, types: frozenset[FactType], include_history: bool) -> bytes:
     """The request as far as its pages belong together."""
     namespace, user_id, session_id = names
     same = pb.ListFactsRequest(

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-TENANT: ContextVar[str] = ContextVar("whose call it is", default="")
+current_tenant: ContextVar[str] = ContextVar("whose call it is", default="")
 
 
 @dataclass
-class FairTurns:
+class FairSemaphore:
     """Tenants take turns in rotation, however many calls one of them has waiting.
 
     Used on the event loop only. `of_one` is how many turns one tenant may have at once.
@@ -23,8 +23,8 @@ class FairTurns:
     _waiting: OrderedDict[str, deque[asyncio.Future[None]]] = field(default_factory=OrderedDict)
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        tenant = TENANT.get()
+    async def slot(self) -> AsyncIterator[None]:
+        tenant = current_tenant.get()
         if self._waiting or not self._has_room(tenant):
             await self._queued(tenant)
         else:
@@ -68,7 +68,7 @@ class FairTurns:
                 self._waiting[tenant] = turns
 
 
-class OneWhileQuick:
+class SerialWhileFast:
     """One at a time as long as each is quick. Whoever takes longer than the patience does not keep the next one.
 
     For arithmetic that holds the GIL most of the time: two at once take it from each other at every step, and both take
@@ -80,7 +80,7 @@ class OneWhileQuick:
         self._lane = asyncio.Semaphore(1)
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    async def slot(self) -> AsyncIterator[None]:
         await self._lane.acquire()
         held = [self._lane]
 

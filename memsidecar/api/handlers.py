@@ -9,13 +9,13 @@ import grpc
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 
-from memsidecar.api.admission.admission import Gate
-from memsidecar.api.interceptors import Context, Stream, Unary, errors
-from memsidecar.api.interceptors.concurrency import Limits
+from memsidecar.api.admission.admission import Admission
+from memsidecar.api.interceptors import Context, StreamHandler, UnaryHandler, errors
+from memsidecar.api.interceptors.concurrency import InFlightLimits
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.request_log import RequestLog
 from memsidecar.api.wire import only_request
-from memsidecar.domain.errors import NotBuilt
+from memsidecar.domain.errors import Unimplemented
 
 
 class Service(Protocol):
@@ -25,13 +25,13 @@ class Service(Protocol):
 
 
 @dataclass(frozen=True)
-class Methods:
+class HandlerFactory:
     """Puts the interceptors and the gate around each method, once."""
 
     request_log: RequestLog
-    limits: Limits
+    limits: InFlightLimits
     deadlines: Deadlines
-    gate: Gate
+    gate: Admission
 
     def handler(self, service: Service) -> grpc.GenericRpcHandler:
         handlers = {method.name: self._method(method, service) for method in service.descriptor.methods}
@@ -41,19 +41,19 @@ class Methods:
         answer = getattr(service, _snake_case(method.name), None)
         if not method.client_streaming and not method.server_streaming:
             unary = self._unary(method.full_name, self.gate.unary(method, answer or _no_answer(method)))
-            return grpc.unary_unary_rpc_method_handler(unary) if self.gate.is_open else _read_when_asked(unary)
+            return grpc.unary_unary_rpc_method_handler(unary) if self.gate.is_unrestricted else _read_when_asked(unary)
         serve = self._stream(method.full_name, self.gate.stream(method, answer or _no_stream(method)))
         return grpc.stream_stream_rpc_method_handler(serve if method.client_streaming else _of_one_request(serve))
 
-    def _unary(self, name: str, serve: Unary) -> Unary:
+    def _unary(self, name: str, serve: UnaryHandler) -> UnaryHandler:
         inner = self.limits.unary(name, self.deadlines.unary(name, serve))
         return errors.unary(name, self.request_log.unary(name, inner))
 
-    def _stream(self, name: str, serve: Stream) -> Stream:
+    def _stream(self, name: str, serve: StreamHandler) -> StreamHandler:
         return errors.stream(name, self.request_log.stream(name, self.limits.stream(name, serve)))
 
 
-def _read_when_asked(serve: Unary) -> Any:
+def _read_when_asked(serve: UnaryHandler) -> Any:
     """To gRPC a stream, if of one: a plain request it reads before it asks anybody. It costs every call some time."""
 
     async def of_one(_requests: AsyncIterator[bytes], context: Context) -> bytes:
@@ -62,7 +62,7 @@ def _read_when_asked(serve: Unary) -> Any:
     return grpc.stream_unary_rpc_method_handler(of_one)
 
 
-def _of_one_request(serve: Stream) -> Any:
+def _of_one_request(serve: StreamHandler) -> Any:
     async def alone(context: Context) -> AsyncIterator[bytes]:
         yield await only_request(context)
 
@@ -78,7 +78,7 @@ def _no_answer(method: MethodDescriptor) -> Callable[[Message], Awaitable[Messag
     """What answers an RPC that the contract has and this version has not."""
 
     async def refuse(_request: Message) -> Message:
-        raise NotBuilt(method.name)
+        raise Unimplemented(method.name)
 
     return refuse
 
@@ -87,7 +87,7 @@ def _no_stream(method: MethodDescriptor) -> Callable[[AsyncIterator[Message]], A
     async def refuse(requests: AsyncIterator[Message]) -> AsyncIterator[Message]:
         async for request in requests:
             yield await _no_answer(method)(request)
-        raise NotBuilt(method.name)
+        raise Unimplemented(method.name)
 
     return refuse
 

@@ -9,15 +9,15 @@ import grpc
 import grpc.aio
 from grpc_health.v1 import health, health_pb2
 
-from memsidecar.api.admission.tenant_limits import Crowd
+from memsidecar.api.admission.tenant_limits import ConcurrencyLimiter
 from memsidecar.api.interceptors import Context
-from memsidecar.api.interceptors.errors import refuse
+from memsidecar.api.interceptors.errors import abort
 from memsidecar.api.wire import decode, only_request
-from memsidecar.domain.errors import DeadlinePassed, SidecarError, TooLarge
+from memsidecar.domain.errors import DeadlineExceeded, SidecarError, TooLarge
 
-MOST_REQUEST_BYTES = 4 * 1024
-RECEIPT_SECONDS = 1.0
-MOST_WATCHERS = 64
+MAX_HEALTH_REQUEST_BYTES = 4 * 1024
+RECEIVE_SECONDS = 1.0
+MAX_WATCHERS = 64
 "They stay for as long as they like, so there is a limit to them; probes ask once."
 _ALL = "all of them"
 
@@ -28,7 +28,7 @@ class Health:
 
     servicer: Any  # the stubs know a context of their own only
     admit: Callable[[Context], object]
-    _watchers: Crowd = field(default_factory=lambda: Crowd(MOST_WATCHERS, "watchers"))
+    _watchers: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(MAX_WATCHERS, "watchers"))
 
     def handler(self) -> grpc.GenericRpcHandler:
         encoded: Any = health_pb2.HealthCheckResponse.SerializeToString
@@ -46,7 +46,7 @@ class Health:
         try:
             self._watchers.enter(_ALL)
         except SidecarError as error:
-            await refuse(context, error)
+            await abort(context, error)
         try:
             await self.servicer.Watch(request, context)
         finally:
@@ -55,14 +55,14 @@ class Health:
     async def _request(self, context: Context) -> health_pb2.HealthCheckRequest:
         try:
             self.admit(context)
-            return _decoded(await asyncio.wait_for(only_request(context), RECEIPT_SECONDS))
+            return _decoded(await asyncio.wait_for(only_request(context), RECEIVE_SECONDS))
         except TimeoutError:
-            await refuse(context, DeadlinePassed())
+            await abort(context, DeadlineExceeded())
         except SidecarError as error:
-            await refuse(context, error)
+            await abort(context, error)
 
 
 def _decoded(data: bytes) -> health_pb2.HealthCheckRequest:
-    if len(data) > MOST_REQUEST_BYTES:
-        raise TooLarge(f"the request has {len(data)} bytes; {MOST_REQUEST_BYTES} are allowed")
+    if len(data) > MAX_HEALTH_REQUEST_BYTES:
+        raise TooLarge(f"the request has {len(data)} bytes; {MAX_HEALTH_REQUEST_BYTES} are allowed")
     return decode(health_pb2.HealthCheckRequest, data)

@@ -6,18 +6,18 @@ from typing import ClassVar
 
 from google.protobuf.descriptor import ServiceDescriptor
 
-from memsidecar.api.artifacts import ArtifactCalls
-from memsidecar.api.documents import DocumentCalls
-from memsidecar.api.executors import Bridge
-from memsidecar.api.facts import FactCalls, whose
+from memsidecar.api.artifacts import ArtifactHandlers
+from memsidecar.api.documents import DocumentHandlers
+from memsidecar.api.executors import Executors
+from memsidecar.api.facts import FactHandlers, require_owner
 from memsidecar.api.wire import key_of, limit_of, timestamp_of
 from memsidecar.domain.session import SessionKey
-from memsidecar.language.contract import MalformedAnswer, ModelAway
+from memsidecar.language.contract import MalformedAnswer, ModelUnavailable
 from memsidecar.layers.procedural.memory import ProceduralMemory
 from memsidecar.layers.semantic.facts import Facts
 from memsidecar.layers.summaries.store import RollingSummary
-from memsidecar.layers.summaries.update import Summarizing
-from memsidecar.layers.working.reads import Reading
+from memsidecar.layers.summaries.update import SummaryUpdater
+from memsidecar.layers.working.reads import SessionReader
 from memsidecar.v1 import knowledge_pb2 as pb
 
 log = logging.getLogger(__name__)
@@ -28,22 +28,22 @@ _MOST_TOKENS = 10_000
 
 @dataclass(frozen=True)
 class LearnedCalls:
-    bridge: Bridge
+    executors: Executors
     facts: Facts
-    read: Reading
-    summarizing: Summarizing
+    read: SessionReader
+    summary_updater: SummaryUpdater
     procedural: ProceduralMemory
 
     async def get_summary(self, request: pb.GetSummaryRequest) -> pb.GetSummaryResponse:
-        summary = await self.bridge.reading(self._known, key_of(request), request.user_id)
+        summary = await self.executors.run_read(self._known, key_of(request), request.user_id)
         return pb.GetSummaryResponse(summary=_summary(summary))
 
     def _known(self, key: SessionKey, user_id: str) -> RollingSummary | None:
-        return self.summarizing.summaries.settled(key) if self.read.head(key, user_id) else None
+        return self.summary_updater.store.get_committed(key) if self.read.head(key, user_id) else None
 
     async def summarize(self, request: pb.SummarizeRequest) -> pb.SummarizeResponse:
         max_tokens = limit_of("max_tokens", request.max_tokens, 0, _MOST_TOKENS)
-        summary = await self.bridge.learning(self._brought, key_of(request), request.user_id, max_tokens)
+        summary = await self.executors.run_model(self._brought, key_of(request), request.user_id, max_tokens)
         return pb.SummarizeResponse(summary=_summary(summary))
 
     def _brought(self, key: SessionKey, user_id: str, max_tokens: int) -> RollingSummary | None:
@@ -52,16 +52,16 @@ class LearnedCalls:
         if head is None:
             return None
         try:
-            return self.summarizing.up_to(head, head.last_sequence, max_tokens)
-        except (ModelAway, MalformedAnswer) as failure:
+            return self.summary_updater.update_to(head, head.last_sequence, max_tokens)
+        except (ModelUnavailable, MalformedAnswer) as failure:
             log.warning("a summary stays as it was: %s", failure)
-            return self.summarizing.summaries.of(key)
+            return self.summary_updater.store.get(key)
 
     async def get_patterns(self, request: pb.GetPatternsRequest) -> pb.GetPatternsResponse:
-        names = whose(request)
-        owner = await self.bridge.reading(self.facts.owner, *names)
+        names = require_owner(request)
+        owner = await self.executors.run_read(self.facts.owner, *names)
         # A refresh counts what is not counted yet, and commits it.
-        work = self.bridge.learning if request.refresh else self.bridge.reading
+        work = self.executors.run_model if request.refresh else self.executors.run_read
         return await work(self.procedural.patterns, owner, request.refresh)
 
 
@@ -80,7 +80,7 @@ def _summary(summary: RollingSummary | None) -> pb.Summary | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KnowledgeService(FactCalls, ArtifactCalls, DocumentCalls, LearnedCalls):
+class KnowledgeService(FactHandlers, ArtifactHandlers, DocumentHandlers, LearnedCalls):
     """One part for each kind of thing that is known."""
 
     descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["KnowledgeService"]

@@ -5,18 +5,18 @@ from typing import ClassVar
 
 from google.protobuf.descriptor import ServiceDescriptor
 
-from memsidecar.api.add import Adding
-from memsidecar.api.build_context import BuildContextApi
-from memsidecar.api.search import SearchApi
+from memsidecar.api.add import AddHandlers
+from memsidecar.api.build_context import BuildContextHandler
+from memsidecar.api.search import SearchHandler
 from memsidecar.api.wire import at_least, key_of, namespace_of, page_size_of, stats_of, strategy_of
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.message import Role
 from memsidecar.domain.session import Strategy
-from memsidecar.layers.page_tokens import page_token, position_of
-from memsidecar.layers.working.reads import PageTurn, Slice
+from memsidecar.layers.page_tokens import decode_position, encode_position
+from memsidecar.layers.working.reads import MessagePageRequest, MessageSlice
 from memsidecar.layers.working.sessions import NO_BUDGET
-from memsidecar.layers.working.window_update import PruneOrder
+from memsidecar.layers.working.window_update import PruneRequest
 from memsidecar.stores.contract import Erase, Erased
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse
@@ -27,11 +27,11 @@ _TRUNCATED = b"\x10\x01"  # field 2, true
 
 
 @dataclass(frozen=True)
-class MemoryService(Adding):
+class MemoryService(AddHandlers):
     descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["MemoryService"]
 
-    search_api: SearchApi
-    build_context_api: BuildContextApi
+    search_api: SearchHandler
+    build_context_api: BuildContextHandler
 
     # -- what is learned later
 
@@ -40,7 +40,7 @@ class MemoryService(Adding):
         message_id = check_id("message_id", request.message_id)
         score = request.evaluation_score if request.HasField("evaluation_score") else None
         metadata = request.metadata if request.HasField("metadata") else None
-        stored = await self.bridge.writing(self.memory.annotate, key, request.user_id, message_id, score, metadata)
+        stored = await self.executors.run_write(self.memory.annotate, key, request.user_id, message_id, score, metadata)
         return pb.AnnotateResponse(message=Message.FromString(stored.body))
 
     # -- reading
@@ -49,12 +49,12 @@ class MemoryService(Adding):
         key = key_of(request)
         n = min(at_least("n", request.n, 1), MAX_RECENT)
         max_tokens = at_least("max_tokens", request.max_tokens, 0)
-        hot = self.memory.read.hot_recent(key, request.user_id, n, max_tokens)
+        hot = self.memory.read.cached_recent(key, request.user_id, n, max_tokens)
         if hot is None:
-            await self.bridge.reading(self.memory.views.get, key)
-            hot = self.memory.read.hot_recent(key, request.user_id, n, max_tokens)
+            await self.executors.run_read(self.memory.session_cache.get, key)
+            hot = self.memory.read.cached_recent(key, request.user_id, n, max_tokens)
         if hot is None:
-            hot = await self.bridge.reading(self.memory.read.recent, key, request.user_id, n, max_tokens)
+            hot = await self.executors.run_read(self.memory.read.recent, key, request.user_id, n, max_tokens)
         return _joined(hot)
 
     async def get_by_role(self, request: pb.GetByRoleRequest) -> bytes:
@@ -62,7 +62,9 @@ class MemoryService(Adding):
         if int(request.role) not in tuple(Role):
             raise InvalidField("role", "must be ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT or ROLE_TOOL")
         limit = at_least("limit", request.limit, 0)
-        return _joined(await self.bridge.reading(self.memory.read.by_role, key, request.user_id, request.role, limit))
+        return _joined(
+            await self.executors.run_read(self.memory.read.by_role, key, request.user_id, request.role, limit)
+        )
 
     async def get_all(self, request: pb.GetAllRequest) -> bytes:
         key = key_of(request)
@@ -74,12 +76,12 @@ class MemoryService(Adding):
             include_pruned=request.include_pruned,
             metadata_filter=request.metadata_filter if request.HasField("metadata_filter") else None,
         ).SerializeToString(deterministic=True)
-        (after,) = position_of(request.page_token, same, 1) or (0,)
+        (after,) = decode_position(request.page_token, same, 1) or (0,)
         wanted = request.metadata_filter if request.HasField("metadata_filter") else None
-        turn = PageTurn(after, size, request.include_pruned, wanted)
-        page, more = await self.bridge.reading(self.memory.read.page, key, request.user_id, turn)
-        token = page_token([page.last_sequence], same) if more else ""
-        return b"".join(page.pieces) + pb.GetAllResponse(next_page_token=token).SerializeToString()
+        turn = MessagePageRequest(after, size, request.include_pruned, wanted)
+        page, more = await self.executors.run_read(self.memory.read.page, key, request.user_id, turn)
+        token = encode_position([page.last_sequence], same) if more else ""
+        return b"".join(page.frames) + pb.GetAllResponse(next_page_token=token).SerializeToString()
 
     async def search(self, request: pb.SearchRequest) -> pb.SearchResponse:
         return await self.search_api(request)
@@ -91,16 +93,16 @@ class MemoryService(Adding):
         key = key_of(request)
         read = self.memory.read
         optional_id("model", request.model)
-        head = read.hot_head(key, request.user_id)
+        head = read.cached_head(key, request.user_id)
         if head is None:
-            head = await self.bridge.reading(read.head, key, request.user_id)
+            head = await self.executors.run_read(read.head, key, request.user_id)
         if head is None:
             return pb.CountResponse(stats=stats_of(None, NO_BUDGET))
-        counted, budget = head, self.memory.budgets.hot(head, request.model)
+        counted, budget = head, self.memory.budgets.cached(head, request.model)
         if request.model:
-            counted = await self.bridge.reading(self.memory.count_by_model, head, request.model)
+            counted = await self.executors.run_read(self.memory.count_by_model, head, request.model)
         if budget is None:
-            budget = await self.bridge.reading(self.memory.budgets.of, head, request.model)
+            budget = await self.executors.run_read(self.memory.budgets.of, head, request.model)
         return pb.CountResponse(stats=stats_of(counted, budget))
 
     # -- pruning and clearing
@@ -108,7 +110,7 @@ class MemoryService(Adding):
     async def prune(self, request: pb.PruneRequest) -> pb.PruneResponse:
         key = key_of(request)
         order = self._order(request)
-        pruned = await self.bridge.writing(self.memory.prune, key, request.user_id, order)
+        pruned = await self.executors.run_write(self.memory.prune, key, request.user_id, order)
         return pb.PruneResponse(
             removed_count=pruned.removed_count,
             removed_ids=pruned.removed_ids,
@@ -120,10 +122,10 @@ class MemoryService(Adding):
             summary_id=pruned.summary_id,
         )
 
-    def _order(self, request: pb.PruneRequest) -> PruneOrder:
+    def _order(self, request: pb.PruneRequest) -> PruneRequest:
         strategy = strategy_of("strategy", request.strategy)
         limits = self.memory.limits
-        return PruneOrder(
+        return PruneRequest(
             max_tokens=at_least("max_tokens", request.max_tokens, 0 if strategy == Strategy.WINDOW else 1),
             strategy=strategy,
             window=at_least("window", request.window, 0) or limits.prune_window,
@@ -136,20 +138,24 @@ class MemoryService(Adding):
 
     async def clear(self, request: pb.ClearRequest) -> pb.ClearResponse:
         key = key_of(request)
-        ticket = self.memory.sessions.begin_erasing(Erase(key, request.user_id), self.bridge.settled)
-        erased: Erased = await self.bridge.outcome(ticket)
-        return pb.ClearResponse(removed_count=erased.gone.messages)
+        ticket = self.memory.sessions.submit_erase(Erase(key, request.user_id), self.executors.settled)
+        erased: Erased = await self.executors.outcome(ticket)
+        return pb.ClearResponse(removed_count=erased.counts.messages)
 
     async def report_usage(self, request: pb.ReportUsageRequest) -> pb.ReportUsageResponse:
         optional_id("user_id", request.user_id)
         model = check_id("model", request.model)
         if request.session_id:
-            await self.bridge.reading(self.memory.read.head, key_of(request), request.user_id)
-        factor = await self.bridge.writing(
-            self.memory.gauge.report, namespace_of(request), model, request.estimated_tokens, request.actual_tokens
+            await self.executors.run_read(self.memory.read.head, key_of(request), request.user_id)
+        factor = await self.executors.run_write(
+            self.memory.token_counts.report,
+            namespace_of(request),
+            model,
+            request.estimated_tokens,
+            request.actual_tokens,
         )
         return pb.ReportUsageResponse(factor=factor)
 
 
-def _joined(part: Slice) -> bytes:
-    return b"".join(part.pieces) + (_TRUNCATED if part.truncated else b"")
+def _joined(part: MessageSlice) -> bytes:
+    return b"".join(part.frames) + (_TRUNCATED if part.truncated else b"")

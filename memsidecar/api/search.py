@@ -10,21 +10,21 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.api.executors import Bridge
+from memsidecar.api.executors import Executors
 from memsidecar.api.wire import limit_of, namespace_of
-from memsidecar.context.response import scores_of
+from memsidecar.context.response import encode_score_parts
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.message import Role
-from memsidecar.domain.session import Head, SessionKey
+from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.layers.episodic import EpisodicMemory
-from memsidecar.layers.episodic.hits import Hits, Turn
-from memsidecar.layers.episodic.query import Mode, Question, Range
-from memsidecar.layers.page_tokens import HiddenPages
+from memsidecar.layers.episodic.hits import HitPage, PageRequest
+from memsidecar.layers.episodic.query import Mode, SearchQuery, SearchScope
+from memsidecar.layers.field_checks import check_time
+from memsidecar.layers.page_tokens import EncryptedPageTokens
 from memsidecar.layers.working.memory import WorkingMemory
-from memsidecar.layers.working.substring_search import Wanted
-from memsidecar.layers.working.validation import check_time
-from memsidecar.stores.contract import Found, Scope
+from memsidecar.layers.working.substring_search import MessageFilter
+from memsidecar.stores.contract import LocatedMessage, Scope
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import message_pb2
 from memsidecar.v1.context_pb2 import Degradation
@@ -44,11 +44,11 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class SearchApi:
+class SearchHandler:
     memory: WorkingMemory
     episodic: EpisodicMemory
-    bridge: Bridge
-    pages: HiddenPages
+    executors: Executors
+    pages: EncryptedPageTokens
 
     async def __call__(self, request: pb.SearchRequest) -> pb.SearchResponse:
         wanted, limit = _wanted(request), limit_of("limit", request.limit, DEFAULT_LIMIT, MAX_LIMIT)
@@ -56,9 +56,9 @@ class SearchApi:
             return await self._by_substring(request, wanted, limit)
         return await self._by_rank(request, wanted, limit)
 
-    async def _by_substring(self, request: pb.SearchRequest, wanted: Wanted, limit: int) -> pb.SearchResponse:
+    async def _by_substring(self, request: pb.SearchRequest, wanted: MessageFilter, limit: int) -> pb.SearchResponse:
         same = _same(request)
-        position = self.pages.position(request.page_token, same, 1)
+        position = self.pages.decode(request.page_token, same, 1)
         before_lsn = position[0] if position else None
         scope, _ = await self._scope(request)
         if request.min_score > SUBSTRING_SCORE:
@@ -67,40 +67,40 @@ class SearchApi:
             lambda go_on: self._substring_hits(*self.memory.search(scope, wanted, limit, before_lsn, go_on), same)
         )
 
-    async def _by_rank(self, request: pb.SearchRequest, wanted: Wanted, limit: int) -> pb.SearchResponse:
+    async def _by_rank(self, request: pb.SearchRequest, wanted: MessageFilter, limit: int) -> pb.SearchResponse:
         same = _same(request)
-        position = self.pages.position(request.page_token, same, 2)
+        position = self.pages.decode(request.page_token, same, 2)
         as_of, start = position or (None, 0)
-        turn = Turn(limit, request.min_score, start, as_of)
+        turn = PageRequest(limit, request.min_score, start, as_of)
         question = self._question(request)
         scope, head = await self._scope(request)
         within = _range(scope, head, wanted)
         if within is None:
             return pb.SearchResponse()
-        recall = self.episodic.recall.messages
+        recall = self.episodic.hits.messages
         return await self._while_wanted(
-            lambda go_on: self._ranked_hits(recall(question, within, turn, wanted.has_its_tags, go_on), same)
+            lambda go_on: self._ranked_hits(recall(question, within, turn, wanted.matches_metadata, go_on), same)
         )
 
     async def _while_wanted(self, work: Callable[[Callable[[], bool]], T]) -> T:
         """Search and encode, both in a thread: an answer may have megabytes. It ends when the caller is gone."""
         gone = Event()
         try:
-            return await self.bridge.searching(work, lambda: not gone.is_set())
+            return await self.executors.run_search(work, lambda: not gone.is_set())
         except asyncio.CancelledError:
             gone.set()
             raise
 
-    def _question(self, request: pb.SearchRequest) -> Question:
+    def _question(self, request: pb.SearchRequest) -> SearchQuery:
         vector = vector_of("query_vector", request.query_vector, self.episodic.embedders.default.dimensions)
-        return Question(request.query, _MODES[request.mode], vector, self.episodic.limits.weights)
+        return SearchQuery(request.query, _MODES[request.mode], vector, self.episodic.limits.weights)
 
-    async def _scope(self, request: pb.SearchRequest) -> tuple[Scope, Head | None]:
+    async def _scope(self, request: pb.SearchRequest) -> tuple[Scope, SessionHead | None]:
         """The scope, and the session if one is named: its user counts as named, too."""
         namespace, user_id = namespace_of(request), optional_id("user_id", request.user_id)
         session_id, head = optional_id("session_id", request.session_id), None
         if session_id:
-            head = await self.bridge.reading(self.memory.read.head, SessionKey(namespace, session_id), user_id)
+            head = await self.executors.run_read(self.memory.read.head, SessionKey(namespace, session_id), user_id)
             user_id = user_id or (head.user_id if head else "")
         if request.scope == _SCOPES.SCOPE_NAMESPACE:
             return Scope(namespace), head
@@ -110,21 +110,24 @@ class SearchApi:
             return Scope(namespace, session_id=check_id("session_id", session_id)), head
         return Scope(namespace, user_id), head
 
-    def _substring_hits(self, hits: Sequence[Found], next_lsn: int | None, same: bytes) -> pb.SearchResponse:
-        response = pb.SearchResponse(next_page_token="" if next_lsn is None else self.pages.token([next_lsn], same))
+    def _substring_hits(self, hits: Sequence[LocatedMessage], next_lsn: int | None, same: bytes) -> pb.SearchResponse:
+        response = pb.SearchResponse(next_page_token="" if next_lsn is None else self.pages.encode([next_lsn], same))
         for hit in hits:
             message = Message.FromString(hit.message.body)
             response.hits.add(message=message, session_id=hit.key.session_id, score=SUBSTRING_SCORE)
         return response
 
-    def _ranked_hits(self, found: Hits[Found], same: bytes) -> pb.SearchResponse:
-        response = pb.SearchResponse(degraded=degradations_of(found.lacks))
+    def _ranked_hits(self, found: HitPage[LocatedMessage], same: bytes) -> pb.SearchResponse:
+        response = pb.SearchResponse(degraded=degradations_of(found.degraded))
         if found.next is not None:
-            response.next_page_token = self.pages.token([found.next.as_of or 0, found.next.start], same)
+            response.next_page_token = self.pages.encode([found.next.as_of or 0, found.next.start], same)
         for pointer, hit in found.hits:
             message = Message.FromString(hit.message.body)
             response.hits.add(
-                message=message, session_id=hit.key.session_id, score=pointer.score, scores=scores_of(pointer.parts)
+                message=message,
+                session_id=hit.key.session_id,
+                score=pointer.score,
+                scores=encode_score_parts(pointer.parts),
             )
         return response
 
@@ -141,7 +144,7 @@ def vector_of(field: str, numbers: Sequence[float], dimensions: int) -> NDArray[
     return vector
 
 
-def _wanted(request: pb.SearchRequest) -> Wanted:
+def _wanted(request: pb.SearchRequest) -> MessageFilter:
     if request.mode not in pb.SearchMode.values():
         raise InvalidField("mode", "is not a known mode")
     if request.scope not in _SCOPES.values():
@@ -153,7 +156,7 @@ def _wanted(request: pb.SearchRequest) -> Wanted:
     for at, role in enumerate(request.roles):
         if int(role) not in tuple(Role):
             raise InvalidField(f"roles[{at}]", "is not a known role")
-    return Wanted(
+    return MessageFilter(
         substring=request.query,
         roles=frozenset(request.roles),
         metadata=request.metadata_filter if request.HasField("metadata_filter") else None,
@@ -162,17 +165,17 @@ def _wanted(request: pb.SearchRequest) -> Wanted:
     )
 
 
-def _range(scope: Scope, head: Head | None, wanted: Wanted) -> Range | None:
+def _range(scope: Scope, head: SessionHead | None, wanted: MessageFilter) -> SearchScope | None:
     """The same in numbers; None where there is nothing to look through, because there is no such session."""
     if scope.session_id:
         if head is None:
             return None
-        where = Range.of_session(head)
+        where = SearchScope.of_session(head)
     elif scope.user_id:
-        where = Range.of_user(scope.namespace, scope.user_id)
+        where = SearchScope.of_user(scope.namespace, scope.user_id)
     else:
-        where = Range(scope.namespace)
-    return replace(where, scope=scope, roles=wanted.roles, after_us=wanted.after_us, before_us=wanted.before_us)
+        where = SearchScope(scope.namespace)
+    return replace(where, message_scope=scope, roles=wanted.roles, after_us=wanted.after_us, before_us=wanted.before_us)
 
 
 def degradations_of(lacks: Iterable[int]) -> list[str]:

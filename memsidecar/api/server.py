@@ -15,8 +15,8 @@ import grpc.aio
 from grpc_health.v1 import health, health_pb2
 
 from memsidecar.access.certificates import Certificates
-from memsidecar.api.handlers import Methods, Service
-from memsidecar.api.health import MOST_REQUEST_BYTES, Health
+from memsidecar.api.handlers import HandlerFactory, Service
+from memsidecar.api.health import MAX_HEALTH_REQUEST_BYTES, Health
 from memsidecar.api.interceptors import Context
 from memsidecar.api.reflection import add_reflection
 from memsidecar.domain.errors import StartRefused
@@ -27,8 +27,8 @@ _SOCKET_UMASK = 0o117  # leaves 0660: the owner and the group, as between the co
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 HARD_REQUEST_BYTES_FACTOR = 2
-MOST_HEALTH_CALLS = 4_000
-OUTER_WALL_FACTOR = 4
+MAX_HEALTH_CALLS = 4_000
+HARD_LIMIT_FACTOR = 4
 "gRPC refuses calls without details; so it does so only far beyond where we do, and keeps no more of them than that."
 LIVENESS = ""
 EPISODIC = "memsidecar.episodic"
@@ -120,7 +120,7 @@ class Server:
 
     def __init__(
         self,
-        methods: Methods,
+        methods: HandlerFactory,
         services: Sequence[Service],
         max_request_bytes: int,
         tls: grpc.ServerCredentials | None = None,
@@ -128,14 +128,14 @@ class Server:
         # gRPC's own refusal of a large request carries no details; so it stands further out than ours.
         self._methods = methods
         self._tls = tls
-        most_bytes, most_calls = HARD_REQUEST_BYTES_FACTOR * max_request_bytes, OUTER_WALL_FACTOR * methods.limits.most
-        is_guarded = not methods.gate.is_open
-        self._main = _walled(most_bytes, most_calls) if is_guarded else _server(most_bytes)
-        self._health_only = _walled(MOST_REQUEST_BYTES, MOST_HEALTH_CALLS, *_HEALTH_ONLY)
+        most_bytes, most_calls = HARD_REQUEST_BYTES_FACTOR * max_request_bytes, HARD_LIMIT_FACTOR * methods.limits.most
+        is_guarded = not methods.gate.is_unrestricted
+        self._main = _limited_server(most_bytes, most_calls) if is_guarded else _server(most_bytes)
+        self._health_only = _limited_server(MAX_HEALTH_REQUEST_BYTES, MAX_HEALTH_CALLS, *_HEALTH_ONLY)
         self._health = health.aio.HealthServicer()
         self._names = [service.descriptor.full_name for service in services]
         self._main.add_generic_rpc_handlers(tuple(methods.handler(service) for service in services))
-        self._main.add_generic_rpc_handlers((Health(self._health, methods.gate.credentials.caller).handler(),))
+        self._main.add_generic_rpc_handlers((Health(self._health, methods.gate.authenticator.authenticate).handler(),))
         self._health_only.add_generic_rpc_handlers((Health(self._health, _anybody).handler(),))
         add_reflection(self._main, (*self._names, health.SERVICE_NAME), methods.gate)
 
@@ -182,19 +182,19 @@ def _server(most_request_bytes: int) -> grpc.aio.Server:
     return grpc.aio.server(options=(*_OPTIONS, ("grpc.max_receive_message_length", most_request_bytes)))
 
 
-def _walled(most_request_bytes: int, most_calls: int, *options: tuple[str, int]) -> grpc.aio.Server:
+def _limited_server(most_request_bytes: int, most_calls: int, *options: tuple[str, int]) -> grpc.aio.Server:
     limits = (("grpc.max_receive_message_length", most_request_bytes), ("grpc.max_concurrent_streams", most_calls))
     return grpc.aio.server(options=(*_OPTIONS, *_GUARDED, *options, *limits), maximum_concurrent_rpcs=most_calls)
 
 
-class Tls:
+class TlsCredentials:
     """gRPC asks `_renewed` at each handshake, on a thread of its own."""
 
     def __init__(self, current: Callable[[], Certificates]) -> None:
         self._current = current
         self._shown = current()
 
-    def credentials(self) -> grpc.ServerCredentials:
+    def authenticator(self) -> grpc.ServerCredentials:
         return grpc.dynamic_ssl_server_credentials(
             _configuration(self._shown),
             cast(Any, self._renewed),  # the stubs do not know that it may return None

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from google.protobuf.descriptor import ServiceDescriptor
 
-from memsidecar.api.executors import Bridge
+from memsidecar.api.executors import Executors
 from memsidecar.api.wire import (
     at_least,
     key_of,
@@ -18,11 +18,11 @@ from memsidecar.api.wire import (
     strategy_of,
 )
 from memsidecar.domain.ids import optional_id
-from memsidecar.domain.session import Head, Policy, SessionKey
-from memsidecar.layers.background.task import Watermarks
-from memsidecar.layers.page_tokens import place_of, place_token
+from memsidecar.domain.session import Policy, SessionHead, SessionKey
+from memsidecar.layers.background.task import SessionWatermarks
+from memsidecar.layers.page_tokens import decode_cursor, encode_cursor
 from memsidecar.layers.working.memory import WorkingMemory
-from memsidecar.stores.contract import Belongings, Erase, Erased, SessionPage
+from memsidecar.stores.contract import Erase, Erased, ErasureCounts, SessionQuery
 from memsidecar.v1 import session_pb2 as pb
 
 
@@ -31,46 +31,46 @@ class SessionService:
     descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["SessionService"]
 
     memory: WorkingMemory
-    bridge: Bridge
-    watermarks: Watermarks
+    executors: Executors
+    watermarks: SessionWatermarks
     is_indexed: bool
 
     async def list_sessions(self, request: pb.ListSessionsRequest) -> pb.ListSessionsResponse:
         namespace, user_id = namespace_of(request), optional_id("user_id", request.user_id)
         size = page_size_of(request.page_size)
         same = pb.ListSessionsRequest(namespace=namespace, user_id=user_id).SerializeToString()
-        place = place_of(request.page_token, same)
+        place = decode_cursor(request.page_token, same)
         after = (place[1], place[2]) if place else None
-        page = SessionPage(namespace, user_id, size + 1, after)
-        heads, sessions = await self.bridge.reading(self._list, page)
+        page = SessionQuery(namespace, user_id, size + 1, after)
+        heads, sessions = await self.executors.run_read(self._list, page)
         token = _token_behind(heads[size - 1], same) if len(heads) > size else ""
         return pb.ListSessionsResponse(sessions=sessions[:size], next_page_token=token)
 
     async def get_session(self, request: pb.GetSessionRequest) -> pb.GetSessionResponse:
-        return await self.bridge.reading(self._get, key_of(request), request.user_id)
+        return await self.executors.run_read(self._get, key_of(request), request.user_id)
 
     async def set_policy(self, request: pb.SetPolicyRequest) -> pb.SetPolicyResponse:
         asked = _asked_policy(request.policy) if request.HasField("policy") else None
         user_id = optional_id("user_id", request.user_id)
         key = SessionKey(namespace_of(request), optional_id("session_id", request.session_id))
-        policy = await self.bridge.writing(self.memory.policies.set, key, user_id, asked)
+        policy = await self.executors.run_write(self.memory.policies.set, key, user_id, asked)
         return pb.SetPolicyResponse(policy=policy_of(policy))
 
     async def delete_session(self, request: pb.DeleteSessionRequest) -> pb.DeleteSessionResponse:
-        command = Erase(key_of(request), request.user_id, whole=True)
+        command = Erase(key_of(request), request.user_id, delete_session=True)
         gone = await (self._would_be_gone(command) if request.dry_run else self._gone(command))
         index_rows = gone.messages + gone.chunks if self.is_indexed else 0
         return pb.DeleteSessionResponse(receipt=receipt_of(gone, index_rows, request.dry_run))
 
-    async def _would_be_gone(self, command: Erase) -> Belongings:
-        return await self.bridge.reading(self.memory.sessions.belongings, command)
+    async def _would_be_gone(self, command: Erase) -> ErasureCounts:
+        return await self.executors.run_read(self.memory.sessions.erasure_counts, command)
 
-    async def _gone(self, command: Erase) -> Belongings:
-        ticket = self.memory.sessions.begin_erasing(command, self.bridge.settled)
-        erased: Erased = await self.bridge.outcome(ticket)
-        return erased.gone
+    async def _gone(self, command: Erase) -> ErasureCounts:
+        ticket = self.memory.sessions.submit_erase(command, self.executors.settled)
+        erased: Erased = await self.executors.outcome(ticket)
+        return erased.counts
 
-    def _list(self, page: SessionPage) -> tuple[Sequence[Head], list[pb.Session]]:
+    def _list(self, page: SessionQuery) -> tuple[Sequence[SessionHead], list[pb.Session]]:
         heads = self.memory.sessions.list(page)
         return heads, self._sessions(page.namespace, heads)
 
@@ -78,17 +78,17 @@ class SessionService:
         head = self.memory.sessions.get(key, user_id)
         return pb.GetSessionResponse(session=self._sessions(key.namespace, [head])[0] if head else None)
 
-    def _sessions(self, namespace: str, heads: Sequence[Head]) -> list[pb.Session]:
+    def _sessions(self, namespace: str, heads: Sequence[SessionHead]) -> list[pb.Session]:
         marks = self.watermarks(namespace, heads)
         return [self._session(head, mark) for head, mark in zip(heads, marks, strict=True)]
 
-    def _session(self, head: Head, watermarks: Mapping[str, int]) -> pb.Session:
-        return session_of(head, self.memory.policies.of(head), self.memory.budgets.in_any_case(head), watermarks)
+    def _session(self, head: SessionHead, watermarks: Mapping[str, int]) -> pb.Session:
+        return session_of(head, self.memory.policies.of(head), self.memory.budgets.or_default(head), watermarks)
 
 
-def _token_behind(head: Head, same: bytes) -> str:
+def _token_behind(head: SessionHead, same: bytes) -> str:
     """By the session's own id: a number of ours would tell how many sessions others have."""
-    return place_token((0, head.last_active_us, head.key.session_id), same)
+    return encode_cursor((0, head.last_active_us, head.key.session_id), same)
 
 
 def _asked_policy(policy: pb.SessionPolicy) -> Policy:

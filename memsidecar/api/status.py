@@ -16,39 +16,45 @@ QUOTA_RETRY_SECONDS = 60
 _PREFIX = "ERROR_REASON_"
 
 
-class Row(NamedTuple):
+class StatusRow(NamedTuple):
     code: grpc.StatusCode
     reason: ErrorReason
     retry: bool = False
 
 
-TABLE: dict[type[errors.SidecarError], Row] = {
-    errors.InvalidField: Row(grpc.StatusCode.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_INVALID_FIELD),
-    errors.NoSuchThing: Row(grpc.StatusCode.NOT_FOUND, ErrorReason.ERROR_REASON_NO_SUCH_THING),
-    errors.IdConflict: Row(grpc.StatusCode.ALREADY_EXISTS, ErrorReason.ERROR_REASON_ID_CONFLICT),
-    errors.SequenceMismatch: Row(grpc.StatusCode.ABORTED, ErrorReason.ERROR_REASON_SEQUENCE_MISMATCH),
-    errors.NotYourSession: Row(grpc.StatusCode.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_NOT_YOUR_SESSION),
-    errors.BudgetTooSmall: Row(grpc.StatusCode.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_BUDGET_TOO_SMALL),
-    errors.TooLarge: Row(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_TOO_LARGE),
-    errors.RateLimited: Row(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_RATE_LIMITED, retry=True),
-    errors.BadCredentials: Row(grpc.StatusCode.UNAUTHENTICATED, ErrorReason.ERROR_REASON_BAD_CREDENTIALS),
-    errors.NotAllowed: Row(grpc.StatusCode.PERMISSION_DENIED, ErrorReason.ERROR_REASON_NOT_ALLOWED),
-    errors.QuotaExceeded: Row(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_QUOTA_EXCEEDED, retry=True),
-    errors.DiskFull: Row(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_DISK_FULL, retry=True),
-    errors.Busy: Row(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_BUSY, retry=True),
-    errors.ShuttingDown: Row(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_SHUTTING_DOWN, retry=True),
-    errors.Unavailable: Row(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_STARTING, retry=True),
-    errors.DamagedFile: Row(grpc.StatusCode.DATA_LOSS, ErrorReason.ERROR_REASON_DAMAGED_FILE),
-    errors.NotBuilt: Row(grpc.StatusCode.UNIMPLEMENTED, ErrorReason.ERROR_REASON_NOT_BUILT),
-    errors.DeadlinePassed: Row(grpc.StatusCode.DEADLINE_EXCEEDED, ErrorReason.ERROR_REASON_UNSPECIFIED),
-    errors.FatalStoreError: Row(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_SHUTTING_DOWN, retry=True),
-    errors.SidecarError: Row(grpc.StatusCode.INTERNAL, ErrorReason.ERROR_REASON_BUG),
+TABLE: dict[type[errors.SidecarError], StatusRow] = {
+    errors.InvalidField: StatusRow(grpc.StatusCode.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_INVALID_FIELD),
+    errors.NotFound: StatusRow(grpc.StatusCode.NOT_FOUND, ErrorReason.ERROR_REASON_NO_SUCH_THING),
+    errors.IdConflict: StatusRow(grpc.StatusCode.ALREADY_EXISTS, ErrorReason.ERROR_REASON_ID_CONFLICT),
+    errors.SequenceMismatch: StatusRow(grpc.StatusCode.ABORTED, ErrorReason.ERROR_REASON_SEQUENCE_MISMATCH),
+    errors.SessionOwnerMismatch: StatusRow(
+        grpc.StatusCode.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_NOT_YOUR_SESSION
+    ),
+    errors.BudgetTooSmall: StatusRow(grpc.StatusCode.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_BUDGET_TOO_SMALL),
+    errors.TooLarge: StatusRow(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_TOO_LARGE),
+    errors.RateLimited: StatusRow(
+        grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_RATE_LIMITED, retry=True
+    ),
+    errors.Unauthenticated: StatusRow(grpc.StatusCode.UNAUTHENTICATED, ErrorReason.ERROR_REASON_BAD_CREDENTIALS),
+    errors.PermissionDenied: StatusRow(grpc.StatusCode.PERMISSION_DENIED, ErrorReason.ERROR_REASON_NOT_ALLOWED),
+    errors.QuotaExceeded: StatusRow(
+        grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_QUOTA_EXCEEDED, retry=True
+    ),
+    errors.DiskFull: StatusRow(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_DISK_FULL, retry=True),
+    errors.Overloaded: StatusRow(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_BUSY, retry=True),
+    errors.ShuttingDown: StatusRow(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_SHUTTING_DOWN, retry=True),
+    errors.Unavailable: StatusRow(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_STARTING, retry=True),
+    errors.DataCorrupted: StatusRow(grpc.StatusCode.DATA_LOSS, ErrorReason.ERROR_REASON_DAMAGED_FILE),
+    errors.Unimplemented: StatusRow(grpc.StatusCode.UNIMPLEMENTED, ErrorReason.ERROR_REASON_NOT_BUILT),
+    errors.DeadlineExceeded: StatusRow(grpc.StatusCode.DEADLINE_EXCEEDED, ErrorReason.ERROR_REASON_UNSPECIFIED),
+    errors.FatalStoreError: StatusRow(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_SHUTTING_DOWN, retry=True),
+    errors.SidecarError: StatusRow(grpc.StatusCode.INTERNAL, ErrorReason.ERROR_REASON_BUG),
 }
 
-BUG = errors.SidecarError("an internal error; the sidecar's log has the details")
+INTERNAL_ERROR = errors.SidecarError("an internal error; the sidecar's log has the details")
 
 
-def row_of(error: errors.SidecarError) -> Row:
+def row_of(error: errors.SidecarError) -> StatusRow:
     """The error's own row, or that of the nearest class above it."""
     return next(TABLE[kind] for kind in type(error).__mro__ if kind in TABLE)
 
@@ -76,13 +82,13 @@ def rich_status(error: errors.SidecarError) -> status_pb2.Status:
 def _retry_seconds(error: errors.SidecarError) -> float:
     if isinstance(error, errors.QuotaExceeded):
         return QUOTA_RETRY_SECONDS
-    return error.seconds if isinstance(error, errors.RateLimited) else RETRY_SECONDS
+    return error.retry_after_seconds if isinstance(error, errors.RateLimited) else RETRY_SECONDS
 
 
-def _message(error: errors.SidecarError, row: Row) -> str:
+def _message(error: errors.SidecarError, row: StatusRow) -> str:
     """What the caller is told; of the inside, nothing."""
     if row.code is grpc.StatusCode.INTERNAL:
-        return str(BUG)
+        return str(INTERNAL_ERROR)
     if isinstance(error, errors.FatalStoreError):
         return "the journal has failed and the sidecar is stopping"
     return str(error)
@@ -94,8 +100,8 @@ def _metadata(error: errors.SidecarError) -> dict[str, str]:
     if isinstance(error, errors.BudgetTooSmall):
         return {"required_tokens": str(error.required_tokens)}
     if isinstance(error, errors.QuotaExceeded):
-        return {"quota": error.what, "limit": str(error.limit)}
-    if isinstance(error, errors.DamagedFile):
+        return {"quota": error.resource, "limit": str(error.limit)}
+    if isinstance(error, errors.DataCorrupted):
         return {"file": error.file}
     return {}
 

@@ -10,9 +10,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from memsidecar.api.interceptors import Context
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
-from memsidecar.domain.session import DEFAULT_NAMESPACE, Head, Policy, SessionKey, Strategy
-from memsidecar.layers.working.sessions import Budget
-from memsidecar.stores.contract import Belongings
+from memsidecar.domain.session import DEFAULT_NAMESPACE, Policy, SessionHead, SessionKey, Strategy
+from memsidecar.layers.working.sessions import TokenBudget
+from memsidecar.stores.contract import ErasureCounts
 from memsidecar.v1 import message_pb2, session_pb2
 from memsidecar.v1.memory_pb2 import PruneStrategy
 
@@ -23,7 +23,7 @@ _NAMESPACE_TAG = b"\x0a"  # field 1, a text
 _LONGEST_VARINT = 6
 
 M = TypeVar("M", bound=Message)
-Names = tuple[str, str, str]
+ScopeIds = tuple[str, str, str]
 "Namespace, user and session of a request that need not name all of them."
 
 
@@ -76,7 +76,7 @@ def key_of(request: Scoped) -> SessionKey:
     return SessionKey(namespace_of(request), check_id("session_id", request.session_id))
 
 
-def scope_of(request: Scoped) -> Names:
+def scope_of(request: Scoped) -> ScopeIds:
     user_id, session_id = optional_id("user_id", request.user_id), optional_id("session_id", request.session_id)
     return namespace_of(request), user_id, session_id
 
@@ -101,7 +101,7 @@ def role_numbers(numbers: Sequence[int]) -> message_pb2.RoleNumbers:
     return message_pb2.RoleNumbers(system=system, user=user, assistant=assistant, tool=tool)
 
 
-def stats_of(head: Head | None, budget: Budget) -> message_pb2.SessionStats:
+def stats_of(head: SessionHead | None, budget: TokenBudget) -> message_pb2.SessionStats:
     if head is None:
         return message_pb2.SessionStats(
             count_by_role=message_pb2.RoleNumbers(), tokens_by_role=message_pb2.RoleNumbers()
@@ -140,7 +140,9 @@ def policy_of(policy: Policy | None) -> session_pb2.SessionPolicy | None:
     )
 
 
-def session_of(head: Head, policy: Policy | None, budget: Budget, watermarks: Mapping[str, int]) -> session_pb2.Session:
+def session_of(
+    head: SessionHead, policy: Policy | None, budget: TokenBudget, watermarks: Mapping[str, int]
+) -> session_pb2.Session:
     return session_pb2.Session(
         namespace=head.key.namespace,
         user_id=head.user_id,
@@ -153,7 +155,7 @@ def session_of(head: Head, policy: Policy | None, budget: Budget, watermarks: Ma
     )
 
 
-def receipt_of(gone: Belongings, index_rows: int, dry_run: bool) -> session_pb2.ErasureReceipt:
+def receipt_of(gone: ErasureCounts, index_rows: int, dry_run: bool) -> session_pb2.ErasureReceipt:
     """Of a whole session."""
     return session_pb2.ErasureReceipt(
         messages=gone.messages,

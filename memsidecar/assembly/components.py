@@ -8,21 +8,21 @@ from pathlib import Path
 from memsidecar.context.budgets import Budgets
 from memsidecar.domain.errors import StartRefused
 from memsidecar.embedding.contract import InvalidEmbedder
-from memsidecar.embedding.registry import ConfiguredEmbedders, EmbeddingChoice
+from memsidecar.embedding.registry import ConfiguredEmbedders, EmbedderConfig
 from memsidecar.language.contract import FactExtractor, InvalidModel, Summarizer
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
-from memsidecar.language.fact_model import ModelFacts
+from memsidecar.language.fact_model import ModelFactExtractor
 from memsidecar.language.openai import OpenAIModel
-from memsidecar.language.registry import LateRules, ModelChoice, configured_model
-from memsidecar.language.summary_model import ModelSummaries
-from memsidecar.layers.artifacts.artifact import Drafting as ArtifactDrafting
+from memsidecar.language.registry import LazyRules, ModelChoice, configured_model
+from memsidecar.language.summary_model import ModelSummarizer
+from memsidecar.layers.artifacts.artifact import ArtifactValidator
 from memsidecar.layers.artifacts.artifacts import Artifacts
-from memsidecar.layers.artifacts.offload import Offloading
-from memsidecar.layers.documents.chunker import Chunking
-from memsidecar.layers.documents.documents import Drafting
+from memsidecar.layers.artifacts.offload import Offloader
+from memsidecar.layers.documents.chunker import Chunker
+from memsidecar.layers.documents.documents import DocumentValidator
 from memsidecar.layers.episodic import EpisodicLimits
-from memsidecar.layers.episodic.ranking import Weights
-from memsidecar.layers.summaries.update import Rhythm
+from memsidecar.layers.episodic.query import Weights
+from memsidecar.layers.summaries.update import SummaryPolicy
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.settings import Settings
 from memsidecar.stores.contract import Journal
@@ -42,12 +42,12 @@ def counters(settings: Settings) -> Counters:
 def embedders(settings: Settings) -> ConfiguredEmbedders:
     try:
         return ConfiguredEmbedders(
-            EmbeddingChoice(
+            EmbedderConfig(
                 kind=settings.embedder,
                 dimensions=settings.embedder_dimensions,
                 url=settings.embedder_url,
                 model=settings.embedder_model,
-                key=key("embedder_key_file", settings.embedder_key_file),
+                key=read_key_file("embedder_key_file", settings.embedder_key_file),
                 timeout_seconds=settings.embedder_timeout_seconds,
             )
         )
@@ -55,7 +55,7 @@ def embedders(settings: Settings) -> ConfiguredEmbedders:
         raise StartRefused(str(error)) from error
 
 
-def key(name: str, file: Path | None) -> str | None:
+def read_key_file(name: str, file: Path | None) -> str | None:
     try:
         return file.read_text().strip() if file else None
     except (OSError, UnicodeDecodeError) as error:
@@ -74,16 +74,16 @@ class Language:
     def tell_figures(self) -> None:
         """What the model did and cost, for whoever pays for it."""
         if self.model is not None:
-            log.info("the model %s: %s", self.model.name, self.model.figures)
+            log.info("the model %s: %s", self.model.name, self.model.stats)
 
 
-def language(settings: Settings, counters: Counters, give_way: Callable[[], None]) -> Language:
+def language(settings: Settings, counters: Counters, yield_cpu: Callable[[], None]) -> Language:
     count = counters.default.count
-    extractive = ExtractiveSummarizer(count, give_way)
+    extractive = ExtractiveSummarizer(count, yield_cpu)
     model = _model(settings)
     if model is None:
-        return Language(LateRules(), extractive, extractive)
-    return Language(ModelFacts(model, count), ModelSummaries(model, count), extractive, model)
+        return Language(LazyRules(), extractive, extractive)
+    return Language(ModelFactExtractor(model, count), ModelSummarizer(model, count), extractive, model)
 
 
 def _model(settings: Settings) -> OpenAIModel | None:
@@ -92,7 +92,7 @@ def _model(settings: Settings) -> OpenAIModel | None:
             ModelChoice(
                 url=settings.model_url,
                 name=settings.model_name,
-                key=key("model_key_file", settings.model_key_file),
+                key=read_key_file("model_key_file", settings.model_key_file),
                 timeout_seconds=settings.model_timeout_seconds,
                 concurrency=settings.model_concurrency,
             )
@@ -101,7 +101,7 @@ def _model(settings: Settings) -> OpenAIModel | None:
         raise StartRefused(str(error)) from error
 
 
-def limits(settings: Settings) -> WorkingLimits:
+def working_limits(settings: Settings) -> WorkingLimits:
     return WorkingLimits(
         max_message_bytes=settings.max_message_bytes,
         vector_dimensions=settings.embedder_dimensions,
@@ -120,9 +120,9 @@ def episodic_limits(settings: Settings) -> EpisodicLimits:
         linger_seconds=settings.index_linger_ms / 1000,
         weights=Weights(
             keyword=settings.rank_keyword,
-            keyword_around=settings.rank_keyword_around,
+            keyword_context=settings.rank_keyword_around,
             semantic=settings.rank_semantic,
-            semantic_around=settings.rank_semantic_around,
+            semantic_context=settings.rank_semantic_around,
             answers=settings.rank_answers,
             speaker=settings.rank_speaker,
             session=settings.rank_session,
@@ -130,19 +130,19 @@ def episodic_limits(settings: Settings) -> EpisodicLimits:
     )
 
 
-def document_drafting(settings: Settings, counters: Counters) -> Drafting:
-    chunking = Chunking(counters.default, settings.chunk_size, settings.chunk_overlap)
-    return Drafting(chunking, settings.max_document_bytes)
+def document_drafting(settings: Settings, counters: Counters) -> DocumentValidator:
+    chunking = Chunker(counters.default, settings.chunk_size, settings.chunk_overlap)
+    return DocumentValidator(chunking, settings.max_document_bytes)
 
 
 def artifacts(settings: Settings, journal: Journal, working: WorkingMemory, counters: Counters) -> Artifacts:
     counter = counters.default
-    offloading = Offloading(journal, working.trim, counter, settings.overflow_keep_tokens)
-    return Artifacts(journal, ArtifactDrafting(counter, settings.max_message_bytes), offloading)
+    offloading = Offloader(journal, working.window_updater, counter, settings.overflow_keep_tokens)
+    return Artifacts(journal, ArtifactValidator(counter, settings.max_message_bytes), offloading)
 
 
-def rhythm(settings: Settings) -> Rhythm:
-    return Rhythm(settings.summary_every_messages, settings.summary_tail_tokens, settings.summary_keep_messages)
+def summary_policy(settings: Settings) -> SummaryPolicy:
+    return SummaryPolicy(settings.summary_every_messages, settings.summary_tail_tokens, settings.summary_keep_messages)
 
 
 def budgets(settings: Settings) -> Budgets:
@@ -157,7 +157,7 @@ def budgets(settings: Settings) -> Budgets:
         documents=settings.documents_budget,
         episodic=settings.episodic_budget,
         working=settings.working_max_tokens,
-        distilled=settings.memory_budget,
+        derived=settings.memory_budget,
         facts_items=settings.facts_max,
         documents_items=settings.documents_top_k,
         documents_found=settings.documents_top_k_max,

@@ -8,7 +8,7 @@ from tqdm.contrib.logging import logging_redirect_tqdm
 from memsidecar.assembly.components import embedders
 from memsidecar.assembly.storage import open_index, open_journal
 from memsidecar.domain.errors import StartRefused
-from memsidecar.layers.episodic.memory import Reindexing
+from memsidecar.layers.episodic.memory import IndexRebuild
 from memsidecar.settings import Settings
 from memsidecar.stores.sqlite.integrity import examine
 
@@ -34,7 +34,7 @@ def run_reindex(settings: Settings) -> int:
         opened.callback(journal.close)
         index = open_index(settings)
         opened.callback(index.close)
-        work = Reindexing(journal, index, vectors)
+        work = IndexRebuild(journal, index, vectors)
         opened.enter_context(logging_redirect_tqdm())
         bar = opened.enter_context(tqdm(total=work.total(), unit=" entries", desc="indexing"))
         work(bar.update)

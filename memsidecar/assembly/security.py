@@ -12,83 +12,85 @@ from typing import Any
 from memsidecar import logs
 from memsidecar.access.access_file import InvalidAccessFile, read_access_file
 from memsidecar.access.certificates import CertificateFiles, Certificates, read_certificates
-from memsidecar.access.file_watcher import Watched
-from memsidecar.access.policy import AccessPolicy, Allowance
-from memsidecar.api.admission.admission import Gate
-from memsidecar.api.admission.audit import AUDIT_LOG, Audit
-from memsidecar.api.admission.auth import Credentials
-from memsidecar.api.admission.receive import MOST_PARTS, Reception
-from memsidecar.api.admission.tenant_limits import Crowd, Pace, Unsent, unworked
-from memsidecar.api.server import Tls
+from memsidecar.access.file_watcher import ReloadingFile
+from memsidecar.access.policy import AccessPolicy, NamespaceLimits
+from memsidecar.api.admission.admission import Admission
+from memsidecar.api.admission.audit import AUDIT_LOGGER, AuditLog
+from memsidecar.api.admission.auth import Authenticator
+from memsidecar.api.admission.receive import MAX_REPEATED_ITEMS, ReceiveSlots
+from memsidecar.api.admission.tenant_limits import ConcurrencyLimiter, RateLimiter, Unsent, pending_requests
+from memsidecar.api.server import TlsCredentials
 from memsidecar.domain.errors import StartRefused
 from memsidecar.domain.quota import Quota
 from memsidecar.settings import Settings
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY_SECONDS = 1.0
+POLL_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
-class Doors:
+class SecurityFiles:
     """What stands in files that may be replaced at any time."""
 
-    policy: Watched[AccessPolicy] | None
-    certificates: Watched[Certificates] | None
-    everybody: Allowance
+    policy: ReloadingFile[AccessPolicy] | None
+    certificates: ReloadingFile[Certificates] | None
+    everybody: NamespaceLimits
 
-    def allowance(self, namespace: str) -> Allowance:
-        allowances = self.policy.value.allowances if self.policy else {}
+    def allowance(self, namespace: str) -> NamespaceLimits:
+        allowances = self.policy.value.namespace_limits if self.policy else {}
         return allowances.get(namespace, self.everybody)
 
     def quota(self, namespace: str) -> Quota:
-        return self.allowance(namespace).kept
+        return self.allowance(namespace).quota
 
-    def credentials(self) -> Credentials:
+    def authenticator(self) -> Authenticator:
         policy = self.policy
-        return Credentials(None if policy is None else lambda: policy.value)
+        return Authenticator(None if policy is None else lambda: policy.value)
 
-    def tls(self) -> Tls | None:
+    def tls(self) -> TlsCredentials | None:
         certificates = self.certificates
-        return None if certificates is None else Tls(lambda: certificates.value)
+        return None if certificates is None else TlsCredentials(lambda: certificates.value)
 
     async def watch(self) -> None:
         """Runs as long as the server does."""
         while True:
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
             for watched in (self.policy, self.certificates):
                 if watched is not None:
                     await self._look(watched)
 
-    async def _look(self, watched: Watched[Any]) -> None:
+    async def _look(self, watched: ReloadingFile[Any]) -> None:
         try:
-            await asyncio.to_thread(watched.look)
+            await asyncio.to_thread(watched.poll)
         except Exception:  # the edge of a background loop: else no token could be taken back any more
             log.exception("%s cannot be looked at, which is tried again", watched.what)
 
 
-def open_doors(settings: Settings) -> Doors:
+def open_security_files(settings: Settings) -> SecurityFiles:
     """Raises what tells that a file cannot be used."""
     kept = Quota(settings.quota_sessions, settings.quota_messages, settings.quota_bytes)
-    everybody = Allowance(settings.quota_calls_per_second, kept)
+    everybody = NamespaceLimits(settings.quota_calls_per_second, kept)
     _warn(settings)
     _open_audit(settings.audit_file)
-    return Doors(_watched_policy(settings, everybody), _watched_certificates(settings), everybody)
+    return SecurityFiles(_watched_policy(settings, everybody), _watched_certificates(settings), everybody)
 
 
-def gate(settings: Settings, doors: Doors) -> Gate:
+def admission(settings: Settings, doors: SecurityFiles) -> Admission:
     calls_of_one = settings.max_namespace_calls or _share_of(settings.max_concurrent_calls, settings)
-    return Gate(
-        doors.credentials(),
-        Pace(lambda namespace: doors.allowance(namespace).calls_per_second),
-        calls=Crowd(calls_of_one, "calls of this namespace"),
-        callers=Crowd(calls_of_one, "calls of this caller"),
-        streams=Crowd(_share_of(settings.max_concurrent_streams, settings), "streams of this caller"),
-        reception=None if settings.access_file is None else Reception(unworked(settings.max_unsent_bytes)),
+    return Admission(
+        doors.authenticator(),
+        RateLimiter(lambda namespace: doors.allowance(namespace).calls_per_second),
+        calls=ConcurrencyLimiter(calls_of_one, "calls of this namespace"),
+        callers=ConcurrencyLimiter(calls_of_one, "calls of this caller"),
+        streams=ConcurrencyLimiter(_share_of(settings.max_concurrent_streams, settings), "streams of this caller"),
+        receive_slots=None
+        if settings.access_file is None
+        else ReceiveSlots(pending_requests(settings.max_unsent_bytes)),
         unsent=Unsent(settings.max_unsent_bytes),
-        audit=Audit(settings.audit),
-        most_bytes=settings.max_request_bytes,
-        most_parts=max(MOST_PARTS, 2 * settings.max_batch_messages),
+        audit=AuditLog(settings.audit),
+        max_request_bytes=settings.max_request_bytes,
+        max_repeated_items=max(MAX_REPEATED_ITEMS, 2 * settings.max_batch_messages),
     )
 
 
@@ -97,22 +99,22 @@ def _share_of(most: int, settings: Settings) -> int:
     return most if settings.access_file is None else max(1, most // 2)
 
 
-def _watched_policy(settings: Settings, everybody: Allowance) -> Watched[AccessPolicy] | None:
+def _watched_policy(settings: Settings, everybody: NamespaceLimits) -> ReloadingFile[AccessPolicy] | None:
     file = settings.access_file
     if file is None:
         return None
-    watched = Watched("access_file", (file,), lambda: read_access_file(file, everybody))
-    if watched.value.lets_nobody_in:
+    watched = ReloadingFile("access_file", (file,), lambda: read_access_file(file, everybody))
+    if watched.value.is_empty:
         raise InvalidAccessFile(f"access_file {file} lets nobody in: expected [[tokens]] or [[certificates]]")
     return watched
 
 
-def _watched_certificates(settings: Settings) -> Watched[Certificates] | None:
+def _watched_certificates(settings: Settings) -> ReloadingFile[Certificates] | None:
     certificate, key = settings.tls_certificate_file, settings.tls_key_file
     if certificate is None or key is None:
         return None
     files = CertificateFiles(certificate, key, settings.tls_client_ca_file)
-    return Watched("certificates", files.all, lambda: read_certificates(files))
+    return ReloadingFile("certificates", files.all, lambda: read_certificates(files))
 
 
 def _warn(settings: Settings) -> None:
@@ -141,8 +143,8 @@ def _open_audit(file: Path | None) -> None:
         handler = _Private(file, encoding="utf-8")
     except OSError as error:
         raise StartRefused(f"audit_file {file} cannot be written: {error.strerror}") from None
-    handler.setFormatter(logs.JsonLines())
-    audit = logging.getLogger(AUDIT_LOG)
+    handler.setFormatter(logs.JsonFormatter())
+    audit = logging.getLogger(AUDIT_LOGGER)
     audit.addHandler(handler)
     audit.setLevel(logging.INFO)
     audit.propagate = False

@@ -12,23 +12,23 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import uvloop
 
-from memsidecar.api.executors import Bridge
-from memsidecar.api.handlers import Methods, Service
-from memsidecar.api.interceptors.concurrency import InFlight, Limits
+from memsidecar.api.executors import Executors
+from memsidecar.api.handlers import HandlerFactory, Service
+from memsidecar.api.interceptors.concurrency import InFlightCounter, InFlightLimits
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.request_log import RequestLog
 from memsidecar.api.knowledge_service import KnowledgeService
 from memsidecar.api.memory_service import MemoryService
-from memsidecar.api.search import SearchApi
+from memsidecar.api.search import SearchHandler
 from memsidecar.api.server import EPISODIC, Addresses, Server
 from memsidecar.api.session_service import SessionService
 from memsidecar.assembly import components
 from memsidecar.assembly.layers import Layers, context_api, open_layers
-from memsidecar.assembly.security import Doors, gate, open_doors
+from memsidecar.assembly.security import SecurityFiles, admission, open_security_files
 from memsidecar.assembly.storage import drop_unused_index, open_index, open_journal, page_key
 from memsidecar.layers.episodic import EpisodicMemory
-from memsidecar.layers.episodic.hits import ChunkFinding
-from memsidecar.layers.page_tokens import HiddenPages
+from memsidecar.layers.episodic.hits import ChunkSearcher
+from memsidecar.layers.page_tokens import EncryptedPageTokens
 from memsidecar.settings import Settings
 from memsidecar.tokens.registry import Counters
 
@@ -45,7 +45,7 @@ def run_serve(settings: Settings) -> int:
     # background. Python's own 5 ms add up.
     sys.setswitchinterval(GIL_TURN_SECONDS)
     with ExitStack() as opened:
-        doors = open_doors(settings)
+        doors = open_security_files(settings)
         counters = components.counters(settings)
         journal = open_journal(settings, doors.quota)
         opened.callback(journal.close)
@@ -63,17 +63,19 @@ def _allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-async def _run(settings: Settings, layers: Layers, counters: Counters, doors: Doors, limits: Limits) -> None:
+async def _run(
+    settings: Settings, layers: Layers, counters: Counters, doors: SecurityFiles, limits: InFlightLimits
+) -> None:
     stopping = _on_signals()
-    bridge = Bridge(settings.read_threads, shared=settings.access_file is not None)
-    server = _server(settings, layers, bridge, doors, limits)
+    executors = Executors(settings.read_threads, shared=settings.access_file is not None)
+    server = _server(settings, layers, executors, doors, limits)
     addresses = await server.start(settings.listen, settings.health_listen)
     _announce(addresses)
     with _beside(_warm(settings, layers, counters, server)), _beside(doors.watch()):
         await stopping.wait()
     log.info("draining for at most %s seconds", settings.drain_seconds)
     await server.stop(settings.drain_seconds)
-    bridge.close()
+    executors.close()
     log.info("stopped")
 
 
@@ -84,51 +86,53 @@ def _on_signals() -> asyncio.Event:
     return stopping
 
 
-def _limits(settings: Settings) -> Limits:
-    return Limits(
-        InFlight(settings.max_concurrent_calls, "calls"),
-        InFlight(settings.max_concurrent_streams, "streams"),
+def _limits(settings: Settings) -> InFlightLimits:
+    return InFlightLimits(
+        InFlightCounter(settings.max_concurrent_calls, "calls"),
+        InFlightCounter(settings.max_concurrent_streams, "streams"),
     )
 
 
-def _server(settings: Settings, layers: Layers, bridge: Bridge, doors: Doors, limits: Limits) -> Server:
+def _server(
+    settings: Settings, layers: Layers, executors: Executors, doors: SecurityFiles, limits: InFlightLimits
+) -> Server:
     tls = doors.tls()
     return Server(
         _methods(settings, doors, limits),
-        _services(settings, layers, bridge),
+        _services(settings, layers, executors),
         settings.max_request_bytes,
-        tls.credentials() if tls else None,
+        tls.authenticator() if tls else None,
     )
 
 
-def _methods(settings: Settings, doors: Doors, limits: Limits) -> Methods:
-    return Methods(
+def _methods(settings: Settings, doors: SecurityFiles, limits: InFlightLimits) -> HandlerFactory:
+    return HandlerFactory(
         RequestLog(settings.log_calls, settings.slow_call_seconds),
         limits,
         Deadlines(settings.default_deadline_seconds, settings.max_deadline_seconds),
-        gate(settings, doors),
+        admission(settings, doors),
     )
 
 
-def _services(settings: Settings, layers: Layers, bridge: Bridge) -> tuple[Service, ...]:
+def _services(settings: Settings, layers: Layers, executors: Executors) -> tuple[Service, ...]:
     memory, episodic = layers.working, layers.episodic
-    find_chunks = ChunkFinding(episodic.recall, episodic.limits.weights)
+    find_chunks = ChunkSearcher(episodic.hits, episodic.limits.weights)
     return (
         MemoryService(
             memory,
-            bridge,
+            executors,
             settings.max_batch_messages,
-            SearchApi(memory, episodic, bridge, HiddenPages(page_key(settings))),
-            context_api(settings, layers, find_chunks, bridge),
+            SearchHandler(memory, episodic, executors, EncryptedPageTokens(page_key(settings))),
+            context_api(settings, layers, find_chunks, executors),
         ),
-        SessionService(memory, bridge, layers.watermarks, is_indexed=settings.index != "off"),
+        SessionService(memory, executors, layers.watermarks, is_indexed=settings.index != "off"),
         KnowledgeService(
-            bridge=bridge,
+            executors=executors,
             facts=layers.facts,
             artifacts=layers.artifacts,
             documents=layers.documents,
             read=memory.read,
-            summarizing=layers.summarize,
+            summary_updater=layers.summary_updater,
             procedural=layers.procedural,
             find_chunks=find_chunks,
             documents_top_k=settings.documents_top_k,

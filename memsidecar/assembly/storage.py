@@ -8,11 +8,11 @@ from importlib import import_module
 from typing import cast
 
 from memsidecar.domain.errors import FatalStoreError, StartRefused
-from memsidecar.domain.quota import Quotas, without_quotas
+from memsidecar.domain.quota import QuotaLookup, no_quotas
 from memsidecar.layers.page_tokens import KEY_BYTES
 from memsidecar.settings import Settings, prepare_libraries
 from memsidecar.stores.contract import Index, Journal
-from memsidecar.stores.lance.process_memory import ENVIRONMENT, keep_little
+from memsidecar.stores.lance.process_memory import ENVIRONMENT, limit_malloc_arenas
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.index import VolatileIndex
 from memsidecar.stores.volatile.journal import VolatileJournal
@@ -24,14 +24,14 @@ INDEX_FOLDER = "index"
 PAGE_KEY_FILE = "page.key"
 
 
-def open_journal(settings: Settings, quotas: Quotas = without_quotas) -> Journal:
+def open_journal(settings: Settings, quotas: QuotaLookup = no_quotas) -> Journal:
     if settings.journal == "volatile":
         log.warning("the journal is volatile: everything is forgotten at exit")
         return VolatileJournal(quotas=quotas)
     return SqliteJournal(
         settings.data_dir,
         read_connections=settings.read_threads + 1,
-        longest_gap_seconds=settings.commit_gap_ms / 1000,
+        max_commit_delay_seconds=settings.commit_gap_ms / 1000,
         checkpoint_bytes=settings.wal_checkpoint_bytes,
         ballast_bytes=settings.ballast_bytes,
         on_fatal=_stop_at_once,
@@ -66,7 +66,7 @@ def open_index(settings: Settings) -> Index:
     if settings.index == "volatile" or settings.journal == "volatile":
         return VolatileIndex()
     prepare_libraries(ENVIRONMENT)
-    keep_little()
+    limit_malloc_arenas()
     lance = import_module("memsidecar.stores.lance.index")
     folder = settings.data_dir / INDEX_FOLDER
     return cast(Index, lance.LanceIndex(folder, memory_bytes=settings.index_cache_bytes))

@@ -14,7 +14,7 @@ from uuid import uuid4
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from memsidecar.cli.client_options import CallPlan, WrongCall, call_plan
+from memsidecar.cli.client_options import ClientOptions, UsageError, client_options
 from memsidecar.domain.errors import SidecarError
 from memsidecar.settings.client import client_environment
 from memsidecar.v1 import context_pb2, memory_pb2, memory_pb2_grpc, session_pb2, session_pb2_grpc
@@ -63,25 +63,25 @@ class CheckFailed(SidecarError):
 def run_check(arguments: Namespace) -> int:
     """The exit code; every step is told on standard output, what is wrong on standard error."""
     try:
-        plan = call_plan(arguments, client_environment())
+        plan = client_options(arguments, client_environment())
         with _channel(plan) as channel:
             _check(plan, channel)
-    except (WrongCall, CheckFailed) as error:
+    except (UsageError, CheckFailed) as error:
         print(f"memsidecar check: {error}", file=sys.stderr)
-        return WRONG_USAGE if isinstance(error, WrongCall) else FAILED
+        return WRONG_USAGE if isinstance(error, UsageError) else FAILED
     return 0
 
 
-def _channel(plan: CallPlan) -> grpc.Channel:
+def _channel(plan: ClientOptions) -> grpc.Channel:
     if not plan.tls:
         return grpc.insecure_channel(plan.target, options=_OPTIONS)
     credentials = grpc.ssl_channel_credentials(plan.ca, plan.key, plan.certificate)
     return grpc.secure_channel(plan.target, credentials, options=_OPTIONS)
 
 
-def _check(plan: CallPlan, channel: grpc.Channel) -> None:
+def _check(plan: ClientOptions, channel: grpc.Channel) -> None:
     _await_ready(plan, channel)
-    conversation = Conversation(channel, plan.namespace, plan.token)
+    conversation = CheckSession(channel, plan.namespace, plan.token)
     conversation.add()
     try:
         conversation.build()
@@ -89,7 +89,7 @@ def _check(plan: CallPlan, channel: grpc.Channel) -> None:
         conversation.delete()
 
 
-def _await_ready(plan: CallPlan, channel: grpc.Channel) -> None:
+def _await_ready(plan: ClientOptions, channel: grpc.Channel) -> None:
     """Whatever is not there yet may come; another refusal than that stays one."""
     begun = time.monotonic()
     telling = ""
@@ -102,7 +102,7 @@ def _await_ready(plan: CallPlan, channel: grpc.Channel) -> None:
     print(f"ready: {plan.target} serves after {time.monotonic() - begun:.1f} s", flush=True)
 
 
-def _problem(plan: CallPlan, channel: grpc.Channel) -> str | None:
+def _problem(plan: ClientOptions, channel: grpc.Channel) -> str | None:
     health: Any = health_pb2_grpc.HealthStub(channel)
     try:
         with _step("asking for its health", or_else=_Unavailable):
@@ -112,12 +112,12 @@ def _problem(plan: CallPlan, channel: grpc.Channel) -> str | None:
                 metadata=_credentials(plan.token),
             )
     except _Unavailable as error:
-        return hint(str(error), secure=plan.tls)
+        return connection_hint(str(error), secure=plan.tls)
     return None if answer.status == health_pb2.HealthCheckResponse.SERVING else "its health is NOT_SERVING"
 
 
 @dataclass(frozen=True)
-class Conversation:
+class CheckSession:
     """A session that nobody else has."""
 
     channel: grpc.Channel
@@ -198,7 +198,7 @@ def _step(called: str, or_else: type[_Unavailable | _Denied] | None = None) -> I
     raise CheckFailed(f"{called} is refused with {code.name}: {details}")
 
 
-def hint(details: str, *, secure: bool) -> str:
+def connection_hint(details: str, *, secure: bool) -> str:
     """What gRPC says when it cannot connect, and before it what that means, where it is known."""
     for said, meaning in _HINTS.items():
         if said in details:

@@ -36,12 +36,12 @@ _FILES = {
 }
 
 
-class WrongCall(SidecarError):
+class UsageError(SidecarError):
     """The flags ask for what cannot or should not be done."""
 
 
 @dataclass(frozen=True)
-class CallPlan:
+class ClientOptions:
     """Whom to call and how."""
 
     target: str
@@ -54,7 +54,7 @@ class CallPlan:
     key: bytes | None = None
 
 
-def add_caller_flags(command: ArgumentParser) -> None:
+def add_client_flags(command: ArgumentParser) -> None:
     """Whom to call, and what to show."""
     command.add_argument(
         "--address",
@@ -71,18 +71,18 @@ def add_caller_flags(command: ArgumentParser) -> None:
     )
 
 
-def call_plan(arguments: Namespace, environment: ClientEnvironment) -> CallPlan:
+def client_options(arguments: Namespace, environment: ClientEnvironment) -> ClientOptions:
     """Reads the files. Raises WrongCall."""
     target = arguments.address or _target_of(environment)
-    token = token_of(arguments.token_file, environment)
+    token = read_token_value(arguments.token_file, environment)
     ca_file, certificate_file, key_file, tls = _tls(arguments, environment)
     if token and not (tls or arguments.insecure or _is_local(target)):
-        raise WrongCall(f"the token would go to {target} for all to read: give --ca-file, or --insecure")
+        raise UsageError(f"the token would go to {target} for all to read: give --ca-file, or --insecure")
     if bool(certificate_file) != bool(key_file):
-        raise WrongCall("--certificate-file and --key-file go together")
+        raise UsageError("--certificate-file and --key-file go together")
     if certificate_file and not tls:
-        raise WrongCall("--certificate-file is of no use without --ca-file")
-    return CallPlan(
+        raise UsageError("--certificate-file is of no use without --ca-file")
+    return ClientOptions(
         target=target,
         namespace=arguments.namespace,
         ready_seconds=arguments.timeout,
@@ -104,9 +104,9 @@ def _tls(arguments: Namespace, environment: ClientEnvironment) -> tuple[Path | N
         for file in (environment.ca_file, environment.certificate_file, environment.key_file)
     )
     if environment.tls not in ("", "true", "false"):
-        raise WrongCall(f"{TLS_VARIABLE} is neither true nor false")
+        raise UsageError(f"{TLS_VARIABLE} is neither true nor false")
     if environment.tls == "false" and (ca or certificate or key):
-        raise WrongCall(f"{TLS_VARIABLE} is false, and files for TLS are named beside it")
+        raise UsageError(f"{TLS_VARIABLE} is false, and files for TLS are named beside it")
     return ca, certificate, key, environment.tls == "true" or ca is not None
 
 
@@ -114,7 +114,7 @@ def _target_of(environment: ClientEnvironment) -> str:
     try:
         return _target(environment.address)
     except ArgumentTypeError as error:
-        raise WrongCall(f"{ADDRESS_VARIABLE} = {error}") from None
+        raise UsageError(f"{ADDRESS_VARIABLE} = {error}") from None
 
 
 def _target(given: str) -> str:
@@ -123,7 +123,7 @@ def _target(given: str) -> str:
     return given
 
 
-def seconds(given: str) -> float:
+def parse_seconds(given: str) -> float:
     try:
         number = float(given)
     except ValueError:
@@ -143,15 +143,15 @@ def _is_local(target: str) -> bool:
         return False
 
 
-def token_of(file: Path | None, environment: ClientEnvironment) -> str:
+def read_token_value(file: Path | None, environment: ClientEnvironment) -> str:
     if file is None and environment.token_file:
         file = Path(environment.token_file)
     token = environment.token if file is None else (_content(file) or b"").decode(errors="replace")
     token = token.strip()
     if file is not None and not token:
-        raise WrongCall(f"{file} holds no token")
+        raise UsageError(f"{file} holds no token")
     if not (token.isascii() and token.isprintable()):
-        raise WrongCall("the token has characters that no token has")
+        raise UsageError("the token has characters that no token has")
     return token
 
 
@@ -161,4 +161,4 @@ def _content(file: Path | None) -> bytes | None:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise WrongCall(f"{file} cannot be read: {error.strerror}") from None
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from None

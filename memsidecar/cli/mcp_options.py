@@ -10,13 +10,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from memsidecar.cli.client_options import CallPlan, WrongCall, add_caller_flags, call_plan, seconds, token_of
+from memsidecar.cli.client_options import (
+    ClientOptions,
+    UsageError,
+    add_client_flags,
+    client_options,
+    parse_seconds,
+    read_token_value,
+)
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, new_id
 from memsidecar.domain.network_address import UNIX_SCHEME, Address
 from memsidecar.settings.client import SESSION_ID_VARIABLE, USER_ID_VARIABLE, ClientEnvironment
 
-MISSING = "memsidecar mcp: the MCP SDK is not installed: pip install 'memsidecar[mcp]'"
+SDK_MISSING = "memsidecar mcp: the MCP SDK is not installed: pip install 'memsidecar[mcp]'"
 
 SHARED_FOLDER = "mcp"
 "Below the data directory: what the processes that share a sidecar meet at."
@@ -27,10 +34,10 @@ _ELSEWHERE = ("address", "ca_file", "certificate_file", "key_file")
 
 
 @dataclass(frozen=True)
-class McpPlan:
+class McpOptions:
     """Whom to call, for whom, and where the sidecar's data is if it is ours to start."""
 
-    call: CallPlan
+    call: ClientOptions
     token: Callable[[], str]
     "Reads it anew: a server that runs for weeks outlives its token."
     user_id: str
@@ -46,7 +53,7 @@ def add_mcp_flags(command: ArgumentParser) -> None:
         help="Where nobody runs a sidecar: keep the memory in this directory, and run one for it as long as any "
         "`memsidecar mcp` of the same directory runs; they share it. Settings come from the environment.",
     )
-    add_caller_flags(command)
+    add_client_flags(command)
     command.add_argument(
         "--namespace",
         default="default",
@@ -66,20 +73,20 @@ def add_mcp_flags(command: ArgumentParser) -> None:
     )
     command.add_argument(
         "--timeout",
-        type=seconds,
+        type=parse_seconds,
         default=20.0,
         metavar="SECONDS",
         help="Seconds that a tool may take, its waiting for the sidecar included. Default: 20.",
     )
 
 
-def mcp_plan(arguments: Namespace, environment: ClientEnvironment) -> McpPlan:
+def mcp_options(arguments: Namespace, environment: ClientEnvironment) -> McpOptions:
     """Reads the files. Raises WrongCall."""
     if arguments.data_dir is not None:
         arguments, environment = _at_home(arguments, environment)
-    return McpPlan(
-        call=call_plan(arguments, environment),
-        token=lambda: token_of(arguments.token_file, environment),
+    return McpOptions(
+        call=client_options(arguments, environment),
+        token=lambda: read_token_value(arguments.token_file, environment),
         user_id=_id("--user-id", arguments.user_id or environment.user_id or _login_name()),
         session_id=_id("--session-id", arguments.session_id or environment.session_id or _new_session()),
         data_dir=arguments.data_dir,
@@ -90,12 +97,12 @@ def _at_home(arguments: Namespace, environment: ClientEnvironment) -> tuple[Name
     """The same for a sidecar on a socket below the data directory, whatever the environment says of another."""
     for name in _ELSEWHERE:
         if getattr(arguments, name) is not None:
-            raise WrongCall(f"--data-dir and --{name.replace('_', '-')} exclude each other")
+            raise UsageError(f"--data-dir and --{name.replace('_', '-')} exclude each other")
     address = f"{UNIX_SCHEME}{arguments.data_dir / SHARED_FOLDER / SOCKET}"
     try:
         Address.parse(address)
     except ValueError as error:
-        raise WrongCall(f"--data-dir: {address} {error}") from None
+        raise UsageError(f"--data-dir: {address} {error}") from None
     here = Namespace(**{**vars(arguments), "address": address})
     return here, replace(environment, ca_file="", certificate_file="", key_file="", tls="")
 
@@ -109,7 +116,7 @@ def _id(flag: str, given: str) -> str:
     try:
         return check_id(flag, given)
     except InvalidField as error:
-        raise WrongCall(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 def _login_name() -> str:

@@ -6,13 +6,13 @@ from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from memsidecar.cli.client_options import add_caller_flags, seconds
+from memsidecar.cli.client_options import add_client_flags, parse_seconds
 from memsidecar.cli.mcp_options import add_mcp_flags
 from memsidecar.cli.token import add_token_commands
 from memsidecar.settings.documentation import CONFIG_MEANING
 from memsidecar.settings.loading import CONFIG, SETTING_NAMES, flag, nearest, variable
 from memsidecar.settings.schema import Settings
-from memsidecar.settings.types import expectation, metavar, shown
+from memsidecar.settings.types import expectation, format_value, metavar
 
 SERVE = "serve"
 SETTINGS = "settings"
@@ -40,11 +40,11 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def add_check_flags(command: ArgumentParser) -> None:
-    add_caller_flags(command)
+    add_client_flags(command)
     command.add_argument("--namespace", default="default", metavar="NAMESPACE", help="Where to add. Default: default.")
     command.add_argument(
         "--timeout",
-        type=seconds,
+        type=parse_seconds,
         default=30.0,
         metavar="SECONDS",
         help="Seconds to wait until the sidecar is ready. Default: 30.",
@@ -110,5 +110,5 @@ def _add_flag(command: ArgumentParser, name: str, placeholder: str, text: str) -
 
 def _help(name: str) -> str:
     field = Settings.model_fields[name]
-    default = shown(field, field.default)
+    default = format_value(field, field.default)
     return f"{field.description} Takes {expectation(field)}. Default: {default}."

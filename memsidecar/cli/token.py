@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memsidecar.access.access_file import append_lines, parse_access_file, read_access_file, token_lines
 from memsidecar.access.bearer_token import new_token, read_token
-from memsidecar.access.policy import ROLE_NAMES, Allowance, KnownToken, Role
+from memsidecar.access.policy import ROLE_NAMES, AccessRole, NamespaceLimits, StoredToken
 from memsidecar.domain.errors import InvalidField, SidecarError
 from memsidecar.domain.ids import check_id
 
@@ -87,7 +87,9 @@ def _add_check(verbs: _SubParsersAction[ArgumentParser]) -> None:
 
 def _new(arguments: Namespace) -> int:
     token = new_token()
-    lines = token_lines(token, arguments.name, arguments.namespaces, Role[arguments.role.upper()], arguments.expires)
+    lines = token_lines(
+        token, arguments.name, arguments.namespaces, AccessRole[arguments.role.upper()], arguments.expires
+    )
     if arguments.access_file:
         append_lines(arguments.access_file, lines)
     else:
@@ -97,7 +99,7 @@ def _new(arguments: Namespace) -> int:
 
 
 def _list(arguments: Namespace) -> int:
-    read_access_file(arguments.access_file, Allowance())
+    read_access_file(arguments.access_file, NamespaceLimits())
     file = parse_access_file(arguments.access_file)
     for token in file.tokens:
         print(f"token {token.id}: {_granted(token.caller.name, token.role, token.namespaces)}{_end(token.expires)}")
@@ -111,7 +113,7 @@ def _list(arguments: Namespace) -> int:
 
 
 def _check(arguments: Namespace) -> int:
-    policy = read_access_file(arguments.access_file, Allowance())
+    policy = read_access_file(arguments.access_file, NamespaceLimits())
     text = (arguments.token_file.read_text() if arguments.token_file else sys.stdin.read()).strip()
     caller = policy.by_token(text, datetime.now(UTC))
     token = read_token(text)
@@ -123,7 +125,7 @@ def _check(arguments: Namespace) -> int:
     return 0
 
 
-def _why_not(known: KnownToken | None) -> str:
+def _why_not(known: StoredToken | None) -> str:
     if known is None:
         return "the access file has no such token"
     if known.expires is not None and known.expires <= datetime.now(UTC):
@@ -131,7 +133,7 @@ def _why_not(known: KnownToken | None) -> str:
     return "its secret is another"
 
 
-def _granted(name: str, role: Role, namespaces: frozenset[str]) -> str:
+def _granted(name: str, role: AccessRole, namespaces: frozenset[str]) -> str:
     return f"{name} has the role {role.name.lower()} in {', '.join(sorted(namespaces))}"
 
 

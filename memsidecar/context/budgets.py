@@ -29,7 +29,7 @@ REFERENCE_TOKENS = 8_000
 SECTIONS: tuple[Section, ...] = tuple(
     cast(Section, number) for number in Section.values() if number != SECTION_UNSPECIFIED
 )
-DISTILLED = (
+DERIVED_SECTIONS = (
     SECTION_FACTS,
     SECTION_HINTS,
     SECTION_SUMMARY,
@@ -54,7 +54,7 @@ class Budgets:
     documents: int = 800
     episodic: int = 400
     working: int = 4_000
-    distilled: int = 800
+    derived: int = 800
     facts_items: int = 8
     artifacts_items: int = 3
     documents_items: int = 3
@@ -65,26 +65,26 @@ class Budgets:
     verbatim_messages: int = 6
 
 
-class Cap(NamedTuple):
+class SectionLimit(NamedTuple):
     """`items` are turns in the working section."""
 
     tokens: int
     items: int = _NO_LIMIT
-    least_tokens: int = 0
+    min_tokens: int = 0
     disabled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class SectionLimits:
     budget: int
-    distilled: int
-    sections: Mapping[Section, Cap]
+    derived: int
+    sections: Mapping[Section, SectionLimit]
 
-    def __getitem__(self, section: Section) -> Cap:
+    def __getitem__(self, section: Section) -> SectionLimit:
         return self.sections[section]
 
 
-def check(wanted: Iterable[SectionBudget]) -> dict[Section, SectionBudget]:
+def parse_section_budgets(wanted: Iterable[SectionBudget]) -> dict[Section, SectionBudget]:
     """What the request says of each section, or InvalidField."""
     asked: dict[Section, SectionBudget] = {}
     for at, one in enumerate(wanted):
@@ -99,41 +99,41 @@ def check(wanted: Iterable[SectionBudget]) -> dict[Section, SectionBudget]:
     return asked
 
 
-def caps_of(budget: int, defaults: Budgets, asked: Mapping[Section, SectionBudget]) -> Caps:
-    base: dict[Section, Cap] = {
-        SECTION_SYSTEM: Cap(defaults.system),
-        SECTION_PROFILE: Cap(defaults.profile),
-        SECTION_FACTS: Cap(defaults.facts, defaults.facts_items),
-        SECTION_HINTS: Cap(defaults.hints),
-        SECTION_SUMMARY: Cap(defaults.summary, 1),
-        SECTION_ARTIFACTS: Cap(defaults.artifacts, defaults.artifacts_items),
-        SECTION_DOCUMENTS: Cap(defaults.documents, defaults.documents_items),
-        SECTION_EPISODIC: Cap(defaults.episodic, defaults.episodic_items),
-        SECTION_WORKING: Cap(defaults.working, defaults.working_turns),
+def section_limits(budget: int, defaults: Budgets, asked: Mapping[Section, SectionBudget]) -> SectionLimits:
+    base: dict[Section, SectionLimit] = {
+        SECTION_SYSTEM: SectionLimit(defaults.system),
+        SECTION_PROFILE: SectionLimit(defaults.profile),
+        SECTION_FACTS: SectionLimit(defaults.facts, defaults.facts_items),
+        SECTION_HINTS: SectionLimit(defaults.hints),
+        SECTION_SUMMARY: SectionLimit(defaults.summary, 1),
+        SECTION_ARTIFACTS: SectionLimit(defaults.artifacts, defaults.artifacts_items),
+        SECTION_DOCUMENTS: SectionLimit(defaults.documents, defaults.documents_items),
+        SECTION_EPISODIC: SectionLimit(defaults.episodic, defaults.episodic_items),
+        SECTION_WORKING: SectionLimit(defaults.working, defaults.working_turns),
     }
     sections = {
         section: _asked(cap._replace(tokens=_scaled(cap.tokens, budget)), asked.get(section))
         for section, cap in base.items()
     }
-    return Caps(budget, _distilled(budget, defaults, asked), sections)
+    return SectionLimits(budget, _distilled(budget, defaults, asked), sections)
 
 
 def _distilled(budget: int, defaults: Budgets, asked: Mapping[Section, SectionBudget]) -> int:
     """What distilled memory may have together. Where the request holds one of its caps, that must not shrink below."""
-    scaled = _scaled(defaults.distilled, budget)
-    held = any(section in asked and asked[section].HasField("max_tokens") for section in DISTILLED)
-    return max(scaled, defaults.distilled) if held else scaled
+    scaled = _scaled(defaults.derived, budget)
+    held = any(section in asked and asked[section].HasField("max_tokens") for section in DERIVED_SECTIONS)
+    return max(scaled, defaults.derived) if held else scaled
 
 
 def _scaled(tokens: int, budget: int) -> int:
     return min(tokens * budget // REFERENCE_TOKENS, _NO_LIMIT - 1)
 
 
-def _asked(cap: Cap, wanted: SectionBudget | None) -> Cap:
+def _asked(cap: SectionLimit, wanted: SectionBudget | None) -> SectionLimit:
     """What is present in the request counts, a zero included: fewer items are never more tokens."""
     if wanted is None:
         return cap
-    return Cap(
+    return SectionLimit(
         wanted.max_tokens if wanted.HasField("max_tokens") else cap.tokens,
         wanted.top_k if wanted.HasField("top_k") else cap.items,
         wanted.min_tokens if wanted.HasField("min_tokens") else 0,

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from memsidecar.context.budgets import Cap
-from memsidecar.context.sections import UNSEEN, Item, Omission, ago
+from memsidecar.context.budgets import SectionLimit
+from memsidecar.context.sections import UNLISTED, Item, Omission, format_age
 from memsidecar.domain.message import Role
-from memsidecar.layers.episodic.query import Pointer
-from memsidecar.layers.text_analysis import asks, is_question, stem, telling_words, words_of
-from memsidecar.stores.contract import Found
+from memsidecar.layers.episodic.query import RankedHit
+from memsidecar.layers.text_analysis import content_terms, has_question_mark, is_question, stem, tokenize
+from memsidecar.stores.contract import LocatedMessage
 from memsidecar.v1.context_pb2 import (
     INCLUSION_BELOW_THRESHOLD,
     INCLUSION_DUPLICATE,
@@ -32,12 +32,12 @@ _WORDS_IN_COMMON = 0.5
 _ENOUGH = 2
 "Times as much as fits: what comes behind that has no chance."
 
-Hit = tuple[Pointer, Found]
-Neighbour = Callable[[Found], Found | None]
+Hit = tuple[RankedHit, LocatedMessage]
+Neighbour = Callable[[LocatedMessage], LocatedMessage | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Taste:
+class RelevanceThresholds:
     """What is worth showing; `recency` is the share of a score that says nothing about the question."""
 
     threshold: float = 0.25
@@ -45,54 +45,54 @@ class Taste:
     recency: float = 0.3
 
 
-def telling_stems(text: str) -> frozenset[str]:
-    return frozenset(map(stem, telling_words(words_of(text))))
+def content_stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, content_terms(tokenize(text))))
 
 
-def repeats_of(query: str) -> Callable[[Found], bool]:
+def same_question(query: str) -> Callable[[LocatedMessage], bool]:
     """Tells who asks the same, in the same words."""
     if not is_question(query):
         return lambda _: False
-    words = Counter(words_of(query))
-    return lambda found: asks(content := content_of(found)) and Counter(words_of(content)) == words
+    words = Counter(tokenize(query))
+    return lambda found: has_question_mark(content := content_of(found)) and Counter(tokenize(content)) == words
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryItem:
     """One message, or two that belong together, in their order; the better one's score."""
 
-    pointer: Pointer
-    said: tuple[Found, ...]
+    pointer: RankedHit
+    said: tuple[LocatedMessage, ...]
 
 
 @dataclass(frozen=True)
-class Sifting:
+class RelevanceFilter:
     """`is_shown` says whether the working section shows a message, by session and sequence; `now_us` is the time.
 
     What cannot fit any more is not looked at, unless somebody wants to know all of it (`debug`).
     """
 
-    taste: Taste
+    thresholds: RelevanceThresholds
     is_shown: Callable[[int, int], bool]
     now_us: int
-    cap: Cap
+    cap: SectionLimit
     debug: bool
     asked: bool = True
     "Somebody asks for something. Else it is a turn of a conversation, which may have nothing to do with memory."
     question: frozenset[str] = frozenset()
     "The telling words of that turn, where it is a question."
-    repeats: Callable[[Found], bool] = lambda _: False
+    repeats: Callable[[LocatedMessage], bool] = lambda _: False
     "Whether a message asks the same as the query: it was asked before, and is no memory."
 
-    def __call__(self, hits: Iterable[Hit]) -> tuple[list[Memory], list[Omission]]:
-        kept: list[Memory] = []
+    def __call__(self, hits: Iterable[Hit]) -> tuple[list[MemoryItem], list[Omission]]:
+        kept: list[MemoryItem] = []
         omitted: list[Omission] = []
         words: list[frozenset[str]] = []
         tokens = 0
         for pointer, found in hits:
             enough = tokens > _ENOUGH * self.cap.tokens or len(kept) > _ENOUGH * self.cap.items
             reason = INCLUSION_OVER_SECTION if enough else self._reason(pointer, found)
-            said = frozenset(words_of(content_of(found))) if reason is None else frozenset()
+            said = frozenset(tokenize(content_of(found))) if reason is None else frozenset()
             if reason is None and any(_much_the_same(said, other) for other in words):
                 reason = INCLUSION_DUPLICATE
             if reason is not None:
@@ -100,37 +100,37 @@ class Sifting:
                 continue
             words.append(said)
             tokens += found.message.tokens
-            _join(kept, Memory(pointer, (found,)))
+            _join(kept, MemoryItem(pointer, (found,)))
         return kept, omitted
 
-    def _omitted(self, pointer: Pointer, found: Found) -> Item:
-        return self.item(Memory(pointer, (found,))) if self.debug else UNSEEN
+    def _omitted(self, pointer: RankedHit, found: LocatedMessage) -> Item:
+        return self.item(MemoryItem(pointer, (found,))) if self.debug else UNLISTED
 
-    def _reason(self, pointer: Pointer, found: Found) -> Inclusion | None:
+    def _reason(self, pointer: RankedHit, found: LocatedMessage) -> Inclusion | None:
         if self.is_shown(found.session, found.message.sequence):
             return INCLUSION_IN_WINDOW
         if self.repeats(found):
             return INCLUSION_DUPLICATE
-        if self._relevance(pointer) < self.taste.threshold or not (self.asked or self._is_close(pointer, found)):
+        if self._relevance(pointer) < self.thresholds.threshold or not (self.asked or self._is_close(pointer, found)):
             return INCLUSION_BELOW_THRESHOLD
-        if pointer.evaluation is not None and pointer.evaluation < self.taste.min_quality:
+        if pointer.evaluation is not None and pointer.evaluation < self.thresholds.min_quality:
             return INCLUSION_LOW_QUALITY
         return None
 
-    def _is_close(self, pointer: Pointer, found: Found) -> bool:
+    def _is_close(self, pointer: RankedHit, found: LocatedMessage) -> bool:
         """By itself, and not only closer than others: scores are relative, and something is always closest."""
-        if pointer.cosine >= _TIMES_AS_CLOSE * self.taste.threshold or pointer.parts.keyword >= _EXACT:
+        if pointer.cosine >= _TIMES_AS_CLOSE * self.thresholds.threshold or pointer.parts.keyword >= _EXACT:
             return True
         if not self.question:
             return False
-        in_common = len(self.question & telling_stems(content_of(found)))
+        in_common = len(self.question & content_stems(content_of(found)))
         return in_common >= _WORDS_IN_COMMON * len(self.question)
 
-    def _relevance(self, pointer: Pointer) -> float:
+    def _relevance(self, pointer: RankedHit) -> float:
         """The score without its recency: old or new, it either has to do with the question or not."""
-        return (pointer.score - pointer.parts.recency) / (1 - self.taste.recency)
+        return (pointer.score - pointer.parts.recency) / (1 - self.thresholds.recency)
 
-    def item(self, memory: Memory) -> Item:
+    def item(self, memory: MemoryItem) -> Item:
         messages = [Message.FromString(found.message.body) for found in memory.said]
         return Item(
             id=message_of(memory.pointer, memory.said).id,
@@ -141,11 +141,11 @@ class Sifting:
             parts=memory.pointer.parts,
         )
 
-    def _text(self, said: Sequence[Found], messages: Sequence[Message]) -> str:
+    def _text(self, said: Sequence[LocatedMessage], messages: Sequence[Message]) -> str:
         spoken = (f"{speaker(message)}: {message.content.strip()}" for message in messages)
-        return f"[{ago(said[0].message.time_us, self.now_us)}] {_BETWEEN.join(spoken)}"
+        return f"[{format_age(said[0].message.time_us, self.now_us)}] {_BETWEEN.join(spoken)}"
 
-    def with_neighbour(self, memory: Memory, neighbour: Neighbour, shorten: Callable[[str], str]) -> Item:
+    def with_neighbour(self, memory: MemoryItem, neighbour: Neighbour, shorten: Callable[[str], str]) -> Item:
         """The item, and a longer form of it with the question before it or the answer behind it."""
         item = self.item(memory)
         if len(memory.said) > 1:
@@ -160,18 +160,18 @@ class Sifting:
             return item
         said = (other, found) if other.message.sequence < found.message.sequence else (found, other)
         messages = [message if one is other else Message.FromString(one.message.body) for one in said]
-        return item._replace(longer=self._text(said, messages), longer_ids=tuple(one.id for one in messages))
+        return item._replace(expanded=self._text(said, messages), expanded_ids=tuple(one.id for one in messages))
 
 
 def speaker(message: Message) -> str:
     return message.name or _SPEAKERS[Role(int(message.role))]
 
 
-def content_of(found: Found) -> str:
+def content_of(found: LocatedMessage) -> str:
     return Message.FromString(found.message.body).content
 
 
-def message_of(pointer: Pointer, said: Sequence[Found]) -> Message:
+def message_of(pointer: RankedHit, said: Sequence[LocatedMessage]) -> Message:
     (found,) = [one for one in said if one.message.sequence == pointer.sequence]
     return Message.FromString(found.message.body)
 
@@ -180,7 +180,7 @@ def _much_the_same(said: frozenset[str], other: frozenset[str]) -> bool:
     return bool(said) and len(said & other) >= SAME_WORDS_SHARE * len(said | other)
 
 
-def _join(kept: list[Memory], memory: Memory) -> None:
+def _join(kept: list[MemoryItem], memory: MemoryItem) -> None:
     """A question and its answer are one memory where both were found."""
     (found,) = memory.said
     for at, other in enumerate(kept):
@@ -191,7 +191,7 @@ def _join(kept: list[Memory], memory: Memory) -> None:
     kept.append(memory)
 
 
-def _is_exchange(first: Found, second: Found) -> bool:
+def _is_exchange(first: LocatedMessage, second: LocatedMessage) -> bool:
     return (
         first.session == second.session
         and first.message.sequence + 1 == second.message.sequence

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from memsidecar.context.eviction import Content
 from memsidecar.context.sections import Item
-from memsidecar.context.window import Spoken
+from memsidecar.context.window import WindowMessage
 from memsidecar.domain.message import Role
-from memsidecar.domain.text import CLOSING, OPENING, disarmed
+from memsidecar.domain.text import CLOSING_MARKER, OPENING_MARKER, escape_markers
 from memsidecar.v1.context_pb2 import (
     SECTION_ARTIFACTS,
     SECTION_DOCUMENTS,
@@ -41,8 +41,8 @@ class Rendered:
     prompt: str
     known: str
     retrieved: str
-    before: tuple[Spoken, ...]
-    after: tuple[Spoken, ...]
+    before: tuple[WindowMessage, ...]
+    after: tuple[WindowMessage, ...]
     query: str
 
     @property
@@ -59,7 +59,7 @@ def _paragraphs(*texts: str) -> str:
 
 
 def render(content: Content, query: str) -> Rendered:
-    spoken = sorted((one for turn in content.turns for unit in turn for one in unit.spoken), key=_sequence)
+    spoken = sorted((one for turn in content.turns for unit in turn for one in unit.messages), key=_sequence)
     border = len(spoken) if query else _newest_question(spoken)
     return Rendered(
         _paragraphs(*(item.text for item in content.sections[SECTION_SYSTEM])),
@@ -71,11 +71,11 @@ def render(content: Content, query: str) -> Rendered:
     )
 
 
-def _sequence(one: Spoken) -> int:
+def _sequence(one: WindowMessage) -> int:
     return one.sequence
 
 
-def _newest_question(spoken: Sequence[Spoken]) -> int:
+def _newest_question(spoken: Sequence[WindowMessage]) -> int:
     """Where the newest user message stands. Without one, what is retrieved stands before everything."""
     return max((at for at, one in enumerate(spoken) if one.role == Role.USER), default=0)
 
@@ -101,7 +101,7 @@ def _retrieved_text(content: Content) -> str:
 def _marked(*parts: str) -> str:
     """Between our marks, by which it is known again when an agent sends it back."""
     written = [part for part in parts if part]
-    return "\n".join([OPENING, *written, CLOSING]) if written else ""
+    return "\n".join([OPENING_MARKER, *written, CLOSING_MARKER]) if written else ""
 
 
 def _section(heading: str, lines: Iterable[str]) -> str:
@@ -110,7 +110,7 @@ def _section(heading: str, lines: Iterable[str]) -> str:
 
 
 def _bulleted(items: Sequence[Item], bullet: Bullet) -> list[str]:
-    return [bullet(number, item) + disarmed(item.text) for number, item in enumerate(items, 1)]
+    return [bullet(number, item) + escape_markers(item.text) for number, item in enumerate(items, 1)]
 
 
 def _dash(_number: int, _item: Item) -> str:

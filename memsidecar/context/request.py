@@ -12,7 +12,7 @@ from memsidecar.v1.message_pb2 import Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ContextRequest:
     """`sections` is what differs from the defaults. `now_us` is the request's time."""
 
     key: SessionKey

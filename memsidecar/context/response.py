@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memsidecar.context.budgets import SECTIONS, Caps
-from memsidecar.context.packing import Fitted, Material
-from memsidecar.context.sections import Count, Item, Omission
-from memsidecar.context.window import Spoken
-from memsidecar.domain.fact import Parts
+from memsidecar.context.budgets import SECTIONS, SectionLimits
+from memsidecar.context.packing import ContextInput, PackedContext
+from memsidecar.context.sections import CountTokens, Item, Omission
+from memsidecar.context.window import WindowMessage
+from memsidecar.domain.fact import ScoreBreakdown
 from memsidecar.domain.message import Role
 from memsidecar.tokens.contract import MESSAGE_OVERHEAD, Counter
 from memsidecar.v1.context_pb2 import (
@@ -36,14 +36,14 @@ _QUERY = "query"
 
 
 @dataclass(frozen=True)
-class Accounting:
+class ReceiptBuilder:
     """`debug`: what was left out is listed, too."""
 
-    caps: Caps
-    count: Count
+    limits: SectionLimits
+    count: CountTokens
     debug: bool
 
-    def __call__(self, material: Material, fitted: Fitted) -> list[SectionReceipt]:
+    def __call__(self, material: ContextInput, fitted: PackedContext) -> list[SectionReceipt]:
         receipts = {section: self._receipt(section, material, fitted) for section in SECTIONS}
         booked = sum(receipt.used_tokens for receipt in receipts.values())
         framing = receipts[SECTION_FRAMING]
@@ -55,7 +55,7 @@ class Accounting:
             framing.used_tokens += owed
         return list(receipts.values())
 
-    def _receipt(self, section: Section, material: Material, fitted: Fitted) -> SectionReceipt:
+    def _receipt(self, section: Section, material: ContextInput, fitted: PackedContext) -> SectionReceipt:
         if section == SECTION_WORKING:
             return self._working(material, fitted)
         if section == SECTION_TOOL_SCHEMAS:
@@ -68,17 +68,17 @@ class Accounting:
             return self._profile(material, fitted)
         return self._items(section, material, fitted)
 
-    def _items(self, section: Section, material: Material, fitted: Fitted) -> SectionReceipt:
+    def _items(self, section: Section, material: ContextInput, fitted: PackedContext) -> SectionReceipt:
         filled, shown = fitted.filled[section], fitted.content.sections[section]
         gone = [Omission(item, INCLUSION_OVER_TOTAL) for item in filled.kept[len(shown) :]]
-        left_out = [*gone, *filled.omitted, *material.passed_over.get(section, ())]
+        left_out = [*gone, *filled.omitted, *material.rejected.get(section, ())]
         receipt = self._section(section, sum(item.tokens for item in shown), len(left_out))
         receipt.items.extend(_included(item) for item in shown)
         if self.debug:
             receipt.items.extend(self._omitted(one) for one in left_out)
         return receipt
 
-    def _profile(self, material: Material, fitted: Fitted) -> SectionReceipt:
+    def _profile(self, material: ContextInput, fitted: PackedContext) -> SectionReceipt:
         """One text, however many of its sentences are left."""
         shown = fitted.content.sections[SECTION_PROFILE]
         whole = material.sections.get(SECTION_PROFILE, ())
@@ -91,16 +91,16 @@ class Accounting:
             receipt.items.append(self._omitted(Omission(item, self._why_no_profile(fitted))))
         return receipt
 
-    def _why_no_profile(self, fitted: Fitted) -> Inclusion:
-        if self.caps[SECTION_PROFILE].disabled:
+    def _why_no_profile(self, fitted: PackedContext) -> Inclusion:
+        if self.limits[SECTION_PROFILE].disabled:
             return INCLUSION_DISABLED
         had_room = fitted.filled[SECTION_PROFILE].kept
         return INCLUSION_OVER_TOTAL if had_room else INCLUSION_OVER_SECTION
 
-    def _working(self, material: Material, fitted: Fitted) -> SectionReceipt:
+    def _working(self, material: ContextInput, fitted: PackedContext) -> SectionReceipt:
         shown = [*fitted.rendered.before, *fitted.rendered.after]
         there = {one.sequence for one in shown}
-        first = [one for turn in fitted.conversation.turns for unit in turn for one in unit.spoken]
+        first = [one for turn in fitted.conversation.turns for unit in turn for one in unit.messages]
         gone = [(one, INCLUSION_OVER_TOTAL) for one in first if one.sequence not in there]
         left_out = [*gone, *((one, INCLUSION_OVER_SECTION) for one in fitted.conversation.omitted)]
         query = material.query_to_append
@@ -114,7 +114,7 @@ class Accounting:
         return receipt
 
     def _section(self, section: Section, used: int, left_out: int) -> SectionReceipt:
-        limit = 0 if self.caps[section].disabled else self.caps[section].tokens
+        limit = 0 if self.limits[section].disabled else self.limits[section].tokens
         return SectionReceipt(section=section, limit_tokens=limit, used_tokens=used, left_out_count=left_out)
 
     def _omitted(self, omission: Omission) -> ItemReceipt:
@@ -137,12 +137,12 @@ def _receipt(item: Item, reason: Inclusion) -> ItemReceipt:
         included=reason in _IN,
         reason=reason,
         score=item.score,
-        scores=scores_of(item.parts) if item.parts else None,
+        scores=encode_score_parts(item.parts) if item.parts else None,
         preview=item.text[:PREVIEW_CHARACTERS],
     )
 
 
-def _spoken(one: Spoken, reason: Inclusion) -> ItemReceipt:
+def _spoken(one: WindowMessage, reason: Inclusion) -> ItemReceipt:
     return ItemReceipt(
         id=one.message.id,
         message_ids=[one.message.id],
@@ -153,7 +153,7 @@ def _spoken(one: Spoken, reason: Inclusion) -> ItemReceipt:
     )
 
 
-def scores_of(parts: Parts) -> ScoreParts:
+def encode_score_parts(parts: ScoreBreakdown) -> ScoreParts:
     return ScoreParts(
         keyword=parts.keyword,
         semantic=parts.semantic,
@@ -165,14 +165,14 @@ def scores_of(parts: Parts) -> ScoreParts:
 
 
 @dataclass(frozen=True)
-class Answering:
-    caps: Caps
+class ResponseBuilder:
+    limits: SectionLimits
     counter: Counter
-    count: Count
+    count: CountTokens
     retrieved_role: Role
     debug: bool
 
-    def __call__(self, material: Material, fitted: Fitted) -> BuildContextResponse:
+    def __call__(self, material: ContextInput, fitted: PackedContext) -> BuildContextResponse:
         rendered = fitted.rendered
         stable = [*self._composed(Role.SYSTEM, rendered.stable), *(one.message for one in rendered.before)]
         response = BuildContextResponse(
@@ -184,11 +184,11 @@ class Answering:
             ],
             memory_text=rendered.memory,
             total_tokens=fitted.total_tokens,
-            max_tokens=self.caps.budget,
+            max_tokens=self.limits.budget,
             stable_prefix_count=len(stable),
             stable_prefix_sha256=_digest(stable),
         )
-        response.receipt.sections.extend(Accounting(self.caps, self.count, self.debug)(material, fitted))
+        response.receipt.sections.extend(ReceiptBuilder(self.limits, self.count, self.debug)(material, fitted))
         response.receipt.tokenizer, response.receipt.exact = self.counter.name, self.counter.exact
         return response
 

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
 
-from memsidecar.context.budgets import Cap
-from memsidecar.domain.fact import Parts
-from memsidecar.domain.text import cut
+from memsidecar.context.budgets import SectionLimit
+from memsidecar.domain.fact import ScoreBreakdown
+from memsidecar.domain.text import truncate_to_sentences
 from memsidecar.tokens.contract import Counter
 from memsidecar.v1.context_pb2 import INCLUSION_BEYOND_TOP_K, INCLUSION_OVER_SECTION, Inclusion
 
 UNCOUNTED = -1
 "Counting costs more than all else here, so an item is counted when somebody needs to know."
 
-Count = Callable[[str], int]
+CountTokens = Callable[[str], int]
 
 _SHARES = 3
 "An item that takes more than one of so many shares of its section is shown without what belongs to it."
 
-COUNTS_KEPT = 65_536
+MAX_CACHED_COUNTS = 65_536
 _WORTH_REMEMBERING = 32
 "Characters; a shorter text is counted sooner than looked up."
 
@@ -47,19 +47,19 @@ class Item(NamedTuple):
     message_ids: tuple[str, ...] = ()
     session_id: str = ""
     score: float = 0.0
-    parts: Parts | None = None
+    parts: ScoreBreakdown | None = None
     shortened: bool = False
-    longer: str = ""
-    longer_ids: tuple[str, ...] = ()
+    expanded: str = ""
+    expanded_ids: tuple[str, ...] = ()
     "The same with what belongs to it, where there is room: a question with its answer."
-    place: int = 0
+    display_order: int = 0
     "Where it stands among those that are shown, whatever the order in which they were chosen."
 
     def counted(self, count: Callable[[str], int]) -> "Item":
         return self if self.tokens != UNCOUNTED else self._replace(tokens=count(self.text))
 
 
-UNSEEN = Item("", "", tokens=0)
+UNLISTED = Item("", "", tokens=0)
 "Something that was left out and is counted, but not listed."
 
 
@@ -69,7 +69,7 @@ class Omission(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledSection:
     """What a section would show if nothing else were in the way, best first, and what it does not."""
 
     kept: tuple[Item, ...] = ()
@@ -80,7 +80,7 @@ class Filled:
         return sum(item.tokens for item in self.kept)
 
 
-def fill(candidates: Iterable[Item], cap: Cap, count: Count) -> Filled:
+def fill(candidates: Iterable[Item], cap: SectionLimit, count: CountTokens) -> FilledSection:
     """An item that does not fit is left out, and a smaller one behind it may still come in."""
     kept: list[Item] = []
     omitted: list[Omission] = []
@@ -94,18 +94,18 @@ def fill(candidates: Iterable[Item], cap: Cap, count: Count) -> Filled:
             omitted.append(Omission(item, INCLUSION_OVER_SECTION))
         else:
             omitted.append(Omission(item, INCLUSION_BEYOND_TOP_K))
-    return Filled(tuple(kept), tuple(omitted))
+    return FilledSection(tuple(kept), tuple(omitted))
 
 
-def _lengthened(item: Item, cap: Cap, count: Count) -> Item:
+def _lengthened(item: Item, cap: SectionLimit, count: CountTokens) -> Item:
     """With what belongs to it, if that leaves room for others. Decided for each by itself, so that fewer items are
     never more tokens."""
-    if not item.longer or count(item.longer) * _SHARES > cap.tokens:
+    if not item.expanded or count(item.expanded) * _SHARES > cap.tokens:
         return item.counted(count)
-    return item._replace(text=item.longer, message_ids=item.longer_ids, tokens=count(item.longer))
+    return item._replace(text=item.expanded, message_ids=item.expanded_ids, tokens=count(item.expanded))
 
 
-def fill_from_start(items: Iterable[Item], cap: Cap, count: Count) -> Filled:
+def fill_from_start(items: Iterable[Item], cap: SectionLimit, count: CountTokens) -> FilledSection:
     """A text by its sentences: up to where the first one does not fit, and nothing behind it."""
     kept: list[Item] = []
     left = cap.tokens
@@ -115,21 +115,21 @@ def fill_from_start(items: Iterable[Item], cap: Cap, count: Count) -> Filled:
         if left < 0:
             break
         kept.append(counted)
-    return Filled(tuple(kept))
+    return FilledSection(tuple(kept))
 
 
-def _fitting(item: Item, left: int, cap: Cap, count: Count) -> Item | None:
+def _fitting(item: Item, left: int, cap: SectionLimit, count: CountTokens) -> Item | None:
     """The item, or where it is larger than the whole section its beginning, if that is at least half of it."""
     if item.tokens <= left:
         return item
     if item.tokens <= cap.tokens or 2 * left < item.tokens:
         return None
-    text = cut(item.text, left, count)
+    text = truncate_to_sentences(item.text, left, count)
     tokens = count(text)
     return item._replace(text=text, tokens=tokens, shortened=True) if 2 * tokens >= item.tokens else None
 
 
-class Counts:
+class TokenCountCache:
     """What texts cost, by a print of them: none of what was said stays here. Thread-safe."""
 
     def __init__(self) -> None:
@@ -149,14 +149,14 @@ class Counts:
             tokens = counter.count(text)
             with self._lock:
                 self._known[key] = tokens
-                while len(self._known) > COUNTS_KEPT:
+                while len(self._known) > MAX_CACHED_COUNTS:
                     self._known.popitem(last=False)
             return tokens
 
         return count
 
 
-def ago(then_us: int, now_us: int) -> str:
+def format_age(then_us: int, now_us: int) -> str:
     """Whole units of the largest that fits; what lies ahead, by a clock that is wrong, is "just now"."""
     seconds = (now_us - then_us) // 1_000_000
     for name, length in _UNITS:

@@ -4,18 +4,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memsidecar.context.request import Order
-from memsidecar.context.sections import Item, ago
-from memsidecar.context.window import Spoken, Talk
-from memsidecar.domain.message import Role, Stored
-from memsidecar.domain.session import Head
-from memsidecar.domain.text import is_served_prompt, sentences
+from memsidecar.context.request import ContextRequest
+from memsidecar.context.sections import Item, format_age
+from memsidecar.context.window import ConversationWindow, WindowMessage
+from memsidecar.domain.message import Role, StoredMessage
+from memsidecar.domain.session import SessionHead
+from memsidecar.domain.text import is_injected_prompt, split_sentences
 from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.layers.documents.documents import ChunkHit
 from memsidecar.layers.semantic.fact import KnownFact
-from memsidecar.layers.semantic.facts import Facts, ordered, text_of
+from memsidecar.layers.semantic.facts import Facts, fact_text, order_for_context
 from memsidecar.layers.summaries.store import RollingSummary
-from memsidecar.layers.summaries.update import KeepingUp
+from memsidecar.layers.summaries.update import SummarySchedule
 from memsidecar.layers.working.conversation import Conversation
 from memsidecar.layers.working.memory import WorkingMemory
 from memsidecar.stores.contract import Owner
@@ -33,63 +33,63 @@ class Hints(Protocol):
 
 
 @dataclass(frozen=True)
-class Gathering:
+class ContextSources:
     """Reads only, and never waits for anybody but the disk."""
 
     working: WorkingMemory
     facts: Facts
-    keep_up: KeepingUp
+    summary_schedule: SummarySchedule
     hints: Hints
     artifacts: Artifacts
 
-    def talk(self, order: Order, conversation: Conversation, counter: Counter) -> Talk:
+    def window(self, order: ContextRequest, conversation: Conversation, counter: Counter) -> ConversationWindow:
         head = conversation.head
         if head is None:
-            return Talk()
-        spoken = [self._spoken(order, head, one, counter) for one in conversation.spoken]
-        return Talk(spoken, head.counts[Role.USER - 1], sum(head.tokens) - head.tokens[Role.SYSTEM - 1])
+            return ConversationWindow()
+        spoken = [self._spoken(order, head, one, counter) for one in conversation.messages]
+        return ConversationWindow(spoken, head.counts[Role.USER - 1], sum(head.tokens) - head.tokens[Role.SYSTEM - 1])
 
-    def _spoken(self, order: Order, head: Head, one: Stored, counter: Counter) -> Spoken:
+    def _spoken(self, order: ContextRequest, head: SessionHead, one: StoredMessage, counter: Counter) -> WindowMessage:
         message = Message.FromString(one.body)
-        tokens = self.working.gauge.tokens(counter, head, one)
+        tokens = self.working.token_counts.tokens(counter, head, one)
         if not order.include_reasoning:
             message.ClearField("reasoning")
         elif message.reasoning:
             tokens += counter.count(message.reasoning)
         message.tokens = tokens
-        return Spoken(message, one.sequence, one.role, one.exchange, tokens, one.tokens)
+        return WindowMessage(message, one.sequence, one.role, one.exchange, tokens, one.tokens)
 
-    def system(self, order: Order, conversation: Conversation) -> tuple[Item, ...]:
+    def system(self, order: ContextRequest, conversation: Conversation) -> tuple[Item, ...]:
         if order.system_prompt:
             return (Item(_PROMPT, order.system_prompt),)
         prompts: list[Item] = []
         for one in map(Message.FromString, (stored.body for stored in conversation.system)):
-            if not is_served_prompt(one.content, [item.text for item in prompts]):
+            if not is_injected_prompt(one.content, [item.text for item in prompts]):
                 prompts.append(Item(one.id, one.content, message_ids=(one.id,)))
         return tuple(prompts)
 
     def known(
-        self, order: Order, head: Head | None, query: str, verbatim: frozenset[str]
+        self, order: ContextRequest, head: SessionHead | None, query: str, verbatim: frozenset[str]
     ) -> dict[Section, tuple[Item, ...]]:
         """What does not depend on an index: profile, facts, hints and artifacts."""
         owner = self.owner(order, head)
         return {
-            SECTION_PROFILE: tuple(Item("profile", sentence) for sentence in sentences(order.profile)),
+            SECTION_PROFILE: tuple(Item("profile", sentence) for sentence in split_sentences(order.profile)),
             SECTION_FACTS: self._facts(order, owner, query, verbatim),
             SECTION_HINTS: tuple(Item(f"hint:{at}", line) for at, line in enumerate(self.hints(owner), 1)),
             SECTION_ARTIFACTS: self._artifacts(order, query),
         }
 
-    def summary(self, head: Head | None) -> RollingSummary | None:
-        return self.keep_up.at_once(head) if head else None
+    def summary(self, head: SessionHead | None) -> RollingSummary | None:
+        return self.summary_schedule.update_now(head) if head else None
 
-    def owner(self, order: Order, head: Head | None) -> Owner:
+    def owner(self, order: ContextRequest, head: SessionHead | None) -> Owner:
         user_id = order.user_id or (head.user_id if head else "")
         if user_id:
             return Owner(order.key.namespace, user_id)
         return Owner(order.key.namespace, session_id=order.key.session_id)
 
-    def _facts(self, order: Order, owner: Owner, query: str, verbatim: frozenset[str]) -> tuple[Item, ...]:
+    def _facts(self, order: ContextRequest, owner: Owner, query: str, verbatim: frozenset[str]) -> tuple[Item, ...]:
         """Chosen by what matters, shown in the order in which they were learned: for the sake of prompt caches.
 
         For the same reason what was learned of messages that the model reads as they were is shown when they go, and
@@ -102,23 +102,23 @@ class Gathering:
         return tuple(
             Item(
                 fact.id,
-                text_of(fact),
+                fact_text(fact),
                 message_ids=fact.source_message_ids,
                 session_id=fact.session_id,
                 score=fact.confidence,
-                place=places[fact.id],
+                display_order=places[fact.id],
             )
-            for fact in ordered(known, query)
+            for fact in order_for_context(known, query)
         )
 
-    def _artifacts(self, order: Order, query: str) -> tuple[Item, ...]:
+    def _artifacts(self, order: ContextRequest, query: str) -> tuple[Item, ...]:
         if not query:
             return ()
         found = self.artifacts.relevant(order.key, query, order.now_us, _MOST_ARTIFACTS)
         return tuple(
             Item(
                 artifact.id,
-                f"[{_joined(artifact.source, ago(artifact.create_time_us, order.now_us))}] {artifact.content.strip()}",
+                f"[{_joined(artifact.source, format_age(artifact.create_time_us, order.now_us))}] {artifact.content.strip()}",
                 message_ids=(artifact.message_id,) if artifact.message_id else (),
                 session_id=order.key.session_id,
                 score=score,
@@ -127,7 +127,7 @@ class Gathering:
         )
 
 
-def _is_read(fact: KnownFact, order: Order, verbatim: frozenset[str]) -> bool:
+def _is_read(fact: KnownFact, order: ContextRequest, verbatim: frozenset[str]) -> bool:
     sources = fact.source_message_ids
     same_session = fact.session_id == order.key.session_id and not fact.pinned
     return same_session and bool(sources) and verbatim.issuperset(sources)
@@ -151,7 +151,7 @@ def _chunk(hit: ChunkHit) -> Item:
     )
 
 
-def summary_item(order: Order, summary: RollingSummary) -> Item:
+def summary_item(order: ContextRequest, summary: RollingSummary) -> Item:
     return Item(summary.id, summary.text, session_id=order.key.session_id)
 
 

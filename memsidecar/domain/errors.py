@@ -37,7 +37,7 @@ class InvalidField(SidecarError):
         self.problem = problem
 
 
-class NoSuchThing(SidecarError):
+class NotFound(SidecarError):
     pass
 
 
@@ -52,7 +52,7 @@ class SequenceMismatch(SidecarError):
         self.last_sequence = last_sequence
 
 
-class NotYourSession(SidecarError):
+class SessionOwnerMismatch(SidecarError):
     def __init__(self) -> None:
         super().__init__("the session belongs to another user")
 
@@ -75,17 +75,17 @@ class RateLimited(SidecarError):
 
     def __init__(self, message: str, seconds: float = 1.0) -> None:
         super().__init__(message)
-        self.seconds = seconds
+        self.retry_after_seconds = seconds
 
 
-class BadCredentials(SidecarError):
+class Unauthenticated(SidecarError):
     """Says the same of a token that is unknown, wrong or expired: the difference would help somebody who guesses."""
 
     def __init__(self) -> None:
         super().__init__("no valid credentials: send metadata `authorization: Bearer <token>` with a current token")
 
 
-class NotAllowed(SidecarError):
+class PermissionDenied(SidecarError):
     pass
 
 
@@ -94,7 +94,7 @@ class QuotaExceeded(SidecarError):
 
     def __init__(self, what: str, limit: int) -> None:
         super().__init__(f"the namespace may keep {limit} {what}, and this would be more; nothing was changed")
-        self.what = what
+        self.resource = what
         self.limit = limit
 
 
@@ -107,7 +107,7 @@ class Unavailable(SidecarError):
     """Nothing was changed; the same call may succeed in a moment."""
 
 
-class Busy(Unavailable):
+class Overloaded(Unavailable):
     pass
 
 
@@ -116,18 +116,18 @@ class ShuttingDown(Unavailable):
         super().__init__("the sidecar is shutting down")
 
 
-class DamagedFile(SidecarError):
+class DataCorrupted(SidecarError):
     def __init__(self, message: str, *, file: str) -> None:
         super().__init__(message)
         self.file = file
 
 
-class NotBuilt(SidecarError):
+class Unimplemented(SidecarError):
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} is not in this version")
 
 
-class DeadlinePassed(SidecarError):
+class DeadlineExceeded(SidecarError):
     def __init__(self) -> None:
         super().__init__("the deadline passed before this was done")
 

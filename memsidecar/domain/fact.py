@@ -16,12 +16,12 @@ class FactType(IntEnum):
     DOMAIN = 7
 
 
-LISTS = frozenset({FactType.INTEREST, FactType.ACTION_ITEM, FactType.QUESTION})
+MULTI_VALUED_TYPES = frozenset({FactType.INTEREST, FactType.ACTION_ITEM, FactType.QUESTION})
 """Of these a user has many under one key at once; of the others, one value a key."""
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class ScoreBreakdown:
     """What a score is made of; they add up to it."""
 
     keyword: float = 0.0

@@ -46,7 +46,7 @@ class Draft:
     vector: bytes | None = None
 
 
-class Stored(NamedTuple):
+class StoredMessage(NamedTuple):
     """A message of a session. `exchange` is the sequence of the call it belongs to (its own, for a call), else 0.
 
     `body` is empty where only the figures were asked for.

@@ -39,8 +39,8 @@ class Quota:
 NO_QUOTA = Quota()
 
 # Which quota a namespace has. Asked at every write, on the journal's own thread: it answers from RAM.
-Quotas = Callable[[str], Quota]
+QuotaLookup = Callable[[str], Quota]
 
 
-def without_quotas(_: str) -> Quota:
+def no_quotas(_: str) -> Quota:
     return NO_QUOTA

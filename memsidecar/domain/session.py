@@ -33,7 +33,7 @@ class Policy:
 
 
 @dataclass(slots=True)
-class Head:
+class SessionHead:
     """Where a session stands after its entry `version` of the log. Published heads are never changed, only replaced.
 
     `counts` and `tokens` are of the window, one number for each role in the order of `Role`.
@@ -42,7 +42,7 @@ class Head:
     """
 
     key: SessionKey
-    number: int
+    row_id: int
     user_id: str = ""
     version: int = 0
     last_sequence: int = 0
@@ -63,10 +63,10 @@ class Head:
     def total_tokens(self) -> int:
         return sum(self.tokens)
 
-    def copy(self) -> "Head":
-        return Head(
+    def copy(self) -> "SessionHead":
+        return SessionHead(
             self.key,
-            self.number,
+            self.row_id,
             self.user_id,
             self.version,
             self.last_sequence,

@@ -12,19 +12,19 @@ _END = re.compile(
     "|\n\\s*"
 )
 
-OPENING, CLOSING = "<memsidecar>", "</memsidecar>"
-_SERVED = re.compile(f"{re.escape(OPENING)}.*?(?:{re.escape(CLOSING)}|\\Z)", re.DOTALL)
+OPENING_MARKER, CLOSING_MARKER = "<memsidecar>", "</memsidecar>"
+_SERVED = re.compile(f"{re.escape(OPENING_MARKER)}.*?(?:{re.escape(CLOSING_MARKER)}|\\Z)", re.DOTALL)
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences in order, each with the white space behind it: joined, they are the text."""
     borders = [0, *(found.end() for found in _END.finditer(text)), len(text)]
     return [text[begin:end] for begin, end in pairwise(borders) if begin < end]
 
 
-def cut(text: str, max_tokens: int, count: Callable[[str], int]) -> str:
+def truncate_to_sentences(text: str, max_tokens: int, count: Callable[[str], int]) -> str:
     """As many whole sentences from the beginning as fit; empty where not even the first one does."""
-    pieces = sentences(text)
+    pieces = split_sentences(text)
     fitting, too_many = 0, len(pieces) + 1
     while fitting + 1 < too_many:
         middle = (fitting + too_many) // 2
@@ -35,31 +35,35 @@ def cut(text: str, max_tokens: int, count: Callable[[str], int]) -> str:
     return "".join(pieces[:fitting]).rstrip()
 
 
-def disarmed(text: str) -> str:
+def escape_markers(text: str) -> str:
     """The text without our marks: what was said must not be able to end or begin what we compose."""
-    return text.replace(OPENING, "[memsidecar]").replace(CLOSING, "[/memsidecar]")
+    return text.replace(OPENING_MARKER, "[memsidecar]").replace(CLOSING_MARKER, "[/memsidecar]")
 
 
-def without_served(text: str) -> str:
+def strip_injected(text: str) -> str:
     """What of a text did not come from us. An end that is missing, because somebody cut the text, is its end."""
-    return _SERVED.sub("", text) if OPENING in text else text
+    return _SERVED.sub("", text) if OPENING_MARKER in text else text
 
 
-def is_served_prompt(text: str, prompts: Sequence[str]) -> bool:
+def is_injected_prompt(text: str, prompts: Sequence[str]) -> bool:
     """Whether a system message is what these prompts were served as: taken as another one, it would double each time.
 
     A prompt that only speaks of our marks is nobody's but the caller's.
     """
     before = "\n\n".join(prompts)
-    memory_alone = text.startswith(f"{OPENING}\n") and text.rstrip().endswith(CLOSING)
-    return text in (*prompts, before) or memory_alone or (bool(before) and text.startswith(f"{before}\n\n{OPENING}\n"))
+    memory_alone = text.startswith(f"{OPENING_MARKER}\n") and text.rstrip().endswith(CLOSING_MARKER)
+    return (
+        text in (*prompts, before)
+        or memory_alone
+        or (bool(before) and text.startswith(f"{before}\n\n{OPENING_MARKER}\n"))
+    )
 
 
-def forms(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-FUNCTION_WORDS = forms("""
+FUNCTION_WORDS = word_set("""
 a about above after again against all also am an and any are aren't as at be because been before being below between
 both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each few for from
 further had hadn't has hasn't have haven't having he he'd he'll he's her here here's hers herself him himself his how
@@ -75,7 +79,7 @@ ever often sometimes usually well
 """)
 """What sentences are held together by, and what conversations are."""
 
-COMMON_WORDS = forms("""
+COMMON_WORDS = word_set("""
 able act add ago agree almost alone along although amazing among another anyone anything anyway anywhere appreciate
 around ask awesome away awful back bad beautiful become begin believe best better big bit bring call came care certain
 certainly chance change check choose clear close come completely cool could course cut day deal decide different done

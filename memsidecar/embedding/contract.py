@@ -36,7 +36,7 @@ class Embedder(Protocol):
     def dimensions(self) -> int: ...
 
     @property
-    def texts_at_once(self) -> int:
+    def batch_size(self) -> int:
         """How many `embed` does in one go, be it a request or a moment of the processor. In the background others get
         a turn after so many.
         """
@@ -61,7 +61,7 @@ class Embedders(Protocol):
     def of_identity(self, identity: str) -> Embedder | None:
         """The embedder that made vectors of this identity, while an older index still answers; None if unknown."""
 
-    def in_a_hurry(self, embedder: Embedder) -> Embedder:
+    def interactive(self, embedder: Embedder) -> Embedder:
         """The same vectors, but one attempt and little patience: for somebody who waits for a search.
 
         Raises EmbedderUnavailable soon instead.

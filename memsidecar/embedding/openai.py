@@ -14,17 +14,23 @@ from urllib.parse import quote
 import numpy as np
 
 from memsidecar.embedding.contract import EmbedderMismatch, EmbedderUnavailable, InvalidEmbedder, Vectors, unit_rows
-from memsidecar.embedding.static import readable
-from memsidecar.endpoint.client import Endpoint, json_object
-from memsidecar.endpoint.config import Api, EndpointSettings
-from memsidecar.endpoint.errors import EndpointAway, EndpointMismatch, InputRefused, InvalidEndpoint, Unanswered
-from memsidecar.endpoint.resilience import Breaker, Patience
+from memsidecar.embedding.static import sanitize
+from memsidecar.endpoint.client import EndpointClient, json_object
+from memsidecar.endpoint.config import EndpointApi, EndpointConfig
+from memsidecar.endpoint.errors import (
+    EndpointMismatch,
+    EndpointUnavailable,
+    InvalidEndpoint,
+    RequestRejected,
+    RetryableError,
+)
+from memsidecar.endpoint.resilience import CircuitBreaker, RetryPolicy
 
 # Digits, sign, exponent, comma and the white space of a pretty printer.
 _LARGEST_NUMBER_BYTES = 64
 _LARGEST_FRAME_BYTES = 1 << 20
 
-EMBEDDINGS = Api("the embedding endpoint", "/embeddings")
+EMBEDDINGS = EndpointApi("the embedding endpoint", "/embeddings")
 
 # A text of this length is within the limit of any model; if it is refused, its length is not why.
 SHORTEST_CUT_CHARACTERS = 128
@@ -33,12 +39,12 @@ SHORTEST_CUT_CHARACTERS = 128
 HARMLESS_TEXT = "hello"
 
 # For somebody who waits for a search, which is answered by words alone if this is not enough.
-HURRIED_SECONDS = 2.0
+INTERACTIVE_TIMEOUT_SECONDS = 2.0
 
 log = logging.getLogger(__name__)
 
 
-def largest_answer_bytes(rows: int, dimensions: int) -> int:
+def max_response_bytes(rows: int, dimensions: int) -> int:
     """More than any honest answer needs."""
     return rows * dimensions * _LARGEST_NUMBER_BYTES + _LARGEST_FRAME_BYTES
 
@@ -55,14 +61,14 @@ def read_vectors(body: bytes, rows: int, dimensions: int) -> Vectors:
         raise EndpointMismatch(f"the embedding model has {found.pop()} dimensions, but {dimensions} are configured")
     stacked = np.stack(vectors)
     if not np.isfinite(stacked).all():
-        raise Unanswered("the answer has numbers that are not finite")
+        raise RetryableError("the answer has numbers that are not finite")
     return stacked
 
 
 def _items(body: bytes) -> list[object]:
     items = json_object(body).get("data")
     if not isinstance(items, list):
-        raise Unanswered("the answer has no list of data")
+        raise RetryableError("the answer has no list of data")
     return items
 
 
@@ -70,7 +76,7 @@ def _in_order(items: list[object], rows: int) -> list[object]:
     """The embeddings by their own index: servers answer in any order."""
     by_index = {item["index"]: item.get("embedding") for item in items if _has_index(item)}
     if len(items) != rows or by_index.keys() != set(range(rows)):
-        raise Unanswered(f"the answer has not one row for each of {rows} texts")
+        raise RetryableError(f"the answer has not one row for each of {rows} texts")
     return [by_index[index] for index in range(rows)]
 
 
@@ -85,8 +91,8 @@ def _numbers(embedding: object) -> Vectors:
         if isinstance(embedding, list):
             return _single(array("d", embedding))
     except (ValueError, TypeError, OverflowError) as garbled:
-        raise Unanswered("the answer has an embedding that is not made of numbers") from garbled
-    raise Unanswered("the answer has an item without an embedding")
+        raise RetryableError("the answer has an embedding that is not made of numbers") from garbled
+    raise RetryableError("the answer has an item without an embedding")
 
 
 def _single(numbers: "array[float]") -> Vectors:
@@ -95,7 +101,7 @@ def _single(numbers: "array[float]") -> Vectors:
 
 
 @dataclass(frozen=True)
-class OpenAISettings:
+class OpenAIEmbedderConfig:
     """Raises InvalidEmbedder, so that a wrong setting is refused at start."""
 
     url: str = field(repr=False)
@@ -118,14 +124,14 @@ class OpenAISettings:
     bytes_per_request: int = 1 << 19
     """About 150,000 tokens: OpenAI takes 300,000 in one request."""
 
-    longest_text_bytes: int = 24_000
+    max_text_bytes: int = 24_000
     """Longer texts are embedded by their beginning. About 8,000 tokens, at 3 bytes each in most scripts."""
 
-    patience: Patience = field(default_factory=Patience)
-    failures_before_rest: int = 5
+    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
+    failures_before_open: int = 5
     """After so many failed requests in a row none is sent for a while."""
 
-    rest_seconds: float = 30.0
+    cool_down_seconds: float = 30.0
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
@@ -136,17 +142,17 @@ class OpenAISettings:
             if getattr(self, name) <= 0:
                 raise InvalidEmbedder(f"{name} must be more than 0, not {getattr(self, name)}")
 
-    def endpoint(self) -> EndpointSettings:
+    def endpoint(self) -> EndpointConfig:
         """What of it concerns the way there. Raises InvalidEmbedder."""
         try:
-            return EndpointSettings(
+            return EndpointConfig(
                 EMBEDDINGS,
                 self.url,
                 self.key,
                 timeout_seconds=self.timeout_seconds,
-                patience=self.patience,
-                failures_before_rest=self.failures_before_rest,
-                rest_seconds=self.rest_seconds,
+                retry_policy=self.retry_policy,
+                failures_before_open=self.failures_before_open,
+                cool_down_seconds=self.cool_down_seconds,
                 clock=self.clock,
             )
         except InvalidEndpoint as wrong:
@@ -158,24 +164,24 @@ class OpenAIEmbedder:
 
     ready = True
 
-    def __init__(self, settings: OpenAISettings, elder: Breaker | None = None) -> None:
+    def __init__(self, settings: OpenAIEmbedderConfig, elder: CircuitBreaker | None = None) -> None:
         """While the breaker `elder` refuses requests, so does this embedder."""
-        self._endpoint = Endpoint(settings.endpoint(), elder)
+        self._endpoint = EndpointClient(settings.endpoint(), elder)
         self.dimensions = settings.dimensions
-        self.texts_at_once = settings.texts_per_request
+        self.batch_size = settings.texts_per_request
         # A model's name may hold slashes; quoted, the parts of an identity can be told apart.
         self.identity = f"openai/{self._endpoint.base}/{quote(settings.model, safe='')}/{settings.dimensions}"
         self._settings = settings
-        self.refused_count = 0
+        self.rejected_count = 0
         self._counting = Lock()
 
-    def in_a_hurry(self) -> "OpenAIEmbedder":
+    def interactive(self) -> "OpenAIEmbedder":
         """The same model by one short attempt. What this one learns of a dead server spares the other its wait."""
         settings = self._settings
         hurried = replace(
             settings,
-            timeout_seconds=min(HURRIED_SECONDS, settings.timeout_seconds),
-            patience=replace(settings.patience, attempts=1),
+            timeout_seconds=min(INTERACTIVE_TIMEOUT_SECONDS, settings.timeout_seconds),
+            retry_policy=replace(settings.retry_policy, attempts=1),
         )
         return OpenAIEmbedder(hurried, self._endpoint.breaker)
 
@@ -185,7 +191,7 @@ class OpenAIEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         try:
             return self._embedded(texts)
-        except EndpointAway as away:
+        except EndpointUnavailable as away:
             raise EmbedderUnavailable(f"no vectors: {away}") from away
         except EndpointMismatch as mismatch:
             raise EmbedderMismatch(str(mismatch)) from mismatch
@@ -198,7 +204,7 @@ class OpenAIEmbedder:
         return vectors
 
     def _readable(self, text: str) -> str:
-        return readable(text, self._settings.longest_text_bytes)
+        return sanitize(text, self._settings.max_text_bytes)
 
     def _batches(self, texts: dict[int, str]) -> Iterator[list[int]]:
         batch: list[int] = []
@@ -221,7 +227,7 @@ class OpenAIEmbedder:
         """
         try:
             return self._answered(texts)
-        except InputRefused:
+        except RequestRejected:
             if len(texts) > 1:
                 middle = len(texts) // 2
                 return np.concatenate([self._rows(texts[:middle]), self._rows(texts[middle:])])
@@ -235,8 +241,8 @@ class OpenAIEmbedder:
         """
         self._answered([HARMLESS_TEXT])
         with self._counting:
-            self.refused_count += 1
-            first = self.refused_count == 1
+            self.rejected_count += 1
+            first = self.rejected_count == 1
         if first:
             # Once, and never the text: where there is one there are many, and what they say is nobody's business.
             log.warning(
@@ -246,8 +252,8 @@ class OpenAIEmbedder:
 
     def _answered(self, texts: list[str]) -> Vectors:
         rows = len(texts)
-        largest_bytes = largest_answer_bytes(rows, self.dimensions)
-        return self._endpoint.ask(
+        largest_bytes = max_response_bytes(rows, self.dimensions)
+        return self._endpoint.post(
             self._body(texts), largest_bytes, lambda body: read_vectors(body, rows, self.dimensions)
         )
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from memsidecar.embedding.bundled_model import DIMENSIONS, BundledModel
 from memsidecar.embedding.contract import Embedder, InvalidEmbedder, Vectors
-from memsidecar.embedding.openai import EMBEDDINGS, OpenAIEmbedder, OpenAISettings
+from memsidecar.embedding.openai import EMBEDDINGS, OpenAIEmbedder, OpenAIEmbedderConfig
 from memsidecar.embedding.static import StaticEmbedder
 from memsidecar.endpoint.config import parse_address
-from memsidecar.endpoint.resilience import Patience
+from memsidecar.endpoint.resilience import RetryPolicy
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class ClientEmbedder:
     dimensions: int
 
     ready = True
-    texts_at_once = 1_000
+    batch_size = 1_000
 
     def __post_init__(self) -> None:
         if self.dimensions < 1:
@@ -40,7 +40,7 @@ class ClientEmbedder:
 
 
 @dataclass(frozen=True)
-class EmbeddingChoice:
+class EmbedderConfig:
     """What the settings say of the embedder."""
 
     kind: str = "static"
@@ -55,14 +55,14 @@ class EmbeddingChoice:
     send_dimensions: bool = False
     timeout_seconds: float = 10.0
     texts_per_request: int = 64
-    longest_text_bytes: int = 24_000
+    max_text_bytes: int = 24_000
     attempts: int = 3
 
 
 class ConfiguredEmbedders:
     """Thread-safe. Asking for an embedder loads nothing and asks no network; its first text does."""
 
-    def __init__(self, choice: EmbeddingChoice) -> None:
+    def __init__(self, choice: EmbedderConfig) -> None:
         """Raises InvalidEmbedder, so that a wrong setting is refused at start."""
         self._choice = choice
         self._bundled: BundledModel | None = None
@@ -78,13 +78,13 @@ class ConfiguredEmbedders:
                 self._by_identity[identity] = self._reconstructed(identity)
             return self._by_identity[identity]
 
-    def in_a_hurry(self, embedder: Embedder) -> Embedder:
+    def interactive(self, embedder: Embedder) -> Embedder:
         """The same instance for the same identity. Where no network is asked there is nothing to be impatient of."""
         if not isinstance(embedder, OpenAIEmbedder):
             return embedder
         with self._lock:
             if embedder.identity not in self._hurried:
-                self._hurried[embedder.identity] = embedder.in_a_hurry()
+                self._hurried[embedder.identity] = embedder.interactive()
             return self._hurried[embedder.identity]
 
     def _configured(self) -> Embedder:
@@ -142,7 +142,7 @@ class ConfiguredEmbedders:
     def _openai(self, url: str, key: str | None, model: str, dimensions: int) -> Embedder:
         choice = self._choice
         return OpenAIEmbedder(
-            OpenAISettings(
+            OpenAIEmbedderConfig(
                 url=url,
                 model=model,
                 dimensions=dimensions,
@@ -150,7 +150,7 @@ class ConfiguredEmbedders:
                 send_dimensions=choice.send_dimensions,
                 timeout_seconds=choice.timeout_seconds,
                 texts_per_request=choice.texts_per_request,
-                longest_text_bytes=choice.longest_text_bytes,
-                patience=Patience(attempts=choice.attempts),
+                max_text_bytes=choice.max_text_bytes,
+                retry_policy=RetryPolicy(attempts=choice.attempts),
             )
         )

@@ -16,7 +16,7 @@ SUPPORTED_DIMENSIONS = (64, 128, 256)
 
 # About 1,400 words. A sum of more says ever less, and a message of 1 MiB must cost no more than some milliseconds: this
 # much takes 2 ms of known words, 5 to 8 ms of a script that is spelt byte by byte, 10 ms where every word is new.
-LONGEST_BYTES = 8_192
+MAX_TEXT_BYTES = 8_192
 
 # A conversation repeats its words: remembering their tokens makes a text five times cheaper than tokenizing it whole.
 # Full, they take about 5 MB.
@@ -24,16 +24,16 @@ WORDS_REMEMBERED = 1 << 14
 
 # What is longer is no word (a script without spaces, base64): not worth remembering, and long enough to tokenize that
 # other threads should run meanwhile.
-LONGEST_WORD_CHARACTERS = 64
+MAX_CACHED_WORD_CHARACTERS = 64
 
 # Texts of one batch share the rows that are converted from float16. More at once would hold the memory of many rows,
 # and the GIL for longer: this many take a millisecond or two.
-BATCH = 16
+BATCH_TEXTS = 16
 
 Words = Callable[[str], Sequence[int]]
 
 
-def readable(text: str, longest_bytes: int) -> str:
+def sanitize(text: str, longest_bytes: int) -> str:
     """The beginning of the text, without the white space around it; empty where there is nothing to embed.
 
     The bound is in bytes of UTF-8, for they follow the number of tokens in any script; no character is cut in two.
@@ -46,7 +46,7 @@ def readable(text: str, longest_bytes: int) -> str:
 class StaticEmbedder:
     """The bundled model. Its memory is shared by all embedders that are given the same BundledModel."""
 
-    texts_at_once = BATCH
+    batch_size = BATCH_TEXTS
 
     def __init__(self, dimensions: int = DIMENSIONS, model: BundledModel | None = None) -> None:
         """Raises InvalidEmbedder for dimensions that the model does not have, or if its package is missing."""
@@ -68,9 +68,9 @@ class StaticEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         model = self._model.loaded()
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        for start in range(0, len(texts), BATCH):
-            tokens = [self._tokens(text) for text in texts[start : start + BATCH]]
-            vectors[start : start + BATCH] = unit_rows(_sums(model, tokens, self.dimensions))
+        for start in range(0, len(texts), BATCH_TEXTS):
+            tokens = [self._tokens(text) for text in texts[start : start + BATCH_TEXTS]]
+            vectors[start : start + BATCH_TEXTS] = unit_rows(_sums(model, tokens, self.dimensions))
         return vectors
 
     def _tokens(self, text: str) -> list[int]:
@@ -78,13 +78,13 @@ class StaticEmbedder:
 
         White space itself has tokens too, which say nothing and are left out.
         """
-        words = readable(text, LONGEST_BYTES).split()
-        all_short = max(map(len, words), default=0) <= LONGEST_WORD_CHARACTERS
+        words = sanitize(text, MAX_TEXT_BYTES).split()
+        all_short = max(map(len, words), default=0) <= MAX_CACHED_WORD_CHARACTERS
         return list(chain.from_iterable(map(self._word_tokens if all_short else self._tokens_of_any, words)))
 
     def _tokens_of_any(self, word: str) -> Sequence[int]:
         """What is long is no word, and is not remembered."""
-        if len(word) <= LONGEST_WORD_CHARACTERS:
+        if len(word) <= MAX_CACHED_WORD_CHARACTERS:
             return self._word_tokens(word)
         return _tokens_without_gil(self._model.loaded().tokenizer, word)
 

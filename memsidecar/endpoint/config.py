@@ -8,10 +8,10 @@ from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from memsidecar.endpoint.errors import InvalidEndpoint
-from memsidecar.endpoint.resilience import Patience
+from memsidecar.endpoint.resilience import RetryPolicy
 
 
-class Api(NamedTuple):
+class EndpointApi(NamedTuple):
     """What is asked of an endpoint: as messages call it ("the embedding endpoint"), and the end of its path."""
 
     called: str
@@ -32,7 +32,7 @@ class ApiAddress:
         return self.origin + self.path
 
 
-def parse_address(url: str, api: Api) -> ApiAddress:
+def parse_address(url: str, api: EndpointApi) -> ApiAddress:
     """From http://host:port/v1, with or without a slash or the API's leaf at its end. Raises InvalidEndpoint.
 
     No message shows the URL, for it may carry a password.
@@ -48,7 +48,7 @@ def parse_address(url: str, api: Api) -> ApiAddress:
     return ApiAddress(origin, path, _basic(parts))
 
 
-def _split(url: str, api: Api) -> tuple[SplitResult, int | None]:
+def _split(url: str, api: EndpointApi) -> tuple[SplitResult, int | None]:
     # Python's own parser drops line breaks and tabs silently.
     if not url.isascii() or not url.isprintable() or " " in url:
         raise InvalidEndpoint(f"the URL of {api.called} must be plain ASCII without spaces")
@@ -68,10 +68,10 @@ def _basic(parts: SplitResult) -> str | None:
 
 
 @dataclass(frozen=True)
-class EndpointSettings:
+class EndpointConfig:
     """Raises InvalidEndpoint, so that a wrong setting is refused at start."""
 
-    api: Api
+    api: EndpointApi
     url: str = field(repr=False)
     """The API's base, such as http://host:port/v1."""
 
@@ -81,11 +81,11 @@ class EndpointSettings:
     timeout_seconds: float = 10.0
     """For connecting, for each wait for the server, and for the whole answer once it begins."""
 
-    patience: Patience = field(default_factory=Patience)
-    failures_before_rest: int = 5
+    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
+    failures_before_open: int = 5
     """After so many failed requests in a row none is sent for a while."""
 
-    rest_seconds: float = 30.0
+    cool_down_seconds: float = 30.0
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ class InvalidEndpoint(ValueError):
     """The settings describe no endpoint that could be asked; found before the first request."""
 
 
-class Unanswered(Exception):
+class RetryableError(Exception):
     """No usable answer this time; another attempt may have one."""
 
     def __init__(self, problem: str, asked_seconds: float | None = None) -> None:
@@ -17,7 +17,7 @@ class Unanswered(Exception):
         self.asked_seconds = asked_seconds
 
 
-class EndpointAway(Exception):
+class EndpointUnavailable(Exception):
     """No usable answer for as long as one was ready to wait; the same may succeed later."""
 
 
@@ -25,7 +25,7 @@ class EndpointMismatch(Exception):
     """The endpoint answers, but not what was configured; waiting does not help."""
 
 
-class InputRefused(EndpointMismatch):
+class RequestRejected(EndpointMismatch):
     """The endpoint takes no such input; where that is for its length, a shorter one may do.
 
     A mismatch for all only if it takes no input whatever; else it is one text's own misfortune.

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 
-from memsidecar.endpoint.errors import EndpointAway, EndpointMismatch
+from memsidecar.endpoint.errors import EndpointMismatch, EndpointUnavailable
 
 Clock = Callable[[], float]
 
@@ -16,7 +16,7 @@ _LEFT_ALONE = "the endpoint failed repeatedly; it is left alone for a moment"
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """Waits that double, shortened by chance so that many sidecars do not come back in one instant."""
 
     attempts: int = 3
@@ -25,7 +25,7 @@ class Patience:
     """Also the bound of what a server may ask for by Retry-After: a caller waits meanwhile."""
 
     sleep: Callable[[float], None] = time.sleep
-    chance: Callable[[], float] = random.random
+    jitter: Callable[[], float] = random.random
     """From 0 to 1."""
 
     def wait(self, failures: int, asked_seconds: float | None) -> None:
@@ -36,10 +36,10 @@ class Patience:
         if asked_seconds is not None:
             return min(asked_seconds, self.longest_wait_seconds)
         longest = min(self.first_wait_seconds * 2.0 ** (failures - 1), self.longest_wait_seconds)
-        return longest * (1 + self.chance()) / 2
+        return longest * (1 + self.jitter()) / 2
 
 
-def asked_seconds(retry_after: str | None) -> float | None:
+def parse_retry_after(retry_after: str | None) -> float | None:
     """Retry-After in seconds; the form with a date is left aside, as the two clocks may differ."""
     try:
         seconds = float(retry_after or "")
@@ -48,7 +48,7 @@ def asked_seconds(retry_after: str | None) -> float | None:
     return seconds if seconds >= 0 and math.isfinite(seconds) else None
 
 
-class Breaker:
+class CircuitBreaker:
     """After some consecutive failures it refuses at once, for a cool-down; then one request may try for all.
 
     Without it each caller would wait for a dead server until its timeout. Thread-safe.
@@ -57,7 +57,9 @@ class Breaker:
     patience say nothing to somebody who has more, and would keep him from a slow server for ever.
     """
 
-    def __init__(self, failures: int, cool_down_seconds: float, clock: Clock, elder: "Breaker | None" = None) -> None:
+    def __init__(
+        self, failures: int, cool_down_seconds: float, clock: Clock, elder: "CircuitBreaker | None" = None
+    ) -> None:
         self._elder = elder
         self._allowed_failures = failures
         self._cool_down_seconds = cool_down_seconds
@@ -93,12 +95,12 @@ class Breaker:
     def _enter(self) -> bool:
         """Whether this request is the one that tries for all."""
         if self._elder is not None and self._elder.resting:
-            raise EndpointAway(_LEFT_ALONE)
+            raise EndpointUnavailable(_LEFT_ALONE)
         with self._lock:
             if self._failures < self._allowed_failures:
                 return False
             if self._probing or self._clock() < self._refusing_until:
-                raise EndpointAway(_LEFT_ALONE)
+                raise EndpointUnavailable(_LEFT_ALONE)
             self._probing = True
             return True
 

@@ -32,7 +32,7 @@ class Finding(NamedTuple):
     holds: bool = True
 
 
-class ModelAway(SidecarError):
+class ModelUnavailable(SidecarError):
     """The model cannot be reached, or refuses, or is not asked for a while: the same will work later."""
 
 
@@ -44,7 +44,7 @@ class FactExtractor(Protocol):
     """Reads utterances in order and says what they tell about the user. Thread-safe.
 
     Only what the user says of themselves counts: no guesses of the assistant, nothing hypothetical, negated, quoted or
-    about others. Raises ModelAway or MalformedAnswer; never answers "nothing" for a failure.
+    about others. Raises ModelUnavailable or MalformedAnswer; never answers "nothing" for a failure.
     """
 
     @property
@@ -56,7 +56,7 @@ class FactExtractor(Protocol):
 
 
 class Summarizer(Protocol):
-    """Brings a summary up to date. Thread-safe. Raises ModelAway or MalformedAnswer."""
+    """Brings a summary up to date. Thread-safe. Raises ModelUnavailable or MalformedAnswer."""
 
     @property
     def origin(self) -> str:
@@ -79,15 +79,15 @@ class LanguageModel(Protocol):
     def complete(self, instructions: str, text: str, *, max_tokens: int, schema: object | None = None) -> str:
         """What the model answers; with `schema`, JSON that the endpoint was told to hold to it (check it all the same).
 
-        Raises ModelAway, and MalformedAnswer for a text that is refused though others are taken, and for JSON that was
+        Raises ModelUnavailable, and MalformedAnswer for a text that is refused though others are taken, and for JSON that was
         cut off. Whatever else the model says is an answer, an empty one too.
         """
 
 
-class TextRefused(MalformedAnswer):
+class TextRejected(MalformedAnswer):
     """The endpoint takes other texts, but not this one: it is too long, or says what is filtered. Waiting never helps.
 
-    Were it a ModelAway, one such message would be tried for ever, and nothing after it would be read.
+    Were it a ModelUnavailable, one such message would be tried for ever, and nothing after it would be read.
     """
 
 

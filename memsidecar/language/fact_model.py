@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.message import Role
-from memsidecar.endpoint.client import refuse_constant
+from memsidecar.endpoint.client import reject_constant
 from memsidecar.language.batches import DATA_NOT_INSTRUCTIONS, PART_TOKENS, Count, Piece, halves, parts, shown
-from memsidecar.language.contract import Finding, LanguageModel, MalformedAnswer, TextRefused, Utterance
+from memsidecar.language.contract import Finding, LanguageModel, MalformedAnswer, TextRejected, Utterance
 
 MOST_FINDINGS = 50
 LONGEST_KEY_CHARACTERS = 64
@@ -74,7 +74,7 @@ def only_object(text: str) -> dict[str, object]:
     """
     braced = text[text.find("{") : text.rfind("}") + 1]
     try:
-        read = json.loads(braced, parse_constant=refuse_constant)
+        read = json.loads(braced, parse_constant=reject_constant)
     except (ValueError, RecursionError):
         raise MalformedAnswer("it is not one JSON object") from None
     if not isinstance(read, dict):
@@ -159,7 +159,7 @@ def _ids(numbers: Sequence[int], pieces: Sequence[Piece]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(pieces[number - 1].utterance.message_id for number in numbers))
 
 
-class ModelFacts:
+class ModelFactExtractor:
     """A FactExtractor. Asks once for each part; what is wrong with an answer is said, and it is asked again."""
 
     def __init__(self, model: LanguageModel, count: Count, part_tokens: int = PART_TOKENS) -> None:
@@ -179,7 +179,7 @@ class ModelFacts:
         """A part that is refused may be too long for this model: then each half by itself."""
         try:
             return self._asked(pieces)
-        except TextRefused:
+        except TextRejected:
             shorter = halves(pieces)
             if shorter is None:
                 raise
@@ -190,7 +190,7 @@ class ModelFacts:
         for _ in range(ATTEMPTS):
             try:
                 return read_findings(self._answer(pieces, problem), pieces)
-            except TextRefused:
+            except TextRejected:
                 raise
             except MalformedAnswer as malformed:
                 problem = str(malformed)

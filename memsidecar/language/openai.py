@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from threading import BoundedSemaphore, Lock
 from typing import NamedTuple
 
-from memsidecar.endpoint.client import Endpoint, json_object
-from memsidecar.endpoint.config import Api, EndpointSettings
-from memsidecar.endpoint.errors import EndpointAway, EndpointMismatch, InputRefused, Unanswered
-from memsidecar.language.contract import MalformedAnswer, ModelAway, TextRefused
+from memsidecar.endpoint.client import EndpointClient, json_object
+from memsidecar.endpoint.config import EndpointApi, EndpointConfig
+from memsidecar.endpoint.errors import EndpointMismatch, EndpointUnavailable, RequestRejected, RetryableError
+from memsidecar.language.contract import MalformedAnswer, ModelUnavailable, TextRejected
 
 # More than any token is long, also where each character is escaped.
 _LARGEST_TOKEN_BYTES = 64
@@ -19,7 +19,7 @@ _LARGEST_FRAME_BYTES = 1 << 20
 
 _THOUGHT_BEGINS, _THOUGHT_ENDS = "<think>", "</think>"
 
-CHAT = Api("the model endpoint", "/chat/completions")
+CHAT = EndpointApi("the model endpoint", "/chat/completions")
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class Usage(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ModelFigures:
+class ModelStats:
     """Since the start."""
 
     answers: int = 0
@@ -50,10 +50,10 @@ class Ledger:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._figures = ModelFigures()
+        self._figures = ModelStats()
 
     @property
-    def figures(self) -> ModelFigures:
+    def stats(self) -> ModelStats:
         return self._figures
 
     def answered(self, usage: Usage | None) -> None:
@@ -96,20 +96,20 @@ def read_answer(body: bytes) -> ChatAnswer:
 def _first_choice(answer: dict[str, object]) -> dict[str, object]:
     choices = answer.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise Unanswered("the answer has no list of choices")
+        raise RetryableError("the answer has no list of choices")
     return choices[0]
 
 
 def _text(choice: dict[str, object]) -> str:
     message = choice.get("message")
     if not isinstance(message, dict) or "content" not in message:
-        raise Unanswered("the answer has no message")
+        raise RetryableError("the answer has no message")
     content = message["content"]
     if content is None:
         # So says a model that refuses, or that had nothing left to say after its thoughts.
         content = message.get("refusal") or ""
     if not isinstance(content, str):
-        raise Unanswered("the answer is no text")
+        raise RetryableError("the answer is no text")
     # Half a surrogate pair, which JSON can write, would break whoever stores it.
     return _without_thoughts(content.encode("utf-8", "replace").decode())
 
@@ -142,28 +142,28 @@ HARMLESS = _Question("Answer in one word.", "hello", 16)
 class OpenAIModel:
     """Thread-safe: callers share kept connections, one breaker, and so many turns."""
 
-    def __init__(self, name: str, settings: EndpointSettings, concurrency: int = 1) -> None:
+    def __init__(self, name: str, settings: EndpointConfig, concurrency: int = 1) -> None:
         self.name = name
-        self._endpoint = Endpoint(settings)
+        self._endpoint = EndpointClient(settings)
         self._turns = BoundedSemaphore(concurrency)
         # As long as somebody else's call may take that is tried to the last.
-        self._turn_seconds = settings.timeout_seconds * settings.patience.attempts
+        self._turn_seconds = settings.timeout_seconds * settings.retry_policy.attempts
         self._ledger = Ledger()
         self._takes_schemas = True
 
     @property
-    def figures(self) -> ModelFigures:
+    def stats(self) -> ModelStats:
         """What was answered so far, and what it cost."""
-        return self._ledger.figures
+        return self._ledger.stats
 
     def complete(self, instructions: str, text: str, *, max_tokens: int, schema: object | None = None) -> str:
         try:
             with self._turn():
                 answer = self._answer(_Question(instructions, text, max_tokens), schema)
-        except (EndpointAway, EndpointMismatch) as problem:
+        except (EndpointUnavailable, EndpointMismatch) as problem:
             self._ledger.failed()
-            raise ModelAway(str(problem)) from problem
-        except TextRefused:
+            raise ModelUnavailable(str(problem)) from problem
+        except TextRejected:
             self._ledger.failed()
             raise
         if schema is not None and answer.cut_off:
@@ -173,7 +173,7 @@ class OpenAIModel:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         if not self._turns.acquire(timeout=self._turn_seconds):
-            raise EndpointAway(f"{self._endpoint.base} is busy with other questions")
+            raise EndpointUnavailable(f"{self._endpoint.base} is busy with other questions")
         try:
             yield
         finally:
@@ -182,10 +182,10 @@ class OpenAIModel:
     def _answer(self, question: _Question, schema: object | None) -> ChatAnswer:
         try:
             return self._with_or_without_schema(question, schema)
-        except InputRefused as refused:
+        except RequestRejected as refused:
             # Raises if this is refused, too: then waiting for a better configuration helps.
             self._asked(HARMLESS)
-            raise TextRefused(str(refused)) from refused
+            raise TextRejected(str(refused)) from refused
 
     def _with_or_without_schema(self, question: _Question, schema: object | None) -> ChatAnswer:
         """Many servers do not know `response_format`, and say so as they would of a text that they do not take."""
@@ -193,7 +193,7 @@ class OpenAIModel:
             return self._asked(question)
         try:
             return self._asked(question, response_format=_held_to(schema))
-        except InputRefused:
+        except RequestRejected:
             answer = self._asked(question)
         self._takes_schemas = False
         log.info("%s refuses response_format; from now on it is asked without", self._endpoint.base)
@@ -204,7 +204,7 @@ class OpenAIModel:
         request = {"model": self.name, "messages": told, "temperature": 0, "max_tokens": question.max_tokens, **more}
         # Half a surrogate pair is taken by no JSON reader.
         body = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
-        answer = self._endpoint.ask(body, largest_answer_bytes(question.max_tokens), read_answer)
+        answer = self._endpoint.post(body, largest_answer_bytes(question.max_tokens), read_answer)
         self._ledger.answered(answer.usage)
         return answer
 

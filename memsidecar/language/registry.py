@@ -6,7 +6,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import cast
 
-from memsidecar.endpoint.config import EndpointSettings
+from memsidecar.endpoint.config import EndpointConfig
 from memsidecar.endpoint.errors import InvalidEndpoint
 from memsidecar.language.contract import FactExtractor, Finding, InvalidModel, Utterance
 from memsidecar.language.openai import CHAT, OpenAIModel
@@ -32,13 +32,13 @@ def configured_model(choice: ModelChoice) -> OpenAIModel | None:
     if choice.concurrency < 1:
         raise InvalidModel(f"a model must be asked at least one question at once, not {choice.concurrency}")
     try:
-        settings = EndpointSettings(CHAT, choice.url, choice.key, choice.timeout_seconds)
+        settings = EndpointConfig(CHAT, choice.url, choice.key, choice.timeout_seconds)
     except InvalidEndpoint as wrong:
         raise InvalidModel(str(wrong)) from None
     return OpenAIModel(choice.name, settings, choice.concurrency)
 
 
-class LateRules:
+class LazyRules:
     @property
     def origin(self) -> str:
         return "rules"

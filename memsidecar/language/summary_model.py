@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from memsidecar.language.batches import DATA_NOT_INSTRUCTIONS, PART_TOKENS, Count, Piece, as_line, halves, parts, shown
-from memsidecar.language.contract import LanguageModel, MalformedAnswer, TextRefused, Utterance
+from memsidecar.language.contract import LanguageModel, MalformedAnswer, TextRejected, Utterance
 
 FEWEST_WORDS = 3
 
@@ -83,7 +83,7 @@ def _words(text: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(text)]
 
 
-class ModelSummaries:
+class ModelSummarizer:
     """A Summarizer. What is too long to be read at once is folded in part by part; nothing is left out unread."""
 
     def __init__(self, model: LanguageModel, count: Count, part_tokens: int = PART_TOKENS) -> None:
@@ -106,7 +106,7 @@ class ModelSummaries:
         """A part that is refused may be too long for this model: then one half after the other."""
         try:
             return self._asked(before, pieces, max_tokens)
-        except TextRefused:
+        except TextRejected:
             shorter = halves(pieces)
             if shorter is None:
                 raise

@@ -56,7 +56,7 @@ def _is_true(value: Value) -> bool:
     return False
 
 
-def merge(metadata: Struct, changes: Struct) -> None:
+def merge_metadata(metadata: Struct, changes: Struct) -> None:
     """Take the changes in; a null removes its key."""
     for key, value in changes.fields.items():
         if value.WhichOneof("kind") == "null_value":
@@ -65,6 +65,6 @@ def merge(metadata: Struct, changes: Struct) -> None:
             metadata.fields[key].CopyFrom(value)
 
 
-def matches(metadata: Struct, wanted: Struct) -> bool:
+def matches_metadata(metadata: Struct, wanted: Struct) -> bool:
     """Whether every wanted key is there with an equal value."""
     return all(key in metadata.fields and metadata.fields[key] == value for key, value in wanted.fields.items())

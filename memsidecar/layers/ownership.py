@@ -1,14 +1,14 @@
 """Check_owner, claim: used by five layers."""
 
-from memsidecar.domain.errors import NotYourSession
-from memsidecar.domain.session import Head, SessionKey
-from memsidecar.stores.contract import Claim, Journal, Ticket
+from memsidecar.domain.errors import SessionOwnerMismatch
+from memsidecar.domain.session import SessionHead, SessionKey
+from memsidecar.stores.contract import Claim, Journal, PendingCommand
 
 
-def check_owner(head: Head | None, user_id: str) -> None:
+def check_owner(head: SessionHead | None, user_id: str) -> None:
     """Nobody reads another user's session by naming themselves."""
     if head is not None and user_id and head.user_id and user_id != head.user_id:
-        raise NotYourSession()
+        raise SessionOwnerMismatch()
 
 
 def claim(journal: Journal, key: SessionKey, user_id: str) -> None:
@@ -22,6 +22,6 @@ def claim(journal: Journal, key: SessionKey, user_id: str) -> None:
     head = journal.head(key)
     check_owner(head, user_id)
     if head is None or (user_id and not head.user_id):
-        ticket = Ticket(Claim(key, user_id))
+        ticket = PendingCommand(Claim(key, user_id))
         journal.submit(ticket)
         ticket.wait()

@@ -19,13 +19,13 @@ _MAC_BYTES = 8
 _NUMBER_BYTES = 8
 
 
-def page_token(position: Sequence[int], request: bytes) -> str:
+def encode_position(position: Sequence[int], request: bytes) -> str:
     """A token for going on at `position` with the same request."""
     packed = struct.pack(f">{len(position)}q", *position)
     return base64.urlsafe_b64encode(_seal(request) + packed).decode().rstrip("=")
 
 
-def position_of(token: str, request: bytes, length: int) -> tuple[int, ...] | None:
+def decode_position(token: str, request: bytes, length: int) -> tuple[int, ...] | None:
     """Where to go on; None for an empty token. Raises InvalidField for one that this request did not get."""
     if not token:
         return None
@@ -40,23 +40,23 @@ def position_of(token: str, request: bytes, length: int) -> tuple[int, ...] | No
     return position
 
 
-def id_token(last_id: str, request: bytes) -> str:
+def encode_id(last_id: str, request: bytes) -> str:
     """A token for going on behind an id with the same request."""
     return _sealed(last_id.encode(), request)
 
 
-def last_id_of(token: str, request: bytes) -> str:
+def decode_id(token: str, request: bytes) -> str:
     """Behind which id to go on; empty for an empty token. Raises InvalidField for one that this request did not get."""
     return _text_of(_unsealed(token, request)) if token else ""
 
 
-def place_token(place: tuple[float, int, str], request: bytes) -> str:
+def encode_cursor(place: tuple[float, int, str], request: bytes) -> str:
     """A token for going on behind a place in an order by a figure, a time and an id, with the same request."""
     figure, time_us, last_id = place
     return _sealed(_PLACE.pack(figure, time_us) + last_id.encode(), request)
 
 
-def place_of(token: str, request: bytes) -> tuple[float, int, str] | None:
+def decode_cursor(token: str, request: bytes) -> tuple[float, int, str] | None:
     """Behind which place to go on; None for an empty token. Raises InvalidField as the others do."""
     if not token:
         return None
@@ -99,7 +99,7 @@ def _seal(request: bytes) -> bytes:
     return blake2b(request, digest_size=_SEAL_BYTES).digest()
 
 
-class HiddenPages:
+class EncryptedPageTokens:
     """The key outlives the process, so that a page can be turned after a restart."""
 
     def __init__(self, key: bytes) -> None:

@@ -5,17 +5,17 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from memsidecar.stores.contract import Owner, Ticket
+from memsidecar.stores.contract import Owner, PendingCommand
 
 V = TypeVar("V")
-Settled = Callable[[Ticket], None]
+DoneCallback = Callable[[PendingCommand], None]
 
 
 def _one_each(_value: object) -> int:
     return 1
 
 
-class AtHand(Generic[V]):
+class RecordCache(Generic[V]):
     """Bounded by what its values weigh together; whoever was asked for longest ago goes first. Thread-safe."""
 
     def __init__(self, most: int, weigh: Callable[[V], int] = _one_each) -> None:
@@ -40,23 +40,23 @@ class AtHand(Generic[V]):
                 self._keep(owner, value, weight)
         return value
 
-    def forget(self, is_meant: Callable[[Owner], bool]) -> None:
+    def invalidate_where(self, is_meant: Callable[[Owner], bool]) -> None:
         """From now on these are read anew, and so is whatever is being read at this moment."""
         with self._lock:
             self._changes += 1
             for owner in [one for one in self._known if is_meant(one)]:
                 self._drop(owner)
 
-    def forget_one(self, owner: Owner) -> None:
+    def invalidate(self, owner: Owner) -> None:
         with self._lock:
             self._changes += 1
             self._drop(owner)
 
-    def forgetting(self, owner: Owner, settled: Settled) -> Settled:
+    def invalidating(self, owner: Owner, settled: DoneCallback) -> DoneCallback:
         """For a ticket that changes an owner's notes: forget first, then tell."""
 
-        def forget_first(ticket: Ticket) -> None:
-            self.forget_one(owner)
+        def forget_first(ticket: PendingCommand) -> None:
+            self.invalidate(owner)
             settled(ticket)
 
         return forget_first

@@ -26,7 +26,7 @@ _CHARACTERS = regex.compile(_CHARACTER, regex.V1)
 _PAIR = regex.compile(_CHARACTER * 2, regex.V1)
 _RUN = regex.compile(rf"((?:{_CHARACTER})+)|[\p{{L}}\p{{M}}\p{{N}}--{_LETTER}]+", regex.V1)
 
-WORDS_VERSION = 2
+ANALYZER_VERSION = 2
 "Raised when the same text gives other words than before: tables that were made with those are then made anew."
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
@@ -58,12 +58,12 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
-def is_unspaced(text: str) -> bool:
+def is_unsegmented(text: str) -> bool:
     """Whether any of it is."""
     return not text.isascii() and _NEARBY.search(text) is not None and _SOME.search(text) is not None
 
 
-def split(text: str) -> list[str]:
+def _tokenize_unsegmented(text: str) -> list[str]:
     """The words of a text that may be in any script; it is in its normal form."""
     words: list[str] = []
     for run in _RUN.finditer(text):
@@ -76,18 +76,18 @@ def _split_run(run: str) -> list[str]:
     return [*characters, *map("".join, pairwise(characters))]
 
 
-def characters_of(words: Iterable[str]) -> list[str]:
+def bigram_characters(words: Iterable[str]) -> list[str]:
     """Those that the pairs among these words are made of."""
     return [character for word in words if _is_pair(word) for character in _CHARACTERS.findall(word)]
 
 
-def without_characters(words: Sequence[str]) -> list[str]:
+def drop_bigram_characters(words: Sequence[str]) -> list[str]:
     """The words but for what their pairs are made of: whoever has the pair has that as well."""
-    in_pairs = set(characters_of(words))
+    in_pairs = set(bigram_characters(words))
     return [word for word in words if word not in in_pairs]
 
 
-def length_of(words: Sequence[str]) -> int:
+def text_length(words: Sequence[str]) -> int:
     """How long a text of these words is: pairs are the same characters again, and would make it look twice as long."""
     if all(map(str.isascii, words)):
         return len(words)
@@ -98,7 +98,7 @@ def _is_pair(word: str) -> bool:
     return not word.isascii() and _PAIR.fullmatch(word) is not None
 
 
-def words_of(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """The words of a text in order, each as often as it occurs, in one spelling.
 
     Where words are written without blanks, each character and each pair of characters is one.
@@ -106,7 +106,7 @@ def words_of(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
     folded = _folded(text)
-    return split(folded) if is_unspaced(folded) else list(_WORD.findall(folded))
+    return _tokenize_unsegmented(folded) if is_unsegmented(folded) else list(_WORD.findall(folded))
 
 
 def _folded(text: str) -> str:
@@ -115,12 +115,12 @@ def _folded(text: str) -> str:
     return _VOWEL_MARKS.sub("", unicodedata.normalize("NFKC", folded))
 
 
-def content_words(words: Sequence[str]) -> list[str]:
+def content_terms_or_all(words: Sequence[str]) -> list[str]:
     """The words that say what is meant, each once; all of them where only function words are left."""
-    return telling_words(words) or list(dict.fromkeys(words))
+    return content_terms(words) or list(dict.fromkeys(words))
 
 
-def telling_words(words: Sequence[str]) -> list[str]:
+def content_terms(words: Sequence[str]) -> list[str]:
     """The words that say what is meant, each once; none where only function words are left."""
     return [word for word in dict.fromkeys(words) if word not in _FUNCTION_WORDS]
 
@@ -131,21 +131,21 @@ def stem(word: str) -> str:
     A very long one is its own stem and is not remembered: the cache has to be bounded in bytes, too, and must not keep
     a long secret after its session was erased.
     """
-    return word if len(word) > _LONGEST_STEMMED_CHARACTERS else _stemmed(word)
+    return word if len(word) > _LONGEST_STEMMED_CHARACTERS else _cached_stem(word)
 
 
-def stems(words: Sequence[str]) -> Iterable[str]:
+def stem_all(words: Sequence[str]) -> Iterable[str]:
     """Of all of them at once, which is quicker."""
     all_short = max(map(len, words), default=0) <= _LONGEST_STEMMED_CHARACTERS
-    return map(_stemmed if all_short else stem, words)
+    return map(_cached_stem if all_short else stem, words)
 
 
 @lru_cache(_STEMS_KEPT)
-def _stemmed(word: str) -> str:
+def _cached_stem(word: str) -> str:
     return str(Stemmer.Stemmer("english", _STEMMER_CACHE).stemWord(word))
 
 
-def asks(text: str) -> bool:
+def has_question_mark(text: str) -> bool:
     """Whether somebody wants to know something; the answer then stands behind it."""
     return any(mark in text for mark in _QUESTION_MARKS)
 
@@ -155,21 +155,21 @@ def is_question(text: str) -> bool:
     return text.rstrip().endswith(_QUESTION_MARKS)
 
 
-def indexed(text: str) -> str:
+def index_terms(text: str) -> str:
     """The words as the index on disk keeps them: each as it is, then notes: that it asks, and other stems."""
-    words = words_of(text)
-    kept = [*words, _ASKS] if asks(text) else list(words)
-    kept += [_STEM_MARK + root for word, root in zip(words, stems(words), strict=True) if root != word]
+    words = tokenize(text)
+    kept = [*words, _ASKS] if has_question_mark(text) else list(words)
+    kept += [_STEM_MARK + root for word, root in zip(words, stem_all(words), strict=True) if root != word]
     return " ".join(kept)
 
 
-def as_written(kept: str) -> tuple[list[str], bool]:
+def parse_index_terms(kept: str) -> tuple[list[str], bool]:
     """The words alone of what `indexed` made, and whether they asked something."""
     words, _, notes = kept.partition(_STEM_MARK)
     return words.split(), notes.startswith("?")
 
 
-def asked(words: Sequence[str]) -> list[str]:
+def query_terms(words: Sequence[str]) -> list[str]:
     """What to look for in the index on disk: every inflection of these words is found."""
     wanted: dict[str, None] = {}
     for word in words:

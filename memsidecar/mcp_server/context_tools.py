@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from memsidecar.mcp_server.sidecar_client import Memory
-from memsidecar.mcp_server.tool import READS, Answer, Arguments, SessionId, Tool, in_brackets, notes
+from memsidecar.mcp_server.sidecar_client import SidecarClient
+from memsidecar.mcp_server.tool import READS, Arguments, SessionId, Tool, ToolResult, degradation_notes, parenthesized
 from memsidecar.v1 import context_pb2
 from memsidecar.v1.context_pb2 import (
     SECTION_ARTIFACTS,
@@ -50,17 +50,17 @@ class SectionUse(BaseModel):
     tokens: int
 
 
-class Context(Answer):
+class BuiltContext(ToolResult):
     memory_text: str = Field(description="What is remembered, in sections with headings. Empty when there is nothing.")
     tokens: int = Field(description="Of the memory text.")
     sections: list[SectionUse] = Field(description="What the text is made of.")
     notes: list[str] = Field(description="What was missing when this was answered. Empty when all is well.")
 
     def text(self) -> str:
-        return "\n".join([self.memory_text or "Nothing is remembered about this.", *in_brackets(self.notes)])
+        return "\n".join([self.memory_text or "Nothing is remembered about this.", *parenthesized(self.notes)])
 
 
-async def build(memory: Memory, given: BuildContext) -> Context:
+async def build(memory: SidecarClient, given: BuildContext) -> BuiltContext:
     request = context_pb2.BuildContextRequest(
         namespace=memory.namespace,
         user_id=memory.user_id,
@@ -69,13 +69,13 @@ async def build(memory: Memory, given: BuildContext) -> Context:
         max_tokens=given.max_tokens,
         sections=_budgets(given.max_tokens),
     )
-    answer: context_pb2.BuildContextResponse = await memory.ask(memory.messages.BuildContext, request)
+    answer: context_pb2.BuildContextResponse = await memory.call(memory.messages.BuildContext, request)
     used = [_use(section) for section in answer.receipt.sections if section.section in _PERCENT]
-    return Context(
+    return BuiltContext(
         memory_text=answer.memory_text,
         tokens=answer.total_tokens,
         sections=[section for section in used if section.items],
-        notes=notes(answer.degraded),
+        notes=degradation_notes(answer.degraded),
     )
 
 
@@ -97,7 +97,7 @@ CONTEXT_TOOLS = (
         "summary of this conversation, and pieces of saved documents, within a token limit. Call it at the beginning "
         "of a conversation, and whenever an answer may depend on what the user told you before.",
         BuildContext,
-        Context,
+        BuiltContext,
         READS,
         build,
     ),

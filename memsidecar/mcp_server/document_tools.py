@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from memsidecar.mcp_server.sidecar_client import Memory
+from memsidecar.mcp_server.sidecar_client import SidecarClient
 from memsidecar.mcp_server.tool import (
     ERASES,
     READS,
     REPLACES,
-    Answer,
     Arguments,
     Tool,
-    fitting,
-    in_brackets,
-    notes,
-    shortened,
+    ToolResult,
+    degradation_notes,
+    parenthesized,
+    take_fitting,
+    truncate,
 )
 from memsidecar.v1 import knowledge_pb2
 
@@ -38,7 +38,7 @@ class ForgetDocument(Arguments):
     document_id: str = Field(min_length=1, description="The document to erase, as search_documents names it.")
 
 
-class Saved(Answer):
+class DocumentSaved(ToolResult):
     document_id: str
     pieces: int = Field(description="Into how many pieces it was cut, which are searched one by one.")
     tokens: int
@@ -49,7 +49,7 @@ class Saved(Answer):
         return f"{what}: {self.document_id} (pieces: {self.pieces}, tokens: {self.tokens})."
 
 
-class Piece(BaseModel):
+class DocumentPiece(BaseModel):
     """One piece of a document."""
 
     document_id: str
@@ -61,16 +61,16 @@ class Piece(BaseModel):
         return f"[{self.document_id}, piece {self.piece}] {self.content}"
 
 
-class Pieces(Answer):
-    pieces: list[Piece] = Field(description="Best first.")
+class DocumentSearchResult(ToolResult):
+    pieces: list[DocumentPiece] = Field(description="Best first.")
     notes: list[str] = Field(description="What was missing when this was answered. Empty when all is well.")
 
     def text(self) -> str:
         lines = [f"{at}. {one.line()}" for at, one in enumerate(self.pieces, 1)] or ["Nothing was found."]
-        return "\n".join([*lines, *in_brackets(self.notes)])
+        return "\n".join([*lines, *parenthesized(self.notes)])
 
 
-class DocumentForgotten(Answer):
+class DocumentForgotten(ToolResult):
     document_id: str
     pieces: int = Field(description="How many pieces it had.")
 
@@ -78,14 +78,14 @@ class DocumentForgotten(Answer):
         return f"Erased: the document {self.document_id}."
 
 
-async def save(memory: Memory, given: SaveDocument) -> Saved:
+async def save(memory: SidecarClient, given: SaveDocument) -> DocumentSaved:
     request = knowledge_pb2.PutDocumentRequest(
         namespace=memory.namespace,
         user_id=memory.user_id,
         document=knowledge_pb2.Document(id=given.document_id, text=given.text, title=given.title, source=given.source),
     )
-    answer: knowledge_pb2.PutDocumentResponse = await memory.ask(memory.knowledge.PutDocument, request)
-    return Saved(
+    answer: knowledge_pb2.PutDocumentResponse = await memory.call(memory.knowledge.PutDocument, request)
+    return DocumentSaved(
         document_id=answer.document.id,
         pieces=answer.document.chunk_count,
         tokens=answer.document.tokens,
@@ -93,28 +93,30 @@ async def save(memory: Memory, given: SaveDocument) -> Saved:
     )
 
 
-async def search(memory: Memory, given: SearchDocuments) -> Pieces:
+async def search(memory: SidecarClient, given: SearchDocuments) -> DocumentSearchResult:
     request = knowledge_pb2.SearchDocumentsRequest(
         namespace=memory.namespace, user_id=memory.user_id, query=given.query, limit=given.limit
     )
-    answer: knowledge_pb2.SearchDocumentsResponse = await memory.ask(memory.knowledge.SearchDocuments, request)
-    return Pieces(pieces=fitting(map(_piece, answer.hits), Piece.line), notes=notes(answer.degraded))
+    answer: knowledge_pb2.SearchDocumentsResponse = await memory.call(memory.knowledge.SearchDocuments, request)
+    return DocumentSearchResult(
+        pieces=take_fitting(map(_piece, answer.hits), DocumentPiece.line), notes=degradation_notes(answer.degraded)
+    )
 
 
-async def forget(memory: Memory, given: ForgetDocument) -> DocumentForgotten:
+async def forget(memory: SidecarClient, given: ForgetDocument) -> DocumentForgotten:
     request = knowledge_pb2.DeleteDocumentRequest(
         namespace=memory.namespace, user_id=memory.user_id, document_id=given.document_id
     )
-    answer: knowledge_pb2.DeleteDocumentResponse = await memory.ask(memory.knowledge.DeleteDocument, request)
+    answer: knowledge_pb2.DeleteDocumentResponse = await memory.call(memory.knowledge.DeleteDocument, request)
     return DocumentForgotten(document_id=given.document_id, pieces=answer.removed_chunks)
 
 
-def _piece(hit: knowledge_pb2.DocumentHit) -> Piece:
+def _piece(hit: knowledge_pb2.DocumentHit) -> DocumentPiece:
     chunk = hit.chunk
-    return Piece(
+    return DocumentPiece(
         document_id=chunk.document_id,
         piece=chunk.chunk_index,
-        content=shortened(chunk.text),
+        content=truncate(chunk.text),
         score=round(hit.score, 3),
     )
 
@@ -126,7 +128,7 @@ DOCUMENT_TOOLS = (
         "Keep a longer text, such as notes, a specification or a web page, to find pieces of it in later "
         "conversations. A document with the same document_id is replaced.",
         SaveDocument,
-        Saved,
+        DocumentSaved,
         REPLACES,
         save,
     ),
@@ -135,7 +137,7 @@ DOCUMENT_TOOLS = (
         "Search saved documents",
         "Find the pieces of saved documents that fit a question.",
         SearchDocuments,
-        Pieces,
+        DocumentSearchResult,
         READS,
         search,
     ),

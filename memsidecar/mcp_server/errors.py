@@ -9,7 +9,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 from pydantic import ValidationError
 
-from memsidecar.cli.check import hint
+from memsidecar.cli.check import connection_hint
 
 INVALID_FIELD = "INVALID_FIELD"
 STARTING = "STARTING"
@@ -47,7 +47,7 @@ ADVICE = {
 }
 
 
-class Refused(Exception):
+class ToolError(Exception):
     """A tool's error: the reason for programs, the message for people, the argument that is wrong, if one is."""
 
     def __init__(self, reason: str, message: str, field: str = "") -> None:
@@ -62,23 +62,23 @@ class Refused(Exception):
         return f"{self.reason}: {self.message}\n{field}What to do: {ADVICE.get(self.reason, _NOT_BY_YOU)}"
 
 
-def bad_arguments(error: ValidationError) -> Refused:
+def invalid_arguments(error: ValidationError) -> ToolError:
     """Says where and what, and repeats nothing of what was sent: that may be long."""
     problems = [(_path(each["loc"]), each["msg"]) for each in error.errors(include_url=False, include_input=False)]
     message = "; ".join(f"{path}: {problem}" for path, problem in problems[:5])
-    return Refused(INVALID_FIELD, message, problems[0][0])
+    return ToolError(INVALID_FIELD, message, problems[0][0])
 
 
-def refused_call(error: grpc.aio.AioRpcError, target: str, *, secure: bool) -> Refused:
+def error_for_call(error: grpc.aio.AioRpcError, target: str, *, secure: bool) -> ToolError:
     details = _Details.of(error)
     said = error.details() or ""
     if details.reason:
-        return Refused(details.reason, said, details.field)
+        return ToolError(details.reason, said, details.field)
     if error.code() is grpc.StatusCode.UNAVAILABLE:
-        return Refused(UNREACHABLE, f"no sidecar answers at {target}: {hint(said, secure=secure)}")
+        return ToolError(UNREACHABLE, f"no sidecar answers at {target}: {connection_hint(said, secure=secure)}")
     if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return Refused(TIMED_OUT, "the sidecar did not answer in time")
-    return Refused(error.code().name, said)
+        return ToolError(TIMED_OUT, "the sidecar did not answer in time")
+    return ToolError(error.code().name, said)
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,18 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from memsidecar.mcp_server.sidecar_client import Memory
+from memsidecar.mcp_server.sidecar_client import SidecarClient
 from memsidecar.mcp_server.tool import (
     ERASES,
+    MAX_VALUE_BYTES,
     READS,
     SETS,
-    VALUE_BYTES,
-    Answer,
     Arguments,
+    JsonDecoded,
     Tool,
-    Unpacked,
-    fitting,
-    shortened,
+    ToolResult,
+    take_fitting,
+    truncate,
 )
 from memsidecar.v1 import knowledge_pb2
 
@@ -42,13 +42,13 @@ class NewFact(Arguments):
 
 
 class RememberFacts(Arguments):
-    facts: Annotated[list[NewFact], Unpacked] = Field(
+    facts: Annotated[list[NewFact], JsonDecoded] = Field(
         min_length=1, max_length=50, description="All are stored, or none."
     )
 
 
 class ListFacts(Arguments):
-    types: Annotated[list[FactType], Unpacked] = Field(
+    types: Annotated[list[FactType], JsonDecoded] = Field(
         default=[], description="Only these types. Leave it out for all."
     )
     include_history: bool = Field(default=False, description="Also show values that newer ones took the place of.")
@@ -59,7 +59,7 @@ class ForgetFact(Arguments):
     fact_id: str = Field(min_length=1, description="The id of the fact, as list_facts shows it.")
 
 
-class Known(BaseModel):
+class ShownFact(BaseModel):
     """One fact."""
 
     fact_id: str
@@ -76,8 +76,8 @@ class Known(BaseModel):
         return f"{self.key}: {self.value} ({', '.join([self.type, *marks])}; fact_id {self.fact_id})"
 
 
-class Facts(Answer):
-    facts: list[Known]
+class FactList(ToolResult):
+    facts: list[ShownFact]
     more: bool = Field(description="There are more than these.")
 
     def text(self) -> str:
@@ -85,14 +85,14 @@ class Facts(Answer):
         return "\n".join([*lines, "(There are more than these.)"] if self.more else lines)
 
 
-class FactForgotten(Answer):
+class FactForgotten(ToolResult):
     fact_id: str
 
     def text(self) -> str:
         return f"Erased: the fact {self.fact_id}."
 
 
-async def remember(memory: Memory, given: RememberFacts) -> Facts:
+async def remember(memory: SidecarClient, given: RememberFacts) -> FactList:
     request = knowledge_pb2.PutFactsRequest(
         namespace=memory.namespace,
         user_id=memory.user_id,
@@ -101,11 +101,11 @@ async def remember(memory: Memory, given: RememberFacts) -> Facts:
             for one in given.facts
         ],
     )
-    answer: knowledge_pb2.PutFactsResponse = await memory.ask(memory.knowledge.PutFacts, request)
+    answer: knowledge_pb2.PutFactsResponse = await memory.call(memory.knowledge.PutFacts, request)
     return _facts(answer.facts, more=False)
 
 
-async def list_(memory: Memory, given: ListFacts) -> Facts:
+async def list_(memory: SidecarClient, given: ListFacts) -> FactList:
     request = knowledge_pb2.ListFactsRequest(
         namespace=memory.namespace,
         user_id=memory.user_id,
@@ -113,28 +113,28 @@ async def list_(memory: Memory, given: ListFacts) -> Facts:
         include_history=given.include_history,
         page_size=given.limit,
     )
-    answer: knowledge_pb2.ListFactsResponse = await memory.ask(memory.knowledge.ListFacts, request)
+    answer: knowledge_pb2.ListFactsResponse = await memory.call(memory.knowledge.ListFacts, request)
     return _facts(answer.facts, more=bool(answer.next_page_token))
 
 
-async def forget(memory: Memory, given: ForgetFact) -> FactForgotten:
+async def forget(memory: SidecarClient, given: ForgetFact) -> FactForgotten:
     request = knowledge_pb2.DeleteFactRequest(namespace=memory.namespace, user_id=memory.user_id, fact_id=given.fact_id)
-    await memory.ask(memory.knowledge.DeleteFact, request)
+    await memory.call(memory.knowledge.DeleteFact, request)
     return FactForgotten(fact_id=given.fact_id)
 
 
-def _facts(stored: Iterable[knowledge_pb2.Fact], *, more: bool) -> Facts:
+def _facts(stored: Iterable[knowledge_pb2.Fact], *, more: bool) -> FactList:
     known = [_known(fact) for fact in stored]
-    shown = fitting(known, Known.line)
-    return Facts(facts=shown, more=more or len(shown) < len(known))
+    shown = take_fitting(known, ShownFact.line)
+    return FactList(facts=shown, more=more or len(shown) < len(known))
 
 
-def _known(fact: knowledge_pb2.Fact) -> Known:
-    return Known(
+def _known(fact: knowledge_pb2.Fact) -> ShownFact:
+    return ShownFact(
         fact_id=fact.id,
         type=knowledge_pb2.FactType.Name(fact.type).removeprefix(_PREFIX).lower(),
         key=fact.key,
-        value=shortened(fact.value, VALUE_BYTES),
+        value=truncate(fact.value, MAX_VALUE_BYTES),
         pinned=fact.pinned,
         confidence=round(fact.confidence, 3),
         learned_by=fact.origin,
@@ -154,7 +154,7 @@ FACT_TOOLS = (
         "something about themselves that should hold in later conversations, or asks you to remember something. The "
         "value before it stays in the history.",
         RememberFacts,
-        Facts,
+        FactList,
         SETS,
         remember,
     ),
@@ -164,7 +164,7 @@ FACT_TOOLS = (
         "List the facts that are known about the user, with their ids. Use it when the user asks what you know about "
         "them, or before forget_fact.",
         ListFacts,
-        Facts,
+        FactList,
         READS,
         list_,
     ),

@@ -9,27 +9,27 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic import BaseModel, Field
 
 from memsidecar.domain.ids import new_id
-from memsidecar.mcp_server.sidecar_client import Memory
+from memsidecar.mcp_server.sidecar_client import SidecarClient
 from memsidecar.mcp_server.tool import (
     ADDS,
-    ANSWER_BYTES,
     ERASES,
+    MAX_RESULT_BYTES,
     READS,
-    Answer,
     Arguments,
+    JsonDecoded,
     SessionId,
     Tool,
-    Unpacked,
-    fitting,
-    in_brackets,
-    notes,
-    shortened,
+    ToolResult,
+    degradation_notes,
+    parenthesized,
+    take_fitting,
+    truncate,
 )
 from memsidecar.v1 import memory_pb2, message_pb2, session_pb2
 
 Role = Literal["user", "assistant"]
-SESSIONS_LOOKED_AT = 10
-LEAST_SCORE = 0.05
+MAX_RECENT_SESSIONS = 10
+MIN_SCORE = 0.05
 "What has next to nothing in common with the query is worse than nothing for a model, which believes what it is given."
 
 
@@ -40,13 +40,13 @@ class NewMessage(Arguments):
 
 
 class AddMessages(Arguments):
-    messages: Annotated[list[NewMessage], Unpacked] = Field(
+    messages: Annotated[list[NewMessage], JsonDecoded] = Field(
         min_length=1, max_length=100, description="In the order in which they were said; all are stored, or none."
     )
     session_id: SessionId
 
 
-class Added(Answer):
+class MessagesAdded(ToolResult):
     session_id: str = Field(description="The conversation that they were added to.")
     message_ids: list[str] = Field(description="In the order of the messages.")
     tokens: int = Field(description="Of all of them.")
@@ -57,7 +57,7 @@ class Added(Answer):
         )
 
 
-async def add(memory: Memory, given: AddMessages) -> Added:
+async def add(memory: SidecarClient, given: AddMessages) -> MessagesAdded:
     session_id = given.session_id or memory.session_id
     request = memory_pb2.AddBatchRequest(
         namespace=memory.namespace,
@@ -68,15 +68,15 @@ async def add(memory: Memory, given: AddMessages) -> Added:
             for one in given.messages
         ],
     )
-    answer: memory_pb2.AddBatchResponse = await memory.ask(memory.messages.AddBatch, request)
-    return Added(
+    answer: memory_pb2.AddBatchResponse = await memory.call(memory.messages.AddBatch, request)
+    return MessagesAdded(
         session_id=session_id,
         message_ids=[one.message_id for one in answer.results],
         tokens=sum(one.tokens for one in answer.results),
     )
 
 
-class Said(BaseModel):
+class ShownMessage(BaseModel):
     """One message, as it is shown."""
 
     session_id: str = Field(description="The conversation that it belongs to.")
@@ -92,8 +92,8 @@ class Said(BaseModel):
         return f"[{self.said_at:%Y-%m-%d %H:%M} UTC, {speaker}, session {self.session_id}] {self.content}"
 
 
-class Found(Answer):
-    messages: list[Said] = Field(description="Best first.")
+class MessageSearchResult(ToolResult):
+    messages: list[ShownMessage] = Field(description="Best first.")
     more: bool = Field(description="There are more than these: ask for more, or more narrowly.")
     notes: list[str] = Field(description="What was missing when this was answered. Empty when all is well.")
 
@@ -101,7 +101,7 @@ class Found(Answer):
         lines = [f"{at}. {one.line()}" for at, one in enumerate(self.messages, 1)] or ["Nothing was found."]
         if self.more:
             lines.append("(There are more than these.)")
-        return "\n".join([*lines, *in_brackets(self.notes)])
+        return "\n".join([*lines, *parenthesized(self.notes)])
 
 
 class SearchMessages(Arguments):
@@ -121,7 +121,7 @@ class SearchMessages(Arguments):
     before: datetime | None = Field(default=None, description="Only what was said earlier than this, in the same form.")
 
 
-async def search(memory: Memory, given: SearchMessages) -> Found:
+async def search(memory: SidecarClient, given: SearchMessages) -> MessageSearchResult:
     request = memory_pb2.SearchRequest(
         namespace=memory.namespace,
         user_id=memory.user_id,
@@ -130,15 +130,15 @@ async def search(memory: Memory, given: SearchMessages) -> Found:
         mode=f"SEARCH_MODE_{given.mode.upper()}",
         scope=message_pb2.SCOPE_SESSION if given.session_id else message_pb2.SCOPE_USER,
         limit=given.limit,
-        min_score=LEAST_SCORE,
+        min_score=MIN_SCORE,
         after=_time(given.after),
         before=_time(given.before),
     )
-    answer: memory_pb2.SearchResponse = await memory.ask(memory.messages.Search, request)
+    answer: memory_pb2.SearchResponse = await memory.call(memory.messages.Search, request)
     found = [_said(hit.session_id, hit.message, round(hit.score, 3)) for hit in answer.hits]
-    shown = fitting(found, Said.line)
+    shown = take_fitting(found, ShownMessage.line)
     more = len(shown) < len(found) or bool(answer.next_page_token)
-    return Found(messages=shown, more=more, notes=notes(answer.degraded))
+    return MessageSearchResult(messages=shown, more=more, notes=degradation_notes(answer.degraded))
 
 
 class RecentMessages(Arguments):
@@ -148,8 +148,8 @@ class RecentMessages(Arguments):
     )
 
 
-class Recent(Answer):
-    messages: list[Said] = Field(description="Oldest first, one conversation after the other.")
+class RecentResult(ToolResult):
+    messages: list[ShownMessage] = Field(description="Oldest first, one conversation after the other.")
     more: bool = Field(description="Older ones were left out.")
 
     def text(self) -> str:
@@ -157,29 +157,29 @@ class Recent(Answer):
         return "\n".join(["(There are older ones.)", *lines] if self.more else lines)
 
 
-async def recent(memory: Memory, given: RecentMessages) -> Recent:
+async def recent(memory: SidecarClient, given: RecentMessages) -> RecentResult:
     sessions = [given.session_id] if given.session_id else await _latest_sessions(memory)
-    newest_first: list[Said] = []
+    newest_first: list[ShownMessage] = []
     for session_id in sessions:
         if len(newest_first) <= given.limit:
             newest_first += reversed(await _newest(memory, session_id, given.limit + 1 - len(newest_first)))
-    shown = fitting(newest_first[: given.limit], Said.line)
-    return Recent(messages=shown[::-1], more=len(shown) < len(newest_first))
+    shown = take_fitting(newest_first[: given.limit], ShownMessage.line)
+    return RecentResult(messages=shown[::-1], more=len(shown) < len(newest_first))
 
 
-async def _latest_sessions(memory: Memory) -> list[str]:
+async def _latest_sessions(memory: SidecarClient) -> list[str]:
     request = session_pb2.ListSessionsRequest(
-        namespace=memory.namespace, user_id=memory.user_id, page_size=SESSIONS_LOOKED_AT
+        namespace=memory.namespace, user_id=memory.user_id, page_size=MAX_RECENT_SESSIONS
     )
-    answer: session_pb2.ListSessionsResponse = await memory.ask(memory.sessions.ListSessions, request)
+    answer: session_pb2.ListSessionsResponse = await memory.call(memory.sessions.ListSessions, request)
     return [one.session_id for one in answer.sessions]
 
 
-async def _newest(memory: Memory, session_id: str, most: int) -> list[Said]:
+async def _newest(memory: SidecarClient, session_id: str, most: int) -> list[ShownMessage]:
     request = memory_pb2.GetRecentRequest(
-        namespace=memory.namespace, user_id=memory.user_id, session_id=session_id, n=most, max_tokens=ANSWER_BYTES
+        namespace=memory.namespace, user_id=memory.user_id, session_id=session_id, n=most, max_tokens=MAX_RESULT_BYTES
     )
-    answer: memory_pb2.GetRecentResponse = await memory.ask(memory.messages.GetRecent, request)
+    answer: memory_pb2.GetRecentResponse = await memory.call(memory.messages.GetRecent, request)
     return [_said(session_id, one) for one in answer.messages]
 
 
@@ -187,7 +187,7 @@ class ForgetSession(Arguments):
     session_id: str = Field(min_length=1, description="The conversation to erase, as the other tools name it.")
 
 
-class Forgotten(Answer):
+class SessionForgotten(ToolResult):
     messages: int = Field(description="How many messages were erased.")
     facts: int = Field(description="How many facts that came from that conversation alone were erased.")
 
@@ -195,23 +195,23 @@ class Forgotten(Answer):
         return f"Erased: the conversation (messages: {self.messages}, facts that came from it alone: {self.facts})."
 
 
-async def forget(memory: Memory, given: ForgetSession) -> Forgotten:
+async def forget(memory: SidecarClient, given: ForgetSession) -> SessionForgotten:
     request = session_pb2.DeleteSessionRequest(
         namespace=memory.namespace, user_id=memory.user_id, session_id=given.session_id
     )
-    answer: session_pb2.DeleteSessionResponse = await memory.ask(memory.sessions.DeleteSession, request)
-    return Forgotten(messages=answer.receipt.messages, facts=answer.receipt.facts)
+    answer: session_pb2.DeleteSessionResponse = await memory.call(memory.sessions.DeleteSession, request)
+    return SessionForgotten(messages=answer.receipt.messages, facts=answer.receipt.facts)
 
 
-def _said(session_id: str, message: message_pb2.Message, score: float = 0.0) -> Said:
+def _said(session_id: str, message: message_pb2.Message, score: float = 0.0) -> ShownMessage:
     content = message.content or " ".join(f"{call.name}({call.arguments_json})" for call in message.tool_calls)
-    return Said(
+    return ShownMessage(
         session_id=session_id,
         message_id=message.id,
         role=message_pb2.Role.Name(message.role).removeprefix("ROLE_").lower(),
         name=message.name,
         said_at=message.create_time.ToDatetime(UTC),
-        content=shortened(content),
+        content=truncate(content),
         score=score,
     )
 
@@ -237,7 +237,7 @@ MESSAGE_TOOLS = (
         "that is worth remembering, with what the user said and what you answered. Once it answers, they are on disk "
         "and every tool finds them; facts about the user are learned from them in the background.",
         AddMessages,
-        Added,
+        MessagesAdded,
         ADDS,
         add,
     ),
@@ -248,7 +248,7 @@ MESSAGE_TOOLS = (
         "refers to something specific from before. For an overview of all that matters for a question, use "
         "build_context instead.",
         SearchMessages,
-        Found,
+        MessageSearchResult,
         READS,
         search,
     ),
@@ -258,7 +258,7 @@ MESSAGE_TOOLS = (
         "Read what was said last, in order. Use it to go on where an earlier conversation ended, or when the user asks "
         "what you talked about last time.",
         RecentMessages,
-        Recent,
+        RecentResult,
         READS,
         recent,
     ),
@@ -268,7 +268,7 @@ MESSAGE_TOOLS = (
         "Erase one conversation for good: its messages, its summary, and facts that were learned from it alone. It "
         "cannot be undone. Only when the user asks for it.",
         ForgetSession,
-        Forgotten,
+        SessionForgotten,
         ERASES,
         forget,
     ),

@@ -28,16 +28,16 @@ from mcp_types import Tool as ListedTool
 from pydantic import ValidationError
 
 from memsidecar import logs
-from memsidecar.cli.client_options import WrongCall
-from memsidecar.cli.mcp_options import McpPlan, mcp_plan
+from memsidecar.cli.client_options import UsageError
+from memsidecar.cli.mcp_options import McpOptions, mcp_options
 from memsidecar.cli.parser import installed_version
 from memsidecar.mcp_server.context_tools import CONTEXT_TOOLS
 from memsidecar.mcp_server.document_tools import DOCUMENT_TOOLS
-from memsidecar.mcp_server.errors import BUG, Refused, bad_arguments
+from memsidecar.mcp_server.errors import BUG, ToolError, invalid_arguments
 from memsidecar.mcp_server.fact_tools import FACT_TOOLS
 from memsidecar.mcp_server.message_tools import MESSAGE_TOOLS
-from memsidecar.mcp_server.sidecar_client import Memory, opened
-from memsidecar.mcp_server.tool import Answer, Tool, schema_of
+from memsidecar.mcp_server.sidecar_client import SidecarClient, open_client
+from memsidecar.mcp_server.tool import Tool, ToolResult, schema_of
 from memsidecar.settings.client import client_environment
 
 log = logging.getLogger(__name__)
@@ -62,8 +62,8 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Serving:
-    memory: Memory
+class ToolServer:
+    memory: SidecarClient
     version: str
 
     def server(self) -> Server[Any]:
@@ -86,23 +86,23 @@ class Serving:
         begun = time.monotonic()
         try:
             answer = await self._work(tool, params.arguments or {})
-        except Refused as refused:
+        except ToolError as refused:
             _tell(tool, refused, time.monotonic() - begun)
             return CallToolResult(content=[TextContent(text=refused.text)], is_error=True)
         return CallToolResult(
             content=[TextContent(text=answer.text())], structured_content=answer.model_dump(mode="json")
         )
 
-    async def _work(self, tool: Tool[Any, Any], arguments: dict[str, Any]) -> Answer:
+    async def _work(self, tool: Tool[Any, Any], arguments: dict[str, Any]) -> ToolResult:
         try:
-            answer: Answer = await tool.work(self.memory, tool.takes.model_validate(arguments))
+            answer: ToolResult = await tool.run(self.memory, tool.arguments.model_validate(arguments))
         except ValidationError as error:
-            raise bad_arguments(error) from None
-        except Refused:
+            raise invalid_arguments(error) from None
+        except ToolError:
             raise
         except Exception as error:  # noqa: BLE001 - the border: whatever it is, the caller learns nothing of the inside
             _tell_bug(tool, error)
-            raise Refused(BUG, "an internal error of `memsidecar mcp`") from None
+            raise ToolError(BUG, "an internal error of `memsidecar mcp`") from None
         return answer
 
 
@@ -111,13 +111,13 @@ def _listed(tool: Tool[Any, Any]) -> ListedTool:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=schema_of(tool.takes),
-        output_schema=schema_of(tool.gives, "serialization"),
+        input_schema=schema_of(tool.arguments),
+        output_schema=schema_of(tool.result, "serialization"),
         annotations=tool.hints,
     )
 
 
-def _tell(tool: Tool[Any, Any], refused: Refused, seconds: float) -> None:
+def _tell(tool: Tool[Any, Any], refused: ToolError, seconds: float) -> None:
     logs.event(log, logging.WARNING, "tool_failed", tool=tool.name, reason=refused.reason, seconds=round(seconds, 3))
 
 
@@ -130,8 +130,8 @@ def _tell_bug(tool: Tool[Any, Any], error: Exception) -> None:
 def run_mcp(arguments: Namespace) -> int:
     """The exit code. Standard output is the protocol's; what is wrong is said on standard error."""
     try:
-        plan = mcp_plan(arguments, client_environment())
-    except WrongCall as error:
+        plan = mcp_options(arguments, client_environment())
+    except UsageError as error:
         print(f"memsidecar mcp: {error}", file=sys.stderr)
         return WRONG_USAGE
     logs.configure("text", "info")
@@ -141,12 +141,12 @@ def run_mcp(arguments: Namespace) -> int:
     return 0
 
 
-async def _run(plan: McpPlan) -> None:
+async def _run(plan: McpOptions) -> None:
     stopping = _on_signals()
-    async with opened(plan) as memory:
+    async with open_client(plan) as memory:
         logs.event(log, logging.INFO, "serving", target=plan.call.target, namespace=memory.namespace)
-        keeping = asyncio.create_task(memory.keep())
-        answering = asyncio.create_task(_answer(Serving(memory, installed_version()).server()))
+        keeping = asyncio.create_task(memory.keep_running())
+        answering = asyncio.create_task(_answer(ToolServer(memory, installed_version()).server()))
         told = asyncio.create_task(stopping.wait())
         await asyncio.wait({answering, told}, return_when=asyncio.FIRST_COMPLETED)
         for task in (keeping, told):

@@ -11,10 +11,10 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from memsidecar.cli.client_options import CallPlan, WrongCall
-from memsidecar.cli.mcp_options import McpPlan
+from memsidecar.cli.client_options import ClientOptions, UsageError
+from memsidecar.cli.mcp_options import McpOptions
 from memsidecar.domain.errors import StartRefused
-from memsidecar.mcp_server.errors import NOT_STARTED, STARTING, Refused, refused_call
+from memsidecar.mcp_server.errors import NOT_STARTED, STARTING, ToolError, error_for_call
 from memsidecar.mcp_server.sidecar_process import SharedSidecar
 from memsidecar.v1 import knowledge_pb2_grpc, memory_pb2_grpc, session_pb2_grpc
 
@@ -49,10 +49,10 @@ _OPTIONS = (
 _READY = grpc.ChannelConnectivity.READY
 
 
-class Memory:
+class SidecarClient:
     """The memory of one user in one namespace. Every call of it raises Refused, and nothing else on purpose."""
 
-    def __init__(self, plan: McpPlan, channel: grpc.aio.Channel) -> None:
+    def __init__(self, plan: McpOptions, channel: grpc.aio.Channel) -> None:
         self.namespace = plan.call.namespace
         self.user_id = plan.user_id
         self.session_id = plan.session_id
@@ -63,7 +63,7 @@ class Memory:
         self._channel = channel
         self._shared = SharedSidecar(plan.data_dir) if plan.data_dir else None
 
-    async def ask(self, method: Callable[..., Any], request: object) -> Any:
+    async def call(self, method: Callable[..., Any], request: object) -> Any:
         loop = asyncio.get_running_loop()
         end = loop.time() + self._plan.call.ready_seconds
         await self._reach()
@@ -81,9 +81,9 @@ class Memory:
             call.cancel()
             raise
         except grpc.aio.AioRpcError as error:
-            raise refused_call(error, self._plan.call.target, secure=self._plan.call.tls) from error
+            raise error_for_call(error, self._plan.call.target, secure=self._plan.call.tls) from error
 
-    async def keep(self) -> None:
+    async def keep_running(self) -> None:
         """Have the sidecar run, where it is ours to start: from now on, and again as soon as it is gone.
 
         It is looked for at every change of the connection, because one that was killed may answer for a moment yet.
@@ -99,7 +99,7 @@ class Memory:
     async def _is_reached(self) -> bool:
         try:
             await self._reach()
-        except Refused:
+        except ToolError:
             return False
         return True
 
@@ -111,27 +111,27 @@ class Memory:
         if self._shared is None or self._channel.get_state() is _READY:
             return
         try:
-            await asyncio.wait_for(self._shared.reach(), self._plan.call.ready_seconds)
+            await asyncio.wait_for(self._shared.ensure_running(), self._plan.call.ready_seconds)
         except TimeoutError:
-            raise Refused(STARTING, "the sidecar is still starting, or an earlier one still ending") from None
+            raise ToolError(STARTING, "the sidecar is still starting, or an earlier one still ending") from None
         except StartRefused as error:
-            raise Refused(NOT_STARTED, f"the sidecar cannot be started: {error}") from error
+            raise ToolError(NOT_STARTED, f"the sidecar cannot be started: {error}") from error
 
     def _credentials(self) -> tuple[tuple[str, str], ...]:
         try:
             token = self._plan.token()
-        except WrongCall as error:
-            raise Refused("BAD_CREDENTIALS", str(error)) from error
+        except UsageError as error:
+            raise ToolError("BAD_CREDENTIALS", str(error)) from error
         return (("authorization", f"Bearer {token}"),) if token else ()
 
 
 @asynccontextmanager
-async def opened(plan: McpPlan) -> AsyncIterator[Memory]:
+async def open_client(plan: McpOptions) -> AsyncIterator[SidecarClient]:
     async with _channel(plan.call) as channel:
-        yield Memory(plan, channel)
+        yield SidecarClient(plan, channel)
 
 
-def _channel(call: CallPlan) -> grpc.aio.Channel:
+def _channel(call: ClientOptions) -> grpc.aio.Channel:
     if not call.tls:
         return grpc.aio.insecure_channel(call.target, options=_OPTIONS)
     credentials = grpc.ssl_channel_credentials(call.ca, call.key, call.certificate)

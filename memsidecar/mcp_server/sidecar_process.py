@@ -35,7 +35,7 @@ class SharedSidecar:
         self._process: subprocess.Popen[bytes] | None = None
         self._reaching: asyncio.Task[None] | None = None
 
-    async def reach(self) -> None:
+    async def ensure_running(self) -> None:
         """Return as soon as it answers. Raises StartRefused when it cannot be started.
 
         Whoever stops waiting does not stop the start: the next one finds it further on.

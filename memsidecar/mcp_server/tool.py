@@ -11,7 +11,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from memsidecar.mcp_server.sidecar_client import Memory
+from memsidecar.mcp_server.sidecar_client import SidecarClient
 from memsidecar.v1.context_pb2 import (
     DEGRADATION_DEADLINE,
     DEGRADATION_EMBEDDER_UNAVAILABLE,
@@ -28,11 +28,11 @@ ERASES = ToolAnnotations(read_only_hint=False, idempotent_hint=True, destructive
 
 T = TypeVar("T")
 
-ANSWER_BYTES = 16_000
+MAX_RESULT_BYTES = 16_000
 "All texts of an answer together: about 4,000 tokens."
-TEXT_BYTES = 4_000
+MAX_TEXT_BYTES = 4_000
 "One message or one piece of a document."
-VALUE_BYTES = 1_000
+MAX_VALUE_BYTES = 1_000
 "One value of a fact, one title."
 
 NOTES: dict[int, str] = {
@@ -49,7 +49,7 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Answer(BaseModel, ABC):
+class ToolResult(BaseModel, ABC):
     """What a tool gives: fields for programs, and the same as text to read."""
 
     model_config = ConfigDict(frozen=True)
@@ -60,7 +60,7 @@ class Answer(BaseModel, ABC):
 
 
 A = TypeVar("A", bound=Arguments)
-B = TypeVar("B", bound=Answer)
+B = TypeVar("B", bound=ToolResult)
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,10 @@ class Tool(Generic[A, B]):
     name: str
     title: str
     description: str
-    takes: type[A]
-    gives: type[B]
+    arguments: type[A]
+    result: type[B]
     hints: ToolAnnotations
-    work: Callable[[Memory, A], Awaitable[B]]
+    run: Callable[[SidecarClient, A], Awaitable[B]]
 
 
 def _unpacked(given: object) -> object:
@@ -86,7 +86,7 @@ def _unpacked(given: object) -> object:
     return given
 
 
-Unpacked = BeforeValidator(_unpacked)
+JsonDecoded = BeforeValidator(_unpacked)
 
 SessionId = Annotated[
     str,
@@ -124,30 +124,30 @@ def _plain(node: Any, definitions: dict[str, Any]) -> Any:
     }
 
 
-def shortened(text: str, most_bytes: int = TEXT_BYTES) -> str:
+def truncate(text: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
     """The beginning, and how much is missing; the text itself where it is short enough."""
     raw = text.encode()
-    if len(raw) <= most_bytes:
+    if len(raw) <= max_bytes:
         return text
-    kept = raw[:most_bytes].decode(errors="ignore")
+    kept = raw[:max_bytes].decode(errors="ignore")
     return f"{kept} [... {len(text) - len(kept)} more characters]"
 
 
-def fitting(items: Iterable[T], text: Callable[[T], str], most_bytes: int = ANSWER_BYTES) -> list[T]:
+def take_fitting(items: Iterable[T], text: Callable[[T], str], max_bytes: int = MAX_RESULT_BYTES) -> list[T]:
     """The first ones, as many as fit together."""
     kept: list[T] = []
     used_bytes = 0
     for item in items:
         used_bytes += len(text(item).encode())
-        if used_bytes > most_bytes:
+        if used_bytes > max_bytes:
             break
         kept.append(item)
     return kept
 
 
-def notes(degraded: Iterable[int]) -> list[str]:
+def degradation_notes(degraded: Iterable[int]) -> list[str]:
     return [NOTES[number] for number in degraded if number in NOTES]
 
 
-def in_brackets(sentences: Iterable[str]) -> list[str]:
+def parenthesized(sentences: Iterable[str]) -> list[str]:
     return [f"({sentence})" for sentence in sentences]

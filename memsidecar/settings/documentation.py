@@ -6,7 +6,7 @@ from pydantic.fields import FieldInfo
 
 from memsidecar.settings.loading import CONFIG, flag, variable
 from memsidecar.settings.schema import Settings
-from memsidecar.settings.types import expectation, shown
+from memsidecar.settings.types import expectation, format_value
 
 INTRODUCTION = """\
 # Settings
@@ -33,7 +33,7 @@ def documentation() -> str:
 
 def _row(name: str, field: FieldInfo) -> str:
     names = (f"`{name}`", f"`{variable(name)}`", f"`{flag(name)}`")
-    default = f"`{shown(field, field.default)}`"
+    default = f"`{format_value(field, field.default)}`"
     return _cells(*names, default, expectation(field), field.description or "")
 
 

@@ -43,14 +43,14 @@ class InvalidSettings(ValueError):
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenValue:
     """A value and what its giver called it: a flag, a variable, or a key of a file."""
 
     called: str
     value: object
 
 
-def describe(error: ErrorDetails, given: Mapping[str, Given]) -> str:
+def describe(error: ErrorDetails, given: Mapping[str, GivenValue]) -> str:
     """One line for one refused value."""
     name = str(error["loc"][0])
     field = Settings.model_fields[name]
@@ -58,7 +58,7 @@ def describe(error: ErrorDetails, given: Mapping[str, Given]) -> str:
     return f"{called}: {_reason(error, field)}"
 
 
-def _as_given(given: Given, field: FieldInfo) -> str:
+def _as_given(given: GivenValue, field: FieldInfo) -> str:
     if is_secret(field):
         return given.called
     return f"{given.called} = {shorten(repr(given.value))}"
@@ -115,21 +115,21 @@ def load_settings(flags: Mapping[str, str], environ: Mapping[str, str] = os.envi
     return _validated(given)
 
 
-def _from_flags(flags: Mapping[str, str]) -> dict[str, Given]:
-    return {name: Given(flag(name), value) for name, value in flags.items()}
+def _from_flags(flags: Mapping[str, str]) -> dict[str, GivenValue]:
+    return {name: GivenValue(flag(name), value) for name, value in flags.items()}
 
 
-def _from_environment(environ: Mapping[str, str]) -> dict[str, Given]:
+def _from_environment(environ: Mapping[str, str]) -> dict[str, GivenValue]:
     variables = {name: variable(name) for name in (*SETTING_NAMES, CONFIG)}
-    return {name: Given(called, environ[called]) for name, called in variables.items() if called in environ}
+    return {name: GivenValue(called, environ[called]) for name, called in variables.items() if called in environ}
 
 
-def _from_file(file: Given) -> dict[str, Given]:
+def _from_file(file: GivenValue) -> dict[str, GivenValue]:
     path = str(file.value)
-    return {key: Given(f"{key} in {path}", value) for key, value in _read_toml(file).items()}
+    return {key: GivenValue(f"{key} in {path}", value) for key, value in _read_toml(file).items()}
 
 
-def _read_toml(file: Given) -> dict[str, object]:
+def _read_toml(file: GivenValue) -> dict[str, object]:
     try:
         return tomllib.loads(Path(str(file.value)).read_text(encoding="utf-8"))
     except OSError as error:
@@ -139,7 +139,7 @@ def _read_toml(file: Given) -> dict[str, object]:
     raise InvalidSettings([f"{file.called} = {file.value!r}: {reason}"])
 
 
-def _refuse_unknown(flags: Mapping[str, str], environ: Mapping[str, str], by_file: Mapping[str, Given]) -> None:
+def _refuse_unknown(flags: Mapping[str, str], environ: Mapping[str, str], by_file: Mapping[str, GivenValue]) -> None:
     problems = [*_unknown_flags(flags), *_unknown_variables(environ), *_unknown_keys(by_file)]
     if problems:
         raise InvalidSettings(problems)
@@ -159,7 +159,7 @@ def _unknown_variables(environ: Mapping[str, str]) -> list[str]:
     return [_unknown(name, name, known) for name in ours if name not in known]
 
 
-def _unknown_keys(by_file: Mapping[str, Given]) -> list[str]:
+def _unknown_keys(by_file: Mapping[str, GivenValue]) -> list[str]:
     return [_unknown(given.called, key, SETTING_NAMES) for key, given in by_file.items() if key not in SETTING_NAMES]
 
 
@@ -167,7 +167,7 @@ def _unknown(called: str, name: str, known: Collection[str]) -> str:
     return f"{called}: unknown setting; the nearest known one is {nearest(name, known)}"
 
 
-def _validated(given: Mapping[str, Given]) -> Settings:
+def _validated(given: Mapping[str, GivenValue]) -> Settings:
     try:
         return Settings.model_validate({name: each.value for name, each in given.items()})
     except ValidationError as error:

@@ -20,7 +20,7 @@ MODULE_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
 @dataclass(frozen=True)
-class Takes:
+class ValueKind:
     """What a setting takes, in words for errors and documentation, and its placeholder in `--help`."""
 
     words: str
@@ -76,37 +76,41 @@ def parse_optional_file(given: object) -> Path | None:
 
 _number = BeforeValidator(refuse_bool)
 
-ListenAddress = Annotated[Address, PlainValidator(parse_address), Takes("host:port, or unix:/path", "ADDRESS")]
+ListenAddress = Annotated[Address, PlainValidator(parse_address), ValueKind("host:port, or unix:/path", "ADDRESS")]
 OptionalAddress = Annotated[
-    Address | None, PlainValidator(parse_optional_address), Takes("host:port, unix:/path, or empty for none", "ADDRESS")
+    Address | None,
+    PlainValidator(parse_optional_address),
+    ValueKind("host:port, unix:/path, or empty for none", "ADDRESS"),
 ]
-Directory = Annotated[Path, BeforeValidator(refuse_empty), Takes("a directory", "DIR")]
+Directory = Annotated[Path, BeforeValidator(refuse_empty), ValueKind("a directory", "DIR")]
 Tokenizer = Annotated[
-    str, AfterValidator(check_tokenizer), Takes(", ".join(BUILT_IN_TOKENIZERS) + " or module:function", "NAME")
+    str, AfterValidator(check_tokenizer), ValueKind(", ".join(BUILT_IN_TOKENIZERS) + " or module:function", "NAME")
 ]
-Bytes = Annotated[int, BeforeValidator(parse_size), Takes("bytes, or a size such as 64MiB or 1GB", "BYTES")]
-Seconds = Annotated[float, _number, AllowInfNan(False), Takes("seconds", "SECONDS")]
-Milliseconds = Annotated[float, _number, AllowInfNan(False), Takes("milliseconds", "MS")]
-Share = Annotated[float, _number, AllowInfNan(False), Takes("a share", "SHARE")]
-Messages = Annotated[int, _number, Takes("a whole number of messages", "MESSAGES")]
-Tokens = Annotated[int, _number, Takes("a whole number of tokens", "TOKENS")]
-Calls = Annotated[int, _number, Takes("a whole number of calls", "CALLS")]
-Rate = Annotated[float, _number, AllowInfNan(False), Takes("calls a second", "RATE")]
-Requests = Annotated[int, _number, Takes("a whole number of requests", "REQUESTS")]
-Streams = Annotated[int, _number, Takes("a whole number of streams", "STREAMS")]
-Threads = Annotated[int, _number, Takes("a whole number of threads", "THREADS")]
-Chunks = Annotated[int, _number, Takes("a whole number of chunks", "CHUNKS")]
-Turns = Annotated[int, _number, Takes("a whole number of turns", "TURNS")]
-Items = Annotated[int, _number, Takes("a whole number", "NUMBER")]
-Users = Annotated[int, _number, Takes("a whole number of users", "USERS")]
-Conversations = Annotated[int, _number, Takes("a whole number of conversations", "CONVERSATIONS")]
-Days = Annotated[float, _number, AllowInfNan(False), Takes("days", "DAYS")]
-Score = Annotated[float, _number, AllowInfNan(False), Takes("a score from 0 to 10", "SCORE")]
-Dimensions = Annotated[int, _number, Takes("a whole number of dimensions", "DIMENSIONS")]
-Weight = Annotated[float, _number, AllowInfNan(False), Takes("a weight", "WEIGHT")]
-Name = Annotated[str, Takes("a name, or empty for none", "NAME")]
-Url = Annotated[str, AfterValidator(check_url), Takes("an http or https address, or empty for none", "URL")]
-OptionalFile = Annotated[Path | None, PlainValidator(parse_optional_file), Takes("a file, or empty for none", "FILE")]
+Bytes = Annotated[int, BeforeValidator(parse_size), ValueKind("bytes, or a size such as 64MiB or 1GB", "BYTES")]
+Seconds = Annotated[float, _number, AllowInfNan(False), ValueKind("seconds", "SECONDS")]
+Milliseconds = Annotated[float, _number, AllowInfNan(False), ValueKind("milliseconds", "MS")]
+Share = Annotated[float, _number, AllowInfNan(False), ValueKind("a share", "SHARE")]
+Messages = Annotated[int, _number, ValueKind("a whole number of messages", "MESSAGES")]
+Tokens = Annotated[int, _number, ValueKind("a whole number of tokens", "TOKENS")]
+Calls = Annotated[int, _number, ValueKind("a whole number of calls", "CALLS")]
+Rate = Annotated[float, _number, AllowInfNan(False), ValueKind("calls a second", "RATE")]
+Requests = Annotated[int, _number, ValueKind("a whole number of requests", "REQUESTS")]
+Streams = Annotated[int, _number, ValueKind("a whole number of streams", "STREAMS")]
+Threads = Annotated[int, _number, ValueKind("a whole number of threads", "THREADS")]
+Chunks = Annotated[int, _number, ValueKind("a whole number of chunks", "CHUNKS")]
+Turns = Annotated[int, _number, ValueKind("a whole number of turns", "TURNS")]
+Items = Annotated[int, _number, ValueKind("a whole number", "NUMBER")]
+Users = Annotated[int, _number, ValueKind("a whole number of users", "USERS")]
+Conversations = Annotated[int, _number, ValueKind("a whole number of conversations", "CONVERSATIONS")]
+Days = Annotated[float, _number, AllowInfNan(False), ValueKind("days", "DAYS")]
+Score = Annotated[float, _number, AllowInfNan(False), ValueKind("a score from 0 to 10", "SCORE")]
+Dimensions = Annotated[int, _number, ValueKind("a whole number of dimensions", "DIMENSIONS")]
+Weight = Annotated[float, _number, AllowInfNan(False), ValueKind("a weight", "WEIGHT")]
+Name = Annotated[str, ValueKind("a name, or empty for none", "NAME")]
+Url = Annotated[str, AfterValidator(check_url), ValueKind("an http or https address, or empty for none", "URL")]
+OptionalFile = Annotated[
+    Path | None, PlainValidator(parse_optional_file), ValueKind("a file, or empty for none", "FILE")
+]
 
 
 def expectation(field: FieldInfo) -> str:
@@ -123,7 +127,7 @@ def metavar(field: FieldInfo) -> str:
     return takes.metavar if takes else "{" + ",".join(get_args(field.annotation)) + "}"
 
 
-def shown(field: FieldInfo, value: object) -> str:
+def format_value(field: FieldInfo, value: object) -> str:
     """A value as a person would write it."""
     if isinstance(value, float):
         return f"{value:g}"
@@ -139,17 +143,17 @@ def _limits(field: FieldInfo) -> str:
 def _limit(field: FieldInfo, mark: object) -> str:
     match mark:
         case Ge(ge=least):
-            return f"from {shown(field, least)}"
+            return f"from {format_value(field, least)}"
         case Gt(gt=bound):
-            return f"above {shown(field, bound)}"
+            return f"above {format_value(field, bound)}"
         case Le(le=most):
-            return f"up to {shown(field, most)}"
+            return f"up to {format_value(field, most)}"
         case _:
             return ""
 
 
-def _takes(field: FieldInfo) -> Takes | None:
-    return next((mark for mark in field.metadata if isinstance(mark, Takes)), None)
+def _takes(field: FieldInfo) -> ValueKind | None:
+    return next((mark for mark in field.metadata if isinstance(mark, ValueKind)), None)
 
 
 def _is_size(field: FieldInfo) -> bool:

@@ -13,10 +13,10 @@ def message_bytes(body: bytes, vector: bytes | None) -> int:
 
 
 def document_bytes(document: DocumentDraft | StoredDocument) -> int:
-    return len(cover_of(document)) + sum([len(chunk.text.encode()) for chunk in document.chunks])
+    return len(document_header(document)) + sum([len(chunk.text.encode()) for chunk in document.chunks])
 
 
-def cover_of(document: DocumentDraft | StoredDocument) -> bytes:
+def document_header(document: DocumentDraft | StoredDocument) -> bytes:
     """Title, source and metadata; JSON has no zero bytes."""
     return json.dumps([document.title, document.source]).encode() + b"\0" + document.metadata
 

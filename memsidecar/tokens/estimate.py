@@ -7,8 +7,8 @@ from math import ceil
 
 from memsidecar.tokens.contract import Counter
 
-LOWEST_FACTOR = 0.5
-HIGHEST_FACTOR = 2.0
+MIN_FACTOR = 0.5
+MAX_FACTOR = 2.0
 
 # From the fifth report on, one report moves the factor by a fifth of the way: outliers fade, drift is followed.
 _LEAST_TRUST = 0.2
@@ -65,7 +65,7 @@ def calibrate(old_factor: float, reports_so_far: int, estimated: int, actual: in
         return old_factor
     trust = max(_LEAST_TRUST, 1 / (reports_so_far + 1))
     factor: float = old_factor * (actual / estimated) ** trust
-    return min(max(factor, LOWEST_FACTOR), HIGHEST_FACTOR)
+    return min(max(factor, MIN_FACTOR), MAX_FACTOR)
 
 
 class InvalidCounter(ValueError):

@@ -14,9 +14,9 @@ from threading import Lock
 
 import tiktoken
 
-from memsidecar.domain.errors import DamagedFile
+from memsidecar.domain.errors import DataCorrupted
 
-SHIPPED = files(__package__) / "vocab"
+VOCABULARY_DIR = files(__package__) / "vocab"
 
 # Parsing in pieces keeps the passing garbage small: resident memory after loading is 10 MB lower than in one go.
 _PARSED_AT_ONCE_BYTES = 1 << 16
@@ -24,13 +24,13 @@ _PARSED_AT_ONCE_BYTES = 1 << 16
 # tiktoken panics (a BaseException, with a backtrace on standard error) on a run of more than about 1,000,000 white
 # characters without a line break; nothing else was found to upset it. A longer run than this is counted in blocks:
 # the same count where one character repeats, a token more or less per block in a mixture.
-LONGEST_WHITE_RUN = 1 << 19
-_BLOCK = LONGEST_WHITE_RUN // 2
+MAX_WHITESPACE_RUN = 1 << 19
+_BLOCK = MAX_WHITESPACE_RUN // 2
 
 # White space as the encodings see it: Python's \s also has the separators 1C to 1F, which they do not. The
 # look-behind keeps the search linear, for without it each place in a run would be tried as a beginning.
 _WHITE = r"[^\S\r\n\x1c-\x1f]"
-_TOO_LONG_WHITE_RUN = re.compile(f"(?<!{_WHITE}){_WHITE}{{{LONGEST_WHITE_RUN + 1},}}")
+_TOO_LONG_WHITE_RUN = re.compile(f"(?<!{_WHITE}){_WHITE}{{{MAX_WHITESPACE_RUN + 1},}}")
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Vocabulary:
     """
 
     sha256: str
-    pieces: Sequence[str]
+    split_patterns: Sequence[str]
 
 
 _CAPITALS = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
@@ -51,7 +51,7 @@ _CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 VOCABULARIES: Mapping[str, Vocabulary] = {
     "o200k_base": Vocabulary(
         sha256="446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-        pieces=(
+        split_patterns=(
             r"[^\r\n\p{L}\p{N}]?" + _CAPITALS + "*" + _SMALL_LETTERS + "+" + _CONTRACTION,
             r"[^\r\n\p{L}\p{N}]?" + _CAPITALS + "+" + _SMALL_LETTERS + "*" + _CONTRACTION,
             r"\p{N}{1,3}",
@@ -63,7 +63,7 @@ VOCABULARIES: Mapping[str, Vocabulary] = {
     ),
     "cl100k_base": Vocabulary(
         sha256="223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-        pieces=(
+        split_patterns=(
             r"'(?i:[sdmt]|ll|ve|re)",
             r"[^\r\n\p{L}\p{N}]?+\p{L}++",
             r"\p{N}{1,3}+",
@@ -77,17 +77,17 @@ VOCABULARIES: Mapping[str, Vocabulary] = {
 }
 
 
-class DamagedVocabulary(DamagedFile):
+class CorruptedVocabulary(DataCorrupted):
     """A shipped vocabulary is missing, unreadable or altered. Counting with it would be silently wrong."""
 
     def __init__(self, name: str, path: str) -> None:
         super().__init__(f"the vocabulary {name} in {path} is damaged or missing: reinstall memsidecar", file=path)
 
 
-def load_encoding(name: str, folder: Traversable = SHIPPED) -> tiktoken.Encoding:
+def load_encoding(name: str, folder: Traversable = VOCABULARY_DIR) -> tiktoken.Encoding:
     """Read, verify and build one of VOCABULARIES; takes about 0.4 s. Raises DamagedVocabulary."""
     ranks = _parse(_verified_content(name, folder))
-    pattern = "|".join(VOCABULARIES[name].pieces)
+    pattern = "|".join(VOCABULARIES[name].split_patterns)
     # No special tokens: in a message their text is plain text.
     encoding = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     # The encoder has copied the ranks; tiktoken keeps this dict only for pickling and listing tokens. Frees 20 MB.
@@ -100,9 +100,9 @@ def _verified_content(name: str, folder: Traversable) -> bytes:
     try:
         content = gzip.decompress(file.read_bytes())
     except (OSError, EOFError, zlib.error) as unreadable:
-        raise DamagedVocabulary(name, str(file)) from unreadable
+        raise CorruptedVocabulary(name, str(file)) from unreadable
     if hashlib.sha256(content).hexdigest() != VOCABULARIES[name].sha256:
-        raise DamagedVocabulary(name, str(file))
+        raise CorruptedVocabulary(name, str(file))
     return content
 
 
@@ -121,7 +121,7 @@ class TiktokenCounter:
 
     exact = True
 
-    def __init__(self, name: str, folder: Traversable = SHIPPED) -> None:
+    def __init__(self, name: str, folder: Traversable = VOCABULARY_DIR) -> None:
         self.name = name
         self._folder = folder
         self._encoding: tiktoken.Encoding | None = None
@@ -138,9 +138,9 @@ class TiktokenCounter:
 
     def count(self, text: str) -> int:
         encoding = self._loaded()
-        if len(text) <= LONGEST_WHITE_RUN:
+        if len(text) <= MAX_WHITESPACE_RUN:
             return len(encoding.encode_ordinary(text))
-        return sum(len(encoding.encode_ordinary(part)) for part in _parts(text))
+        return sum(len(encoding.encode_ordinary(part)) for part in _blocks(text))
 
     def _loaded(self) -> tiktoken.Encoding:
         if self._encoding is not None:
@@ -151,7 +151,7 @@ class TiktokenCounter:
             return self._encoding
 
 
-def _parts(text: str) -> Iterator[str]:
+def _blocks(text: str) -> Iterator[str]:
     """The text, cut only inside runs of white space that are too long to be encoded."""
     start = 0
     for run in _TOO_LONG_WHITE_RUN.finditer(text):

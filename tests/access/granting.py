@@ -8,7 +8,7 @@ from typing import Self
 
 from memsidecar.access.access_file import token_lines
 from memsidecar.access.bearer_token import Token, new_token
-from memsidecar.access.policy import Role
+from memsidecar.access.policy import AccessRole
 from tests.support import canaries
 
 LONG_AGO = datetime(2020, 1, 31, tzinfo=UTC)
@@ -27,7 +27,7 @@ class Grant:
 
     name: str
     namespaces: tuple[str, ...]
-    role: Role = Role.WRITE
+    role: AccessRole = AccessRole.WRITE
     expires: datetime | None = None
     token: Token = field(default_factory=secret_token)
 

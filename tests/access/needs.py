@@ -6,7 +6,7 @@ from typing import Any
 
 from google.protobuf.message import Message as Proto
 
-from memsidecar.access.policy import Role
+from memsidecar.access.policy import AccessRole
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION
 from tests.access.calling import SESSION, minimal
 
@@ -22,10 +22,10 @@ ERASING = (
     "Clear DeleteSession DeleteFact DeleteArtifact DeleteDocument ForgetMessage ForgetUser "
     "Export Import"  # all that a namespace holds, out or in
 )
-NEEDED: dict[str, Role] = {
-    **dict.fromkeys(READING.split(), Role.READ),
-    **dict.fromkeys(WRITING.split(), Role.WRITE),
-    **dict.fromkeys(ERASING.split(), Role.ADMIN),
+NEEDED: dict[str, AccessRole] = {
+    **dict.fromkeys(READING.split(), AccessRole.READ),
+    **dict.fromkeys(WRITING.split(), AccessRole.WRITE),
+    **dict.fromkeys(ERASING.split(), AccessRole.ADMIN),
 }
 
 
@@ -34,7 +34,7 @@ class Case:
     """An RPC, a way to ask for it, and who may."""
 
     method: str
-    needed: Role
+    needed: AccessRole
     how: str = ""
 
     def __str__(self) -> str:
@@ -55,9 +55,9 @@ def cases() -> Iterator[Case]:
     for method, needed in NEEDED.items():
         yield Case(method, needed)
     for method in ("Search", "BuildContext"):
-        yield Case(method, Role.ADMIN, "of all users")
-        yield Case(method, Role.READ, "of the session")
-    yield Case("SetPolicy", Role.ADMIN, "of all sessions")
+        yield Case(method, AccessRole.ADMIN, "of all users")
+        yield Case(method, AccessRole.READ, "of the session")
+    yield Case("SetPolicy", AccessRole.ADMIN, "of all sessions")
 
 
 CASES = list(cases())

@@ -13,9 +13,9 @@ from google.protobuf.message import Message as Proto
 from google.protobuf.message_factory import GetMessageClass
 
 from memsidecar.access.policy import AccessPolicy
-from memsidecar.api.admission.auth import Credentials
-from memsidecar.api.handlers import Methods
-from memsidecar.api.interceptors.concurrency import InFlight, Limits
+from memsidecar.api.admission.auth import Authenticator
+from memsidecar.api.handlers import HandlerFactory
+from memsidecar.api.interceptors.concurrency import InFlightCounter, InFlightLimits
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.request_log import RequestLog
 from memsidecar.api.server import Server
@@ -87,9 +87,11 @@ def spying(policy: AccessPolicy) -> Iterator[Watched]:
 
 
 async def _start(policy: AccessPolicy, spies: list[Spy]) -> tuple[Server, Address]:
-    limits = Limits(InFlight(256, "calls"), InFlight(32, "streams"))
-    gate = lenient_gate(Credentials(lambda: policy))
+    limits = InFlightLimits(InFlightCounter(256, "calls"), InFlightCounter(32, "streams"))
+    gate = lenient_gate(Authenticator(lambda: policy))
     services: Any = spies  # a service's descriptor is one of its class; a spy has any
-    server = Server(Methods(RequestLog("none", 60), limits, Deadlines(30, 300), gate), services, MAX_REQUEST_BYTES)
+    server = Server(
+        HandlerFactory(RequestLog("none", 60), limits, Deadlines(30, 300), gate), services, MAX_REQUEST_BYTES
+    )
     addresses = await server.start(Address(host="127.0.0.1", port=0), None)
     return server, addresses.listen

@@ -9,7 +9,7 @@ from google.protobuf.message import Message as Proto
 from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from memsidecar.access.policy import Role
+from memsidecar.access.policy import AccessRole
 from memsidecar.v1 import context_pb2 as context
 from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
@@ -83,7 +83,7 @@ def _pair(at: int) -> Pair:
 
 
 def _tenant(namespace: str, canary: str) -> Tenant:
-    return Tenant(namespace, canaries.secret(canary), Grant(canary, (namespace,), Role.ADMIN))
+    return Tenant(namespace, canaries.secret(canary), Grant(canary, (namespace,), AccessRole.ADMIN))
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from typing import Any
 import grpc
 import pytest
 
-from memsidecar.access.policy import Caller, Role
-from memsidecar.api.admission.audit import AUDIT_LOG, LONGEST_NAME, Audit, Visit
-from memsidecar.assembly.security import open_doors
+from memsidecar.access.policy import AccessRole, Caller
+from memsidecar.api.admission.audit import AUDIT_LOGGER, MAX_NAME_CHARACTERS, AuditLog, CallRecord
+from memsidecar.assembly.security import open_security_files
 from memsidecar.domain import errors
-from memsidecar.logs import JsonLines, TextLines
+from memsidecar.logs import JsonFormatter, TextFormatter
 from memsidecar.settings import Settings
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
@@ -24,14 +24,14 @@ from tests.access.granting import Grant
 from tests.bad_input.rpcs import METHODS
 from tests.support.canaries import CANARY
 
-WRITER = Caller("agent", Role.WRITE, frozenset({"n"}))
+WRITER = Caller("agent", AccessRole.WRITE, frozenset({"n"}))
 Line = dict[str, Any]
 
 
-def visit(method: str = "Add", **request: str) -> Visit:
-    made = Visit(method, lambda: "ipv4:127.0.0.1:5", WRITER)
+def visit(method: str = "Add", **request: str) -> CallRecord:
+    made = CallRecord(method, lambda: "ipv4:127.0.0.1:5", WRITER)
     place: dict[str, Any] = {"namespace": "n", "user_id": "u", "session_id": "s", **request}
-    made.asks(memory.AddRequest(**place))
+    made.set_request(memory.AddRequest(**place))
     return made
 
 
@@ -40,7 +40,7 @@ Noted = pytest.LogCaptureFixture
 
 @pytest.fixture
 def noted(caplog: Noted) -> Noted:
-    caplog.set_level(logging.INFO, AUDIT_LOG)
+    caplog.set_level(logging.INFO, AUDIT_LOGGER)
     return caplog
 
 
@@ -48,9 +48,9 @@ def codes(noted: Noted) -> list[str]:
     return [vars(record)["fields"]["code"] for record in noted.records]
 
 
-def follow(which: str, called: Visit, error: BaseException | None = None) -> None:
+def follow(which: str, called: CallRecord, error: BaseException | None = None) -> None:
     try:
-        with Audit(which).following(called):
+        with AuditLog(which).recording(called):
             if error is not None:
                 raise error
     except BaseException as raised:
@@ -65,19 +65,19 @@ ALL, CHANGES, OFF = "all", "changes", "off"
     ("which", "method", "error", "expected"),
     [
         (OFF, "Add", None, []),
-        (OFF, "Add", errors.BadCredentials(), []),
+        (OFF, "Add", errors.Unauthenticated(), []),
         (CHANGES, "Add", None, ["OK"]),
         (CHANGES, "Clear", None, ["OK"]),
         (CHANGES, "GetAll", None, []),
-        (CHANGES, "GetAll", errors.NoSuchThing("x"), []),
-        (CHANGES, "GetAll", errors.BadCredentials(), ["UNAUTHENTICATED"]),
-        (CHANGES, "GetAll", errors.NotAllowed("x"), ["PERMISSION_DENIED"]),
+        (CHANGES, "GetAll", errors.NotFound("x"), []),
+        (CHANGES, "GetAll", errors.Unauthenticated(), ["UNAUTHENTICATED"]),
+        (CHANGES, "GetAll", errors.PermissionDenied("x"), ["PERMISSION_DENIED"]),
         (CHANGES, "Add", errors.IdConflict("x"), ["ALREADY_EXISTS"]),
         (CHANGES, "Add", RuntimeError("x"), ["INTERNAL"]),
         (CHANGES, "Add", asyncio.CancelledError(), ["CANCELLED"]),
         (CHANGES, "AddStream", GeneratorExit(), ["CANCELLED"]),
         (ALL, "GetAll", None, ["OK"]),
-        (ALL, "GetAll", errors.NoSuchThing("x"), ["NOT_FOUND"]),
+        (ALL, "GetAll", errors.NotFound("x"), ["NOT_FOUND"]),
     ],
 )
 def test_what_is_noted(noted: Noted, which: str, method: str, error: BaseException | None, expected: list[str]) -> None:
@@ -124,22 +124,22 @@ HOSTILE = [
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_no_name_forges_a_line_or_a_field(noted: Noted, hostile: str) -> None:
-    follow(ALL, visit(namespace=hostile, user_id=hostile, session_id=hostile), errors.NotAllowed("x"))
+    follow(ALL, visit(namespace=hostile, user_id=hostile, session_id=hostile), errors.PermissionDenied("x"))
     (record,) = noted.records
-    (as_json,) = JsonLines().format(record).splitlines()
+    (as_json,) = JsonFormatter().format(record).splitlines()
     line = json.loads(as_json)
-    assert (line["who"], line["code"], line["user"]) == ("agent", "PERMISSION_DENIED", hostile[:LONGEST_NAME])
-    (as_text,) = TextLines().format(record).splitlines()
+    assert (line["who"], line["code"], line["user"]) == ("agent", "PERMISSION_DENIED", hostile[:MAX_NAME_CHARACTERS])
+    (as_text,) = TextFormatter().format(record).splitlines()
     head, _, last = as_text.rpartition(" ")
     assert last == "code=PERMISSION_DENIED" and " audit who=agent peer=" in head and as_text.isprintable()
-    assert max(len(as_json), len(as_text)) < 3 * 12 * LONGEST_NAME + 500
+    assert max(len(as_json), len(as_text)) < 3 * 12 * MAX_NAME_CHARACTERS + 500
 
 
 # -- of running sidecars
 
 HOME = "home"
-AGENT = Grant("agent", (HOME,), Role.ADMIN)
-READER = Grant("reader \u202e\"'=", (HOME,), Role.READ)
+AGENT = Grant("agent", (HOME,), AccessRole.ADMIN)
+READER = Grant("reader \u202e\"'=", (HOME,), AccessRole.READ)
 
 
 def said(content: str, namespace: str = HOME, session_id: str = "s") -> bytes:
@@ -191,7 +191,7 @@ def test_all_calls_are_written_to_the_file_and_none_to_the_log(into_a_file: tupl
     assert [told(line) for line in lines_of(file)] == USED
     assert CANARY not in file.read_text()
     assert all(grant.token.secret not in file.read_text() for grant in (AGENT, READER))
-    assert AUDIT_LOG not in door.sidecar.log()
+    assert AUDIT_LOGGER not in door.sidecar.log()
 
 
 def test_a_file_that_is_moved_away_is_begun_anew(into_a_file: tuple[Guarded, Path]) -> None:
@@ -233,10 +233,10 @@ def test_changes_and_refusals_are_lines_of_the_log(tmp_path: Path) -> None:
     with guarded(tmp_path, [AGENT, READER], *flags) as door:
         use(door)
         lines: list[Line] = [json.loads(line) for line in door.sidecar.log().splitlines()]
-    audited = [told(line) for line in lines if line["logger"] == AUDIT_LOG]
+    audited = [told(line) for line in lines if line["logger"] == AUDIT_LOGGER]
     assert audited == [one for one in USED if one[1] != "Search"]
 
 
 def test_an_audit_file_that_cannot_be_written_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(errors.StartRefused, match=r"audit_file .* cannot be written: No such file"):
-        open_doors(Settings(audit_file=tmp_path / "none" / "audit"))
+        open_security_files(Settings(audit_file=tmp_path / "none" / "audit"))

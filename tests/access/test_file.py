@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from memsidecar.access.access_file import InvalidAccessFile, read_access_file
-from memsidecar.access.policy import AccessPolicy, Allowance, Role
-from memsidecar.assembly.security import open_doors
+from memsidecar.access.policy import AccessPolicy, AccessRole, NamespaceLimits
+from memsidecar.assembly.security import open_security_files
 from memsidecar.domain.quota import Quota
 from memsidecar.settings import Settings
 from tests.access.granting import Grant, write_access_file
 
 GRANT = Grant("agent", ("research",))
 GOOD = GRANT.lines
-EVERYBODY = Allowance(calls_per_second=10, kept=Quota(sessions=5))
+EVERYBODY = NamespaceLimits(calls_per_second=10, quota=Quota(sessions=5))
 
 
 def read(file: Path, text: str) -> AccessPolicy:
@@ -29,8 +29,8 @@ def problem(file: Path, text: str) -> str:
 
 def test_a_right_file_says_whom_it_lets_in(access_file: Path) -> None:
     (token,) = read(access_file, GOOD).tokens.values()
-    assert (token.caller.name, token.caller.role) == ("agent", Role.WRITE)
-    assert token.caller.may_enter("research") and not token.caller.may_enter("researc")
+    assert (token.caller.name, token.caller.role) == ("agent", AccessRole.WRITE)
+    assert token.caller.may_access("research") and not token.caller.may_access("researc")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_certificate_has_one_name(access_file: Path, names: str) -> None:
 def test_no_start_with_a_file_that_lets_nobody_in(access_file: Path, text: str) -> None:
     access_file.write_text(text, encoding="utf-8")
     with pytest.raises(InvalidAccessFile, match="lets nobody in"):
-        open_doors(Settings(access_file=access_file))
+        open_security_files(Settings(access_file=access_file))
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_what_is_no_toml_is_refused(access_file: Path, data: bytes) -> None:
 
 def test_a_quota_says_what_differs_from_everybodys(access_file: Path) -> None:
     policy = read(access_file, GOOD + '[quotas.research]\nsessions = 0\nbytes = "2GiB"\n')
-    assert policy.allowances == {"research": Allowance(calls_per_second=10, kept=Quota(bytes=2 << 30))}
+    assert policy.namespace_limits == {"research": NamespaceLimits(calls_per_second=10, quota=Quota(bytes=2 << 30))}
 
 
 @pytest.mark.parametrize(

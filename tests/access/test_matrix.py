@@ -12,7 +12,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from memsidecar.access.bearer_token import Token
-from memsidecar.access.policy import Role
+from memsidecar.access.policy import AccessRole
 from memsidecar.api.admission.auth import ROLES
 from tests.access.calling import Answer, bearer, call, minimal
 from tests.access.doors import Guarded, guarded
@@ -23,13 +23,13 @@ from tests.scenarios.retrieval import until
 from tests.support.process import CALL_SECONDS, Refusal
 
 HOME, AWAY = "home", "away"
-GOOD = {role: Grant(f"{role.name.lower()}-agent", (HOME,), role) for role in Role}
+GOOD = {role: Grant(f"{role.name.lower()}-agent", (HOME,), role) for role in AccessRole}
 SECOND = {role: grant.rotated() for role, grant in GOOD.items()}
 EXPIRED = {role: replace(grant.rotated(), expires=LONG_AGO) for role, grant in GOOD.items()}
 TAKEN_BACK = {role: grant.rotated() for role, grant in GOOD.items()}
-NEIGHBOUR = Grant("neighbour", (AWAY,), Role.ADMIN)
-KEEPER = Grant("keeper", ("*",), Role.ADMIN)
-PLAIN = Grant("plain", ("default",), Role.ADMIN)
+NEIGHBOUR = Grant("neighbour", (AWAY,), AccessRole.ADMIN)
+KEEPER = Grant("keeper", ("*",), AccessRole.ADMIN)
+PLAIN = Grant("plain", ("default",), AccessRole.ADMIN)
 
 UNAUTHENTICATED = (grpc.StatusCode.UNAUTHENTICATED, "BAD_CREDENTIALS")
 DENIED = (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")
@@ -52,7 +52,7 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
         yield opened
 
 
-def bad_tokens(role: Role) -> dict[str, str | None]:
+def bad_tokens(role: AccessRole) -> dict[str, str | None]:
     good = GOOD[role].token
     return {
         "none": None,
@@ -84,7 +84,7 @@ def test_the_table_has_every_rpc_of_the_contract() -> None:
 def test_nobody_gets_in_without_a_good_token(door: Guarded, case: Case) -> None:
     tried = {
         (role.name, namespace, kind): ask(door, case, namespace, token).verdict
-        for role, namespace in product(Role, (HOME, AWAY))
+        for role, namespace in product(AccessRole, (HOME, AWAY))
         for kind, token in bad_tokens(role).items()
     }
     assert {at: verdict for at, verdict in tried.items() if verdict != UNAUTHENTICATED} == {}
@@ -92,7 +92,7 @@ def test_nobody_gets_in_without_a_good_token(door: Guarded, case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_good_token_is_good_for_its_role_in_its_namespace(door: Guarded, case: Case) -> None:
-    for role, grants in product(Role, (GOOD, SECOND)):
+    for role, grants in product(AccessRole, (GOOD, SECOND)):
         answer = ask(door, case, HOME, grants[role].text)
         if role >= case.needed:
             assert has_passed(case, answer), (role, answer)
@@ -104,7 +104,7 @@ def test_a_good_token_is_good_for_its_role_in_its_namespace(door: Guarded, case:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_good_token_is_good_for_no_other_namespace(door: Guarded, case: Case) -> None:
     tried = [*product((GOOD,), (AWAY, "nowhere", "", "hom", "home2", "*", "HOME")), (SECOND, AWAY)]
-    for role, (grants, namespace) in product(Role, tried):
+    for role, (grants, namespace) in product(AccessRole, tried):
         answer = ask(door, case, namespace, grants[role].text)
         assert answer.verdict == DENIED, (role, namespace, answer)
         assert answer.message == "these credentials are not for this namespace" and not answer.bodies
@@ -124,10 +124,10 @@ def test_a_star_is_every_namespace(door: Guarded) -> None:
 @pytest.mark.parametrize(
     "metadata",
     [
-        (("authorization", f"Basic {GOOD[Role.ADMIN].text}"),),
-        (("authorization", GOOD[Role.ADMIN].text),),
-        (*bearer(GOOD[Role.ADMIN].text), *bearer(GOOD[Role.ADMIN].text)),
-        (("proxy-authorization", f"Bearer {GOOD[Role.ADMIN].text}"),),
+        (("authorization", f"Basic {GOOD[AccessRole.ADMIN].text}"),),
+        (("authorization", GOOD[AccessRole.ADMIN].text),),
+        (*bearer(GOOD[AccessRole.ADMIN].text), *bearer(GOOD[AccessRole.ADMIN].text)),
+        (("proxy-authorization", f"Bearer {GOOD[AccessRole.ADMIN].text}"),),
     ],
 )
 def test_a_token_that_is_shown_wrongly_is_none(door: Guarded, metadata: Any) -> None:
@@ -138,7 +138,7 @@ def test_a_token_that_is_shown_wrongly_is_none(door: Guarded, metadata: Any) -> 
 def test_bytes_that_are_no_request_are_looked_at_only_for_good_tokens(door: Guarded) -> None:
     for name in METHODS:
         assert call(door.channel, name, [b"\xff\xff"]).verdict == UNAUTHENTICATED
-        refused = call(door.channel, name, [b"\xff\xff"], GOOD[Role.READ].text)
+        refused = call(door.channel, name, [b"\xff\xff"], GOOD[AccessRole.READ].text)
         assert refused.verdict == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD"), name
 
 
@@ -148,9 +148,9 @@ IN_THE_WAY = ("", "x" * 10_000, "'; DROP TABLE sessions; --", "../home", "home/"
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("role", AccessRole)
 def test_a_wrong_namespace_is_refused_in_the_same_bytes_whatever_it_holds(
-    door: Guarded, case: Case, role: Role
+    door: Guarded, case: Case, role: AccessRole
 ) -> None:
     full = [case.request(AWAY, session_id) for session_id in ("shared", "no-such-session", "y" * 5_000)]
     others = [case.request(namespace) for namespace in IN_THE_WAY]
@@ -162,7 +162,7 @@ def test_a_wrong_namespace_is_refused_in_the_same_bytes_whatever_it_holds(
 
 
 def test_a_bad_token_is_refused_in_the_same_bytes_whatever_is_wrong_with_it(door: Guarded) -> None:
-    answers = {ask(door, case, HOME, token) for case in CASES for token in bad_tokens(Role.ADMIN).values()}
+    answers = {ask(door, case, HOME, token) for case in CASES for token in bad_tokens(AccessRole.ADMIN).values()}
     assert len(answers) == 1
 
 
@@ -176,8 +176,8 @@ def services(door: Guarded, token: str | None) -> set[str]:
     return {service.name for service in answer.list_services_response.service}
 
 
-@pytest.mark.parametrize("role", Role)
-def test_reflection_is_for_whoever_has_a_good_token(door: Guarded, role: Role) -> None:
+@pytest.mark.parametrize("role", AccessRole)
+def test_reflection_is_for_whoever_has_a_good_token(door: Guarded, role: AccessRole) -> None:
     assert "memsidecar.v1.MemoryService" in services(door, GOOD[role].text)
     for kind, token in bad_tokens(role).items():
         with pytest.raises(grpc.RpcError) as refused:
@@ -208,14 +208,14 @@ def check_health(address: str, service: str, token: str | None) -> Any:
 
 @pytest.mark.parametrize("service", ["", "memsidecar.v1.MemoryService"])
 def test_health_is_for_everybody_where_nothing_else_is(door: Guarded, service: str) -> None:
-    for token in (None, "nonsense", GOOD[Role.READ].text):
+    for token in (None, "nonsense", GOOD[AccessRole.READ].text):
         answer = check_health(door.sidecar.ready["health_listen"], service, token)
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
 
 
 @pytest.mark.parametrize("service", ["", "memsidecar.v1.MemoryService"])
 def test_health_beside_the_memory_is_for_those_who_may_ask(door: Guarded, service: str) -> None:
-    answer = check_health(door.sidecar.address, service, GOOD[Role.READ].text)
+    answer = check_health(door.sidecar.address, service, GOOD[AccessRole.READ].text)
     assert answer.status == health_pb2.HealthCheckResponse.SERVING
     for token in (None, "nonsense"):
         with pytest.raises(grpc.RpcError) as refused:
@@ -226,12 +226,12 @@ def test_health_beside_the_memory_is_for_those_who_may_ask(door: Guarded, servic
 def test_where_health_is_served_nothing_else_is(door: Guarded) -> None:
     with grpc.insecure_channel(door.sidecar.ready["health_listen"]) as channel:
         request = minimal("Count", HOME).SerializeToString()
-        answer = call(channel, "Count", [request], GOOD[Role.ADMIN].text)
+        answer = call(channel, "Count", [request], GOOD[AccessRole.ADMIN].text)
         assert answer.verdict == (grpc.StatusCode.UNIMPLEMENTED, "")
 
 
 def test_an_rpc_that_is_not_there_tells_nothing(door: Guarded) -> None:
-    for token in (None, GOOD[Role.ADMIN].text):
+    for token in (None, GOOD[AccessRole.ADMIN].text):
         with pytest.raises(grpc.RpcError) as refused:
             door.channel.unary_unary("/memsidecar.v1.MemoryService/Drop")(b"", metadata=bearer(token), timeout=30)
         assert Refusal(refused.value).code is grpc.StatusCode.UNIMPLEMENTED
@@ -239,10 +239,10 @@ def test_an_rpc_that_is_not_there_tells_nothing(door: Guarded) -> None:
 
 def test_every_rpc_is_audited_and_no_secret_is(door: Guarded) -> None:
     for name in METHODS:
-        door.ask(name, HOME, GOOD[Role.ADMIN])
+        door.ask(name, HOME, GOOD[AccessRole.ADMIN])
     door.ask("Count", HOME, None)
     text = (door.sidecar.data_dir.parent / "audit").read_text()
     secrets = [grant.token.secret for by_role in (GOOD, SECOND, EXPIRED, TAKEN_BACK) for grant in by_role.values()]
     assert [secret for secret in secrets if secret in text] == []
     told = {(line["method"], line["who"]) for line in map(json.loads, text.splitlines())}
-    assert told >= {("Count", ""), *product(METHODS, (GOOD[Role.ADMIN].name,))}
+    assert told >= {("Count", ""), *product(METHODS, (GOOD[AccessRole.ADMIN].name,))}

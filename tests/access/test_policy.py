@@ -9,21 +9,29 @@ import pytest
 
 from memsidecar.access.access_file import read_access_file
 from memsidecar.access.bearer_token import PREFIX, Token, new_token, read_token
-from memsidecar.access.policy import ANYBODY, AccessPolicy, Allowance, Caller, CertificateName, NameKind, Role
-from memsidecar.api.admission.auth import Credentials
-from memsidecar.domain.errors import BadCredentials
+from memsidecar.access.policy import (
+    ANONYMOUS,
+    AccessPolicy,
+    AccessRole,
+    Caller,
+    CertificateName,
+    NameKind,
+    NamespaceLimits,
+)
+from memsidecar.api.admission.auth import Authenticator
+from memsidecar.domain.errors import Unauthenticated
 from tests.access.granting import LONG_AGO, Grant, write_access_file
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 GOOD = Grant("agent", ("research", "a*"))
-ENDING = Grant("guest", ("research",), Role.READ, NOW)
-OVER = Grant("ghost", ("research",), Role.ADMIN, LONG_AGO)
+ENDING = Grant("guest", ("research",), AccessRole.READ, NOW)
+OVER = Grant("ghost", ("research",), AccessRole.ADMIN, LONG_AGO)
 
 
 @pytest.fixture
 def policy(access_file: Path) -> AccessPolicy:
     write_access_file(access_file, [GOOD, GOOD.rotated(), ENDING, OVER])
-    return read_access_file(access_file, Allowance())
+    return read_access_file(access_file, NamespaceLimits())
 
 
 NOT_GOOD = {
@@ -71,7 +79,7 @@ def test_what_is_not_good_lets_nobody_in_and_takes_the_work_of_a_good_one(
 
 
 def test_a_good_token_names_its_caller(policy: AccessPolicy) -> None:
-    assert policy.by_token(GOOD.text, NOW) == Caller("agent", Role.WRITE, frozenset({"research", "a*"}))
+    assert policy.by_token(GOOD.text, NOW) == Caller("agent", AccessRole.WRITE, frozenset({"research", "a*"}))
 
 
 def test_a_token_ends_at_its_time_and_not_before(policy: AccessPolicy) -> None:
@@ -81,7 +89,7 @@ def test_a_token_ends_at_its_time_and_not_before(policy: AccessPolicy) -> None:
 
 def test_a_time_of_another_zone_is_the_same_time(access_file: Path) -> None:
     access_file.write_text(GOOD.lines + "expires = 2026-07-01T02:00:00+02:00\n", encoding="utf-8")
-    policy = read_access_file(access_file, Allowance())
+    policy = read_access_file(access_file, NamespaceLimits())
     assert policy.by_token(GOOD.text, NOW - timedelta(seconds=1)) is not None
     assert policy.by_token(GOOD.text, NOW) is None
 
@@ -89,10 +97,10 @@ def test_a_time_of_another_zone_is_the_same_time(access_file: Path) -> None:
 def test_while_a_token_is_rotated_both_are_good(access_file: Path) -> None:
     old, new = GOOD, GOOD.rotated()
     write_access_file(access_file, [old, new])
-    policy = read_access_file(access_file, Allowance())
+    policy = read_access_file(access_file, NamespaceLimits())
     assert policy.by_token(old.text, NOW) == policy.by_token(new.text, NOW) != None  # noqa: E711
     write_access_file(access_file, [new])
-    policy = read_access_file(access_file, Allowance())
+    policy = read_access_file(access_file, NamespaceLimits())
     assert policy.by_token(old.text, NOW) is None and policy.by_token(new.text, NOW) is not None
 
 
@@ -109,9 +117,9 @@ def test_no_two_tokens_are_alike() -> None:
 
 
 def test_a_star_inside_a_name_is_a_star() -> None:
-    caller = Caller("agent", Role.READ, frozenset({"a*", "*b", "**"}))
-    assert [name for name in ("a", "ab", "b", "*", "a*", "**", "***", "") if caller.may_enter(name)] == ["a*", "**"]
-    assert ANYBODY.may_enter("whatever")
+    caller = Caller("agent", AccessRole.READ, frozenset({"a*", "*b", "**"}))
+    assert [name for name in ("a", "ab", "b", "*", "a*", "**", "***", "") if caller.may_access(name)] == ["a*", "**"]
+    assert ANONYMOUS.may_access("whatever")
 
 
 # -- certificates
@@ -135,7 +143,7 @@ role = "admin"
 @pytest.fixture
 def certificates(access_file: Path) -> AccessPolicy:
     access_file.write_text(CERTIFICATES + GOOD.lines, encoding="utf-8")
-    return read_access_file(access_file, Allowance())
+    return read_access_file(access_file, NamespaceLimits())
 
 
 def name_of(caller: Caller | None) -> str:
@@ -178,8 +186,8 @@ class Shown:
 
 def who(policy: AccessPolicy, shown: Any) -> str:
     try:
-        return Credentials(lambda: policy).caller(shown).name
-    except BadCredentials:
+        return Authenticator(lambda: policy).authenticate(shown).name
+    except Unauthenticated:
         return "nobody"
 
 
@@ -229,4 +237,4 @@ def test_the_header_is_a_bearer_token_and_there_is_one(
 
 def test_without_an_access_file_everybody_is_somebody() -> None:
     shown: Any = Shown("Bearer whatever")
-    assert Credentials(None).caller(shown) is ANYBODY
+    assert Authenticator(None).authenticate(shown) is ANONYMOUS

@@ -10,7 +10,7 @@ from typing import Any, Self
 import grpc
 import pytest
 
-from memsidecar.access.policy import Role
+from memsidecar.access.policy import AccessRole
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.access.calling import bearer
@@ -19,7 +19,7 @@ from tests.access.granting import Grant
 from tests.support.process import CALL_SECONDS, Refusal
 
 HOME, AWAY = "home", "away"
-KEEPER = Grant("keeper", ("*",), Role.ADMIN)
+KEEPER = Grant("keeper", ("*",), AccessRole.ADMIN)
 EXPIRES_IN_SECONDS = 2.0
 _numbers = count()
 
@@ -103,11 +103,11 @@ def test_a_token_that_is_taken_back_ends_its_stream(door: Guarded, session_id: s
 
 
 def test_a_role_that_is_lowered_ends_a_stream_that_needs_more(door: Guarded, session_id: str) -> None:
-    grant = Grant("guest", (HOME,), Role.WRITE)
+    grant = Grant("guest", (HOME,), AccessRole.WRITE)
     door.admit(grant)
     with Talk(door, grant, session_id) as talk:
         talk.say("as a writer")
-        reader = replace(grant, role=Role.READ)
+        reader = replace(grant, role=AccessRole.READ)
         door.change(grant, reader, lambda: door.ask("Add", HOME, grant).code is grpc.StatusCode.PERMISSION_DENIED)
         talk.send("as a reader")
         assert talk.end() == DENIED

@@ -11,11 +11,11 @@ import pytest
 from memsidecar.__main__ import main
 from memsidecar.access.access_file import read_access_file
 from memsidecar.access.bearer_token import read_token
-from memsidecar.access.policy import AccessPolicy, Allowance, Role
+from memsidecar.access.policy import AccessPolicy, AccessRole, NamespaceLimits
 from tests.access.granting import LONG_AGO, Grant, write_access_file
 
 Captured = pytest.CaptureFixture[str]
-OTHER = Grant("other", ("elsewhere",), Role.READ)
+OTHER = Grant("other", ("elsewhere",), AccessRole.READ)
 ODD_NAMES = ['"', "\\", "'''", "a b", "]", "#x", "é", "e\u0301", "\u202eolleh", "🦊", "n" * 256, "[[tokens]]", "=", "-"]
 
 
@@ -25,7 +25,7 @@ def new(file: Path | None, *more: str, name: str = "agent", namespace: str = "re
 
 
 def policy(file: Path) -> AccessPolicy:
-    return read_access_file(file, Allowance())
+    return read_access_file(file, NamespaceLimits())
 
 
 def test_a_new_token_is_printed_alone_and_is_good(access_file: Path, capsys: Captured) -> None:
@@ -34,7 +34,7 @@ def test_a_new_token_is_printed_alone_and_is_good(access_file: Path, capsys: Cap
     assert out.count("\n") == 1 and err == ""
     caller = policy(access_file).by_token(out.strip(), datetime.now(UTC))
     assert caller is not None
-    assert (caller.name, caller.role, caller.namespaces) == ("agent", Role.ADMIN, frozenset({"research", "more"}))
+    assert (caller.name, caller.role, caller.namespaces) == ("agent", AccessRole.ADMIN, frozenset({"research", "more"}))
 
 
 def test_the_file_gets_the_hash_and_never_the_secret(access_file: Path, capsys: Captured) -> None:
@@ -61,7 +61,7 @@ def test_tokens_gather_in_the_file_and_what_was_there_stays(access_file: Path, c
     found = policy(access_file)
     assert access_file.read_text().startswith(before + "\n")
     assert all(found.by_token(text, datetime.now(UTC)) for text in [*made, OTHER.text])
-    assert found.allowances["research"].kept.sessions == 3
+    assert found.namespace_limits["research"].quota.sessions == 3
 
 
 @pytest.mark.parametrize("odd", ODD_NAMES)
@@ -193,7 +193,7 @@ def test_a_folder_that_is_not_there_is_told_of(tmp_path: Path, capsys: Captured)
 
 
 def test_the_list_shows_everybody_and_no_hash(access_file: Path, capsys: Captured) -> None:
-    over = Grant("ghost", ("b", "a"), Role.ADMIN, LONG_AGO)
+    over = Grant("ghost", ("b", "a"), AccessRole.ADMIN, LONG_AGO)
     certificate = '[[certificates]]\nname = "c"\ndns = "A.example"\nnamespaces = ["*"]\nrole = "read"\n'
     access_file.write_text(OTHER.lines + over.lines + certificate)
     assert main(["token", "list", "--access-file", str(access_file)]) == 0
@@ -219,7 +219,7 @@ def check(file: Path, text: str, monkeypatch: pytest.MonkeyPatch, capsys: Captur
 
 
 def test_a_token_is_checked(access_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    over = Grant("ghost", ("n",), Role.ADMIN, LONG_AGO)
+    over = Grant("ghost", ("n",), AccessRole.ADMIN, LONG_AGO)
     write_access_file(access_file, [OTHER, over])
     verdicts = {
         f"{OTHER.text}\n": (0, "valid: other has the role read in elsewhere"),

@@ -8,27 +8,27 @@ import grpc
 import pytest
 
 from memsidecar.access.access_file import read_access_file
-from memsidecar.access.policy import Allowance, Role
+from memsidecar.access.policy import AccessRole, NamespaceLimits
 from tests.access.calling import call
 from tests.access.granting import LONG_AGO, Grant, write_access_file
 from tests.access.needs import CASES, Case
 from tests.access.spying import Watched, spying
 
-GRANTS = {role: Grant(role.name, ("home",), role) for role in Role}
-OVER = Grant("ghost", ("home",), Role.ADMIN, LONG_AGO)
+GRANTS = {role: Grant(role.name, ("home",), role) for role in AccessRole}
+OVER = Grant("ghost", ("home",), AccessRole.ADMIN, LONG_AGO)
 
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     file: Path = write_access_file(tmp_path_factory.mktemp("spied") / "access.toml", [*GRANTS.values(), OVER])
-    with spying(read_access_file(file, Allowance())) as running:
+    with spying(read_access_file(file, NamespaceLimits())) as running:
         yield running
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_only_what_is_allowed_reaches_a_service(watched: Watched, case: Case) -> None:
     watched.reached()
-    for role, namespace in product(Role, ("home", "away", "", "nowhere")):
+    for role, namespace in product(AccessRole, ("home", "away", "", "nowhere")):
         request = case.request(namespace)
         code = call(watched.channel, case.method, [request.SerializeToString()], GRANTS[role].text).code
         allowed = namespace == "home" and role >= case.needed
@@ -46,6 +46,8 @@ def test_nothing_of_a_caller_without_a_good_token_reaches_a_service(watched: Wat
 def test_of_a_stream_only_what_is_allowed_reaches_a_service(watched: Watched) -> None:
     add = next(case for case in CASES if case.method == "AddStream")
     sent = [add.request(namespace, session_id=str(at)) for at, namespace in enumerate(["home", "home", "away", "home"])]
-    answer = call(watched.channel, "AddStream", [one.SerializeToString() for one in sent], GRANTS[Role.WRITE].text)
+    answer = call(
+        watched.channel, "AddStream", [one.SerializeToString() for one in sent], GRANTS[AccessRole.WRITE].text
+    )
     assert answer.code is grpc.StatusCode.PERMISSION_DENIED and len(answer.bodies) == 2
     assert watched.reached() == [("AddStream", one) for one in sent[:2]]

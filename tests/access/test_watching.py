@@ -8,27 +8,27 @@ from pathlib import Path
 import pytest
 
 from memsidecar.access.access_file import read_access_file
-from memsidecar.access.file_watcher import Watched
-from memsidecar.access.policy import AccessPolicy, Allowance
+from memsidecar.access.file_watcher import ReloadingFile
+from memsidecar.access.policy import AccessPolicy, NamespaceLimits
 from tests.access.granting import Grant, write_access_file
 
 OLD, NEW = Grant("old", ("n",)), Grant("new", ("n",))
 KEPT = "the new one cannot be used, and the old one stays"
 
 
-def watch(file: Path, *before_readings: Callable[[], object]) -> Watched[AccessPolicy]:
+def watch(file: Path, *before_readings: Callable[[], object]) -> ReloadingFile[AccessPolicy]:
     """What is to happen just before the first reading, the second ..."""
     happening = iter(before_readings)
 
     def read() -> AccessPolicy:
         next(happening, lambda: None)()
-        return read_access_file(file, Allowance())
+        return read_access_file(file, NamespaceLimits())
 
-    return Watched("access_file", (file,), read)
+    return ReloadingFile("access_file", (file,), read)
 
 
-def let_in(watched: Watched[AccessPolicy]) -> set[str]:
-    watched.look()
+def let_in(watched: ReloadingFile[AccessPolicy]) -> set[str]:
+    watched.poll()
     return {token.caller.name for token in watched.value.tokens.values()}
 
 
@@ -39,12 +39,12 @@ def overwrite(file: Path, text: str) -> None:
 
 
 @pytest.fixture
-def watched(access_file: Path) -> Watched[AccessPolicy]:
+def watched(access_file: Path) -> ReloadingFile[AccessPolicy]:
     write_access_file(access_file, [OLD])
     return watch(access_file)
 
 
-def test_a_file_that_is_replaced_is_read_again(watched: Watched[AccessPolicy], access_file: Path) -> None:
+def test_a_file_that_is_replaced_is_read_again(watched: ReloadingFile[AccessPolicy], access_file: Path) -> None:
     assert let_in(watched) == {"old"}
     write_access_file(access_file, [OLD, NEW])
     assert let_in(watched) == {"old", "new"}
@@ -52,12 +52,12 @@ def test_a_file_that_is_replaced_is_read_again(watched: Watched[AccessPolicy], a
     assert let_in(watched) == {"new"}
 
 
-def test_a_file_that_is_written_in_place_is_read_again(watched: Watched[AccessPolicy], access_file: Path) -> None:
+def test_a_file_that_is_written_in_place_is_read_again(watched: ReloadingFile[AccessPolicy], access_file: Path) -> None:
     overwrite(access_file, NEW.lines)
     assert let_in(watched) == {"new"}
 
 
-def test_a_change_that_keeps_size_and_time_is_noticed(watched: Watched[AccessPolicy], access_file: Path) -> None:
+def test_a_change_that_keeps_size_and_time_is_noticed(watched: ReloadingFile[AccessPolicy], access_file: Path) -> None:
     before = access_file.stat()
     overwrite(access_file, NEW.lines)
     os.utime(access_file, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -92,12 +92,12 @@ def test_a_file_that_did_not_change_is_not_read(access_file: Path) -> None:
     write_access_file(access_file, [OLD])
     watched = watch(access_file, *[lambda: reads.append(1)] * 9)
     for _ in range(5):
-        watched.look()
+        watched.poll()
     assert len(reads) == 1
 
 
 def test_a_broken_file_changes_nothing_and_is_told_of_once(
-    watched: Watched[AccessPolicy], access_file: Path, caplog: pytest.LogCaptureFixture
+    watched: ReloadingFile[AccessPolicy], access_file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     access_file.write_text(OLD.lines.replace("role", "rolle"), encoding="utf-8")
     for _ in range(3):
@@ -112,7 +112,7 @@ def test_a_broken_file_changes_nothing_and_is_told_of_once(
 
 
 def test_a_file_that_breaks_again_is_told_of_again(
-    watched: Watched[AccessPolicy], access_file: Path, caplog: pytest.LogCaptureFixture
+    watched: ReloadingFile[AccessPolicy], access_file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     aside = access_file.with_name("aside")
     for times in (1, 2):
@@ -124,7 +124,7 @@ def test_a_file_that_breaks_again_is_told_of_again(
 
 
 def test_a_file_that_is_taken_away_changes_nothing_until_it_is_back(
-    watched: Watched[AccessPolicy], access_file: Path, caplog: pytest.LogCaptureFixture
+    watched: ReloadingFile[AccessPolicy], access_file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     access_file.unlink()
     for _ in range(3):
@@ -134,7 +134,7 @@ def test_a_file_that_is_taken_away_changes_nothing_until_it_is_back(
     assert let_in(watched) == {"new"}
 
 
-def test_the_last_token_can_be_taken_back(watched: Watched[AccessPolicy], access_file: Path) -> None:
+def test_the_last_token_can_be_taken_back(watched: ReloadingFile[AccessPolicy], access_file: Path) -> None:
     access_file.write_text("", encoding="utf-8")
     assert let_in(watched) == set()
 
@@ -155,6 +155,6 @@ def test_a_file_that_changes_at_the_first_reading_is_read_again(access_file: Pat
     assert let_in(watched) == {"old"}
 
 
-def test_what_is_too_deep_to_read_changes_nothing(watched: Watched[AccessPolicy], access_file: Path) -> None:
+def test_what_is_too_deep_to_read_changes_nothing(watched: ReloadingFile[AccessPolicy], access_file: Path) -> None:
     access_file.write_text("tokens = " + "[" * 5_000, encoding="utf-8")
     assert let_in(watched) == {"old"}

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 import grpc
 from google.protobuf.descriptor import ServiceDescriptor
 
-from memsidecar.api.handlers import Methods
-from memsidecar.api.interceptors.concurrency import InFlight, Limits
+from memsidecar.api.handlers import HandlerFactory
+from memsidecar.api.interceptors.concurrency import InFlightCounter, InFlightLimits
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.request_log import RequestLog
 from memsidecar.api.server import Server
@@ -54,8 +54,8 @@ class RaisingServer:
 
     async def _run(self) -> None:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
-        limits = Limits(InFlight(8, "calls"), InFlight(8, "streams"))
-        methods = Methods(RequestLog("none", 1.0), limits, Deadlines(30.0, 300.0), lenient_gate())
+        limits = InFlightLimits(InFlightCounter(8, "calls"), InFlightCounter(8, "streams"))
+        methods = HandlerFactory(RequestLog("none", 1.0), limits, Deadlines(30.0, 300.0), lenient_gate())
         server = Server(methods, [self._service], 4 * MIB)
         addresses = await server.start(Address(host="127.0.0.1", port=0), None)
         self._address = str(addresses.listen)

@@ -5,9 +5,9 @@ from threading import Event
 
 import pytest
 
-from memsidecar.api.executors import Bridge
+from memsidecar.api.executors import Executors
 
-KINDS = ("reading", "searching", "writing", "counting", "chunking")
+KINDS = ("run_read", "run_search", "run_write", "run_count", "run_chunk")
 THREADS = 2
 
 
@@ -27,23 +27,23 @@ def test_quick_searches_never_run_at_the_same_time() -> None:
         return seen
 
     async def search_often() -> list[int]:
-        bridge = Bridge(THREADS)
+        executors = Executors(THREADS)
         try:
-            return await asyncio.gather(*(bridge.searching(search) for _ in range(20)))
+            return await asyncio.gather(*(executors.run_search(search) for _ in range(20)))
         finally:
-            bridge.close()
+            executors.close()
 
     assert asyncio.run(search_often()) == [1] * 20
 
 
 async def _go_on_beside(slow: str) -> None:
-    bridge, go = Bridge(THREADS), Event()
-    stuck = [asyncio.ensure_future(getattr(bridge, slow)(go.wait, 30)) for _ in range(THREADS * 2)]
+    executors, go = Executors(THREADS), Event()
+    stuck = [asyncio.ensure_future(getattr(executors, slow)(go.wait, 30)) for _ in range(THREADS * 2)]
     try:
         for kind in set(KINDS) - {slow}:
-            assert await asyncio.wait_for(getattr(bridge, kind)(lambda: "done"), 10) == "done"
+            assert await asyncio.wait_for(getattr(executors, kind)(lambda: "done"), 10) == "done"
         assert not any(work.done() for work in stuck)
     finally:
         go.set()
         await asyncio.gather(*stuck)
-        bridge.close()
+        executors.close()

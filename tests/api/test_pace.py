@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from memsidecar.api.admission.tenant_limits import Pace
+from memsidecar.api.admission.tenant_limits import RateLimiter
 from memsidecar.domain.errors import RateLimited
 
 RATE = 20
@@ -18,7 +18,7 @@ class Clock:
         return self.seconds
 
 
-def taken(pace: Pace) -> int:
+def taken(pace: RateLimiter) -> int:
     """How many calls go through at this moment."""
     for count in range(10 * RATE):
         try:
@@ -31,7 +31,7 @@ def taken(pace: Pace) -> int:
 @pytest.mark.parametrize("pause", [1.0, 60.0])
 def test_after_a_pause_a_second_of_calls_is_there_and_then_the_rate(pause: float) -> None:
     clock = Clock()
-    pace = Pace(lambda _: RATE, clock)
+    pace = RateLimiter(lambda _: RATE, clock)
     assert taken(pace) == RATE
     clock.seconds += pause
     first_second = taken(pace)
@@ -41,12 +41,12 @@ def test_after_a_pause_a_second_of_calls_is_there_and_then_the_rate(pause: float
 
 def test_waiting_as_long_as_is_said_is_enough_and_less_is_not() -> None:
     clock = Clock()
-    pace = Pace(lambda _: RATE, clock)
+    pace = RateLimiter(lambda _: RATE, clock)
     taken(pace)
     with pytest.raises(RateLimited) as refused:
         pace.take("a")
-    clock.seconds += refused.value.seconds * 0.9
+    clock.seconds += refused.value.retry_after_seconds * 0.9
     with pytest.raises(RateLimited):
         pace.take("a")
-    clock.seconds += refused.value.seconds * 0.11
+    clock.seconds += refused.value.retry_after_seconds * 0.11
     pace.take("a")

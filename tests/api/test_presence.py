@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from memsidecar.api.interceptors.concurrency import InFlight, Limits
+from memsidecar.api.interceptors.concurrency import InFlightCounter, InFlightLimits
 
 
-def limits() -> Limits:
-    return Limits(InFlight(10, "calls"), InFlight(10, "streams"))
+def limits() -> InFlightLimits:
+    return InFlightLimits(InFlightCounter(10, "calls"), InFlightCounter(10, "streams"))
 
 
 def test_who_calls_waits_until_the_answer_is_there() -> None:
@@ -21,7 +21,7 @@ def test_who_calls_waits_until_the_answer_is_there() -> None:
     assert not is_busy()
 
 
-async def _drawn(mine: Limits, requests: int) -> None:
+async def _drawn(mine: InFlightLimits, requests: int) -> None:
     async def come() -> AsyncIterator[bytes]:
         for _ in range(requests):
             yield b""

@@ -14,7 +14,7 @@ from google.protobuf.message import Message as Proto
 from google.rpc import error_details_pb2, status_pb2
 
 import memsidecar
-from memsidecar.api.status import BUG, DOMAIN, TABLE, reason_name, rich_status, row_of
+from memsidecar.api.status import DOMAIN, INTERNAL_ERROR, TABLE, reason_name, rich_status, row_of
 from memsidecar.domain import errors
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.context_pb2 import BuildContextRequest
@@ -26,30 +26,37 @@ from tests.support.process import Client, refusal
 
 DETAILS_KEY = "grpc-status-details-bin"
 ERRORS_PROTO = Path(__file__).parents[2] / "protos/memsidecar/v1/errors.proto"
-NEVER_ON_THE_WIRE = {"StartRefused", "InvalidAccessFile", "InvalidCertificates", "CheckFailed", "WrongCall", "Stale"}
+NEVER_ON_THE_WIRE = {
+    "StartRefused",
+    "InvalidAccessFile",
+    "InvalidCertificates",
+    "CheckFailed",
+    "UsageError",
+    "VersionConflict",
+}
 # Where one of these comes up, the layers go on without: a search is degraded, a summary stays as it was, a background
 # task tries again.
-NEVER_ON_THE_WIRE |= {"EmbedderUnavailable", "EmbedderMismatch", "ModelAway", "MalformedAnswer", "TextRefused"}
-NEVER_ON_THE_WIRE |= {"IndexUnavailable", "Unreadable", "NotNow"}
+NEVER_ON_THE_WIRE |= {"EmbedderUnavailable", "EmbedderMismatch", "ModelUnavailable", "MalformedAnswer", "TextRejected"}
+NEVER_ON_THE_WIRE |= {"IndexUnavailable", "Unreadable", "RetryLater"}
 EXAMPLES: dict[type[errors.SidecarError], errors.SidecarError] = {
     errors.InvalidField: errors.InvalidField("message.role", "is wrong"),
-    errors.NoSuchThing: errors.NoSuchThing("there is none"),
+    errors.NotFound: errors.NotFound("there is none"),
     errors.IdConflict: errors.IdConflict("m"),
     errors.SequenceMismatch: errors.SequenceMismatch(3, 7),
-    errors.NotYourSession: errors.NotYourSession(),
+    errors.SessionOwnerMismatch: errors.SessionOwnerMismatch(),
     errors.BudgetTooSmall: errors.BudgetTooSmall(100, 250),
     errors.TooLarge: errors.TooLarge("too large"),
     errors.RateLimited: errors.RateLimited("too fast", 0.25),
     errors.QuotaExceeded: errors.QuotaExceeded("messages", 7),
-    errors.BadCredentials: errors.BadCredentials(),
-    errors.NotAllowed: errors.NotAllowed("not here"),
+    errors.Unauthenticated: errors.Unauthenticated(),
+    errors.PermissionDenied: errors.PermissionDenied("not here"),
     errors.DiskFull: errors.DiskFull(),
     errors.Unavailable: errors.Unavailable("not yet"),
-    errors.Busy: errors.Busy("busy"),
+    errors.Overloaded: errors.Overloaded("busy"),
     errors.ShuttingDown: errors.ShuttingDown(),
-    errors.DamagedFile: errors.DamagedFile("damaged", file="/data/journal.db"),
-    errors.NotBuilt: errors.NotBuilt("this"),
-    errors.DeadlinePassed: errors.DeadlinePassed(),
+    errors.DataCorrupted: errors.DataCorrupted("damaged", file="/data/journal.db"),
+    errors.Unimplemented: errors.Unimplemented("this"),
+    errors.DeadlineExceeded: errors.DeadlineExceeded(),
     errors.FatalStoreError: errors.FatalStoreError("fsync of /secret/path failed"),
     errors.SidecarError: errors.SidecarError("secret"),
 }
@@ -110,7 +117,7 @@ def test_every_reason_has_its_place() -> None:
 @pytest.mark.parametrize("kind", TABLE, ids=lambda kind: kind.__name__)
 def test_the_code_is_the_one_that_errors_proto_names(kind: type[errors.SidecarError]) -> None:
     row = TABLE[kind]
-    if kind is not errors.DeadlinePassed:
+    if kind is not errors.DeadlineExceeded:
         assert documented_codes()[reason_name(row.reason)] == row.code.name
 
 
@@ -154,7 +161,7 @@ def test_a_budget_that_is_too_small_is_answered_with_one_that_is_not() -> None:
 
 
 def test_a_damaged_file_is_named() -> None:
-    (info,) = details(rich_status(EXAMPLES[errors.DamagedFile]), error_details_pb2.ErrorInfo)
+    (info,) = details(rich_status(EXAMPLES[errors.DataCorrupted]), error_details_pb2.ErrorInfo)
     assert dict(info.metadata) == {"file": "/data/journal.db"}
 
 
@@ -174,14 +181,14 @@ def test_every_error_is_the_same_over_the_wire() -> None:
             infos = details(status, error_details_pb2.ErrorInfo)
             assert refused.code() == row_of(error).code
             assert (status.code, status.message) == (refused.code().value[0], refused.details())
-            assert [info.domain for info in infos] == [DOMAIN] or kind is errors.DeadlinePassed
+            assert [info.domain for info in infos] == [DOMAIN] or kind is errors.DeadlineExceeded
 
 
 @pytest.mark.parametrize("bug", [RuntimeError("secret"), errors.SidecarError("secret"), RecursionError("secret")])
 def test_a_bug_tells_nothing_of_the_inside(bug: Exception) -> None:
     with RaisingServer({"bug": bug}) as server:
         refused = server.provoke("bug")
-    assert (refused.code(), refused.details()) == (grpc.StatusCode.INTERNAL, str(BUG))
+    assert (refused.code(), refused.details()) == (grpc.StatusCode.INTERNAL, str(INTERNAL_ERROR))
     assert b"secret" not in b"".join(value for key, value in refused.trailing_metadata() if key == DETAILS_KEY)
 
 

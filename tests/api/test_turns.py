@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.api.fair_queue import TENANT, FairTurns, OneWhileQuick
+from memsidecar.api.fair_queue import FairSemaphore, SerialWhileFast, current_tenant
 
 CALLS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.booleans()), max_size=40)
 
@@ -14,12 +14,12 @@ CALLS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.boolean
 @given(CALLS, st.integers(1, 3))
 def test_all_get_their_turn_and_no_more_at_once_than_may(calls: list[tuple[str, int, bool]], places: int) -> None:
     of_one = max(1, places - 1)
-    turns, inside, done = FairTurns(places, of_one), Counter[str](), 0
+    turns, inside, done = FairSemaphore(places, of_one), Counter[str](), 0
 
     async def call(tenant: str, length: int) -> None:
         nonlocal done
-        TENANT.set(tenant)
-        async with turns.turn():
+        current_tenant.set(tenant)
+        async with turns.slot():
             inside[tenant] += 1
             try:
                 assert inside.total() <= places
@@ -45,11 +45,11 @@ def test_all_get_their_turn_and_no_more_at_once_than_may(calls: list[tuple[str, 
 
 def test_a_crowd_does_not_delay_somebody_else() -> None:
     order: list[str] = []
-    turns = FairTurns(2, 1)
+    turns = FairSemaphore(2, 1)
 
     async def call(tenant: str) -> None:
-        TENANT.set(tenant)
-        async with turns.turn():
+        current_tenant.set(tenant)
+        async with turns.slot():
             order.append(tenant)
             await asyncio.sleep(0)
 
@@ -62,11 +62,11 @@ def test_a_crowd_does_not_delay_somebody_else() -> None:
 
 @given(st.lists(st.booleans(), max_size=20))
 def test_quick_ones_go_one_at_a_time_even_where_some_give_up(giving_up: list[bool]) -> None:
-    turns, inside = OneWhileQuick(60), 0
+    turns, inside = SerialWhileFast(60), 0
 
     async def call() -> None:
         nonlocal inside
-        async with turns.turn():
+        async with turns.slot():
             inside += 1
             try:
                 assert inside == 1
@@ -87,16 +87,16 @@ def test_quick_ones_go_one_at_a_time_even_where_some_give_up(giving_up: list[boo
 
 
 def test_a_slow_one_does_not_keep_the_next_one_nor_lets_two_in_when_it_ends() -> None:
-    turns, slow_may_end = OneWhileQuick(0.001), asyncio.Event()
+    turns, slow_may_end = SerialWhileFast(0.001), asyncio.Event()
 
     async def slow() -> None:
-        async with turns.turn():
+        async with turns.slot():
             await slow_may_end.wait()
 
     async def all_of_them() -> None:
         first = asyncio.create_task(slow())
         await asyncio.sleep(0)
-        async with asyncio.timeout(5), turns.turn():
+        async with asyncio.timeout(5), turns.slot():
             slow_may_end.set()
             await first
         assert turns._lane._value == 1

@@ -10,7 +10,7 @@ import pytest
 
 from memsidecar.api.server import EPISODIC, Server
 from memsidecar.assembly import components, serve
-from memsidecar.domain.errors import DamagedFile
+from memsidecar.domain.errors import DataCorrupted
 from memsidecar.layers.episodic import EpisodicLimits, EpisodicMemory
 from memsidecar.settings import Settings
 from memsidecar.stores.contract import Index, IndexUnavailable
@@ -30,7 +30,7 @@ class Health:
 
 @pytest.mark.parametrize(
     "problem",
-    [ImportError("no lancedb"), DamagedFile("rotten", file="journal.db"), IndexUnavailable("away"), OSError("full")],
+    [ImportError("no lancedb"), DataCorrupted("rotten", file="journal.db"), IndexUnavailable("away"), OSError("full")],
     ids=lambda problem: type(problem).__name__,
 )
 def test_whatever_keeps_retrieval_is_logged_and_tried_again(

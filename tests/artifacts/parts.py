@@ -3,10 +3,10 @@
 from typing import Any
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.artifacts.artifact import Drafting, StoredArtifact
-from memsidecar.layers.artifacts.artifacts import Artifacts, PutOrder
-from memsidecar.layers.artifacts.offload import Offloading
-from memsidecar.layers.working.window_update import Trimming
+from memsidecar.layers.artifacts.artifact import ArtifactValidator, StoredArtifact
+from memsidecar.layers.artifacts.artifacts import Artifacts, PutArtifactRequest
+from memsidecar.layers.artifacts.offload import Offloader
+from memsidecar.layers.working.window_update import WindowUpdater
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.registry import Counters
@@ -20,8 +20,8 @@ KEEP_TOKENS = 128
 
 
 def artifacts_over(journal: Journal, counter: Counter = CHARS4) -> Artifacts:
-    offloading = Offloading(journal, Trimming(journal), counter, KEEP_TOKENS)
-    return Artifacts(journal, Drafting(counter, MAX_CONTENT_BYTES), offloading)
+    offloading = Offloader(journal, WindowUpdater(journal), counter, KEEP_TOKENS)
+    return Artifacts(journal, ArtifactValidator(counter, MAX_CONTENT_BYTES), offloading)
 
 
 def put(artifacts: Artifacts, artifact_id: str = "", content: str = "", **fields: Any) -> StoredArtifact:
@@ -29,9 +29,9 @@ def put(artifacts: Artifacts, artifact_id: str = "", content: str = "", **fields
         name: fields.pop(name) for name in ("offload_message_id", "preview_tokens") if name in fields
     }
     artifact = Artifact(id=artifact_id, content=content, **fields)
-    artifacts.draft.check(artifact, "offload_message_id" in asked)
-    return artifacts.put(PutOrder(KEY, "", artifact, **asked))
+    artifacts.validator.check(artifact, "offload_message_id" in asked)
+    return artifacts.put(PutArtifactRequest(KEY, "", artifact, **asked))
 
 
 def delete(artifacts: Artifacts, artifact_id: str) -> None:
-    outcome_of(lambda settled: artifacts.begin_deleting(KEY, artifact_id, settled))
+    outcome_of(lambda settled: artifacts.submit_delete(KEY, artifact_id, settled))

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from memsidecar.domain.errors import InvalidField, NoSuchThing, TooLarge
-from memsidecar.layers.artifacts.artifact import StoredArtifact, artifact_of, owner_of, slot_of
-from memsidecar.layers.artifacts.artifacts import Artifacts, Place, read_newest
-from memsidecar.layers.working.reads import ANSWER_BYTES
-from memsidecar.stores.contract import Erase, Journal, NoteKind, Ticket
+from memsidecar.domain.errors import InvalidField, NotFound, TooLarge
+from memsidecar.layers.artifacts.artifact import StoredArtifact, artifact_of, conflict_key_of, owner_of
+from memsidecar.layers.artifacts.artifacts import ArtifactCursor, Artifacts, read_newest
+from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES
+from memsidecar.stores.contract import Erase, Journal, PendingCommand, RecordKind
 from tests.artifacts.parts import KEY, MAX_CONTENT_BYTES, delete, put
 
 NOW_US = 2_000_000_000_000_000
@@ -19,12 +19,12 @@ def at(seconds: int) -> Timestamp:
     return Timestamp(seconds=seconds)
 
 
-def page(artifacts: Artifacts, size: int = 100, after: Place | None = None) -> list[str]:
+def page(artifacts: Artifacts, size: int = 100, after: ArtifactCursor | None = None) -> list[str]:
     return [one.id for one in artifacts.page(KEY, "", after, size, NOW_US)[0]]
 
 
-def erase(journal: Journal, whole: bool) -> None:
-    ticket = Ticket(Erase(KEY, "", whole))
+def erase(journal: Journal, delete_session: bool) -> None:
+    ticket = PendingCommand(Erase(KEY, "", delete_session))
     journal.submit(ticket)
     ticket.wait()
 
@@ -39,9 +39,9 @@ def test_an_artifact_comes_back_as_it_was_put(artifacts: Artifacts) -> None:
 @pytest.mark.parametrize("expire_time_us", [None, -1, 0, 7])
 def test_a_note_holds_all_of_an_artifact(expire_time_us: int | None) -> None:
     artifact = StoredArtifact("a", "tool", "text", -5, 3, expire_time_us, b"", "m")
-    assert artifact_of(artifact.note("s1")) == artifact
-    assert artifact.note("s1").source == "s1"
-    assert replace(artifact, message_id="").note("s1").source == ""
+    assert artifact_of(artifact.to_record("s1")) == artifact
+    assert artifact.to_record("s1").source == "s1"
+    assert replace(artifact, message_id="").to_record("s1").source == ""
 
 
 def test_without_an_id_each_is_another(artifacts: Artifacts) -> None:
@@ -88,7 +88,7 @@ def test_a_page_ends_before_it_is_larger_than_an_answer(artifacts: Artifacts) ->
     for number in range(5):
         put(artifacts, f"a{number}", "x" * MAX_CONTENT_BYTES, create_time=at(number))
     first, place = artifacts.page(KEY, "", None, 100, NOW_US)
-    assert 1 <= len(first) <= ANSWER_BYTES // MAX_CONTENT_BYTES
+    assert 1 <= len(first) <= MAX_RESPONSE_BYTES // MAX_CONTENT_BYTES
     rest, last = artifacts.page(KEY, "", place, 100, NOW_US)
     assert len(first) + len(rest) == 4 or last is None
 
@@ -107,7 +107,7 @@ def test_a_deleted_one_is_gone_and_an_unknown_one_cannot_be_deleted(artifacts: A
     put(artifacts, "a", "x")
     delete(artifacts, "a")
     assert page(artifacts) == []
-    with pytest.raises(NoSuchThing):
+    with pytest.raises(NotFound):
         delete(artifacts, "a")
 
 
@@ -115,9 +115,9 @@ def test_a_cleared_session_keeps_what_tools_left_and_a_deleted_one_does_not(
     journal: Journal, artifacts: Artifacts
 ) -> None:
     put(artifacts, "a", "x")
-    erase(journal, whole=False)
+    erase(journal, delete_session=False)
     assert page(artifacts) == ["a"]
-    erase(journal, whole=True)
+    erase(journal, delete_session=True)
     assert page(artifacts) == []
 
 
@@ -144,5 +144,5 @@ def test_more_than_the_most_is_too_large(artifacts: Artifacts) -> None:
 def test_two_ids_in_one_slot_would_not_disturb_each_other(journal: Journal, artifacts: Artifacts) -> None:
     """No two short ids share a slot in practice; here the id decides all the same."""
     put(artifacts, "a", "x")
-    note = journal.note(owner_of(KEY), NoteKind.ARTIFACT, "a")
-    assert note is not None and note.slot == slot_of("a") != slot_of("b")
+    note = journal.record(owner_of(KEY), RecordKind.ARTIFACT, "a")
+    assert note is not None and note.conflict_key == conflict_key_of("a") != conflict_key_of("b")

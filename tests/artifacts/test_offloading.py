@@ -7,13 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.domain.errors import InvalidField, NoSuchThing
+from memsidecar.domain.errors import InvalidField, NotFound
 from memsidecar.domain.ids import MAX_ID_BYTES
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.layers.artifacts.offload import id_of
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
-from memsidecar.stores.contract import Erase, Journal, Ticket, Trim, TrimNow, TwoWays
+from memsidecar.stores.contract import (
+    Erase,
+    Journal,
+    MessageVersions,
+    PendingCommand,
+    UpdateWindow,
+    UpdateWindowExclusive,
+)
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1.message_pb2 import ROLE_TOOL, ROLE_USER, Message
@@ -31,9 +38,9 @@ class Watched(SqliteJournal):
         self.before_trim: Callable[[], None] = lambda: None
         super().__init__(folder)
 
-    def submit(self, ticket: Ticket) -> None:
+    def submit(self, ticket: PendingCommand) -> None:
         self.commands.append(type(ticket.command))
-        if isinstance(ticket.command, Trim):
+        if isinstance(ticket.command, UpdateWindow):
             self.before_trim()
         super().submit(ticket)
 
@@ -55,13 +62,13 @@ def say(memory: WorkingMemory, content: str = REPORT, message_id: str = "big", r
 def shown(journal: Journal, message_id: str = "big") -> Message:
     found = journal.message(KEY, message_id)
     assert found is not None
-    return Message.FromString(found.shown.body)
+    return Message.FromString(found.displayed.body)
 
 
 def written(journal: Journal, message_id: str = "big") -> Message:
     found = journal.message(KEY, message_id)
     assert found is not None
-    return Message.FromString(found.written.body)
+    return Message.FromString(found.original.body)
 
 
 def test_the_artifact_holds_the_whole_and_the_window_a_preview(journal: Journal, artifacts: Artifacts) -> None:
@@ -112,7 +119,7 @@ def test_to_repeat_it_changes_nothing(watched: Watched) -> None:
     head = watched.head(KEY)
     assert put(artifacts, offload_message_id="big") == first
     assert watched.head(KEY) == head
-    assert watched.commands.count(Trim) == 1
+    assert watched.commands.count(UpdateWindow) == 1
 
 
 def test_another_length_shows_another_preview(journal: Journal, artifacts: Artifacts) -> None:
@@ -135,10 +142,10 @@ def test_an_id_made_from_the_longest_is_an_id() -> None:
 
 
 def test_a_message_that_is_not_there_or_no_tools_cannot_be_offloaded(journal: Journal, artifacts: Artifacts) -> None:
-    with pytest.raises(NoSuchThing):
+    with pytest.raises(NotFound):
         put(artifacts, offload_message_id="big")
     say(memory_over(journal), role=ROLE_USER)
-    with pytest.raises(NoSuchThing):
+    with pytest.raises(NotFound):
         put(artifacts, offload_message_id="other")
     with pytest.raises(InvalidField) as refused:
         put(artifacts, offload_message_id="big")
@@ -177,7 +184,7 @@ def test_a_session_that_never_holds_still_is_offloaded_all_the_same(watched: Wat
     say(memory)
     watched.before_trim = lambda: say(memory, "and again", f"m{len(watched.commands)}", ROLE_USER)
     put(artifacts_over(watched), offload_message_id="big")
-    assert (watched.commands.count(Trim), watched.commands.count(TrimNow)) == (3, 1)
+    assert (watched.commands.count(UpdateWindow), watched.commands.count(UpdateWindowExclusive)) == (3, 1)
     assert shown(watched).synthetic
 
 
@@ -186,15 +193,15 @@ def test_what_is_cleared_meanwhile_does_not_come_back_as_an_artifact(watched: Wa
     artifacts = artifacts_over(watched)
     find = watched.message
 
-    def find_then_clear(key: SessionKey, message_id: str) -> TwoWays | None:
+    def find_then_clear(key: SessionKey, message_id: str) -> MessageVersions | None:
         found = find(key, message_id)
-        ticket = Ticket(Erase(KEY, ""))
+        ticket = PendingCommand(Erase(KEY, ""))
         watched.submit(ticket)
         ticket.wait()
         return found
 
     watched.message = find_then_clear  # type: ignore[method-assign]
-    with pytest.raises(NoSuchThing):
+    with pytest.raises(NotFound):
         put(artifacts, offload_message_id="big")
     assert artifacts.page(KEY, "", None, 10, 0) == ((), None)
 
@@ -204,7 +211,7 @@ def test_a_clear_erases_what_was_offloaded(journal: Journal, artifacts: Artifact
     put(artifacts, offload_message_id="big")
     put(artifacts, "own", "text")
     assert artifacts.relevant(KEY, "report", 0, 10) != []
-    ticket = Ticket(Erase(KEY, ""))
+    ticket = PendingCommand(Erase(KEY, ""))
     journal.submit(ticket)
     ticket.wait()
     found, _ = artifacts.page(KEY, "", None, 10, 0)

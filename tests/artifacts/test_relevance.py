@@ -9,7 +9,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.artifacts import artifacts as module
 from memsidecar.layers.artifacts.artifacts import Artifacts
-from memsidecar.stores.contract import Erase, Journal, Ticket
+from memsidecar.stores.contract import Erase, Journal, PendingCommand
 from tests.artifacts.parts import KEY, delete, put
 
 NOW_US = 2_000_000_000_000_000
@@ -68,7 +68,7 @@ def test_an_expired_one_is_not_found_although_it_is_at_hand(artifacts: Artifacts
 
 
 def test_only_the_newest_are_looked_at(artifacts: Artifacts, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "COMPARED", 3)
+    monkeypatch.setattr(module, "MAX_RANKED", 3)
     for number in range(5):
         put(artifacts, f"a{number}", "zebra", create_time=Timestamp(seconds=number))
     assert found(artifacts, "zebra") == ["a4", "a3", "a2"]
@@ -84,7 +84,7 @@ def test_what_is_put_replaced_deleted_or_erased_is_known_at_once(journal: Journa
     assert found(artifacts, "heron") == []
     put(artifacts, "b", "heron")
     assert found(artifacts, "heron") == ["b"]
-    ticket = Ticket(Erase(KEY, "", whole=True))
+    ticket = PendingCommand(Erase(KEY, "", delete_session=True))
     journal.submit(ticket)
     ticket.wait()
     assert found(artifacts, "heron") == []

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.background import Courtesy, NotNow, Pulse, Runner
-from memsidecar.stores.contract import Append, Chapter, Journal, News, Passed
+from memsidecar.layers.background import BackgroundThrottle, CommitSignal, RetryLater, Runner, ThrottleConfig
+from memsidecar.stores.contract import Append, Journal, LogEntries, LogEntry, NoOp
 from tests.conformance.said import carry_out, draft
 
 PATIENCE_SECONDS = 20.0
@@ -34,39 +34,41 @@ class Noting:
     away: bool = False
     chapters: list[tuple[str, int]] = field(default_factory=list)
     attempts: list[float] = field(default_factory=list)
-    before: Callable[[str, Chapter], None] = lambda _, __: None
+    before: Callable[[str, LogEntries], None] = lambda _, __: None
     rests: int = 0
 
     def position(self, namespace: str) -> int:
         return self.kept.positions[namespace]
 
-    def take(self, namespace: str, chapter: Chapter) -> None:
+    def process(self, namespace: str, chapter: LogEntries) -> None:
         self.attempts.append(time.monotonic())
         self.before(namespace, chapter)
         if self.away:
-            raise NotNow("as the test wants it")
+            raise RetryLater("as the test wants it")
         if self.faults_left:
             self.faults_left -= 1
             raise ValueError("as the test wants it")
         for entry in chapter:
-            if entry.lsn in self.poisoned and not isinstance(entry, Passed):
+            if entry.lsn in self.poisoned and not isinstance(entry, NoOp):
                 raise ValueError("a secret that was said")
         self.chapters.append((namespace, len(chapter)))
         self.kept.effects[namespace] += [entry.lsn for entry in chapter if not _says_nothing(entry)]
         self.kept.positions[namespace] = chapter[-1].lsn
 
-    def rest(self, idle: bool) -> bool:  # noqa: ARG002 - it has no chores
+    def maintain(self, idle: bool) -> bool:  # noqa: ARG002 - it has no chores
         self.rests += 1
         return False
 
 
-def _says_nothing(entry: News) -> bool:
-    return isinstance(entry, Passed)
+def _says_nothing(entry: LogEntry) -> bool:
+    return isinstance(entry, NoOp)
 
 
 def a_runner(journal: Journal, *tasks: Noting, linger_seconds: float = 0.0) -> Runner:
-    pulse = Pulse(journal)
-    return Runner(journal, pulse, Courtesy(lambda: False, 1.0, 1.0, 1.0), list(tasks), linger_seconds)
+    pulse = CommitSignal(journal)
+    return Runner(
+        journal, pulse, BackgroundThrottle(lambda: False, ThrottleConfig(1.0, 1.0, 1.0)), list(tasks), linger_seconds
+    )
 
 
 @contextmanager
@@ -81,9 +83,9 @@ def running(journal: Journal, *tasks: Noting, linger_seconds: float = 0.0) -> It
 
 def say(journal: Journal, namespace: str, *contents: str, session: str = "s") -> list[int]:
     """The lsns of the messages."""
-    before = journal.figures().last_lsn
+    before = journal.stats().last_lsn
     carry_out(journal, Append(SessionKey(namespace, session), "", [draft(content) for content in contents]))
-    return list(range(before + 1, journal.figures().last_lsn + 1))
+    return list(range(before + 1, journal.stats().last_lsn + 1))
 
 
 def until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:

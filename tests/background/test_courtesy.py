@@ -8,13 +8,13 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from memsidecar.api.interceptors.concurrency import InFlight, Limits
+from memsidecar.api.interceptors.concurrency import InFlightCounter, InFlightLimits
 from memsidecar.assembly import components
 from memsidecar.assembly.layers import open_layers
-from memsidecar.layers.background import Courtesy, Pulse, Runner
+from memsidecar.layers.background import BackgroundThrottle, CommitSignal, Runner, ThrottleConfig
 from memsidecar.layers.background import throttle as courtesies
-from memsidecar.layers.background.runner import PIECE
-from memsidecar.layers.background.throttle import LONGEST_REST_SECONDS, SLICE_SECONDS, TURN_SECONDS
+from memsidecar.layers.background.runner import READ_ENTRIES
+from memsidecar.layers.background.throttle import GIL_HOLD_SECONDS, MAX_SLEEP_SECONDS, SLICE_SECONDS
 from memsidecar.layers.episodic import memory
 from memsidecar.settings import Settings
 from memsidecar.stores.volatile.index import VolatileIndex
@@ -34,19 +34,19 @@ def compute(seconds: float = 1.2 * SLICE_SECONDS) -> float:
     return time.thread_time() - begun
 
 
-def rested(courtesy: Courtesy) -> float:
+def rested(courtesy: BackgroundThrottle) -> float:
     begun = time.monotonic()
-    courtesy.give_way()
+    courtesy.yield_cpu()
     return time.monotonic() - begun
 
 
-def begun(is_busy: Callable[[], bool], times: float = TIMES) -> Courtesy:
-    courtesy = Courtesy(is_busy, times, FEWEST_TIMES, patience_seconds=1.0)
-    courtesy.begin()
+def begun(is_busy: Callable[[], bool], times: float = TIMES) -> BackgroundThrottle:
+    courtesy = BackgroundThrottle(is_busy, times, FEWEST_TIMES, patience_seconds=1.0)
+    courtesy.start()
     return courtesy
 
 
-def many_rests(courtesy: Courtesy) -> float:
+def many_rests(courtesy: BackgroundThrottle) -> float:
     rests = 0.0
     for _ in range(MANY):
         compute()
@@ -62,7 +62,7 @@ def test_while_somebody_waits_it_rests_several_times_as_long_as_it_worked() -> N
 
 
 def test_it_does_not_rest_where_nobody_waits() -> None:
-    assert many_rests(begun(lambda: False, FOREVER)) < MANY * LONGEST_REST_SECONDS
+    assert many_rests(begun(lambda: False, FOREVER)) < MANY * MAX_SLEEP_SECONDS
 
 
 def test_a_rest_ends_soon_after_nobody_waits_any_more() -> None:
@@ -73,39 +73,39 @@ def test_a_rest_ends_soon_after_nobody_waits_any_more() -> None:
         looks += 1
         return looks % 2 == 1
 
-    assert many_rests(begun(is_busy, FOREVER)) < MANY * LONGEST_REST_SECONDS
+    assert many_rests(begun(is_busy, FOREVER)) < MANY * MAX_SLEEP_SECONDS
     assert looks == 2 * MANY
 
 
 def test_the_further_behind_the_shorter_the_rests_but_some_times_as_long_as_the_work() -> None:
     courtesy = begun(lambda: True, FOREVER)
     compute()
-    assert rested(courtesy) >= LONGEST_REST_SECONDS
+    assert rested(courtesy) >= MAX_SLEEP_SECONDS
     courtesy.behind_since -= 10 * FOREVER
     rests = 0.0
     for _ in range(MANY):
         worked = compute()
         rests += (rest := rested(courtesy))
         assert rest >= FEWEST_TIMES * worked
-    assert rests < MANY * LONGEST_REST_SECONDS
+    assert rests < MANY * MAX_SLEEP_SECONDS
 
 
 def test_within_its_patience_it_rests_in_full_and_then_less_by_the_square() -> None:
-    courtesy = Courtesy(lambda: True, times=90.0, fewest=5.0, patience_seconds=4.0)
-    assert [courtesy.times_when(behind) for behind in (0.0, 4.0, 8.0, 12.0, 100.0)] == [90.0, 90.0, 22.5, 10.0, 5.0]
+    courtesy = BackgroundThrottle(lambda: True, times=90.0, fewest=5.0, patience_seconds=4.0)
+    assert [courtesy.sleep_ratio(behind) for behind in (0.0, 4.0, 8.0, 12.0, 100.0)] == [90.0, 90.0, 22.5, 10.0, 5.0]
 
 
 def test_the_index_lets_a_burst_pass_and_gives_way_no_more_when_it_is_far_behind() -> None:
     """With any rest that stays, the backlog of callers who never pause would grow for ever."""
     law = (memory.INDEXING_TIMES, memory.INDEXING_FEWEST_TIMES, memory.INDEXING_PATIENCE_SECONDS)
-    rests = [Courtesy(lambda: True, *law).times_when(behind) for behind in (8.0, 60.0, 600.0)]
+    rests = [BackgroundThrottle(lambda: True, *law).sleep_ratio_at(behind) for behind in (8.0, 60.0, 600.0)]
     assert rests[0] == memory.INDEXING_TIMES and rests[1] < 1.0 and rests[2] < 0.01
 
 
 def test_work_is_added_up_until_it_is_a_slice() -> None:
     courtesy = begun(lambda: True, FOREVER)
     start, slices = time.thread_time(), 0
-    while rested(courtesy) < LONGEST_REST_SECONDS:
+    while rested(courtesy) < MAX_SLEEP_SECONDS:
         compute(SLICE_SECONDS / 10)
         slices += 1
         assert slices < 1_000
@@ -115,13 +115,13 @@ def test_work_is_added_up_until_it_is_a_slice() -> None:
 def test_who_wants_the_gil_gets_it_in_the_middle_of_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     """And not only when Python takes it away, which is made a matter of seconds here, or when the slice ends: never."""
     monkeypatch.setattr(courtesies, "SLICE_SECONDS", FOREVER)
-    courtesy, stop = Courtesy(lambda: False, TIMES, FEWEST_TIMES, 60.0), threading.Event()
+    courtesy, stop = BackgroundThrottle(lambda: False, TIMES, FEWEST_TIMES, 60.0), threading.Event()
 
     def work() -> None:
-        courtesy.begin()
+        courtesy.start()
         while not stop.is_set():
-            compute(2 * TURN_SECONDS)
-            courtesy.give_way()
+            compute(2 * GIL_HOLD_SECONDS)
+            courtesy.yield_cpu()
 
     worker, usual, long_turn = threading.Thread(target=work), sys.getswitchinterval(), 2.0
     sys.setswitchinterval(long_turn)
@@ -129,7 +129,7 @@ def test_who_wants_the_gil_gets_it_in_the_middle_of_a_slice(monkeypatch: pytest.
         worker.start()
         begun = time.monotonic()
         for _ in range(MANY):
-            time.sleep(TURN_SECONDS)
+            time.sleep(GIL_HOLD_SECONDS)
         taken = time.monotonic() - begun
     finally:
         stop.set()
@@ -144,13 +144,13 @@ def test_a_caller_who_waits_for_the_same_work_is_not_kept_waiting() -> None:
     caller = threading.Thread(target=lambda: rests.append(many_rests(courtesy)))
     caller.start()
     caller.join()
-    assert rests[0] < MANY * LONGEST_REST_SECONDS
+    assert rests[0] < MANY * MAX_SLEEP_SECONDS
 
 
 def test_nobody_rests_who_is_told_to_stop() -> None:
     courtesy = begun(lambda: True, FOREVER)
-    courtesy.end()
-    assert many_rests(courtesy) < MANY * LONGEST_REST_SECONDS
+    courtesy.stop()
+    assert many_rests(courtesy) < MANY * MAX_SLEEP_SECONDS
 
 
 def test_a_runner_gives_way_between_two_rounds() -> None:
@@ -164,7 +164,9 @@ def test_a_runner_gives_way_between_two_rounds() -> None:
 
     with closing(VolatileJournal()) as journal:
         task = Noting(before=take)
-        runner = Runner(journal, Pulse(journal), Courtesy(lambda: True, TIMES, FEWEST_TIMES, 60.0), [task], 0.0)
+        runner = Runner(
+            journal, CommitSignal(journal), BackgroundThrottle(lambda: True, TIMES, FEWEST_TIMES, 60.0), [task], 0.0
+        )
         say(journal, "a", "one")
         runner.start()
         until(lambda: len(computed) >= 4)
@@ -174,51 +176,51 @@ def test_a_runner_gives_way_between_two_rounds() -> None:
 
 
 def test_a_runner_gives_way_between_any_two_pieces_that_it_reads() -> None:
-    class Counting(Courtesy):
+    class Counting(BackgroundThrottle):
         times_given_way = 0
 
-        def give_way(self) -> None:
+        def yield_cpu(self) -> None:
             self.times_given_way += 1
-            super().give_way()
+            super().yield_cpu()
 
     courtesy = Counting(lambda: False, TIMES, FEWEST_TIMES, 60.0)
     seen: list[int] = []
     with closing(VolatileJournal()) as journal:
         task = Noting(before=lambda *_: seen.append(courtesy.times_given_way))
-        runner = Runner(journal, Pulse(journal), courtesy, [task], 0.0)
-        say(journal, "a", *(f"m {at}" for at in range(3 * PIECE)))
+        runner = Runner(journal, CommitSignal(journal), courtesy, [task], 0.0)
+        say(journal, "a", *(f"m {at}" for at in range(3 * READ_ENTRIES)))
         runner.start()
-        until(lambda: len(task.kept.effects["a"]) == 3 * PIECE)
+        until(lambda: len(task.kept.effects["a"]) == 3 * READ_ENTRIES)
         runner.stop()
-    assert task.chapters == [("a", 3 * PIECE)]
+    assert task.chapters == [("a", 3 * READ_ENTRIES)]
     assert seen[0] >= 3
 
 
 def test_a_runner_that_is_stopped_rests_no_more_in_its_chapter() -> None:
-    courtesy = Courtesy(lambda: True, FOREVER, FEWEST_TIMES, 60.0)
+    courtesy = BackgroundThrottle(lambda: True, FOREVER, FEWEST_TIMES, 60.0)
     begun = threading.Event()
 
     def take(*_entries: object) -> None:
         begun.set()
         for _ in range(4 * MANY):
             compute()
-            courtesy.give_way()
+            courtesy.yield_cpu()
 
     with closing(VolatileJournal()) as journal:
-        runner = Runner(journal, Pulse(journal), courtesy, [Noting(before=take)], 0.0)
+        runner = Runner(journal, CommitSignal(journal), courtesy, [Noting(before=take)], 0.0)
         say(journal, "a", "one")
         runner.start()
         assert begun.wait(20)
         stopping = time.monotonic()
         runner.stop()
-    assert time.monotonic() - stopping < 2 * MANY * LONGEST_REST_SECONDS
+    assert time.monotonic() - stopping < 2 * MANY * MAX_SLEEP_SECONDS
 
 
 def test_who_is_kept_from_work_ends_nobody_elses_courtesy() -> None:
-    courtesy = Courtesy(lambda: True, TIMES, FEWEST_TIMES, 60.0)
+    courtesy = BackgroundThrottle(lambda: True, TIMES, FEWEST_TIMES, 60.0)
     with closing(VolatileJournal()) as journal:
         task = Noting(away=True)
-        runner = Runner(journal, Pulse(journal), courtesy, [task], 0.0)
+        runner = Runner(journal, CommitSignal(journal), courtesy, [task], 0.0)
         say(journal, "a", "one")
         runner.start()
         until(lambda: len(task.attempts) >= 3)
@@ -237,14 +239,14 @@ def test_learning_and_the_index_each_ask_whether_somebody_waits() -> None:
 
         return is_busy
 
-    class Noticed(Limits):
+    class Noticed(InFlightLimits):
         def somebody_waits(self) -> Callable[[], bool]:
             return noting("waits")
 
         def somebody_is_here(self) -> Callable[[], bool]:
             return noting("is here")
 
-    limits = Noticed(InFlight(1, "calls"), InFlight(1, "streams"))
+    limits = Noticed(InFlightCounter(1, "calls"), InFlightCounter(1, "streams"))
     with closing(VolatileJournal()) as journal, ExitStack() as opened:
         layers = open_layers(settings, journal, components.counters(settings), limits, opened)
         layers.episodic.open(VolatileIndex)

@@ -10,9 +10,9 @@ from statistics import median
 import pytest
 
 from memsidecar.domain.errors import DiskFull
-from memsidecar.layers.background.runner import ATTEMPTS, CHAPTER, FIRST_PAUSE_SECONDS, PIECE
-from memsidecar.stores.contract import Chapter, Heard, Journal, SetAside, Ticket
-from memsidecar.stores.contract.change_feed import CHAPTER_BYTES
+from memsidecar.layers.background.runner import BATCH_ENTRIES, MAX_ATTEMPTS, MIN_BACKOFF_SECONDS, READ_ENTRIES
+from memsidecar.stores.contract import AddDeadLetter, Journal, LogEntries, LogFilter, PendingCommand
+from memsidecar.stores.contract.change_feed import MAX_BATCH_BYTES
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.background.parts import Keeping, Noting, a_runner, running, say, until
@@ -34,12 +34,12 @@ def test_everything_is_taken_once_and_in_order(journal: Journal) -> None:
 
 
 def test_a_chapter_of_large_entries_is_short(journal: Journal) -> None:
-    large = "m" * (CHAPTER_BYTES // PIECE)
-    lsns = say(journal, "a", *(f"{at} {large}" for at in range(3 * PIECE)))
+    large = "m" * (MAX_BATCH_BYTES // READ_ENTRIES)
+    lsns = say(journal, "a", *(f"{at} {large}" for at in range(3 * READ_ENTRIES)))
     task = Noting()
     with running(journal, task):
         until(lambda: task.kept.effects["a"] == lsns)
-    assert [length for _, length in task.chapters] == [PIECE] * 3
+    assert [length for _, length in task.chapters] == [READ_ENTRIES] * 3
 
 
 def test_each_task_goes_its_own_way(journal: Journal) -> None:
@@ -62,7 +62,7 @@ def test_a_backlog_keeps_nobody_else_waiting_for_more_than_a_chapter_or_two(jour
         until(lambda: len(task.kept.effects["short"]) == 1 and len(task.kept.effects["long"]) == 5_000)
     place = task.chapters.index(("short", 1))
     assert place <= 2
-    assert all(length <= CHAPTER for _, length in task.chapters)
+    assert all(length <= BATCH_ENTRIES for _, length in task.chapters)
 
 
 def _hold(gate: threading.Event) -> None:
@@ -77,22 +77,22 @@ def test_a_poisonous_entry_is_set_aside_and_the_rest_goes_on(
     task = Noting(poisoned=frozenset({lsns[4], lsns[7]}))
     with running(journal, task) as runner:
         until(lambda: task.kept.positions["a"] == lsns[-1] and runner.lags() == [])
-        assert runner.set_aside_count() == 2
+        assert runner.dead_letter_count() == 2
     assert task.kept.effects["a"] == [lsn for lsn in lsns if lsn not in task.poisoned]
     assert task.kept.effects["b"] == elsewhere
-    aside = journal.set_aside("noting")
+    aside = journal.dead_letters("noting")
     assert [(one.task, one.namespace, one.lsn, one.reason) for one in aside] == [
         ("noting", "a", lsn, "ValueError") for lsn in sorted(task.poisoned)
     ]
-    assert "goes on without entry" in caplog.text
+    assert "skips entry" in caplog.text
 
 
 def test_before_an_entry_is_set_aside_it_is_tried_again(journal: Journal) -> None:
     (lsn,) = say(journal, "a", "once")
-    task = Noting(faults_left=ATTEMPTS - 1)
+    task = Noting(faults_left=MAX_ATTEMPTS - 1)
     with running(journal, task):
         until(lambda: task.kept.effects["a"] == [lsn])
-    assert journal.set_aside("noting") == []
+    assert journal.dead_letters("noting") == []
 
 
 def test_what_was_set_aside_stays_so_after_a_restart(data_dir: Path) -> None:
@@ -108,7 +108,7 @@ def test_what_was_set_aside_stays_so_after_a_restart(data_dir: Path) -> None:
         again = Noting(kept, poisoned=frozenset({lsns[1]}))
         with running(journal, again) as runner:
             until(lambda: kept.positions["a"] == lsns[-1])
-            assert runner.set_aside_count() == 1
+            assert runner.dead_letter_count() == 1
         assert kept.effects["a"] == [lsns[0], lsns[2]]
         assert len(again.attempts) == 1, "nothing failed this time"
 
@@ -117,16 +117,16 @@ def test_something_that_is_away_is_waited_for_and_nobody_is_set_aside(journal: J
     lsns = say(journal, "a", "one")
     task = Noting(away=True)
     with running(journal, task) as runner:
-        until(lambda: len(task.attempts) >= ATTEMPTS + 1)
+        until(lambda: len(task.attempts) >= MAX_ATTEMPTS + 1)
         (lag,) = runner.lags()
-        assert (lag.task, lag.namespace, lag.entries, lag.trouble) == ("noting", "a", 1, "as the test wants it")
+        assert (lag.task, lag.namespace, lag.entries, lag.last_error) == ("noting", "a", 1, "as the test wants it")
         assert lag.seconds > 0
         task.away = False
         until(lambda: runner.lags() == [])
     assert task.kept.effects["a"] == lsns
-    assert journal.set_aside("noting") == []
+    assert journal.dead_letters("noting") == []
     pauses = [later - earlier for earlier, later in zip(task.attempts, task.attempts[1:], strict=False)]
-    assert all(pause >= FIRST_PAUSE_SECONDS * 0.9 for pause in pauses[:3])
+    assert all(pause >= MIN_BACKOFF_SECONDS * 0.9 for pause in pauses[:3])
     assert pauses[1] > pauses[0] * 1.5, "each time a little later"
 
 
@@ -135,17 +135,17 @@ def test_waiting_for_something_is_not_held_against_the_entries(journal: Journal)
     (lsn,) = say(journal, "a", "once")
     task = Noting(away=True)
     with running(journal, task):
-        until(lambda: len(task.attempts) == ATTEMPTS - 1)
-        task.faults_left, task.away = ATTEMPTS - 1, False
+        until(lambda: len(task.attempts) == MAX_ATTEMPTS - 1)
+        task.faults_left, task.away = MAX_ATTEMPTS - 1, False
         until(lambda: task.kept.effects["a"] == [lsn])
-    assert journal.set_aside("noting") == []
+    assert journal.dead_letters("noting") == []
 
 
 def test_a_trouble_that_is_over_is_not_reported_any_more(journal: Journal) -> None:
     class Opening(Noting):
         def position(self, namespace: str) -> int:
             if self.away:
-                self.take(namespace, [])
+                self.process(namespace, [])
             return super().position(namespace)
 
     say(journal, "a", "one")
@@ -164,17 +164,19 @@ def test_a_journal_that_cannot_be_read_for_a_while_stops_nothing_for_good() -> N
     class Failing(VolatileJournal):
         broken = True
 
-        def news(self, namespace: str, after_lsn: int, limit: int, heard: Heard | None = None) -> Chapter:
+        def read_changes(
+            self, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None = None
+        ) -> LogEntries:
             if namespace == "a" and self.broken:
                 raise OSError("as the test wants it")
-            return super().news(namespace, after_lsn, limit, heard)
+            return super().read_changes(namespace, after_lsn, limit, log_filter)
 
     with closing(Failing()) as journal:
         lsns, elsewhere = say(journal, "a", "one"), say(journal, "b", "two")
         task = Noting()
         with running(journal, task) as runner:
             until(lambda: task.kept.effects["b"] == elsewhere)
-            until(lambda: [lag.trouble for lag in runner.lags()] == ["OSError"])
+            until(lambda: [lag.last_error for lag in runner.lags()] == ["OSError"])
             journal.broken = False
             until(lambda: task.kept.effects["a"] == lsns)
 
@@ -183,9 +185,9 @@ def test_a_full_disk_that_keeps_an_entry_from_being_set_aside_stops_nothing_for_
     class Full(VolatileJournal):
         full = True
 
-        def submit(self, ticket: Ticket) -> None:
-            if self.full and isinstance(ticket.command, SetAside):
-                ticket.settle(error=DiskFull())
+        def submit(self, ticket: PendingCommand) -> None:
+            if self.full and isinstance(ticket.command, AddDeadLetter):
+                ticket.complete(error=DiskFull())
             else:
                 super().submit(ticket)
 
@@ -193,18 +195,18 @@ def test_a_full_disk_that_keeps_an_entry_from_being_set_aside_stops_nothing_for_
         lsns = say(journal, "a", "one", "two")
         task = Noting(poisoned=frozenset({lsns[0]}))
         with running(journal, task):
-            until(lambda: len(task.attempts) > ATTEMPTS)
+            until(lambda: len(task.attempts) > MAX_ATTEMPTS)
             elsewhere = say(journal, "b", "three")
             until(lambda: task.kept.effects["b"] == elsewhere)
             journal.full = False
             until(lambda: task.kept.effects["a"] == lsns[1:])
-        assert [one.lsn for one in journal.set_aside("noting")] == [lsns[0]]
+        assert [one.lsn for one in journal.dead_letters("noting")] == [lsns[0]]
 
 
 def test_a_chore_that_fails_stops_nothing(journal: Journal) -> None:
     class Clumsy(Noting):
-        def rest(self, idle: bool) -> bool:
-            super().rest(idle)
+        def maintain(self, idle: bool) -> bool:
+            super().maintain(idle)
             raise RuntimeError("as the test wants it")
 
     task = Clumsy()
@@ -215,7 +217,7 @@ def test_a_chore_that_fails_stops_nothing(journal: Journal) -> None:
 
 
 def test_stopping_finishes_the_chapter_at_hand_and_begins_no_other(journal: Journal) -> None:
-    lsns = say(journal, "a", *(f"m {at}" for at in range(2 * CHAPTER)))
+    lsns = say(journal, "a", *(f"m {at}" for at in range(2 * BATCH_ENTRIES)))
     gate = threading.Event()
     task = Noting(before=lambda _, __: _hold(gate))
     runner = a_runner(journal, task)
@@ -226,7 +228,7 @@ def test_stopping_finishes_the_chapter_at_hand_and_begins_no_other(journal: Jour
     gate.set()
     stopping.join(20)
     assert not stopping.is_alive()
-    assert task.kept.effects["a"] == lsns[:CHAPTER]
+    assert task.kept.effects["a"] == lsns[:BATCH_ENTRIES]
 
 
 def test_who_keeps_up_with_a_stream_without_end_is_not_behind(journal: Journal) -> None:
@@ -251,8 +253,10 @@ def test_who_keeps_up_with_a_stream_without_end_is_not_behind(journal: Journal) 
 class Meagre(VolatileJournal):
     """As where entries are large: a chapter is short, and there is more behind it."""
 
-    def news(self, namespace: str, after_lsn: int, limit: int, heard: Heard | None = None) -> Chapter:
-        return super().news(namespace, after_lsn, min(limit, 5), heard)
+    def read_changes(
+        self, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None = None
+    ) -> LogEntries:
+        return super().read_changes(namespace, after_lsn, min(limit, 5), log_filter)
 
 
 def test_a_short_chapter_is_not_the_end_of_the_log() -> None:
@@ -276,13 +280,13 @@ def test_a_short_chapter_is_not_the_end_of_the_log() -> None:
 def test_a_round_that_takes_long_is_gone_on_with_where_it_stopped(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memsidecar.layers.background.runner.LONGEST_ROUND_SECONDS", 0.0)
+    monkeypatch.setattr("memsidecar.layers.background.runner.MAX_ROUND_SECONDS", 0.0)
     namespaces = [f"n{at}" for at in range(5)]
     for namespace in namespaces:
-        say(journal, namespace, *(f"m {at}" for at in range(CHAPTER + 1)))
+        say(journal, namespace, *(f"m {at}" for at in range(BATCH_ENTRIES + 1)))
     task = Noting()
     with running(journal, task):
-        until(lambda: all(len(task.kept.effects[one]) == CHAPTER + 1 for one in namespaces))
+        until(lambda: all(len(task.kept.effects[one]) == BATCH_ENTRIES + 1 for one in namespaces))
     assert sorted(namespace for namespace, _ in task.chapters[:5]) == namespaces
     assert task.rests >= len(task.chapters) - 1
 
@@ -313,14 +317,14 @@ def test_effects_are_neither_lost_nor_repeated_when_the_process_ends_between_two
     """Each time, the process goes on a little and is then abandoned without a word."""
     kept = Keeping()
     with closing(SqliteJournal(data_dir)) as journal:
-        lsns = [lsn for part in range(6) for lsn in say(journal, "a", *(f"{part} {at}" for at in range(CHAPTER)))]
+        lsns = [lsn for part in range(6) for lsn in say(journal, "a", *(f"{part} {at}" for at in range(BATCH_ENTRIES)))]
     for chapters in range(1, 7):
         with closing(SqliteJournal(data_dir)) as journal:
             gate = threading.Semaphore(1)
             task = Noting(kept, before=lambda _, __, gate=gate: _once(gate))  # type: ignore[misc]
             runner = a_runner(journal, task)
             runner.start()
-            until(lambda chapters=chapters: len(kept.effects["a"]) >= chapters * CHAPTER)  # type: ignore[misc]
+            until(lambda chapters=chapters: len(kept.effects["a"]) >= chapters * BATCH_ENTRIES)  # type: ignore[misc]
             runner.stop()
     assert kept.effects["a"] == lsns
 

@@ -39,7 +39,9 @@ def test_the_evidence_of_every_question_is_there() -> None:
 def test_questions_by_meaning_do_not_repeat_what_they_ask_for() -> None:
     """A question that quotes its answer measures nothing: less than two thirds of its words stand in any evidence."""
     (history,) = support()
-    texts = {name: set(sheaf.text.casefold().split()) for name, sheaf in zip(history.ids, history.sheaves, strict=True)}
+    texts = {
+        name: set(pending.text.casefold().split()) for name, pending in zip(history.ids, history.rows, strict=True)
+    }
     for asked in history.questions:
         if asked.kind == "meaning":
             words = set(asked.text.casefold().strip("?.").split())

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.domain.quota import NO_QUOTA, Quota, Quotas, without_quotas
+from memsidecar.domain.quota import NO_QUOTA, Quota, QuotaLookup, no_quotas
 from memsidecar.stores.contract import Journal
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
 
 
-def open_sqlite(folder: Path, quotas: Quotas = without_quotas) -> Journal:
+def open_sqlite(folder: Path, quotas: QuotaLookup = no_quotas) -> Journal:
     return SqliteJournal(folder, quotas=quotas)
 
 
-def open_volatile(_: Path, quotas: Quotas = without_quotas) -> Journal:
+def open_volatile(_: Path, quotas: QuotaLookup = no_quotas) -> Journal:
     return VolatileJournal(quotas=quotas)
 
 

@@ -5,39 +5,39 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from typing import Any
 
-from memsidecar.domain.message import Draft, Flag, Role, Stored
+from memsidecar.domain.message import Draft, Flag, Role, StoredMessage
 from memsidecar.domain.quota import Usage
-from memsidecar.domain.session import Head, SessionKey
+from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.stores.contract import (
     Append,
     Appended,
-    Change,
     Chunk,
     Command,
+    CommitEvent,
     DocumentDraft,
     DocumentPut,
+    DocumentWritten,
     Erase,
     Erased,
     Journal,
-    News,
-    Note,
-    NoteKind,
-    NotePage,
-    NotesRevised,
+    LogEntry,
+    MessageQuery,
+    MessageUpdated,
+    MessageWritten,
     Owner,
+    PendingCommand,
     PutDocument,
-    Revised,
-    ReviseNotes,
+    Record,
+    RecordChanges,
+    RecordKind,
+    RecordQuery,
+    RecordsUpserted,
     Revision,
-    Rewrite,
-    Rewritten,
-    Said,
-    Selection,
-    SessionPage,
-    Shelved,
-    Ticket,
-    Trim,
-    Trimmed,
+    SessionQuery,
+    UpdateMessage,
+    UpdateWindow,
+    UpsertRecords,
+    WindowUpdated,
 )
 from memsidecar.stores.message_encoding import document_bytes, message_bytes
 from memsidecar.v1 import message_pb2
@@ -64,7 +64,7 @@ def answer(content: str, answers: str, **rest: Any) -> Draft:
 
 
 def carry_out(journal: Journal, command: Command) -> Any:
-    ticket = Ticket(command)
+    ticket = PendingCommand(command)
     journal.submit(ticket)
     return ticket.wait()
 
@@ -76,47 +76,51 @@ def append(
     return result
 
 
-def trim(journal: Journal, *removed: int, shortened: Sequence[Stored] = (), key: SessionKey = KEY) -> Trimmed:
+def trim(
+    journal: Journal, *removed: int, shortened: Sequence[StoredMessage] = (), key: SessionKey = KEY
+) -> WindowUpdated:
     head = journal.head(key)
     assert head is not None
-    result: Trimmed = carry_out(journal, Trim(key, head.version, removed, shortened))
+    result: WindowUpdated = carry_out(journal, UpdateWindow(key, head.version, removed, shortened))
     return result
 
 
-def erase(journal: Journal, *, whole: bool = False, key: SessionKey = KEY, user_id: str = "") -> Erased:
-    result: Erased = carry_out(journal, Erase(key, user_id, whole))
+def erase(journal: Journal, *, delete_session: bool = False, key: SessionKey = KEY, user_id: str = "") -> Erased:
+    result: Erased = carry_out(journal, Erase(key, user_id, delete_session))
     return result
 
 
-def rewrite(journal: Journal, message_id: str, revise: Callable[[Stored], Revision], user_id: str = "") -> Rewritten:
-    result: Rewritten = carry_out(journal, Rewrite(KEY, user_id, message_id, revise))
+def rewrite(
+    journal: Journal, message_id: str, revise: Callable[[StoredMessage], Revision], user_id: str = ""
+) -> MessageUpdated:
+    result: MessageUpdated = carry_out(journal, UpdateMessage(KEY, user_id, message_id, revise))
     return result
 
 
-def scored(score: float, mark: str = "") -> Callable[[Stored], Revision]:
+def scored(score: float, mark: str = "") -> Callable[[StoredMessage], Revision]:
     """A revision that sets the score and, so that it can be seen, adds a mark to the body."""
     added = message_pb2.Message(name=mark).SerializeToString()
     return lambda stored: Revision(stored.body + added, stored.flags | Flag.IMPORTANT, score)
 
 
-def shortened(stored: Stored, content: str, tokens: int) -> Stored:
+def shortened(stored: StoredMessage, content: str, tokens: int) -> StoredMessage:
     body = message_pb2.Message(content=content, sequence=stored.sequence).SerializeToString()
     return stored._replace(body=body, tokens=tokens)
 
 
-def content(stored: Stored) -> str:
+def content(stored: StoredMessage) -> str:
     return message_pb2.Message.FromString(stored.body).content
 
 
-def read(journal: Journal, key: SessionKey = KEY, **selection: Any) -> list[Stored]:
-    return list(journal.messages(key, Selection(**selection)).messages)
+def read(journal: Journal, key: SessionKey = KEY, **selection: Any) -> list[StoredMessage]:
+    return list(journal.messages(key, MessageQuery(**selection)).messages)
 
 
 def contents(journal: Journal, key: SessionKey = KEY, **selection: Any) -> list[str]:
     return [content(stored) for stored in read(journal, key, **selection)]
 
 
-def known_head(journal: Journal, key: SessionKey = KEY) -> Head:
+def known_head(journal: Journal, key: SessionKey = KEY) -> SessionHead:
     head = journal.head(key)
     assert head is not None
     return head
@@ -135,30 +139,30 @@ def put(journal: Journal, *chunks: str, **rest: Any) -> DocumentPut:
     return result
 
 
-def note(body: str = "body", *, name: str = "n1", slot: int = 1, source: str = "", **times: int) -> Note:
-    return Note(name, slot, source, body=body.encode(), **{"time_us": 1_000, **times})
+def note(body: str = "body", *, name: str = "n1", slot: int = 1, source: str = "", **times: int) -> Record:
+    return Record(name, slot, source, body=body.encode(), **{"time_us": 1_000, **times})
 
 
-def revising(*kept: Note, owner: Owner = ANN, kind: NoteKind = NoteKind.ARTIFACT, **rest: Any) -> ReviseNotes:
+def revising(*kept: Record, owner: Owner = ANN, kind: RecordKind = RecordKind.ARTIFACT, **rest: Any) -> UpsertRecords:
     """A command that keeps these notes, whatever is there, and drops the `dropped` ones."""
-    revised = Revised(kept, rest.pop("dropped", ()))
-    return ReviseNotes(owner, kind, rest.pop("slots", ()), lambda _: revised, **rest)
+    revised = RecordChanges(kept, rest.pop("dropped", ()))
+    return UpsertRecords(owner, kind, rest.pop("slots", ()), lambda _: revised, **rest)
 
 
-def keep(journal: Journal, *kept: Note, **rest: Any) -> NotesRevised:
-    result: NotesRevised = carry_out(journal, revising(*kept, **rest))
+def keep(journal: Journal, *kept: Record, **rest: Any) -> RecordsUpserted:
+    result: RecordsUpserted = carry_out(journal, revising(*kept, **rest))
     return result
 
 
-def notes(journal: Journal, owner: Owner = ANN, kind: NoteKind = NoteKind.ARTIFACT, **page: Any) -> list[str]:
+def notes(journal: Journal, owner: Owner = ANN, kind: RecordKind = RecordKind.ARTIFACT, **page: Any) -> list[str]:
     """The ids of an owner's notes, newest first."""
-    return [one.id for one in journal.notes(NotePage(owner, kind, **page))]
+    return [one.id for one in journal.records(RecordQuery(owner, kind, **page))]
 
 
-def follow(journal: Journal, namespace: str = "default", after_lsn: int = 0, limit: int = 100) -> list[News]:
+def follow(journal: Journal, namespace: str = "default", after_lsn: int = 0, limit: int = 100) -> list[LogEntry]:
     """All the news, chapter by chapter."""
-    told: list[News] = []
-    while chapter := journal.news(namespace, told[-1].lsn if told else after_lsn, limit):
+    told: list[LogEntry] = []
+    while chapter := journal.read_changes(namespace, told[-1].lsn if told else after_lsn, limit):
         assert len(chapter) <= limit
         told += chapter
     return told
@@ -167,13 +171,13 @@ def follow(journal: Journal, namespace: str = "default", after_lsn: int = 0, lim
 def recount(journal: Journal, namespace: str = "default", owners: Iterable[Owner] = (EVERYBODY, ANN)) -> Usage:
     """What the namespace keeps, added up from all that can be read of it; notes of these owners only."""
     news = follow(journal, namespace)
-    said = {(one.session, one.message.sequence): one for one in news if isinstance(one, Said)}
+    said = {(one.session, one.message.sequence): one for one in news if isinstance(one, MessageWritten)}
     size = sum(message_bytes(one.message.body, one.vector) for one in said.values())
-    size += sum(document_bytes(one.document) for one in news if isinstance(one, Shelved))
-    for owner, kind in product(owners, NoteKind):
+    size += sum(document_bytes(one.document) for one in news if isinstance(one, DocumentWritten))
+    for owner, kind in product(owners, RecordKind):
         if owner.namespace == namespace:
-            size += sum(len(one.body) for one in journal.notes(NotePage(owner, kind, 1_000, history=True)))
-    heads = journal.sessions(SessionPage(namespace, limit=1_000))
+            size += sum(len(one.body) for one in journal.records(RecordQuery(owner, kind, 1_000, history=True)))
+    heads = journal.sessions(SessionQuery(namespace, limit=1_000))
     assert len(said) == sum(head.message_count + head.pruned_count for head in heads)
     return Usage(len(heads), len(said), size)
 
@@ -182,18 +186,18 @@ class Replica:
     """The windows of all sessions as told by changes alone; a reload reads that window again."""
 
     def __init__(self, journal: Journal) -> None:
-        self.heads: dict[SessionKey, Head] = {}
-        self.windows: dict[SessionKey, dict[int, Stored]] = {}
-        self.changes: list[Change] = []
+        self.heads: dict[SessionKey, SessionHead] = {}
+        self.windows: dict[SessionKey, dict[int, StoredMessage]] = {}
+        self.changes: list[CommitEvent] = []
         self.to_reload: set[SessionKey] = set()
-        journal.listen(self.hear)
+        journal.subscribe(self.hear)
 
-    def hear(self, changes: Sequence[Change]) -> None:
+    def hear(self, changes: Sequence[CommitEvent]) -> None:
         for change in changes:
             self.changes.append(change)
             self._apply(change)
 
-    def _apply(self, change: Change) -> None:
+    def _apply(self, change: CommitEvent) -> None:
         if change.head is None:
             self.heads.pop(change.key, None)
             self.windows.pop(change.key, None)
@@ -208,7 +212,7 @@ class Replica:
         if change.reload:
             self.to_reload.add(change.key)
 
-    def window(self, journal: Journal, key: SessionKey) -> list[Stored]:
+    def window(self, journal: Journal, key: SessionKey) -> list[StoredMessage]:
         if key in self.to_reload:
             self.to_reload.discard(key)
             self.windows[key] = {stored.sequence: stored for stored in read(journal, key)}

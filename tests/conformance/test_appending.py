@@ -2,7 +2,7 @@
 
 import pytest
 
-from memsidecar.domain.errors import IdConflict, NotYourSession, SequenceMismatch
+from memsidecar.domain.errors import IdConflict, SequenceMismatch, SessionOwnerMismatch
 from memsidecar.domain.message import Role
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import Journal
@@ -163,7 +163,7 @@ def test_a_batch_with_one_new_message_is_compared(journal: Journal) -> None:
 def test_the_first_user_named_makes_the_session_theirs(journal: Journal) -> None:
     append(journal, draft("a"))
     append(journal, draft("b"), user_id="ann")
-    with pytest.raises(NotYourSession):
+    with pytest.raises(SessionOwnerMismatch):
         append(journal, draft("c"), user_id="bob")
     append(journal, draft("d"))
     assert contents(journal) == ["a", "b", "d"]
@@ -185,6 +185,6 @@ def test_sequences_go_on_after_a_clear(journal: Journal) -> None:
 
 def test_a_deleted_session_begins_anew(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"), user_id="ann")
-    erase(journal, whole=True)
+    erase(journal, delete_session=True)
     added = append(journal, draft("c"), expected=0, user_id="bob")
     assert (added.results[0].sequence, added.head.user_id) == (1, "bob")

@@ -2,20 +2,20 @@
 
 import pytest
 
-from memsidecar.domain.errors import NoSuchThing, NotYourSession
-from memsidecar.domain.message import Flag, Role, Stored
+from memsidecar.domain.errors import NotFound, SessionOwnerMismatch
+from memsidecar.domain.message import Flag, Role, StoredMessage
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import (
     Append,
-    Belongings,
     Erased,
+    ErasureCounts,
     Journal,
+    PendingCommand,
     Revision,
     Scope,
-    Stale,
-    Ticket,
-    Trim,
-    TrimNow,
+    UpdateWindow,
+    UpdateWindowExclusive,
+    VersionConflict,
 )
 from memsidecar.v1 import message_pb2
 from tests.conformance.said import (
@@ -35,11 +35,11 @@ from tests.conformance.said import (
 )
 
 
-def scanned(journal: Journal) -> list[Stored]:
+def scanned(journal: Journal) -> list[StoredMessage]:
     return [found.message for found in reversed(journal.scan(Scope("default"), None, 100))]
 
 
-def name_of(stored: Stored) -> str:
+def name_of(stored: StoredMessage) -> str:
     return message_pb2.Message.FromString(stored.body).name
 
 
@@ -62,8 +62,8 @@ def test_trimming_everything_leaves_an_empty_window_that_can_be_filled_again(jou
 def test_a_trim_planned_for_an_earlier_version_changes_nothing(journal: Journal) -> None:
     version = append(journal, draft("a"), draft("b")).head.version
     append(journal, draft("c"))
-    with pytest.raises(Stale):
-        carry_out(journal, Trim(KEY, version, (1,)))
+    with pytest.raises(VersionConflict):
+        carry_out(journal, UpdateWindow(KEY, version, (1,)))
     assert contents(journal) == ["a", "b", "c"]
 
 
@@ -72,20 +72,20 @@ def test_a_trim_is_stale_after_any_change(journal: Journal, moves_on: object) ->
     version = append(journal, draft("a"), draft("b")).head.version
     assert callable(moves_on)
     moves_on(journal)
-    with pytest.raises(Stale):
-        carry_out(journal, Trim(KEY, version, (1,)))
+    with pytest.raises(VersionConflict):
+        carry_out(journal, UpdateWindow(KEY, version, (1,)))
 
 
 def test_a_trim_of_an_unknown_session_is_stale(journal: Journal) -> None:
-    with pytest.raises(Stale):
-        carry_out(journal, Trim(KEY, 0, (1,)))
+    with pytest.raises(VersionConflict):
+        carry_out(journal, UpdateWindow(KEY, 0, (1,)))
 
 
 def test_a_trim_of_what_is_not_in_the_window_changes_nothing(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"))
     trim(journal, 1)
     head = known_head(journal)
-    with pytest.raises(NoSuchThing):
+    with pytest.raises(NotFound):
         trim(journal, 2, 1)
     assert (known_head(journal), contents(journal)) == (head, ["b"])
 
@@ -94,14 +94,14 @@ def test_a_trim_that_decides_by_itself_sees_all_that_was_submitted_before_it(jou
     append(journal, draft("first"))
     seen: list[int] = []
 
-    def decide() -> Trim:
+    def decide() -> UpdateWindow:
         head = known_head(journal)
         seen.append(head.last_sequence)
-        return Trim(KEY, head.version, range(1, head.last_sequence))
+        return UpdateWindow(KEY, head.version, range(1, head.last_sequence))
 
     for number in range(40):
-        journal.submit(Ticket(Append(KEY, "", [draft(f"m{number}")])))
-    trimmed = Ticket(TrimNow(KEY, decide))
+        journal.submit(PendingCommand(Append(KEY, "", [draft(f"m{number}")])))
+    trimmed = PendingCommand(UpdateWindowExclusive(KEY, decide))
     journal.submit(trimmed)
     append(journal, draft("after"))
     assert trimmed.wait().head.counts == [0, 1, 0, 0]
@@ -111,9 +111,13 @@ def test_a_trim_that_decides_by_itself_sees_all_that_was_submitted_before_it(jou
 def test_a_shortened_message_is_shown_short_and_scanned_whole(journal: Journal) -> None:
     append(journal, draft("long text", role=Role.TOOL, tokens=500), draft("u", tokens=3))
     head = trim(journal, shortened=[shortened(read(journal)[0], "l...t", 20)]).head
-    shown, whole = read(journal)[0], scanned(journal)[0]
+    shown, delete_session = read(journal)[0], scanned(journal)[0]
     assert (content(shown), shown.tokens, shown.flags & Flag.SHORTENED) == ("l...t", 20, Flag.SHORTENED)
-    assert (content(whole), whole.tokens, whole.flags & Flag.SHORTENED) == ("long text", 500, 0)
+    assert (content(delete_session), delete_session.tokens, delete_session.flags & Flag.SHORTENED) == (
+        "long text",
+        500,
+        0,
+    )
     assert head.tokens == [0, 3, 0, 20]
 
 
@@ -148,12 +152,12 @@ def test_an_annotation_reaches_the_shown_and_the_whole_text_of_a_shortened_messa
     append(journal, draft("long text", tokens=500))
     trim(journal, shortened=[shortened(read(journal)[0], "l...t", 20)])
     rewritten = rewrite(journal, "long text", scored(9, "mark")).message
-    shown, whole = read(journal)[0], scanned(journal)[0]
+    shown, delete_session = read(journal)[0], scanned(journal)[0]
     assert rewritten == shown
     assert (content(shown), name_of(shown), shown.tokens) == ("l...t", "mark", 20)
-    assert (content(whole), name_of(whole), whole.tokens) == ("long text", "mark", 500)
+    assert (content(delete_session), name_of(delete_session), delete_session.tokens) == ("long text", "mark", 500)
     assert shown.flags == Flag.IMPORTANT | Flag.SHORTENED
-    assert shown.score == whole.score == 9
+    assert shown.score == delete_session.score == 9
 
 
 def test_a_pruned_message_can_be_annotated_and_stays_pruned(journal: Journal) -> None:
@@ -174,12 +178,12 @@ def test_annotations_follow_each_other(journal: Journal) -> None:
 
 
 def test_an_unknown_message_cannot_be_annotated(journal: Journal) -> None:
-    with pytest.raises(NoSuchThing):
+    with pytest.raises(NotFound):
         rewrite(journal, "a", scored(1))
     append(journal, draft("a"), user_id="ann")
-    with pytest.raises(NoSuchThing):
+    with pytest.raises(NotFound):
         rewrite(journal, "b", scored(1))
-    with pytest.raises(NotYourSession):
+    with pytest.raises(SessionOwnerMismatch):
         rewrite(journal, "a", scored(1), user_id="bob")
 
 
@@ -188,10 +192,10 @@ def test_a_revision_that_fails_changes_nothing(journal: Journal) -> None:
     trim(journal, shortened=[shortened(read(journal)[0], "l", 2)])
     head = known_head(journal)
 
-    def fails_for_the_short_one(stored: Stored) -> Revision:
-        raise ArithmeticError("for the test") if stored.tokens == 2 else NoSuchThing("for the test")
+    def fails_for_the_short_one(stored: StoredMessage) -> Revision:
+        raise ArithmeticError("for the test") if stored.tokens == 2 else NotFound("for the test")
 
-    with pytest.raises((ArithmeticError, NoSuchThing)):
+    with pytest.raises((ArithmeticError, NotFound)):
         rewrite(journal, "long", fails_for_the_short_one)
     assert known_head(journal) == head
     assert append(journal, draft("next")).results[0].sequence == 2
@@ -201,7 +205,7 @@ def test_a_clear_leaves_nothing_but_the_session(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"), draft("c"), user_id="ann")
     trim(journal, 1)
     erased = erase(journal)
-    assert erased.gone.messages == 3
+    assert erased.counts.messages == 3
     assert (contents(journal, include_pruned=True), scanned(journal)) == ([], [])
     head = known_head(journal)
     assert erased.head == head
@@ -211,7 +215,7 @@ def test_a_clear_leaves_nothing_but_the_session(journal: Journal) -> None:
 
 def test_a_delete_leaves_nothing(journal: Journal) -> None:
     append(journal, draft("a"))
-    assert erase(journal, whole=True) == Erased(None, Belongings(messages=1))
+    assert erase(journal, delete_session=True) == Erased(None, ErasureCounts(messages=1))
     assert (journal.head(KEY), contents(journal), scanned(journal)) == (None, [], [])
 
 
@@ -224,17 +228,17 @@ def test_erasing_one_session_leaves_the_others(journal: Journal) -> None:
 
 
 def test_clearing_an_unknown_session_removes_nothing(journal: Journal) -> None:
-    assert erase(journal) == Erased(None, Belongings())
+    assert erase(journal) == Erased(None, ErasureCounts())
 
 
 def test_deleting_an_unknown_session_is_refused(journal: Journal) -> None:
-    with pytest.raises(NoSuchThing):
-        erase(journal, whole=True)
+    with pytest.raises(NotFound):
+        erase(journal, delete_session=True)
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_stranger_erases_nothing(journal: Journal, whole: bool) -> None:
+@pytest.mark.parametrize("delete_session", [True, False])
+def test_a_stranger_erases_nothing(journal: Journal, delete_session: bool) -> None:
     append(journal, draft("a"), user_id="ann")
-    with pytest.raises(NotYourSession):
-        erase(journal, whole=whole, user_id="bob")
+    with pytest.raises(SessionOwnerMismatch):
+        erase(journal, delete_session=delete_session, user_id="bob")
     assert contents(journal) == ["a"]

@@ -7,30 +7,30 @@ from dataclasses import replace
 
 import pytest
 
-from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.errors import NotFound
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import (
-    Belongings,
-    DocumentDropped,
-    DocumentPage,
-    DropDocument,
+    DeleteDocument,
+    DocumentDeleted,
+    DocumentQuery,
+    DocumentWritten,
     Erased,
-    Gone,
+    ErasureCounts,
     Journal,
+    NoOp,
     Owner,
-    Passed,
+    PendingCommand,
     PutDocument,
-    Shelved,
+    RowsErased,
     StoredDocument,
-    Ticket,
 )
 from tests.conformance.said import EVERYBODY, KEY, append, carry_out, document, draft, erase, follow, known_head, put
 
 ANN, SESSION = Owner("default", "ann"), Owner("default", "", "s1")
 
 
-def drop(journal: Journal, name: str = "d1", owner: Owner = EVERYBODY) -> DocumentDropped:
-    result: DocumentDropped = carry_out(journal, DropDocument(owner, name))
+def drop(journal: Journal, name: str = "d1", owner: Owner = EVERYBODY) -> DocumentDeleted:
+    result: DocumentDeleted = carry_out(journal, DeleteDocument(owner, name))
     return result
 
 
@@ -68,41 +68,41 @@ def test_a_document_is_read_as_it_was_put(journal: Journal) -> None:
 def test_a_document_is_told_with_all_its_chunks(journal: Journal) -> None:
     stored = put(journal, "one", "two").document
     (told,) = follow(journal)
-    assert isinstance(told, Shelved)
+    assert isinstance(told, DocumentWritten)
     assert told == (stored.version, replace(stored, chunks=told.document.chunks))
     assert [chunk.text for chunk in told.document.chunks] == ["one", "two"]
 
 
 def test_the_same_document_again_writes_nothing(journal: Journal) -> None:
     first = put(journal, "one", "two", title="T")
-    before = journal.figures().last_lsn
+    before = journal.stats().last_lsn
     again = put(journal, "one", "two", title="T", create_time_us=5)
     assert (first.unchanged, again.unchanged) == (False, True)
     assert again.document == first.document
-    assert journal.figures().last_lsn == before
+    assert journal.stats().last_lsn == before
 
 
 def test_a_new_title_is_taken_over_and_the_text_stays(journal: Journal) -> None:
     first = put(journal, "one", "two", title="T", metadata=b"m").document
-    before = journal.figures().last_lsn
+    before = journal.stats().last_lsn
     again = put(journal, "one", "two", title="U", source="S")
     assert not again.unchanged
     assert again.document == replace(first, title="U", source="S", metadata=b"")
     assert journal.document(EVERYBODY, "d1") == again.document
     assert chunks_of(journal, again.document) == ["one", "two"]
-    assert journal.figures().last_lsn == before
+    assert journal.stats().last_lsn == before
     assert put(journal, "one", "two", title="U", source="S").unchanged
 
 
 def test_new_text_replaces_all_chunks_under_the_same_number(journal: Journal) -> None:
     old = put(journal, "one", "two", "three").document
     new = put(journal, "four").document
-    assert new.number == old.number and new.version > old.version
+    assert new.row_id == old.row_id and new.version > old.version
     assert chunks_of(journal, new) == ["four"]
     assert journal.find_chunks([(old.version, 0), (old.version, 2), (new.version, 2)]) == {}
     passed, told = follow(journal)
-    assert passed == Passed(old.version)
-    assert isinstance(told, Shelved) and told.document.version == new.version
+    assert passed == NoOp(old.version)
+    assert isinstance(told, DocumentWritten) and told.document.version == new.version
 
 
 def test_the_same_text_chunked_otherwise_is_new(journal: Journal) -> None:
@@ -119,7 +119,7 @@ def test_a_text_that_comes_back_is_new_again(journal: Journal) -> None:
 
 def test_owners_do_not_see_each_others_documents(journal: Journal) -> None:
     owners = [EVERYBODY, ANN, SESSION, Owner("elsewhere")]
-    numbers = {put(journal, f"text {place}", owner=owner).document.number for place, owner in enumerate(owners)}
+    numbers = {put(journal, f"text {place}", owner=owner).document.row_id for place, owner in enumerate(owners)}
     assert len(numbers) == 4
     for place, owner in enumerate(owners):
         stored = journal.document(owner, "d1")
@@ -135,40 +135,40 @@ def test_documents_are_listed_by_their_ids_page_by_page(journal: Journal) -> Non
         put(journal, name, name=name)
     put(journal, "x", name="ann's", owner=ANN)
     listed, after = [], ""
-    while page := journal.documents(DocumentPage(EVERYBODY, limit=2, after_id=after)):
+    while page := journal.documents(DocumentQuery(EVERYBODY, limit=2, after_id=after)):
         assert len(page) <= 2
         listed += names(page)
         after = page[-1].id
     assert listed == ["B", "a", "b", "c", "é"]
-    assert list(journal.documents(DocumentPage(ANN))) == [journal.document(ANN, "ann's")]
-    assert list(journal.documents(DocumentPage(Owner("nowhere")))) == []
+    assert list(journal.documents(DocumentQuery(ANN))) == [journal.document(ANN, "ann's")]
+    assert list(journal.documents(DocumentQuery(Owner("nowhere")))) == []
 
 
 def test_a_dropped_document_is_gone(journal: Journal) -> None:
     stored = put(journal, "one", "two").document
     put(journal, "kept", name="d2")
-    assert drop(journal) == DocumentDropped(2)
+    assert drop(journal) == DocumentDeleted(2)
     assert journal.document(EVERYBODY, "d1") is None
-    assert names(journal.documents(DocumentPage(EVERYBODY))) == ["d2"]
+    assert names(journal.documents(DocumentQuery(EVERYBODY))) == ["d2"]
     assert journal.find_chunks([(stored.version, 0)]) == {}
     passed, _, gone = follow(journal)
-    assert (passed, gone) == (Passed(stored.version), Gone(gone.lsn, -stored.number))
-    assert journal.tails() == {"default": gone.lsn}
+    assert (passed, gone) == (NoOp(stored.version), RowsErased(gone.lsn, -stored.row_id))
+    assert journal.last_lsns() == {"default": gone.lsn}
 
 
 def test_dropping_an_unknown_document_is_refused(journal: Journal) -> None:
     put(journal, "one", owner=ANN)
-    with pytest.raises(NoSuchThing):
+    with pytest.raises(NotFound):
         drop(journal)
     drop(journal, owner=ANN)
-    with pytest.raises(NoSuchThing):
+    with pytest.raises(NotFound):
         drop(journal, owner=ANN)
 
 
 def test_a_dropped_documents_number_is_not_given_again(journal: Journal) -> None:
     first = put(journal, "one").document
     drop(journal)
-    assert put(journal, "one").document.number > first.number
+    assert put(journal, "one").document.row_id > first.row_id
 
 
 def test_a_document_may_be_empty(journal: Journal) -> None:
@@ -176,7 +176,7 @@ def test_a_document_may_be_empty(journal: Journal) -> None:
     assert (stored.chunk_count, journal.document(EVERYBODY, "d1")) == (0, stored)
     put(journal, title="T")
     assert put(journal, "text").document.chunk_count == 1
-    assert drop(journal) == DocumentDropped(1)
+    assert drop(journal) == DocumentDeleted(1)
 
 
 def test_a_deleted_session_takes_its_documents_along(journal: Journal) -> None:
@@ -184,12 +184,12 @@ def test_a_deleted_session_takes_its_documents_along(journal: Journal) -> None:
     append(journal, draft("m"), user_id="ann")
     for owner in (EVERYBODY, ANN, Owner("default", "", "s2"), Owner("elsewhere", "", "s1")):
         put(journal, "kept", owner=owner)
-    number, before = known_head(journal).number, journal.figures().last_lsn
-    assert erase(journal, whole=True) == Erased(None, Belongings(messages=1, documents=2, chunks=2))
-    assert list(journal.documents(DocumentPage(SESSION))) == []
+    number, before = known_head(journal).row_id, journal.stats().last_lsn
+    assert erase(journal, delete_session=True) == Erased(None, ErasureCounts(messages=1, documents=2, chunks=2))
+    assert list(journal.documents(DocumentQuery(SESSION))) == []
     told = follow(journal, after_lsn=before)
-    assert [type(one) for one in told] == [Gone] * 3
-    assert [one.session for one in told if isinstance(one, Gone)] == [number, -mine[1].number, -mine[0].number]
+    assert [type(one) for one in told] == [RowsErased] * 3
+    assert [one.session for one in told if isinstance(one, RowsErased)] == [number, -mine[1].row_id, -mine[0].row_id]
     assert journal.document(EVERYBODY, "d1") and journal.document(ANN, "d1")
     assert journal.document(Owner("default", "", "s2"), "d1") and journal.document(Owner("elsewhere", "", "s1"), "d1")
 
@@ -204,12 +204,12 @@ def test_a_cleared_session_keeps_its_documents(journal: Journal) -> None:
 def test_documents_may_come_before_their_session_and_go_without_it(journal: Journal) -> None:
     put(journal, "early", owner=SESSION)
     assert journal.head(KEY) is None
-    assert erase(journal) == Erased(None, Belongings())
+    assert erase(journal) == Erased(None, ErasureCounts())
     assert journal.document(SESSION, "d1") is not None
-    assert erase(journal, whole=True) == Erased(None, Belongings(documents=1, chunks=1))
+    assert erase(journal, delete_session=True) == Erased(None, ErasureCounts(documents=1, chunks=1))
     assert journal.document(SESSION, "d1") is None
-    with pytest.raises(NoSuchThing):
-        erase(journal, whole=True)
+    with pytest.raises(NotFound):
+        erase(journal, delete_session=True)
 
 
 def test_a_document_is_never_half_visible(journal: Journal) -> None:
@@ -225,9 +225,11 @@ def test_a_document_is_never_half_visible(journal: Journal) -> None:
             found = journal.find_chunks([(stored.version, place) for place in range(stored.chunk_count)])
             assert len(found) in (0, stored.chunk_count)
             assert len({(one.title, chunk.text) for one, chunk in found.values()}) <= 1
-            for told in journal.news("default", stored.version - 1, 1):
-                whole = isinstance(told, Shelved) and told.document
-                assert not whole or len(whole.chunks) == whole.chunk_count == int(whole.title)
+            for told in journal.read_changes("default", stored.version - 1, 1):
+                delete_session = isinstance(told, DocumentWritten) and told.document
+                assert not delete_session or len(delete_session.chunks) == delete_session.chunk_count == int(
+                    delete_session.title
+                )
             looks += 1
         return looks
 
@@ -244,11 +246,11 @@ def test_commands_of_one_document_take_effect_in_the_order_of_submission(journal
     """Of many submitted at once each sees the one before it, the deletion of the session among them."""
     tickets = []
     for number in range(60):
-        tickets.append(Ticket(PutDocument(document(f"text {number // 2}", owner=SESSION))))
+        tickets.append(PendingCommand(PutDocument(document(f"text {number // 2}", owner=SESSION))))
         journal.submit(tickets[-1])
     results = [ticket.wait() for ticket in tickets]
     assert [result.unchanged for result in results] == [False, True] * 30
-    assert len({result.document.number for result in results}) == 1
+    assert len({result.document.row_id for result in results}) == 1
     append(journal, draft("m"), key=SessionKey("default", "s1"))
     stored = journal.document(SESSION, "d1")
     assert stored is not None and chunks_of(journal, stored) == ["text 29"]

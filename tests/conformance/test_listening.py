@@ -3,7 +3,7 @@
 import pytest
 
 from memsidecar.domain.session import Policy, SessionKey
-from memsidecar.stores.contract import Append, Change, Journal, Owner, SetPolicy, Ticket
+from memsidecar.stores.contract import Append, CommitEvent, Journal, Owner, PendingCommand, SetPolicy
 from tests.conformance.said import (
     KEY,
     Replica,
@@ -63,7 +63,7 @@ def test_what_is_not_told_is_told_to_be_reloaded(journal: Journal) -> None:
 def test_a_deleted_session_is_told_without_a_head(journal: Journal) -> None:
     replica = Replica(journal)
     append(journal, draft("a"))
-    erase(journal, whole=True)
+    erase(journal, delete_session=True)
     assert replica.changes[-1].head is None
     append(journal, draft("b"))
     assert_same(replica, journal)
@@ -79,13 +79,17 @@ def test_changes_are_told_before_they_are_answered(journal: Journal) -> None:
     replica = Replica(journal)
     heard: list[int] = []
     tickets = [
-        Ticket(Append(KEY, "", [draft(f"m{n}")]), lambda ticket: heard.append(ticket.result.head.last_sequence))
+        PendingCommand(
+            Append(KEY, "", [draft(f"m{n}")]), lambda ticket: heard.append(ticket.result().head.last_sequence)
+        )
         for n in range(50)
     ]
     told_when_answered: list[bool] = []
-    last = Ticket(
+    last = PendingCommand(
         Append(KEY, "", [draft("last")]),
-        lambda ticket: told_when_answered.append(replica.heads[KEY].last_sequence >= ticket.result.head.last_sequence),
+        lambda ticket: told_when_answered.append(
+            replica.heads[KEY].last_sequence >= ticket.result().head.last_sequence
+        ),
     )
     for ticket in (*tickets, last):
         journal.submit(ticket)
@@ -115,8 +119,8 @@ def test_a_told_head_is_never_changed_afterwards(journal: Journal) -> None:
 def test_every_listener_is_told_in_the_order_in_which_they_came(journal: Journal) -> None:
     first, second = Replica(journal), Replica(journal)
     order: list[str] = []
-    journal.listen(lambda _: order.append("third"))
-    journal.listen(lambda _: order.append("fourth"))
+    journal.subscribe(lambda _: order.append("third"))
+    journal.subscribe(lambda _: order.append("fourth"))
     append(journal, draft("a"))
     erase(journal)
     assert order == ["third", "fourth"] * 2
@@ -135,21 +139,23 @@ def test_a_listener_that_fails_keeps_nobody_from_the_change(journal: Journal) ->
     def fails(_: object) -> None:
         raise ArithmeticError("for the test")
 
-    journal.listen(fails)
+    journal.subscribe(fails)
     replica = Replica(journal)
     assert append(journal, draft("a")).results[0].sequence == 1
     assert append(journal, draft("b")).results[0].sequence == 2
     assert_same(replica, journal)
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_that_notes_went_is_told_even_if_they_were_all_there_was_of_the_session(journal: Journal, whole: bool) -> None:
+@pytest.mark.parametrize("delete_session", [True, False])
+def test_that_notes_went_is_told_even_if_they_were_all_there_was_of_the_session(
+    journal: Journal, delete_session: bool
+) -> None:
     replica = Replica(journal)
     owner = Owner("default", session_id="s1")
     keep(journal, note(source="s1"), owner=owner)
     assert replica.changes == []
-    erase(journal, whole=whole)
-    assert replica.changes == [Change(KEY, None, reload=True)]
-    if not whole:
+    erase(journal, delete_session=delete_session)
+    assert replica.changes == [CommitEvent(KEY, None, reload=True)]
+    if not delete_session:
         erase(journal)
         assert len(replica.changes) == 1

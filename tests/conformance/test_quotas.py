@@ -9,15 +9,15 @@ from memsidecar.domain.errors import IdConflict, QuotaExceeded, SequenceMismatch
 from memsidecar.domain.quota import Quota, Usage
 from memsidecar.domain.session import Policy, SessionKey
 from memsidecar.stores.contract import (
-    DropDocument,
-    DropNote,
+    DeleteDocument,
+    DeleteRecord,
     Journal,
-    NoteKind,
     Owner,
     Progress,
+    RecordKind,
     SetPolicy,
-    Trim,
-    TrimNow,
+    UpdateWindow,
+    UpdateWindowExclusive,
 )
 from tests.conformance.said import (
     ANN,
@@ -51,7 +51,7 @@ def refused(work: Callable[[], object], what: str, limit: int) -> None:
     """Refused for this reason, which names nothing of the caller's."""
     with pytest.raises(QuotaExceeded) as refusal:
         work()
-    assert (refusal.value.what, refusal.value.limit) == (what, limit)
+    assert (refusal.value.resource, refusal.value.limit) == (what, limit)
     told = f"the namespace may keep {limit} {what}, and this would be more; nothing was changed"
     assert str(refusal.value) == told
 
@@ -102,25 +102,25 @@ def test_documents_and_notes_count_with_all_that_was_put(journal: Journal) -> No
     keep(journal, note("body"), note("", name="n2"))
     keep(journal, note("longer body"), note("made", name="n3"), dropped=["n2"])
     assert journal.usage("default") == recount(journal)
-    carry_out(journal, DropDocument(EVERYBODY, "d1"))
-    carry_out(journal, DropDocument(ANN, "d2"))
+    carry_out(journal, DeleteDocument(EVERYBODY, "d1"))
+    carry_out(journal, DeleteDocument(ANN, "d2"))
     assert journal.usage("default").bytes == len("longer bodymade")
-    carry_out(journal, DropNote(ANN, NoteKind.ARTIFACT, "n1"))
+    carry_out(journal, DeleteRecord(ANN, RecordKind.ARTIFACT, "n1"))
     assert journal.usage("default").bytes == len("made")
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["cleared", "deleted"])
-def test_what_is_erased_counts_no_more(journal: Journal, whole: bool) -> None:
+@pytest.mark.parametrize("delete_session", [False, True], ids=["cleared", "deleted"])
+def test_what_is_erased_counts_no_more(journal: Journal, delete_session: bool) -> None:
     mine = Owner("default", session_id="s1")
     append(journal, draft("a"), draft("b"))
     trim(journal, 1)
     put(journal, "text", owner=mine)
     keep(journal, note("made of it", source="s1"), note("kept", name="n2"))
     keep(journal, note("its own"), owner=mine)
-    erase(journal, whole=whole)
+    erase(journal, delete_session=delete_session)
     assert journal.usage("default") == recount(journal, owners=[ANN, mine])
-    assert journal.usage("default")[:2] == (int(not whole), 0)
-    assert whole == (journal.usage("default").bytes == len("kept"))
+    assert journal.usage("default")[:2] == (int(not delete_session), 0)
+    assert delete_session == (journal.usage("default").bytes == len("kept"))
 
 
 def test_messages_are_taken_up_to_the_limit_and_no_further(journal: Journal, quotas: Quotas) -> None:
@@ -148,7 +148,7 @@ def test_a_session_more_is_refused_however_it_would_begin(journal: Journal, quot
     carry_out(journal, SetPolicy(KEY, "", Policy()))
     carry_out(journal, SetPolicy(SessionKey("default", ""), "", Policy()))
     append(journal, draft("c"))
-    erase(journal, whole=True)
+    erase(journal, delete_session=True)
     append(journal, draft("b"), key=OTHER)
 
 
@@ -165,8 +165,8 @@ def test_bytes_are_refused_whatever_they_are_put_as(journal: Journal, quotas: Qu
         lambda: put(journal, "longer"),
         lambda: put(journal, "text", title="titled"),
         lambda: keep(journal, note("longer")),
-        lambda: keep(journal, note("fact"), kind=NoteKind.FACT),
-        lambda: keep(journal, note("more", name="n2"), derived_from=known_head(journal).number),
+        lambda: keep(journal, note("fact"), kind=RecordKind.FACT),
+        lambda: keep(journal, note("more", name="n2"), derived_from=known_head(journal).row_id),
     ):
         refused(work, "bytes", limit)
     assert journal.usage("default") == recount(journal) == Usage(1, 1, limit)
@@ -210,13 +210,13 @@ def test_erasing_and_pruning_work_above_a_quota_that_was_lowered(journal: Journa
     keep(journal, note("body"), note("body", name="n2"))
     quotas["default"] = Quota(1, 1, 1)
     trim(journal, 2, shortened=[shortened(read(journal)[0], "a", 1)])
-    carry_out(journal, TrimNow(KEY, lambda: Trim(KEY, known_head(journal).version, [3])))
+    carry_out(journal, UpdateWindowExclusive(KEY, lambda: UpdateWindow(KEY, known_head(journal).version, [3])))
     keep(journal, note("b"), dropped=["n2"])
-    carry_out(journal, DropNote(ANN, NoteKind.ARTIFACT, "n1"))
+    carry_out(journal, DeleteRecord(ANN, RecordKind.ARTIFACT, "n1"))
     put(journal, "t")
-    carry_out(journal, DropDocument(EVERYBODY, "d1"))
+    carry_out(journal, DeleteDocument(EVERYBODY, "d1"))
     erase(journal)
-    erase(journal, key=OTHER, whole=True)
+    erase(journal, key=OTHER, delete_session=True)
     assert journal.usage("default") == Usage(1, 0, 0)
 
 
@@ -230,13 +230,13 @@ def test_a_refused_answer_does_not_bring_its_call_back(journal: Journal, quotas:
 
 def test_what_the_sidecar_makes_itself_counts_and_is_not_refused(journal: Journal, quotas: Quotas) -> None:
     append(journal, draft("a"))
-    number = known_head(journal).number
+    number = known_head(journal).row_id
     quotas["default"] = Quota(bytes=1)
     before = journal.usage("default").bytes
-    keep(journal, note("summary"), kind=NoteKind.SUMMARY, derived_from=number)
-    keep(journal, note("habits"), kind=NoteKind.PATTERNS)
-    keep(journal, note("learned"), kind=NoteKind.FACT, derived_from=number, progress=Progress("facts", 1))
-    assert notes(journal, kind=NoteKind.FACT) == ["n1"]
+    keep(journal, note("summary"), kind=RecordKind.SUMMARY, derived_from=number)
+    keep(journal, note("habits"), kind=RecordKind.PATTERNS)
+    keep(journal, note("learned"), kind=RecordKind.FACT, derived_from=number, progress=Progress("facts", 1))
+    assert notes(journal, kind=RecordKind.FACT) == ["n1"]
     assert journal.usage("default").bytes == before + len("summaryhabitslearned")
 
 

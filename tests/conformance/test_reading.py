@@ -4,7 +4,7 @@ import pytest
 
 from memsidecar.domain.message import Role
 from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import Journal, Scope, Selection, SessionPage
+from memsidecar.stores.contract import Journal, MessageQuery, Scope, SessionQuery
 from tests.conformance.said import (
     KEY,
     append,
@@ -70,22 +70,22 @@ def test_a_role_narrows_the_choice(pruned: Journal) -> None:
 def test_a_page_ends_before_its_bytes_are_passed(journal: Journal) -> None:
     append(journal, *(draft(f"{n}" * 100, message_id=str(n)) for n in range(5)))
     two = sum(len(stored.body) for stored in read(journal)[:2])
-    page = journal.messages(KEY, Selection(max_bytes=two))
-    assert ([stored.sequence for stored in page.messages], page.cut) == ([1, 2], True)
-    page = journal.messages(KEY, Selection(max_bytes=two - 1, newest_first=True))
-    assert ([stored.sequence for stored in page.messages], page.cut) == ([5], True)
+    page = journal.messages(KEY, MessageQuery(max_bytes=two))
+    assert ([stored.sequence for stored in page.messages], page.truncated) == ([1, 2], True)
+    page = journal.messages(KEY, MessageQuery(max_bytes=two - 1, newest_first=True))
+    assert ([stored.sequence for stored in page.messages], page.truncated) == ([5], True)
 
 
 def test_a_page_has_at_least_one_message_however_long(journal: Journal) -> None:
     append(journal, draft("x" * 5_000))
-    page = journal.messages(KEY, Selection(max_bytes=10))
-    assert (len(page.messages), page.cut) == (1, False)
+    page = journal.messages(KEY, MessageQuery(max_bytes=10))
+    assert (len(page.messages), page.truncated) == (1, False)
 
 
 def test_a_page_that_its_limit_ended_is_not_cut(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"))
-    assert not journal.messages(KEY, Selection(limit=1)).cut
-    assert not journal.messages(KEY, Selection()).cut
+    assert not journal.messages(KEY, MessageQuery(limit=1)).truncated
+    assert not journal.messages(KEY, MessageQuery()).truncated
 
 
 def test_without_bodies_the_figures_are_the_same(pruned: Journal) -> None:
@@ -102,7 +102,7 @@ def test_pages_after_each_other_make_the_whole(journal: Journal) -> None:
 
 
 def test_a_page_carries_the_head_of_its_moment(pruned: Journal) -> None:
-    assert pruned.messages(KEY, Selection(limit=1)).head == known_head(pruned)
+    assert pruned.messages(KEY, MessageQuery(limit=1)).head == known_head(pruned)
 
 
 def test_a_scan_is_newest_first_with_pruned_messages(pruned: Journal) -> None:
@@ -137,7 +137,7 @@ def test_sessions_are_listed_by_newest_activity(journal: Journal) -> None:
     for name in ("a", "b", "c", "a"):
         append(journal, draft(f"m{known_count(journal, name)}"), key=SessionKey("n", name), user_id="ann")
     append(journal, draft("m"), key=SessionKey("other", "d"))
-    assert [head.key.session_id for head in journal.sessions(SessionPage("n"))] == ["a", "c", "b"]
+    assert [head.key.session_id for head in journal.sessions(SessionQuery("n"))] == ["a", "c", "b"]
 
 
 def known_count(journal: Journal, name: str) -> int:
@@ -149,7 +149,7 @@ def test_pages_of_sessions_make_the_whole_list(journal: Journal) -> None:
     for number in range(7):
         append(journal, draft("m"), key=SessionKey("n", f"s{number}"))
     listed, after = [], None
-    while page := journal.sessions(SessionPage("n", limit=3, after=after)):
+    while page := journal.sessions(SessionQuery("n", limit=3, after=after)):
         listed += [head.key.session_id for head in page]
         after = (page[-1].last_active_us, page[-1].key.session_id)
     assert listed == [f"s{number}" for number in reversed(range(7))]
@@ -158,35 +158,35 @@ def test_pages_of_sessions_make_the_whole_list(journal: Journal) -> None:
 def test_sessions_can_be_listed_by_user(journal: Journal) -> None:
     append(journal, draft("m"), key=SessionKey("n", "a"), user_id="ann")
     append(journal, draft("m"), key=SessionKey("n", "b"), user_id="bob")
-    assert [head.user_id for head in journal.sessions(SessionPage("n", user_id="bob"))] == ["bob"]
+    assert [head.user_id for head in journal.sessions(SessionQuery("n", user_id="bob"))] == ["bob"]
 
 
 def test_a_listed_session_is_its_head(journal: Journal) -> None:
     append(journal, draft("m"), call("c", "x"), user_id="ann")
-    assert journal.sessions(SessionPage("default")) == [known_head(journal)]
+    assert journal.sessions(SessionQuery("default")) == [known_head(journal)]
 
 
 def test_a_deleted_session_is_not_listed(journal: Journal) -> None:
     append(journal, draft("m"))
-    erase(journal, whole=True)
-    assert journal.sessions(SessionPage("default")) == []
+    erase(journal, delete_session=True)
+    assert journal.sessions(SessionQuery("default")) == []
 
 
 def test_a_message_is_found_by_its_id_as_written_and_as_shown(journal: Journal) -> None:
     append(journal, draft("short"), draft("long", tokens=90), user_id="ann")
     plain = journal.message(KEY, "short")
-    assert plain is not None and plain.written == plain.shown == read(journal)[0]
+    assert plain is not None and plain.original == plain.displayed == read(journal)[0]
     trim(journal, shortened=[shortened(read(journal)[1], "l", 2)])
     rewrite(journal, "long", scored(4))
     found = journal.message(KEY, "long")
     assert found is not None and found.head == known_head(journal)
-    assert (content(found.written), found.written.tokens, found.written.score) == ("long", 90, 4)
-    assert found.shown == read(journal)[1]
+    assert (content(found.original), found.original.tokens, found.original.score) == ("long", 90, 4)
+    assert found.displayed == read(journal)[1]
 
 
 def test_a_pruned_message_is_found_by_its_id(pruned: Journal) -> None:
     found = pruned.message(KEY, "u2")
-    assert found is not None and found.written.pruned and found.shown.pruned
+    assert found is not None and found.original.pruned and found.displayed.pruned
 
 
 def test_a_message_of_another_session_or_an_erased_one_is_not_found(journal: Journal) -> None:

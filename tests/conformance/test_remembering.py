@@ -2,9 +2,17 @@
 
 import pytest
 
-from memsidecar.domain.errors import NotYourSession
+from memsidecar.domain.errors import SessionOwnerMismatch
 from memsidecar.domain.session import Policy, SessionKey, Strategy
-from memsidecar.stores.contract import Advance, Calibrate, Calibration, Claim, Journal, SetAside, SetPolicy
+from memsidecar.stores.contract import (
+    AddDeadLetter,
+    AdvanceWatermark,
+    Calibrate,
+    Calibration,
+    Claim,
+    Journal,
+    SetPolicy,
+)
 from tests.conformance.said import KEY, append, carry_out, draft, erase, known_head
 
 POLICY = Policy(4_000, Strategy.TURNS, "gpt-4o")
@@ -21,7 +29,7 @@ def test_a_session_is_claimed_once(journal: Journal) -> None:
     before = carry_out(journal, Claim(KEY, "ann"))
     assert before.user_id == "ann" and before == known_head(journal)
     assert carry_out(journal, Claim(KEY, "ann")) == before
-    with pytest.raises(NotYourSession):
+    with pytest.raises(SessionOwnerMismatch):
         carry_out(journal, Claim(KEY, "bob"))
     assert known_head(journal) == before
 
@@ -57,13 +65,13 @@ def test_a_policy_survives_a_clear_and_not_a_delete(journal: Journal) -> None:
     carry_out(journal, SetPolicy(KEY, "", POLICY))
     erase(journal)
     assert known_head(journal).policy == POLICY
-    erase(journal, whole=True)
+    erase(journal, delete_session=True)
     assert append(journal, draft("a")).head.policy is None
 
 
 def test_a_stranger_sets_no_policy(journal: Journal) -> None:
     append(journal, draft("a"), user_id="ann")
-    with pytest.raises(NotYourSession):
+    with pytest.raises(SessionOwnerMismatch):
         carry_out(journal, SetPolicy(KEY, "bob", POLICY))
     assert known_head(journal).policy is None
 
@@ -86,17 +94,17 @@ def test_calibration_begins_at_one_and_follows_its_steps(journal: Journal) -> No
 def test_a_watermark_never_moves_back(journal: Journal) -> None:
     assert journal.watermark("index", "n") == 0
     for lsn in (5, 3, 9, 8):
-        carry_out(journal, Advance("index", "n", lsn))
+        carry_out(journal, AdvanceWatermark("index", "n", lsn))
     assert (journal.watermark("index", "n"), journal.watermark("facts", "n")) == (9, 0)
     assert journal.watermark("index", "other") == 0
 
 
 def test_what_is_set_aside_is_read_in_the_order_of_the_log(journal: Journal) -> None:
-    assert list(journal.set_aside("index")) == []
+    assert list(journal.dead_letters("index")) == []
     for lsn, namespace in ((9, "n"), (4, "o"), (4, "n")):
-        carry_out(journal, SetAside("index", namespace, lsn, f"reason {lsn}"))
-    carry_out(journal, SetAside("facts", "n", 5, "other"))
-    found = journal.set_aside("index")
+        carry_out(journal, AddDeadLetter("index", namespace, lsn, f"reason {lsn}"))
+    carry_out(journal, AddDeadLetter("facts", "n", 5, "other"))
+    found = journal.dead_letters("index")
     assert [(one.lsn, one.namespace, one.reason) for one in found] == [
         (4, "n", "reason 4"),
         (4, "o", "reason 4"),
@@ -106,7 +114,7 @@ def test_what_is_set_aside_is_read_in_the_order_of_the_log(journal: Journal) -> 
 
 
 def test_setting_the_same_aside_again_does_nothing(journal: Journal) -> None:
-    carry_out(journal, SetAside("index", "n", 4, "first"))
-    before = journal.set_aside("index")
-    carry_out(journal, SetAside("index", "n", 4, "second"))
-    assert journal.set_aside("index") == before
+    carry_out(journal, AddDeadLetter("index", "n", 4, "first"))
+    before = journal.dead_letters("index")
+    carry_out(journal, AddDeadLetter("index", "n", 4, "second"))
+    assert journal.dead_letters("index") == before

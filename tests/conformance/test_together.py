@@ -8,7 +8,17 @@ import pytest
 
 from memsidecar.domain.errors import IdConflict, SequenceMismatch, ShuttingDown
 from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import Append, Calibrate, Calibration, Journal, Rewrite, Selection, Stale, Ticket, Trim
+from memsidecar.stores.contract import (
+    Append,
+    Calibrate,
+    Calibration,
+    Journal,
+    MessageQuery,
+    PendingCommand,
+    UpdateMessage,
+    UpdateWindow,
+    VersionConflict,
+)
 from tests.conformance.said import KEY, Replica, append, carry_out, contents, draft, known_head, read, scored
 
 THREADS = 16
@@ -86,7 +96,7 @@ def test_heads_and_replica_agree_with_the_messages_after_everything_at_once(jour
             append(journal, draft(f"{writer}/{number}"), key=key)
             if number % 4 == 3:
                 prune_oldest(journal, key)
-                carry_out(journal, Rewrite(key, "", f"{writer}/{number}", scored(number)))
+                carry_out(journal, UpdateMessage(key, "", f"{writer}/{number}", scored(number)))
 
     at_once(write)
     for key in keys:
@@ -98,11 +108,11 @@ def test_heads_and_replica_agree_with_the_messages_after_everything_at_once(jour
 
 def prune_oldest(journal: Journal, key: SessionKey) -> None:
     while True:
-        page = journal.messages(key, Selection(limit=1))
+        page = journal.messages(key, MessageQuery(limit=1))
         assert page.head is not None
         try:
-            carry_out(journal, Trim(key, page.head.version, [page.messages[0].sequence]))
-        except Stale:
+            carry_out(journal, UpdateWindow(key, page.head.version, [page.messages[0].sequence]))
+        except VersionConflict:
             continue
         return
 
@@ -117,7 +127,7 @@ def test_reports_at_once_all_count(journal: Journal) -> None:
 
 
 def test_commands_of_one_session_take_effect_in_the_order_of_submission(journal: Journal) -> None:
-    tickets = [Ticket(Append(KEY, "", [draft(f"m{number}")])) for number in range(200)]
+    tickets = [PendingCommand(Append(KEY, "", [draft(f"m{number}")])) for number in range(200)]
     for ticket in tickets:
         journal.submit(ticket)
     assert [ticket.wait().results[0].sequence for ticket in tickets] == list(range(1, 201))
@@ -126,7 +136,7 @@ def test_commands_of_one_session_take_effect_in_the_order_of_submission(journal:
 def test_a_refused_command_spoils_no_other(journal: Journal) -> None:
     append(journal, draft("known"))
     drafts = [draft(f"m{number}") if number % 3 else draft("other", message_id="known") for number in range(60)]
-    tickets = [Ticket(Append(KEY, "", [one])) for one in drafts]
+    tickets = [PendingCommand(Append(KEY, "", [one])) for one in drafts]
     for ticket in tickets:
         journal.submit(ticket)
     refused = 0
@@ -140,7 +150,7 @@ def test_a_refused_command_spoils_no_other(journal: Journal) -> None:
 
 
 def test_closing_settles_what_was_submitted(journal: Journal) -> None:
-    tickets = [Ticket(Append(KEY, "", [draft(f"m{number}")])) for number in range(100)]
+    tickets = [PendingCommand(Append(KEY, "", [draft(f"m{number}")])) for number in range(100)]
     for ticket in tickets:
         journal.submit(ticket)
     journal.close()

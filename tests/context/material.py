@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from memsidecar.context.budgets import Budgets, caps_of
-from memsidecar.context.packing import Fitted, Fitting, Material
-from memsidecar.context.response import Answering
+from memsidecar.context.budgets import Budgets, section_limits
+from memsidecar.context.packing import ContextInput, PackedContext, Packer
+from memsidecar.context.response import ResponseBuilder
 from memsidecar.context.sections import Item
-from memsidecar.context.window import Rhythm, Spoken, Talk, turns_of
+from memsidecar.context.window import ConversationWindow, WindowMessage, WindowStep, split_turns
 from memsidecar.domain.message import Role
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.registry import Counters
@@ -29,23 +29,25 @@ def tokens_of(message: Message, counter: Counter) -> int:
     return 4 + counter.count(message.content) + counter.count(message.reasoning) + name + calls
 
 
-def spoken(number: int, role: Role, content: str, counter: Counter, *, exchange: int = 0, calls: int = 0) -> Spoken:
+def spoken(
+    number: int, role: Role, content: str, counter: Counter, *, exchange: int = 0, calls: int = 0
+) -> WindowMessage:
     message = Message(id=f"m{number}", role=role, content=content, sequence=number)  # type: ignore[arg-type]
     message.tool_calls.extend(ToolCall(id=f"c{number}-{at}", name="look", arguments_json="{}") for at in range(calls))
     if role == Role.TOOL:
         message.tool_call_id = f"c{exchange}-0"
     tokens = message.tokens = tokens_of(message, counter)
-    return Spoken(message, number, role, exchange, tokens, tokens)
+    return WindowMessage(message, number, role, exchange, tokens, tokens)
 
 
-def talk_of(lines: list[Spoken]) -> Talk:
-    return Talk(lines, sum(one.role == Role.USER for one in lines), sum(one.sum_tokens for one in lines))
+def talk_of(lines: list[WindowMessage]) -> ConversationWindow:
+    return ConversationWindow(lines, sum(one.role == Role.USER for one in lines), sum(one.sum_tokens for one in lines))
 
 
 @st.composite
-def talks(draw: st.DrawFn, counter: Counter) -> Talk:
+def talks(draw: st.DrawFn, counter: Counter) -> ConversationWindow:
     """Turns with and without tool exchanges, parallel, late and open ones."""
-    lines: list[Spoken] = []
+    lines: list[WindowMessage] = []
     open_calls: list[int] = []
     for _ in range(draw(st.integers(0, 14))):
         number = len(lines) + 1
@@ -71,7 +73,7 @@ def items(prefix: str, most: int = 6) -> st.SearchStrategy[tuple[Item, ...]]:
 
 
 @st.composite
-def materials(draw: st.DrawFn, counter: Counter) -> Material:
+def materials(draw: st.DrawFn, counter: Counter) -> ContextInput:
     talk = draw(talks(counter))
     sections = {
         section: draw(items(Section.Name(section)))
@@ -86,10 +88,10 @@ def materials(draw: st.DrawFn, counter: Counter) -> Material:
     }
     sections[Section.SECTION_SUMMARY] = draw(items("summary", 1))
     sections[Section.SECTION_SYSTEM] = draw(items("system", 2))
-    return Material(
+    return ContextInput(
         sections,
-        turns=turns_of(talk),
-        covered=draw(st.integers(0, len(talk.spoken))),
+        turns=split_turns(talk),
+        summarized_through=draw(st.integers(0, len(talk.messages))),
         query_to_append=draw(st.text(max_size=40)),
         schema_tokens=draw(st.integers(0, 300)),
         reserve_tokens=draw(st.integers(0, 300)),
@@ -99,7 +101,7 @@ def materials(draw: st.DrawFn, counter: Counter) -> Material:
 @dataclass(frozen=True)
 class Built:
     response: BuildContextResponse
-    fitted: Fitted
+    fitted: PackedContext
 
     @property
     def used(self) -> dict[int, int]:
@@ -115,21 +117,21 @@ class Built:
 
 
 def build(
-    material: Material, budget: int, counter: Counter, asked: dict[Section, SectionBudget] | None = None
+    material: ContextInput, budget: int, counter: Counter, asked: dict[Section, SectionBudget] | None = None
 ) -> Built:
     """Raises BudgetTooSmall."""
     asked = asked or {}
-    fit = Fitting(lambda tokens: caps_of(tokens, BUDGETS, asked), counter.count, Rhythm())
+    fit = Packer(lambda tokens: section_limits(tokens, BUDGETS, asked), counter.count, WindowStep())
     fitted = fit(material, budget)
-    answer = Answering(caps_of(budget, BUDGETS, asked), counter, counter.count, Role.SYSTEM, debug=True)
+    answer = ResponseBuilder(section_limits(budget, BUDGETS, asked), counter, counter.count, Role.SYSTEM, debug=True)
     return Built(answer(material, fitted), fitted)
 
 
 def fixed_caps() -> dict[Section, SectionBudget]:
     """The default caps as a request gives them, so that they do not scale with the budget."""
-    caps = caps_of(8_000, BUDGETS, {})
+    caps = section_limits(8_000, BUDGETS, {})
     return {section: SectionBudget(section=section, max_tokens=cap.tokens) for section, cap in caps.sections.items()}
 
 
-def without(material: Material, *sections: Section) -> Material:
+def without(material: ContextInput, *sections: Section) -> ContextInput:
     return replace(material, sections={**material.sections, **dict.fromkeys(sections, ())})

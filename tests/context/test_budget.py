@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.context.packing import Material
-from memsidecar.context.window import Spoken, turns_of
+from memsidecar.context.packing import ContextInput
+from memsidecar.context.window import WindowMessage, split_turns
 from memsidecar.domain.errors import BudgetTooSmall
 from memsidecar.domain.message import Role
 from memsidecar.tokens.contract import Counter
@@ -15,12 +15,12 @@ from tests.context.material import COUNTERS, TOKENIZERS, Built, build, fixed_cap
 budgets = st.one_of(st.integers(1, 2_000), st.integers(1, 200_000))
 
 
-def spoken_in(material: Material) -> list[Spoken]:
-    said = [one for turn in material.turns for unit in turn.units for one in unit.spoken]
+def spoken_in(material: ContextInput) -> list[WindowMessage]:
+    said = [one for turn in material.turns for unit in turn.units for one in unit.messages]
     return sorted(said, key=lambda one: one.sequence)
 
 
-def check(built: Built, material: Material, budget: int, tokenizer: str) -> None:
+def check(built: Built, material: ContextInput, budget: int, tokenizer: str) -> None:
     counter, response = COUNTERS.named(tokenizer), built.response
     counted = sum(tokens_of(message, counter) for message in response.messages)
     assert response.total_tokens == counted + material.schema_tokens + material.reserve_tokens
@@ -29,7 +29,7 @@ def check(built: Built, material: Material, budget: int, tokenizer: str) -> None
     assert [message.tokens for message in response.messages] == [tokens_of(each, counter) for each in response.messages]
 
 
-def least_enough(material: Material, budget: int, counter: Counter) -> int:
+def least_enough(material: ContextInput, budget: int, counter: Counter) -> int:
     """The budget, or where it is refused what the refusal asks for."""
     try:
         build(material, budget, counter)
@@ -116,7 +116,7 @@ def test_fewer_items_are_never_more_tokens(data: st.DataObject, top_k: int) -> N
 
 
 def test_an_empty_context_is_no_message_at_all() -> None:
-    built = build(Material({}), 1, COUNTERS.default)
+    built = build(ContextInput({}), 1, COUNTERS.default)
     assert (list(built.response.messages), built.response.total_tokens) == ([], 0)
 
 
@@ -126,7 +126,7 @@ def test_the_working_section_moves_on_in_steps() -> None:
     lines = []
     for turn in range(60):
         lines.append(spoken(2 * turn + 1, Role.USER, f"question {turn} about it", counter))
-        built = build(Material({}, turns=turns_of(talk_of(lines))), 8_000, counter)
+        built = build(ContextInput({}, turns=split_turns(talk_of(lines))), 8_000, counter)
         starts.append(min(one.sequence for one in built.fitted.rendered.before + built.fitted.rendered.after))
         shown.append(len(built.included(Section.SECTION_WORKING)))
         lines.append(spoken(2 * turn + 2, Role.ASSISTANT, f"answer {turn}", counter))

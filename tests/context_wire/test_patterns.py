@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from memsidecar.layers.procedural.observations import Heard
+from memsidecar.layers.procedural.observations import ObservedMessage
 from memsidecar.v1.memory_pb2 import AddBatchRequest
 from memsidecar.v1.message_pb2 import Message
 from tests.context_wire.agent import Agent, section_of
@@ -24,7 +24,7 @@ def ann(client: Client) -> Agent:
     return Agent(client, "now", user_id=f"user-{uuid4()}", namespace=f"space-{uuid4()}")
 
 
-def told(agent: Agent, heard: Iterable[Heard]) -> None:
+def told(agent: Agent, heard: Iterable[ObservedMessage]) -> None:
     for session, messages in groupby(heard, key=lambda one: one.session):
         request = AddBatchRequest(
             namespace=agent.namespace,
@@ -35,13 +35,13 @@ def told(agent: Agent, heard: Iterable[Heard]) -> None:
         agent.client.memory.AddBatch(request, timeout=CALL_SECONDS)
 
 
-def _message(one: Heard) -> Message:
+def _message(one: ObservedMessage) -> Message:
     stamp = Timestamp()
     stamp.FromMicroseconds(one.time_us)
     return Message(role=one.role, content=one.text, create_time=stamp)  # type: ignore[arg-type]
 
 
-def habits() -> Iterator[Heard]:
+def habits() -> Iterator[ObservedMessage]:
     """In every third of 20 conversations a wish, in every other one a topic."""
     for session in range(1, 21):
         wish = [("Shorter please.", SHORT)] if session % 3 == 0 else []

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memsidecar.domain.fact import Parts
-from memsidecar.layers.documents.chunker import Chunking
-from memsidecar.layers.documents.documents import ChunkHit, Documents, Drafting, FoundChunks
-from memsidecar.stores.contract import Chunk, DocumentPage, DocumentPut, Journal, Owner, StoredDocument
+from memsidecar.domain.fact import ScoreBreakdown
+from memsidecar.layers.documents.chunker import Chunker
+from memsidecar.layers.documents.documents import ChunkHit, Documents, DocumentValidator, FoundChunks
+from memsidecar.stores.contract import Chunk, DocumentPut, DocumentQuery, Journal, Owner, StoredDocument
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1.knowledge_pb2 import Document
@@ -17,13 +17,13 @@ COUNTER: Counter = Counters("o200k_base").default
 
 
 def documents_over(journal: Journal, size: int = 300, overlap: int = 50, counter: Counter = COUNTER) -> Documents:
-    return Documents(journal, Drafting(Chunking(counter, size, overlap), MAX_DOCUMENT_BYTES))
+    return Documents(journal, DocumentValidator(Chunker(counter, size, overlap), MAX_DOCUMENT_BYTES))
 
 
 def put(documents: Documents, owner: Owner, document_id: str, text: str, **fields: Any) -> DocumentPut:
     document = Document(id=document_id, text=text, **fields)
-    documents.draft.check(document)
-    result: DocumentPut = documents.begin_putting(documents.draft(owner, document)).wait()
+    documents.validator.check(document)
+    result: DocumentPut = documents.submit_put(documents.validator(owner, document)).wait()
     return result
 
 
@@ -39,7 +39,7 @@ class FindingByWords:
         return FoundChunks(sorted(hits, key=lambda hit: (-hit.score, hit.document.id, hit.index))[:limit])
 
     def _of(self, owner: Owner, words: set[str]) -> list[ChunkHit]:
-        stored = self.journal.documents(DocumentPage(owner, 1_000))
+        stored = self.journal.documents(DocumentQuery(owner, 1_000))
         places = [(one.version, index) for one in stored for index in range(one.chunk_count)]
         found = self.journal.find_chunks(places)
         return [self._hit(document, index, chunk, words) for (_, index), (document, chunk) in found.items()]
@@ -47,4 +47,4 @@ class FindingByWords:
     @staticmethod
     def _hit(document: StoredDocument, index: int, chunk: Chunk, words: set[str]) -> ChunkHit:
         share = len(words & set(chunk.text.casefold().split())) / max(len(words), 1)
-        return ChunkHit(document, index, chunk, share, Parts(keyword=share))
+        return ChunkHit(document, index, chunk, share, ScoreBreakdown(keyword=share))

@@ -9,9 +9,9 @@ from typing import Any
 
 from google.protobuf.message_factory import GetMessageClass
 
-from memsidecar.api.executors import Bridge
-from memsidecar.api.handlers import Methods
-from memsidecar.api.interceptors.concurrency import InFlight, Limits
+from memsidecar.api.executors import Executors
+from memsidecar.api.handlers import HandlerFactory
+from memsidecar.api.interceptors.concurrency import InFlightCounter, InFlightLimits
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.request_log import RequestLog
 from memsidecar.api.knowledge_service import KnowledgeService
@@ -21,8 +21,8 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.layers.procedural.memory import ProceduralMemory
 from memsidecar.layers.semantic.facts import Facts
-from memsidecar.layers.summaries.store import Summaries
-from memsidecar.layers.summaries.update import Summarizing
+from memsidecar.layers.summaries.store import SummaryStore
+from memsidecar.layers.summaries.update import SummaryUpdater
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.contract import Counter
@@ -74,34 +74,34 @@ def serving(journal: Journal, counter: Counter = COUNTER) -> Iterator[Served]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    server, bridge, address = asyncio.run_coroutine_threadsafe(_start(journal, counter), loop).result(30)
+    server, executors, address = asyncio.run_coroutine_threadsafe(_start(journal, counter), loop).result(30)
     try:
         with Client(str(address)) as client:
             yield Served(client, journal)
     finally:
         asyncio.run_coroutine_threadsafe(server.stop(1), loop).result(30)
-        bridge.close()
+        executors.close()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
 
 
-async def _start(journal: Journal, counter: Counter) -> tuple[Server, Bridge, Address]:
-    bridge = Bridge(2)
-    methods = Methods(
+async def _start(journal: Journal, counter: Counter) -> tuple[Server, Executors, Address]:
+    executors = Executors(2)
+    methods = HandlerFactory(
         RequestLog("none", 60),
-        Limits(InFlight(256, "calls"), InFlight(32, "streams")),
+        InFlightLimits(InFlightCounter(256, "calls"), InFlightCounter(32, "streams")),
         Deadlines(30, 300),
         lenient_gate(),
     )
     extractive = ExtractiveSummarizer(counter.count)
     service = KnowledgeService(
-        bridge=bridge,
+        executors=executors,
         facts=Facts(journal, 10),
         artifacts=artifacts_over(journal, counter),
         documents=documents_over(journal, counter=counter),
         read=WorkingMemory(journal, Counters("chars4"), WorkingLimits()).read,
-        summarizing=Summarizing(journal, Summaries(journal), extractive, extractive, counter.count, 400),
+        summary_updater=SummaryUpdater(journal, SummaryStore(journal), extractive, extractive, counter.count, 400),
         procedural=ProceduralMemory(journal, 100, lambda: None),
         find_chunks=FindingByWords(journal),
         documents_top_k=3,
@@ -109,4 +109,4 @@ async def _start(journal: Journal, counter: Counter) -> tuple[Server, Bridge, Ad
     )
     server = Server(methods, (service,), MAX_REQUEST_BYTES)
     addresses = await server.start(Address(host="127.0.0.1", port=0), None)
-    return server, bridge, addresses.listen
+    return server, executors, addresses.listen

@@ -2,13 +2,13 @@
 
 from itertools import pairwise
 
-from memsidecar.layers.documents.chunker import Chunking, Stretch
+from memsidecar.layers.documents.chunker import Chunker, ChunkSpan
 from memsidecar.tokens.registry import Counters
 
 COUNTER = Counters("o200k_base").default
-DEFAULT = Chunking(COUNTER, 300, 50)
-SMALL = Chunking(COUNTER, 60, 15)
-APART = Chunking(COUNTER, 60, 0)
+DEFAULT = Chunker(COUNTER, 300, 50)
+SMALL = Chunker(COUNTER, 60, 15)
+APART = Chunker(COUNTER, 60, 0)
 
 SENTENCE = "The quick brown fox number {} jumps over the lazy dog."
 CODE = "def compute(first, second):\n    total = first + second\n\n    return total"
@@ -18,7 +18,7 @@ def sentences(count: int) -> list[str]:
     return [SENTENCE.format(number) for number in range(count)]
 
 
-def chunks(text: str, chunking: Chunking = SMALL) -> list[Stretch]:
+def chunks(text: str, chunking: Chunker = SMALL) -> list[ChunkSpan]:
     return list(chunking(text))
 
 
@@ -114,7 +114,7 @@ def test_indented_code_that_fits_is_in_one_chunk_with_its_indent() -> None:
 
 def test_code_that_does_not_fit_is_cut_at_lines_and_keeps_its_indent() -> None:
     lines = [f"    total_{number} = first_{number} + second_{number}" for number in range(40)]
-    found = chunks("\n".join(["```python", *lines, "```"]), Chunking(COUNTER, 80, 25))
+    found = chunks("\n".join(["```python", *lines, "```"]), Chunker(COUNTER, 80, 25))
     assert len(found) > 3
     for chunk in found:
         assert set(chunk.text.split("\n")) <= {"```python", "```", *lines}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memsidecar.layers.documents.chunker import Chunking, Stretch
+from memsidecar.layers.documents.chunker import Chunker, ChunkSpan
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.registry import Counters
 from tests.documents.texts import LARGE, LETTERS, texts
@@ -35,7 +35,7 @@ class CountedCounter:
         return self._counter.count(text)
 
 
-def check_all(text: str, chunking: Chunking) -> list[Stretch]:
+def check_all(text: str, chunking: Chunker) -> list[ChunkSpan]:
     chunks = list(chunking(text))
     check_sizes(text, chunks, chunking)
     check_order(chunks)
@@ -45,18 +45,18 @@ def check_all(text: str, chunking: Chunking) -> list[Stretch]:
     return chunks
 
 
-def check_sizes(text: str, chunks: list[Stretch], chunking: Chunking) -> None:
+def check_sizes(text: str, chunks: list[ChunkSpan], chunking: Chunker) -> None:
     for chunk in chunks:
         assert chunk.text == text[chunk.start : chunk.end] and chunk.text.strip()
         assert chunk.tokens == chunking.counter.count(chunk.text) <= chunking.size
 
 
-def check_order(chunks: list[Stretch]) -> None:
+def check_order(chunks: list[ChunkSpan]) -> None:
     for before, after in pairwise(chunks):
         assert before.start <= after.start and before.end < after.end
 
 
-def check_nothing_is_left_out(text: str, chunks: list[Stretch]) -> None:
+def check_nothing_is_left_out(text: str, chunks: list[ChunkSpan]) -> None:
     covered = 0
     for chunk in chunks:
         assert not text[covered : chunk.start].strip()
@@ -64,7 +64,7 @@ def check_nothing_is_left_out(text: str, chunks: list[Stretch]) -> None:
     assert not text[covered:].strip()
 
 
-def check_overlap(text: str, before: Stretch, after: Stretch, chunking: Chunking) -> None:
+def check_overlap(text: str, before: ChunkSpan, after: ChunkSpan, chunking: Chunker) -> None:
     count = chunking.counter.count
     shared = text[after.start : before.end]
     assert count(shared) <= chunking.overlap
@@ -76,13 +76,13 @@ def check_overlap(text: str, before: Stretch, after: Stretch, chunking: Chunking
 @given(text=texts, size=sizes, counter=counters)
 @example(text=":0:0000:\n" + " " * 32 + "0", size=(8, 4), counter=COUNTERS["o200k_base"])
 def test_every_promise_holds_for_any_text_and_size(text: str, size: tuple[int, int], counter: Counter) -> None:
-    check_all(text, Chunking(counter, *size))
+    check_all(text, Chunker(counter, *size))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", LARGE)
 def test_every_promise_holds_for_large_texts(kind: str) -> None:
-    check_all(LARGE[kind], Chunking(COUNTERS["o200k_base"], 300, 50))
+    check_all(LARGE[kind], Chunker(COUNTERS["o200k_base"], 300, 50))
 
 
 @pytest.mark.long
@@ -90,14 +90,14 @@ def test_every_promise_holds_for_large_texts(kind: str) -> None:
 @pytest.mark.parametrize("kind", LARGE)
 def test_each_part_of_a_text_is_counted_a_few_times_and_no_more(kind: str, counter: Counter) -> None:
     counted = CountedCounter(counter)
-    list(Chunking(counted, 300, 50)(LARGE[kind]))
+    list(Chunker(counted, 300, 50)(LARGE[kind]))
     assert counted.characters <= 12 * len(LARGE[kind])
 
 
 @settings(max_examples=50, deadline=None)
 @given(text=texts, size=sizes)
 def test_the_same_text_has_the_same_chunks(text: str, size: tuple[int, int]) -> None:
-    chunking = Chunking(COUNTERS["o200k_base"], *size)
+    chunking = Chunker(COUNTERS["o200k_base"], *size)
     assert list(chunking(text)) == list(chunking(text))
 
 
@@ -106,7 +106,7 @@ def test_the_same_text_has_the_same_chunks(text: str, size: tuple[int, int]) -> 
 def test_what_a_reader_takes_for_one_letter_is_not_cut(letters: list[str]) -> None:
     text = "".join(letters)
     places = {len("".join(letters[:at])) for at in range(len(letters) + 1)}
-    for chunk in check_all(text, Chunking(COUNTERS["o200k_base"], 60, 25)):
+    for chunk in check_all(text, Chunker(COUNTERS["o200k_base"], 60, 25)):
         assert {chunk.start, chunk.end} <= places
 
 
@@ -114,7 +114,7 @@ def test_what_a_reader_takes_for_one_letter_is_not_cut(letters: list[str]) -> No
 @given(text=texts)
 def test_a_chunk_begins_with_no_mark_that_its_letter_lost(text: str) -> None:
     """But for a letter with more marks than any language has."""
-    for chunk in Chunking(COUNTERS["o200k_base"], 60, 25)(text):
+    for chunk in Chunker(COUNTERS["o200k_base"], 60, 25)(text):
         if chunk.start and unicodedata.category(chunk.text[0]) == "Mn":
             before = text[: chunk.start]
             letter = before.rstrip("".join(one for one in set(before) if unicodedata.category(one).startswith("M")))
@@ -124,10 +124,10 @@ def test_a_chunk_begins_with_no_mark_that_its_letter_lost(text: str) -> None:
 @settings(max_examples=100, deadline=None)
 @given(text=st.text(alphabet=" \t\r\n\x0b\x0c\x1c\x85\xa0\u2028\u3000", max_size=200))
 def test_white_space_alone_has_no_chunks(text: str) -> None:
-    assert list(Chunking(COUNTERS["o200k_base"], 300, 50)(text)) == []
+    assert list(Chunker(COUNTERS["o200k_base"], 300, 50)(text)) == []
 
 
 @pytest.mark.parametrize(("size", "overlap"), [(300, 151), (300, 300), (300, -1), (0, 0), (1, 1)])
 def test_an_overlap_of_more_than_half_a_chunk_is_refused(size: int, overlap: int) -> None:
     with pytest.raises(ValueError, match="overlap"):
-        Chunking(COUNTERS["chars4"], size, overlap)
+        Chunker(COUNTERS["chars4"], size, overlap)

@@ -4,12 +4,12 @@ from hashlib import sha256
 
 import pytest
 
-from memsidecar.domain.errors import NoSuchThing, NotYourSession, TooLarge
+from memsidecar.domain.errors import NotFound, SessionOwnerMismatch, TooLarge
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.documents import documents
+from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
-from memsidecar.layers.working.reads import ANSWER_BYTES
-from memsidecar.stores.contract import DocumentDropped, Journal, Owner
+from memsidecar.stores.contract import DocumentDeleted, Journal, Owner
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.bad_input.values import METADATA_BYTES, metadata_of_bytes, tags
@@ -27,7 +27,7 @@ def say(journal: Journal, user_id: str, session_id: str) -> None:
 def test_a_document_is_kept_with_its_figures_and_all_its_chunks(journal: Journal) -> None:
     documents = documents_over(journal)
     stored = put(documents, OWNER, "d1", TEXT, title="Foxes", source="foxes.txt", metadata=tags(a="b")).document
-    expected = list(documents.draft.chunking(TEXT))
+    expected = list(documents.validator.chunker(TEXT))
     assert (stored.title, stored.source, stored.tokens) == ("Foxes", "foxes.txt", COUNTER.count(TEXT))
     assert stored.sha256 == sha256(TEXT.encode()).hexdigest()
     assert stored.chunk_count == len(expected) > 3
@@ -58,7 +58,7 @@ def test_another_text_takes_the_place_of_the_first(journal: Journal) -> None:
     documents = documents_over(journal)
     first = put(documents, OWNER, "d1", TEXT).document
     second = put(documents, OWNER, "d1", "Hello.").document
-    assert (second.number, second.chunk_count) == (first.number, 1)
+    assert (second.row_id, second.chunk_count) == (first.row_id, 1)
     assert journal.find_chunks([(first.version, 0)]) == {}
 
 
@@ -94,11 +94,11 @@ def test_pages_are_in_the_order_of_ids(journal: Journal) -> None:
 
 def test_a_page_is_cut_before_an_answer_gets_too_large(journal: Journal) -> None:
     documents = documents_over(journal)
-    count = ANSWER_BYTES // METADATA_BYTES + 10
+    count = MAX_RESPONSE_BYTES // METADATA_BYTES + 10
     for number in range(count):
         put(documents, OWNER, f"d{number:04}", "text", metadata=metadata_of_bytes(METADATA_BYTES))
     first, more = documents.page(OWNER, "", 1_000)
-    assert more and sum(len(one.metadata) for one in first) <= ANSWER_BYTES
+    assert more and sum(len(one.metadata) for one in first) <= MAX_RESPONSE_BYTES
     rest, more = documents.page(OWNER, first[-1].id, 1_000)
     assert not more and len(first) + len(rest) == count
 
@@ -106,10 +106,10 @@ def test_a_page_is_cut_before_an_answer_gets_too_large(journal: Journal) -> None
 def test_a_deleted_document_is_gone(journal: Journal) -> None:
     documents = documents_over(journal)
     count = put(documents, OWNER, "d1", TEXT).document.chunk_count
-    assert documents.begin_deleting(OWNER, "d1").wait() == DocumentDropped(count)
+    assert documents.submit_delete(OWNER, "d1").wait() == DocumentDeleted(count)
     assert documents.page(OWNER, "", 10) == ([], False)
-    with pytest.raises(NoSuchThing):
-        documents.begin_deleting(OWNER, "d1").wait()
+    with pytest.raises(NotFound):
+        documents.submit_delete(OWNER, "d1").wait()
 
 
 def test_a_session_owns_its_documents_whoever_it_belongs_to(journal: Journal) -> None:
@@ -125,21 +125,21 @@ def test_a_session_owns_its_documents_whoever_it_belongs_to(journal: Journal) ->
 def test_another_users_session_is_refused(journal: Journal) -> None:
     documents = documents_over(journal)
     say(journal, "ann", "s1")
-    with pytest.raises(NotYourSession):
+    with pytest.raises(SessionOwnerMismatch):
         documents.owner("ns", "bob", "s1")
-    with pytest.raises(NotYourSession):
-        documents.visible("ns", "bob", "s1")
+    with pytest.raises(SessionOwnerMismatch):
+        documents.visible_owners("ns", "bob", "s1")
 
 
 def test_what_is_visible_is_everybodys_the_users_and_the_sessions(journal: Journal) -> None:
     documents = documents_over(journal)
     say(journal, "ann", "s1")
     everybodys, anns, sessions = Owner("ns"), Owner("ns", "ann"), Owner("ns", session_id="s1")
-    assert set(documents.visible("ns", "", "")) == {everybodys}
-    assert set(documents.visible("ns", "ann", "")) == {everybodys, anns}
-    assert set(documents.visible("ns", "", "s1")) == {everybodys, anns, sessions}
-    assert set(documents.visible("ns", "ann", "s1")) == {everybodys, anns, sessions}
-    assert set(documents.visible("ns", "", "new")) == {everybodys, Owner("ns", session_id="new")}
+    assert set(documents.visible_owners("ns", "", "")) == {everybodys}
+    assert set(documents.visible_owners("ns", "ann", "")) == {everybodys, anns}
+    assert set(documents.visible_owners("ns", "", "s1")) == {everybodys, anns, sessions}
+    assert set(documents.visible_owners("ns", "ann", "s1")) == {everybodys, anns, sessions}
+    assert set(documents.visible_owners("ns", "", "new")) == {everybodys, Owner("ns", session_id="new")}
 
 
 def test_chunks_are_found_by_their_words(journal: Journal) -> None:

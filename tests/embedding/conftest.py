@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from memsidecar.embedding.bundled_model import BundledModel
-from memsidecar.embedding.openai import OpenAIEmbedder, OpenAISettings
+from memsidecar.embedding.openai import OpenAIEmbedder, OpenAIEmbedderConfig
 from memsidecar.embedding.static import StaticEmbedder
-from memsidecar.endpoint.resilience import Patience
+from memsidecar.endpoint.resilience import RetryPolicy
 from tests.embedding.endpoint import DIMENSIONS, Endpoint
 from tests.endpoint.server import KEY
 from tests.endpoint.stand_ins import Waits
@@ -38,11 +38,11 @@ def waits() -> Waits:
 
 
 @pytest.fixture
-def configured(endpoint: Endpoint, waits: Waits) -> OpenAISettings:
-    patience = Patience(sleep=waits.sleep, chance=lambda: 1.0)
-    return OpenAISettings(endpoint.url, "some/model", DIMENSIONS, KEY, patience=patience)
+def configured(endpoint: Endpoint, waits: Waits) -> OpenAIEmbedderConfig:
+    patience = RetryPolicy(sleep=waits.sleep, jitter=lambda: 1.0)
+    return OpenAIEmbedderConfig(endpoint.url, "some/model", DIMENSIONS, KEY, retry_policy=patience)
 
 
 @pytest.fixture
-def embedder(configured: OpenAISettings) -> OpenAIEmbedder:
+def embedder(configured: OpenAIEmbedderConfig) -> OpenAIEmbedder:
     return OpenAIEmbedder(configured)

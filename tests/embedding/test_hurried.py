@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from memsidecar.embedding.contract import Embedder, Embedders, EmbedderUnavailable
-from memsidecar.embedding.openai import HURRIED_SECONDS, OpenAIEmbedder, OpenAISettings
-from memsidecar.embedding.registry import ConfiguredEmbedders, EmbeddingChoice
+from memsidecar.embedding.openai import INTERACTIVE_TIMEOUT_SECONDS, OpenAIEmbedder, OpenAIEmbedderConfig
+from memsidecar.embedding.registry import ConfiguredEmbedders, EmbedderConfig
 from tests.embedding.endpoint import DIMENSIONS, Endpoint
 from tests.endpoint import server as serve
 from tests.endpoint.stand_ins import Clock, Waits
@@ -19,7 +19,7 @@ from tests.endpoint.stand_ins import Clock, Waits
 
 @pytest.fixture
 def embedders(endpoint: Endpoint) -> Embedders:
-    return ConfiguredEmbedders(EmbeddingChoice("openai", DIMENSIONS, url=endpoint.url, model="m"))
+    return ConfiguredEmbedders(EmbedderConfig("openai", DIMENSIONS, url=endpoint.url, model="m"))
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def fails(embedder: Embedder) -> None:
 
 def test_it_makes_the_same_vectors_under_the_same_identity(embedders: Embedders) -> None:
     patient = embedders.default
-    hurried = embedders.in_a_hurry(patient)
+    hurried = embedders.interactive(patient)
     assert hurried is not patient
     assert (hurried.identity, hurried.dimensions) == (patient.identity, patient.dimensions)
     assert np.array_equal(hurried.embed(["one", ""]), patient.embed(["one", ""]))
@@ -47,37 +47,39 @@ def test_there_is_one_for_each_identity(endpoint: Endpoint, embedders: Embedders
     older = embedders.of_identity(f"openai/{endpoint.url}/older/{DIMENSIONS}")
     assert older
     with ThreadPoolExecutor(8) as pool:
-        assert len(set(map(id, pool.map(embedders.in_a_hurry, [embedders.default] * 8)))) == 1
-    hurried = embedders.in_a_hurry(embedders.default)
-    assert embedders.in_a_hurry(hurried) is hurried
-    assert embedders.in_a_hurry(older).identity == older.identity != hurried.identity
+        assert len(set(map(id, pool.map(embedders.interactive, [embedders.default] * 8)))) == 1
+    hurried = embedders.interactive(embedders.default)
+    assert embedders.interactive(hurried) is hurried
+    assert embedders.interactive(older).identity == older.identity != hurried.identity
 
 
-@pytest.mark.parametrize("choice", [EmbeddingChoice(), EmbeddingChoice("client", 3)], ids=lambda choice: choice.kind)
-def test_one_without_a_network_is_in_a_hurry_always(choice: EmbeddingChoice) -> None:
+@pytest.mark.parametrize("choice", [EmbedderConfig(), EmbedderConfig("client", 3)], ids=lambda choice: choice.kind)
+def test_one_without_a_network_is_in_a_hurry_always(choice: EmbedderConfig) -> None:
     embedders = ConfiguredEmbedders(choice)
-    assert embedders.in_a_hurry(embedders.default) is embedders.default
+    assert embedders.interactive(embedders.default) is embedders.default
 
 
 def test_it_asks_once_and_does_not_wait_as_told(endpoint: Endpoint, embedder: OpenAIEmbedder, waits: Waits) -> None:
     endpoint.always = serve.status(503, Retry_After="5")
-    fails(embedder.in_a_hurry())
+    fails(embedder.interactive())
     assert len(endpoint.requests) == 1 and not waits.seconds
 
 
 @pytest.mark.usefixtures("silence")
-@pytest.mark.parametrize(("configured_seconds", "at_most"), [(60.0, HURRIED_SECONDS), (0.1, 0.1)])
-def test_silence_is_borne_shortly(configured: OpenAISettings, configured_seconds: float, at_most: float) -> None:
-    hurried = OpenAIEmbedder(replace(configured, timeout_seconds=configured_seconds)).in_a_hurry()
+@pytest.mark.parametrize(("configured_seconds", "at_most"), [(60.0, INTERACTIVE_TIMEOUT_SECONDS), (0.1, 0.1)])
+def test_silence_is_borne_shortly(configured: OpenAIEmbedderConfig, configured_seconds: float, at_most: float) -> None:
+    hurried = OpenAIEmbedder(replace(configured, timeout_seconds=configured_seconds)).interactive()
     began = time.monotonic()
     fails(hurried)
     assert time.monotonic() - began < at_most + 1.5
 
 
-def test_it_leaves_alone_what_the_patient_one_leaves_alone(endpoint: Endpoint, configured: OpenAISettings) -> None:
+def test_it_leaves_alone_what_the_patient_one_leaves_alone(
+    endpoint: Endpoint, configured: OpenAIEmbedderConfig
+) -> None:
     clock = Clock()
-    patient = OpenAIEmbedder(replace(configured, failures_before_rest=3, rest_seconds=30, clock=clock))
-    hurried = patient.in_a_hurry()
+    patient = OpenAIEmbedder(replace(configured, failures_before_open=3, cool_down_seconds=30, clock=clock))
+    hurried = patient.interactive()
     endpoint.script = [serve.status(503)] * 3
     fails(patient)
     fails(hurried)
@@ -87,10 +89,10 @@ def test_it_leaves_alone_what_the_patient_one_leaves_alone(endpoint: Endpoint, c
 
 
 def test_its_haste_does_not_keep_the_patient_one_from_a_slow_server(
-    endpoint: Endpoint, configured: OpenAISettings
+    endpoint: Endpoint, configured: OpenAIEmbedderConfig
 ) -> None:
-    patient = OpenAIEmbedder(replace(configured, failures_before_rest=2, rest_seconds=3_600))
-    hurried = patient.in_a_hurry()
+    patient = OpenAIEmbedder(replace(configured, failures_before_open=2, cool_down_seconds=3_600))
+    hurried = patient.interactive()
     endpoint.script = [serve.status(503)] * 2
     for _ in range(3):
         fails(hurried)

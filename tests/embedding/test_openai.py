@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memsidecar.embedding.contract import Embedder, EmbedderMismatch, EmbedderUnavailable
-from memsidecar.embedding.openai import OpenAIEmbedder, OpenAISettings, largest_answer_bytes
+from memsidecar.embedding.openai import OpenAIEmbedder, OpenAIEmbedderConfig, max_response_bytes
 from tests.embedding import endpoint as behave
 from tests.embedding.endpoint import DIMENSIONS, Endpoint, expected, with_first
 from tests.endpoint import server as serve
@@ -35,12 +35,12 @@ def test_empty_texts_are_zeros_and_are_not_sent(endpoint: Endpoint, embedder: Em
     assert len(endpoint.requests) == 1
 
 
-def test_dimensions_are_asked_for_only_on_demand(endpoint: Endpoint, configured: OpenAISettings) -> None:
+def test_dimensions_are_asked_for_only_on_demand(endpoint: Endpoint, configured: OpenAIEmbedderConfig) -> None:
     OpenAIEmbedder(replace(configured, send_dimensions=True)).embed(["one"])
     assert endpoint.requests[0].body["dimensions"] == DIMENSIONS
 
 
-def test_requests_are_bounded_in_texts_and_in_bytes(endpoint: Endpoint, configured: OpenAISettings) -> None:
+def test_requests_are_bounded_in_texts_and_in_bytes(endpoint: Endpoint, configured: OpenAIEmbedderConfig) -> None:
     bounded = OpenAIEmbedder(replace(configured, texts_per_request=3, bytes_per_request=100))
     requests = [["a", "b", "c"], ["d", "x" + "é" * 49], ["e"], ["f" * 150], ["g"]]
     texts = [text for request in requests for text in request]
@@ -50,7 +50,7 @@ def test_requests_are_bounded_in_texts_and_in_bytes(endpoint: Endpoint, configur
 
 @given(texts=st.lists(st.text(st.characters(), max_size=40), max_size=12), limit=st.integers(1, 5))
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_vector_is_the_same_in_any_batch(configured: OpenAISettings, texts: list[str], limit: int) -> None:
+def test_a_vector_is_the_same_in_any_batch(configured: OpenAIEmbedderConfig, texts: list[str], limit: int) -> None:
     batched = OpenAIEmbedder(replace(configured, texts_per_request=limit)).embed(texts)
     alone = OpenAIEmbedder(configured)
     assert all(np.array_equal(row, alone.embed([text])[0]) for row, text in zip(batched, texts, strict=True))
@@ -103,24 +103,24 @@ def test_input_that_is_refused_at_any_length_is_a_mismatch_after_few_requests(
     endpoint: Endpoint, embedder: Embedder
 ) -> None:
     endpoint.always = serve.status(400)
-    with pytest.raises(EmbedderMismatch, match="refuses the input"):
+    with pytest.raises(EmbedderMismatch, match="rejects the input"):
         embedder.embed(["x" * 24_000] * 64)
     assert len(endpoint.requests) < 20
 
 
-def test_a_very_long_text_is_cut_before_it_is_sent(endpoint: Endpoint, configured: OpenAISettings) -> None:
-    OpenAIEmbedder(replace(configured, longest_text_bytes=100)).embed(["x" * (1 << 20), "漢" * 1_000, "\ud800"])
+def test_a_very_long_text_is_cut_before_it_is_sent(endpoint: Endpoint, configured: OpenAIEmbedderConfig) -> None:
+    OpenAIEmbedder(replace(configured, max_text_bytes=100)).embed(["x" * (1 << 20), "漢" * 1_000, "\ud800"])
     assert endpoint.requests[0].texts == ["x" * 100, "漢" * 33, "?"]
 
 
-def test_a_slow_server_is_not_waited_for(endpoint: Endpoint, configured: OpenAISettings) -> None:
+def test_a_slow_server_is_not_waited_for(endpoint: Endpoint, configured: OpenAIEmbedderConfig) -> None:
     release = Event()
     endpoint.script = [serve.silent_until(release)]
     assert OpenAIEmbedder(replace(configured, timeout_seconds=0.1)).embed(["one"]).any()
     release.set()
 
 
-def test_a_refused_connection_is_unavailable(configured: OpenAISettings, waits: Waits) -> None:
+def test_a_refused_connection_is_unavailable(configured: OpenAIEmbedderConfig, waits: Waits) -> None:
     with socket.socket() as bound_but_deaf:
         bound_but_deaf.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{bound_but_deaf.getsockname()[1]}/v1"
@@ -130,10 +130,10 @@ def test_a_refused_connection_is_unavailable(configured: OpenAISettings, waits: 
 
 
 def test_after_repeated_failures_a_server_is_left_alone_and_then_tried_once(
-    endpoint: Endpoint, configured: OpenAISettings
+    endpoint: Endpoint, configured: OpenAIEmbedderConfig
 ) -> None:
     clock = Clock()
-    resting = OpenAIEmbedder(replace(configured, failures_before_rest=2, rest_seconds=30, clock=clock))
+    resting = OpenAIEmbedder(replace(configured, failures_before_open=2, cool_down_seconds=30, clock=clock))
     endpoint.always = serve.status(503)
     for _ in range(3):
         with pytest.raises(EmbedderUnavailable):
@@ -152,4 +152,4 @@ def test_no_more_is_read_than_an_honest_answer_needs(endpoint: Endpoint, embedde
     endpoint.script = [serve.endless]
     embedder.embed(["one"])
     on_the_way_bytes = 16 << 20
-    assert 0 < endpoint.endless_bytes < largest_answer_bytes(1, DIMENSIONS) + on_the_way_bytes
+    assert 0 < endpoint.endless_bytes < max_response_bytes(1, DIMENSIONS) + on_the_way_bytes

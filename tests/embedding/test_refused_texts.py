@@ -33,7 +33,7 @@ def test_it_is_zeros_and_the_rest_is_embedded(
     vectors = embedder.embed(["one", REFUSED * length, "two", "three"])
     assert not vectors[1].any()
     assert vectors[[0, 2, 3]] == pytest.approx(expected("one", "two", "three"), abs=1e-6)
-    assert embedder.refused_count == 1
+    assert embedder.rejected_count == 1
 
 
 def test_many_are_counted_and_told_once_without_what_they_say(
@@ -44,7 +44,7 @@ def test_many_are_counted_and_told_once_without_what_they_say(
         assert not embedder.embed([REFUSED, f"{REFUSED} twice"]).any()
         assert not embedder.embed([REFUSED]).any()
     (record,) = caplog.records
-    assert embedder.refused_count == 3
+    assert embedder.rejected_count == 3
     assert record.levelno == logging.WARNING and "unspeakable" not in record.getMessage()
 
 
@@ -54,16 +54,16 @@ def test_where_any_text_is_refused_none_is_taken_for_the_culprit(
 ) -> None:
     """Such as a field that the server does not know: zeros for all would be stored, and hide it."""
     endpoint.always = serve.status(code)
-    with pytest.raises(EmbedderMismatch, match="refuses the input"):
+    with pytest.raises(EmbedderMismatch, match="rejects the input"):
         embedder.embed(["one"])
-    assert embedder.refused_count == 0
+    assert embedder.rejected_count == 0
 
 
 def test_nothing_is_decided_while_the_server_is_away(endpoint: Endpoint, embedder: OpenAIEmbedder) -> None:
     endpoint.script, endpoint.always = [serve.status(400)], serve.status(503)
     with pytest.raises(EmbedderUnavailable):
         embedder.embed([REFUSED])
-    assert embedder.refused_count == 0
+    assert embedder.rejected_count == 0
 
 
 def test_a_key_that_is_refused_is_still_a_mismatch(endpoint: Endpoint, embedder: OpenAIEmbedder) -> None:

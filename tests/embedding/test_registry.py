@@ -6,7 +6,7 @@ import pytest
 
 from memsidecar.embedding.contract import Embedders, InvalidEmbedder
 from memsidecar.embedding.openai import OpenAIEmbedder
-from memsidecar.embedding.registry import ClientEmbedder, ConfiguredEmbedders, EmbeddingChoice
+from memsidecar.embedding.registry import ClientEmbedder, ConfiguredEmbedders, EmbedderConfig
 from memsidecar.embedding.static import StaticEmbedder
 from tests.embedding.endpoint import Endpoint
 
@@ -14,36 +14,36 @@ STATIC = "static/wordllama-l2_supercat-256/zipf-2"
 
 
 def test_the_bundled_model_is_the_default() -> None:
-    embedders: Embedders = ConfiguredEmbedders(EmbeddingChoice())
+    embedders: Embedders = ConfiguredEmbedders(EmbedderConfig())
     assert isinstance(embedders.default, StaticEmbedder) and embedders.default.identity == STATIC
     assert not embedders.default.ready
 
 
 CHOICES = [
-    EmbeddingChoice(dimensions=64),
-    EmbeddingChoice("client", 3),
-    EmbeddingChoice("openai", 3, url="http://host/v1/", model="BAAI/bge m3%", key="k"),
-    EmbeddingChoice("openai", 3, url="https://me:secret@host:8443", model="m"),
+    EmbedderConfig(dimensions=64),
+    EmbedderConfig("client", 3),
+    EmbedderConfig("openai", 3, url="http://host/v1/", model="BAAI/bge m3%", key="k"),
+    EmbedderConfig("openai", 3, url="https://me:secret@host:8443", model="m"),
 ]
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: choice.kind)
-def test_an_embedder_can_be_made_again_from_its_identity(choice: EmbeddingChoice) -> None:
+def test_an_embedder_can_be_made_again_from_its_identity(choice: EmbedderConfig) -> None:
     default = ConfiguredEmbedders(choice).default
-    again = ConfiguredEmbedders(EmbeddingChoice()).of_identity(default.identity)
+    again = ConfiguredEmbedders(EmbedderConfig()).of_identity(default.identity)
     assert again and type(again) is type(default)
     assert (again.identity, again.dimensions) == (default.identity, default.dimensions)
 
 
 def test_the_same_identity_is_the_same_instance() -> None:
-    embedders = ConfiguredEmbedders(EmbeddingChoice("client", 3))
+    embedders = ConfiguredEmbedders(EmbedderConfig("client", 3))
     assert embedders.of_identity("client/3") is embedders.default
     with ThreadPoolExecutor(8) as pool:
         assert len(set(map(id, pool.map(embedders.of_identity, [STATIC] * 8)))) == 1
 
 
 def test_lengths_of_the_bundled_model_share_its_memory() -> None:
-    embedders = ConfiguredEmbedders(EmbeddingChoice())
+    embedders = ConfiguredEmbedders(EmbedderConfig())
     short = embedders.of_identity(STATIC.replace("256", "64"))
     embedders.default.warm()
     assert short and short.ready and short.dimensions == 64
@@ -70,7 +70,7 @@ UNKNOWN = [
 
 @pytest.mark.parametrize("identity", UNKNOWN)
 def test_an_unknown_identity_has_no_embedder(identity: str) -> None:
-    assert ConfiguredEmbedders(EmbeddingChoice()).of_identity(identity) is None
+    assert ConfiguredEmbedders(EmbedderConfig()).of_identity(identity) is None
 
 
 @pytest.mark.parametrize("credentials", ["", "me:secret@"])
@@ -78,7 +78,7 @@ def test_only_the_configured_host_gets_the_key(endpoint: Endpoint, credentials: 
     with Endpoint() as former:
         url = endpoint.url.replace("//", f"//{credentials}")
         key = None if credentials else "sk-secret"
-        embedders = ConfiguredEmbedders(EmbeddingChoice("openai", 4, url=url, model="new", key=key))
+        embedders = ConfiguredEmbedders(EmbedderConfig("openai", 4, url=url, model="new", key=key))
         for base in (former.url, endpoint.url):
             again = embedders.of_identity(f"openai/{base}/old/4")
             assert isinstance(again, OpenAIEmbedder) and again.embed(["one"]).any()
@@ -87,31 +87,31 @@ def test_only_the_configured_host_gets_the_key(endpoint: Endpoint, credentials: 
 
 
 def test_another_port_or_scheme_is_another_host(endpoint: Endpoint) -> None:
-    choice = EmbeddingChoice("openai", 4, url=endpoint.url.replace("http:", "https:"), model="new", key="sk-secret")
+    choice = EmbedderConfig("openai", 4, url=endpoint.url.replace("http:", "https:"), model="new", key="sk-secret")
     again = ConfiguredEmbedders(choice).of_identity(f"openai/{endpoint.url}/old/4")
     assert again and again.embed(["one"]).any()
     assert "Authorization" not in endpoint.requests[0].headers
 
 
 WRONG = [
-    (EmbeddingChoice("cohere"), "known: static, openai, client"),
-    (EmbeddingChoice(dimensions=100), "not 100"),
-    (EmbeddingChoice("client"), "dimensions"),
-    (EmbeddingChoice("client", -1), "dimensions"),
-    (EmbeddingChoice("openai", url="http://host/v1", model="m"), "dimensions"),
-    (EmbeddingChoice("openai", 3, url="", model="m"), "URL"),
-    (EmbeddingChoice("openai", 3, url="http://host/v1"), "name of a model"),
+    (EmbedderConfig("cohere"), "known: static, openai, client"),
+    (EmbedderConfig(dimensions=100), "not 100"),
+    (EmbedderConfig("client"), "dimensions"),
+    (EmbedderConfig("client", -1), "dimensions"),
+    (EmbedderConfig("openai", url="http://host/v1", model="m"), "dimensions"),
+    (EmbedderConfig("openai", 3, url="", model="m"), "URL"),
+    (EmbedderConfig("openai", 3, url="http://host/v1"), "name of a model"),
 ]
 
 
 @pytest.mark.parametrize(("choice", "problem"), WRONG)
-def test_a_wrong_setting_is_refused_at_start(choice: EmbeddingChoice, problem: str) -> None:
+def test_a_wrong_setting_is_refused_at_start(choice: EmbedderConfig, problem: str) -> None:
     with pytest.raises(InvalidEmbedder, match=problem):
         ConfiguredEmbedders(choice)
 
 
 def test_a_choice_does_not_show_its_secrets() -> None:
-    assert "secret" not in repr(EmbeddingChoice("openai", 3, url="http://me:secret@host", key="secret"))
+    assert "secret" not in repr(EmbedderConfig("openai", 3, url="http://me:secret@host", key="secret"))
 
 
 def test_clients_vectors_are_zeros_until_they_come() -> None:

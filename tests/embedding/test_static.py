@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memsidecar.embedding import bundled_model as bundled_module
 from memsidecar.embedding.bundled_model import MATRIX, SHA256, TOKENIZER, BundledModel, StaticModel
 from memsidecar.embedding.contract import Embedder, EmbedderMismatch, InvalidEmbedder
-from memsidecar.embedding.static import BATCH, LONGEST_BYTES, LONGEST_WORD_CHARACTERS, StaticEmbedder
+from memsidecar.embedding.static import BATCH_TEXTS, MAX_CACHED_WORD_CHARACTERS, MAX_TEXT_BYTES, StaticEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,7 +30,7 @@ CORPUS = {
     "combining marks": "e\u0301a\u0300\u0302",
     "lone surrogate": "broken \ud800 text",
     "nul": "\x00",
-    "one long word": "x" * 3 * LONGEST_WORD_CHARACTERS,
+    "one long word": "x" * 3 * MAX_CACHED_WORD_CHARACTERS,
 }
 
 WITHOUT_NETWORK = """
@@ -43,7 +43,7 @@ assert "wordllama" not in sys.modules
 """
 
 
-@given(text=any_text, others=st.lists(any_text, max_size=2 * BATCH), place=st.integers(0))
+@given(text=any_text, others=st.lists(any_text, max_size=2 * BATCH_TEXTS), place=st.integers(0))
 @settings(max_examples=60, deadline=None)
 def test_a_vector_is_the_same_to_the_last_bit_alone_and_in_any_batch(
     static: StaticEmbedder, text: str, others: list[str], place: int
@@ -106,7 +106,7 @@ def test_a_mebibyte_is_embedded_by_its_beginning_within_a_moment(static: StaticE
     started = time.process_time()
     vector = static.embed([text])[0]
     assert time.process_time() - started < 0.5
-    assert np.array_equal(vector, static.embed([text[:LONGEST_BYTES]])[0])
+    assert np.array_equal(vector, static.embed([text[:MAX_TEXT_BYTES]])[0])
 
 
 def test_similar_sentences_are_nearer_than_unrelated_ones(static: StaticEmbedder) -> None:

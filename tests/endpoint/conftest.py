@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from memsidecar.endpoint.client import Endpoint
-from memsidecar.endpoint.config import Api, EndpointSettings
-from memsidecar.endpoint.resilience import Patience
+from memsidecar.endpoint.client import EndpointClient
+from memsidecar.endpoint.config import EndpointApi, EndpointConfig
+from memsidecar.endpoint.resilience import RetryPolicy
 from tests.endpoint.server import KEY, Server
 from tests.endpoint.stand_ins import Waits
 
-API = Api("the endpoint of things", "/things")
+API = EndpointApi("the endpoint of things", "/things")
 
 
 @pytest.fixture
@@ -25,10 +25,10 @@ def waits() -> Waits:
 
 
 @pytest.fixture
-def configured(server: Server, waits: Waits) -> EndpointSettings:
-    return EndpointSettings(API, server.url, KEY, patience=Patience(sleep=waits.sleep, chance=lambda: 1.0))
+def configured(server: Server, waits: Waits) -> EndpointConfig:
+    return EndpointConfig(API, server.url, KEY, retry_policy=RetryPolicy(sleep=waits.sleep, jitter=lambda: 1.0))
 
 
 @pytest.fixture
-def endpoint(configured: EndpointSettings) -> Endpoint:
-    return Endpoint(configured)
+def endpoint(configured: EndpointConfig) -> EndpointClient:
+    return EndpointClient(configured)

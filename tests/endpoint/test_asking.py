@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.endpoint.client import KEPT_CONNECTIONS, Endpoint, json_object
-from memsidecar.endpoint.config import EndpointSettings
-from memsidecar.endpoint.errors import EndpointAway, EndpointMismatch, InputRefused, Unanswered
-from memsidecar.endpoint.resilience import Patience
+from memsidecar.endpoint.client import MAX_IDLE_CONNECTIONS, EndpointClient, json_object
+from memsidecar.endpoint.config import EndpointConfig
+from memsidecar.endpoint.errors import EndpointMismatch, EndpointUnavailable, RequestRejected, RetryableError
+from memsidecar.endpoint.resilience import RetryPolicy
 from tests.endpoint import server as serve
 from tests.endpoint.server import KEY, Behaviour, Server
 from tests.endpoint.stand_ins import Clock, Waits
@@ -21,11 +21,11 @@ from tests.endpoint.stand_ins import Clock, Waits
 LARGEST_BYTES = 1_000
 
 
-def asked(endpoint: Endpoint) -> bytes:
-    return endpoint.ask(b'{"say": "something"}', LARGEST_BYTES, bytes)
+def asked(endpoint: EndpointClient) -> bytes:
+    return endpoint.post(b'{"say": "something"}', LARGEST_BYTES, bytes)
 
 
-def test_what_is_asked_arrives_with_the_key(server: Server, endpoint: Endpoint) -> None:
+def test_what_is_asked_arrives_with_the_key(server: Server, endpoint: EndpointClient) -> None:
     assert asked(endpoint) == b"{}"
     (request,) = server.requests
     assert request.path == "/v1/things" and request.body == {"say": "something"}
@@ -34,7 +34,7 @@ def test_what_is_asked_arrives_with_the_key(server: Server, endpoint: Endpoint) 
 
 @pytest.mark.parametrize("code", [401, 403, 404, 409, 301, 307, 308])
 def test_what_waiting_does_not_cure_is_said_at_once(
-    server: Server, endpoint: Endpoint, waits: Waits, code: int
+    server: Server, endpoint: EndpointClient, waits: Waits, code: int
 ) -> None:
     server.always = serve.status(code, f"wrong key {KEY}".encode())
     with pytest.raises(EndpointMismatch, match=str(code)) as caught:
@@ -43,13 +43,13 @@ def test_what_waiting_does_not_cure_is_said_at_once(
 
 
 @pytest.mark.parametrize("refused", [serve.status(400), serve.status(413), serve.status(422)])
-def test_input_that_is_refused_is_told_apart(server: Server, endpoint: Endpoint, refused: Behaviour) -> None:
+def test_input_that_is_refused_is_told_apart(server: Server, endpoint: EndpointClient, refused: Behaviour) -> None:
     server.always = refused
-    with pytest.raises(InputRefused):
+    with pytest.raises(RequestRejected):
         asked(endpoint)
 
 
-def test_a_redirect_is_not_followed(server: Server, endpoint: Endpoint) -> None:
+def test_a_redirect_is_not_followed(server: Server, endpoint: EndpointClient) -> None:
     with Server() as other:
         server.always = serve.status(307, Location=f"{other.url}/things")
         with pytest.raises(EndpointMismatch, match="redirects"):
@@ -61,7 +61,7 @@ def test_a_redirect_is_not_followed(server: Server, endpoint: Endpoint) -> None:
     ("retry_after", "waited"), [("2", 2.0), ("0", 0.0), ("3600", 10.0), ("-1", 0.25), ("nan", 0.25), ("soon", 0.25)]
 )
 def test_retry_after_is_honoured_within_a_bound(
-    server: Server, endpoint: Endpoint, waits: Waits, retry_after: str, waited: float
+    server: Server, endpoint: EndpointClient, waits: Waits, retry_after: str, waited: float
 ) -> None:
     server.script = [serve.status(429, Retry_After=retry_after)]
     asked(endpoint)
@@ -70,7 +70,7 @@ def test_retry_after_is_honoured_within_a_bound(
 
 @given(failures=st.integers(1, 1_000), chance=st.floats(0, 1))
 def test_waits_double_up_to_a_bound_and_vary(failures: int, chance: float) -> None:
-    waited = Patience(chance=lambda: chance).wait_seconds(failures, None)
+    waited = RetryPolicy(jitter=lambda: chance).wait_seconds(failures, None)
     longest = min(0.25 * 2.0 ** (failures - 1), 10)
     assert longest / 2 <= waited <= longest
 
@@ -93,67 +93,67 @@ DISORDERS = {
 
 
 @pytest.mark.parametrize("disorder", DISORDERS.values(), ids=DISORDERS.keys())
-def test_one_disorder_is_survived(server: Server, endpoint: Endpoint, waits: Waits, disorder: Behaviour) -> None:
+def test_one_disorder_is_survived(server: Server, endpoint: EndpointClient, waits: Waits, disorder: Behaviour) -> None:
     server.script = [disorder]
-    assert endpoint.ask(b"{}", LARGEST_BYTES, json_object) == {}
+    assert endpoint.post(b"{}", LARGEST_BYTES, json_object) == {}
     assert waits.seconds == [0.25]
 
 
 @pytest.mark.parametrize("disorder", DISORDERS.values(), ids=DISORDERS.keys())
-def test_lasting_disorder_is_an_absence(server: Server, endpoint: Endpoint, disorder: Behaviour) -> None:
+def test_lasting_disorder_is_an_absence(server: Server, endpoint: EndpointClient, disorder: Behaviour) -> None:
     server.always = disorder
-    with pytest.raises(EndpointAway) as caught:
-        endpoint.ask(b"{}", LARGEST_BYTES, json_object)
+    with pytest.raises(EndpointUnavailable) as caught:
+        endpoint.post(b"{}", LARGEST_BYTES, json_object)
     assert len(server.requests) == 3 and KEY not in repr(caught.value)
 
 
 def test_a_stack_of_brackets_that_no_parser_bears_is_no_answer() -> None:
-    with pytest.raises(Unanswered):
+    with pytest.raises(RetryableError):
         json_object(b"[" * 200_000)
 
 
-def test_a_slow_server_is_not_waited_for(server: Server, configured: EndpointSettings) -> None:
+def test_a_slow_server_is_not_waited_for(server: Server, configured: EndpointConfig) -> None:
     release = Event()
     server.script = [serve.silent_until(release)]
-    assert asked(Endpoint(replace(configured, timeout_seconds=0.1)))
+    assert asked(EndpointClient(replace(configured, timeout_seconds=0.1)))
     release.set()
 
 
-def test_an_answer_that_drips_is_given_up(server: Server, configured: EndpointSettings) -> None:
+def test_an_answer_that_drips_is_given_up(server: Server, configured: EndpointConfig) -> None:
     server.always = serve.chunked(b" " * 200)
-    with pytest.raises(EndpointAway, match="too long"):
-        asked(Endpoint(replace(configured, timeout_seconds=10, clock=Clock(step=6))))
+    with pytest.raises(EndpointUnavailable, match="too long"):
+        asked(EndpointClient(replace(configured, timeout_seconds=10, clock=Clock(step=6))))
 
 
-def test_a_refused_connection_is_an_absence(configured: EndpointSettings, waits: Waits) -> None:
+def test_a_refused_connection_is_an_absence(configured: EndpointConfig, waits: Waits) -> None:
     with socket.socket() as bound_but_deaf:
         bound_but_deaf.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{bound_but_deaf.getsockname()[1]}/v1"
-        with pytest.raises(EndpointAway, match="NewConnectionError"):
-            asked(Endpoint(replace(configured, url=url)))
+        with pytest.raises(EndpointUnavailable, match="NewConnectionError"):
+            asked(EndpointClient(replace(configured, url=url)))
     assert waits.seconds == [0.25, 0.5]
 
 
 def test_after_repeated_failures_a_server_is_left_alone_and_then_tried_once(
-    server: Server, configured: EndpointSettings
+    server: Server, configured: EndpointConfig
 ) -> None:
     clock = Clock()
-    resting = Endpoint(replace(configured, failures_before_rest=2, rest_seconds=30, clock=clock))
+    resting = EndpointClient(replace(configured, failures_before_open=2, cool_down_seconds=30, clock=clock))
     server.script = [serve.status(503)] * 3
     for _ in range(3):
-        with pytest.raises(EndpointAway):
+        with pytest.raises(EndpointUnavailable):
             asked(resting)
     assert len(server.requests) == 2
     clock.now += 31
-    with pytest.raises(EndpointAway):
+    with pytest.raises(EndpointUnavailable):
         asked(resting)
     assert len(server.requests) == 3
     clock.now += 31
     assert asked(resting) and asked(resting)
 
 
-def test_a_mismatch_does_not_make_a_server_rest(server: Server, configured: EndpointSettings) -> None:
-    endpoint = Endpoint(replace(configured, failures_before_rest=1))
+def test_a_mismatch_does_not_make_a_server_rest(server: Server, configured: EndpointConfig) -> None:
+    endpoint = EndpointClient(replace(configured, failures_before_open=1))
     server.script = [serve.status(401)] * 3
     for _ in range(3):
         with pytest.raises(EndpointMismatch):
@@ -161,20 +161,20 @@ def test_a_mismatch_does_not_make_a_server_rest(server: Server, configured: Endp
     assert asked(endpoint)
 
 
-def test_threads_share_kept_connections(server: Server, endpoint: Endpoint) -> None:
-    with ThreadPoolExecutor(KEPT_CONNECTIONS) as pool:
+def test_threads_share_kept_connections(server: Server, endpoint: EndpointClient) -> None:
+    with ThreadPoolExecutor(MAX_IDLE_CONNECTIONS) as pool:
         assert set(pool.map(lambda _: asked(endpoint), range(200))) == {b"{}"}
-    assert len({request.client_port for request in server.requests}) <= KEPT_CONNECTIONS
+    assert len({request.client_port for request in server.requests}) <= MAX_IDLE_CONNECTIONS
 
 
-def test_no_more_is_read_than_an_answer_may_have(server: Server, endpoint: Endpoint) -> None:
+def test_no_more_is_read_than_an_answer_may_have(server: Server, endpoint: EndpointClient) -> None:
     server.script = [serve.endless]
     asked(endpoint)
     on_the_way_bytes = 16 << 20
     assert 0 < server.endless_bytes < LARGEST_BYTES + on_the_way_bytes
 
 
-def test_a_connection_is_not_reused_after_half_an_answer(server: Server, endpoint: Endpoint) -> None:
+def test_a_connection_is_not_reused_after_half_an_answer(server: Server, endpoint: EndpointClient) -> None:
     server.script = [serve.endless]
     asked(endpoint)
     first, second = server.requests
@@ -182,7 +182,7 @@ def test_a_connection_is_not_reused_after_half_an_answer(server: Server, endpoin
 
 
 def test_proxies_of_the_environment_are_not_used(
-    server: Server, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    server: Server, endpoint: EndpointClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setitem(os.environ, name, "http://127.0.0.1:1")

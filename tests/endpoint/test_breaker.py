@@ -4,8 +4,8 @@ from contextlib import suppress
 
 import pytest
 
-from memsidecar.endpoint.errors import EndpointAway, EndpointMismatch
-from memsidecar.endpoint.resilience import Breaker
+from memsidecar.endpoint.errors import EndpointMismatch, EndpointUnavailable
+from memsidecar.endpoint.resilience import CircuitBreaker
 from tests.endpoint.stand_ins import Clock
 
 
@@ -15,38 +15,38 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def breaker(clock: Clock) -> Breaker:
-    return Breaker(failures=2, cool_down_seconds=30, clock=clock)
+def breaker(clock: Clock) -> CircuitBreaker:
+    return CircuitBreaker(failures=2, cool_down_seconds=30, clock=clock)
 
 
-def fail(breaker: Breaker, problem: BaseException) -> None:
+def fail(breaker: CircuitBreaker, problem: BaseException) -> None:
     with suppress(type(problem)), breaker.request():
         raise problem
 
 
-def test_only_failures_in_a_row_count(breaker: Breaker) -> None:
+def test_only_failures_in_a_row_count(breaker: CircuitBreaker) -> None:
     for _ in range(5):
         fail(breaker, OSError())
         with breaker.request():
             pass
 
 
-def test_it_refuses_until_the_cool_down_is_over(breaker: Breaker, clock: Clock) -> None:
+def test_it_refuses_until_the_cool_down_is_over(breaker: CircuitBreaker, clock: Clock) -> None:
     fail(breaker, OSError())
     fail(breaker, OSError())
     clock.now = 29.9
-    with pytest.raises(EndpointAway), breaker.request():
+    with pytest.raises(EndpointUnavailable), breaker.request():
         pytest.fail("entered")
     clock.now = 30
     with breaker.request():
         pass
 
 
-def test_while_one_tries_the_others_are_refused(breaker: Breaker, clock: Clock) -> None:
+def test_while_one_tries_the_others_are_refused(breaker: CircuitBreaker, clock: Clock) -> None:
     fail(breaker, OSError())
     fail(breaker, OSError())
     clock.now = 31
-    with breaker.request(), pytest.raises(EndpointAway), breaker.request():
+    with breaker.request(), pytest.raises(EndpointUnavailable), breaker.request():
         pytest.fail("entered")
     with breaker.request(), breaker.request():
         pass
@@ -54,17 +54,17 @@ def test_while_one_tries_the_others_are_refused(breaker: Breaker, clock: Clock) 
 
 @pytest.mark.parametrize("problem", [OSError(), KeyboardInterrupt()])
 def test_a_try_that_fails_in_any_way_leaves_the_next_one_possible(
-    breaker: Breaker, clock: Clock, problem: BaseException
+    breaker: CircuitBreaker, clock: Clock, problem: BaseException
 ) -> None:
     fail(breaker, OSError())
     fail(breaker, OSError())
     for moment in (31, 62, 93):
         clock.now = moment
         fail(breaker, problem)
-        with pytest.raises(EndpointAway), breaker.request():
+        with pytest.raises(EndpointUnavailable), breaker.request():
             pytest.fail("entered")
 
 
-def test_a_server_that_answers_wrongly_is_not_down(breaker: Breaker) -> None:
+def test_a_server_that_answers_wrongly_is_not_down(breaker: CircuitBreaker) -> None:
     for _ in range(5):
         fail(breaker, EndpointMismatch())

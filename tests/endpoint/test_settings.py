@@ -4,8 +4,8 @@ from base64 import b64encode
 
 import pytest
 
-from memsidecar.endpoint.client import Endpoint
-from memsidecar.endpoint.config import EndpointSettings, parse_address
+from memsidecar.endpoint.client import EndpointClient
+from memsidecar.endpoint.config import EndpointConfig, parse_address
 from memsidecar.endpoint.errors import InvalidEndpoint
 from tests.endpoint.conftest import API
 from tests.endpoint.server import Server
@@ -26,13 +26,13 @@ WRONG = ["", "host/v1", "ftp://host/v1", "http://", "http://host:99999/v1", "htt
 @pytest.mark.parametrize("url", [*WRONG, "http://host/v1?key=1", "http://host/v1#x", "http://h\nost/", "http://hôte/"])
 def test_an_impossible_url_is_refused(url: str) -> None:
     with pytest.raises(InvalidEndpoint, match="URL of the endpoint of things"):
-        EndpointSettings(API, url)
+        EndpointConfig(API, url)
 
 
 def test_credentials_of_a_url_are_sent_and_never_shown(server: Server) -> None:
-    settings = EndpointSettings(API, f"http://me:p%40ss@127.0.0.1:{server.port}/v1")
-    endpoint = Endpoint(settings)
-    endpoint.ask(b"{}", 100, bytes)
+    settings = EndpointConfig(API, f"http://me:p%40ss@127.0.0.1:{server.port}/v1")
+    endpoint = EndpointClient(settings)
+    endpoint.post(b"{}", 100, bytes)
     assert server.requests[0].headers["Authorization"] == "Basic " + b64encode(b"me:p@ss").decode()
     assert "ss@" not in endpoint.base + repr(settings) + repr(settings.address)
 
@@ -40,19 +40,19 @@ def test_credentials_of_a_url_are_sent_and_never_shown(server: Server) -> None:
 @pytest.mark.parametrize("key", ["with\nnewline", "schlüssel", "", " "])
 def test_an_impossible_key_is_refused_without_being_shown(key: str) -> None:
     with pytest.raises(InvalidEndpoint, match=r"printable ASCII$"):
-        EndpointSettings(API, "http://host/v1", key)
+        EndpointConfig(API, "http://host/v1", key)
 
 
 def test_two_ways_to_authorise_are_one_too_many() -> None:
     with pytest.raises(InvalidEndpoint, match="keep one"):
-        EndpointSettings(API, "http://me:secret@host/v1", "key")
+        EndpointConfig(API, "http://me:secret@host/v1", "key")
 
 
 @pytest.mark.parametrize("seconds", [0, -1])
 def test_nobody_answers_in_no_time(seconds: float) -> None:
     with pytest.raises(InvalidEndpoint, match="timeout"):
-        EndpointSettings(API, "http://host/v1", timeout_seconds=seconds)
+        EndpointConfig(API, "http://host/v1", timeout_seconds=seconds)
 
 
 def test_a_key_is_not_shown_by_its_settings() -> None:
-    assert "secret" not in repr(EndpointSettings(API, "http://host/v1", "secret"))
+    assert "secret" not in repr(EndpointConfig(API, "http://host/v1", "secret"))

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.api.executors import Bridge
-from memsidecar.api.search import SearchApi
+from memsidecar.api.executors import Executors
+from memsidecar.api.search import SearchHandler
 from memsidecar.domain.session import SessionKey
 from memsidecar.embedding.contract import Embedder, EmbedderMismatch, Embedders, EmbedderUnavailable
-from memsidecar.embedding.registry import ConfiguredEmbedders, EmbeddingChoice
+from memsidecar.embedding.registry import ConfiguredEmbedders, EmbedderConfig
 from memsidecar.layers.episodic import EpisodicLimits, EpisodicMemory
-from memsidecar.layers.episodic.generations import Places
-from memsidecar.layers.episodic.hits import ChunkFinding
-from memsidecar.layers.episodic.indexer import Indexing
-from memsidecar.layers.page_tokens import HiddenPages
+from memsidecar.layers.episodic.generations import GenerationManager
+from memsidecar.layers.episodic.hits import ChunkSearcher
+from memsidecar.layers.episodic.indexer import Indexer
+from memsidecar.layers.page_tokens import EncryptedPageTokens
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
-from memsidecar.stores.contract import Erase, Generation, Harvest, Index, IndexUnavailable, Journal
+from memsidecar.stores.contract import Erase, Generation, Index, IndexBatch, IndexUnavailable, Journal
 from memsidecar.stores.volatile.index import VolatileIndex, VolatileTable
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.tokens.registry import Counters
@@ -37,7 +37,7 @@ MODES = (pb.SEARCH_MODE_KEYWORD, pb.SEARCH_MODE_SEMANTIC, pb.SEARCH_MODE_HYBRID)
 HYBRID, KEYWORD, SEMANTIC = pb.SEARCH_MODE_HYBRID, pb.SEARCH_MODE_KEYWORD, pb.SEARCH_MODE_SEMANTIC
 NO_RAM = EpisodicLimits(memory_bytes=1)
 """No shelf fits into RAM: the index names candidates."""
-STATIC = ConfiguredEmbedders(EmbeddingChoice())
+STATIC = ConfiguredEmbedders(EmbedderConfig())
 """The bundled model, loaded once for all tests."""
 
 
@@ -50,7 +50,7 @@ class ToyEmbedder:
     fault: type[EmbedderUnavailable] | type[EmbedderMismatch] | None = None
     texts: list[str] = field(default_factory=list)
     ready: bool = True
-    texts_at_once: int = 16
+    batch_size: int = 16
 
     def warm(self) -> None:
         """Always is."""
@@ -91,7 +91,7 @@ class ToyEmbedders:
     def of_identity(self, identity: str) -> Embedder | None:
         return self.default if identity == self.default.identity else self.older.get(identity)
 
-    def in_a_hurry(self, embedder: Embedder) -> Embedder:
+    def interactive(self, embedder: Embedder) -> Embedder:
         return embedder
 
 
@@ -102,7 +102,7 @@ class StuckTable(VolatileTable):
         super().__init__(generation)
         self._index = index
 
-    def apply(self, harvest: Harvest) -> None:
+    def apply(self, harvest: IndexBatch) -> None:
         if self._index.stuck:
             raise IndexUnavailable("as the test wants it")
         super().apply(harvest)
@@ -124,22 +124,22 @@ class SteppedMemory(EpisodicMemory):
 
     def open(self, open_index: Callable[[], Index]) -> None:
         self._index = open_index()
-        self.places = Places(self._journal, self._index, self.embedders, self._last_lsn)
-        self.indexing = Indexing(self._journal, self.places, self._hot, self._pulse)
-        self._retrieve.places = self.places
+        self.generations = GenerationManager(self._journal, self._index, self.embedders, self._last_lsn)
+        self.indexer = Indexer(self._journal, self.generations, self._partitions, self._commits)
+        self._searcher.generations = self.generations
 
     def step(self, namespace: str, entries: int) -> int:
         """Take a chapter of at most so many entries; how many there were."""
-        chapter = self._journal.news(namespace, self.indexing.position(namespace), entries)
+        chapter = self._journal.read_changes(namespace, self.indexer.position(namespace), entries)
         if chapter:
-            self.indexing.take(namespace, chapter)
+            self.indexer.process(namespace, chapter)
         return len(chapter)
 
     def catch_up(self, chapter: int = 256) -> None:
-        for namespace in self._journal.tails():
+        for namespace in self._journal.last_lsns():
             while self.step(namespace, chapter):
                 pass
-        while self.indexing.rest(idle=True):
+        while self.indexer.maintain(idle=True):
             pass
 
 
@@ -164,8 +164,8 @@ class World:
         self.episodic = kind(self.journal, self.embedders, limits or EpisodicLimits(linger_seconds=0.0))
         self.tables: Index = index or VolatileIndex()
         self._loop = asyncio.new_event_loop()
-        self._bridge = self._loop.run_until_complete(_bridge())
-        self._search = SearchApi(self.working, self.episodic, self._bridge, HiddenPages(bytes(32)))
+        self._bridge = self._loop.run_until_complete(_executors())
+        self._search = SearchHandler(self.working, self.episodic, self._bridge, EncryptedPageTokens(bytes(32)))
         if opened:
             self.open()
 
@@ -211,14 +211,16 @@ class World:
                 return found
             between()
 
-    def erase(self, session: str = "s", *, user: str = "", namespace: str = "default", whole: bool = False) -> None:
-        self.working.sessions.begin_erasing(Erase(SessionKey(namespace, session), user, whole)).wait()
+    def erase(
+        self, session: str = "s", *, user: str = "", namespace: str = "default", delete_session: bool = False
+    ) -> None:
+        self.working.sessions.submit_erase(Erase(SessionKey(namespace, session), user, delete_session)).wait()
 
     def annotate(self, message_id: str, score: float, session: str = "s", *, user: str = "") -> None:
         self.working.annotate(SessionKey("default", session), user, message_id, score, None)
 
-    def chunks(self) -> ChunkFinding:
-        return ChunkFinding(self.episodic.recall, self.episodic.limits.weights)
+    def chunks(self) -> ChunkSearcher:
+        return ChunkSearcher(self.episodic.hits, self.episodic.limits.weights)
 
     # -- the index
 
@@ -237,8 +239,8 @@ class World:
         self.episodic.close()
 
 
-async def _bridge() -> Bridge:
-    return Bridge(2)
+async def _executors() -> Executors:
+    return Executors(2)
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsidecar.layers.episodic.index_batch import unit
-from memsidecar.layers.episodic.postings import MOST_COUNTED, Postings
-from memsidecar.layers.episodic.quantized_vectors import PackedVectors
+from memsidecar.layers.episodic.postings import MAX_TERM_FREQUENCY, Postings
+from memsidecar.layers.episodic.quantized_vectors import QuantizedVectors
 from memsidecar.layers.text_analysis import stem
 
 WORDS = st.sampled_from(["run", "running", "runs", "tea", "teas", "the", "天気", "a"])
@@ -34,7 +34,7 @@ def test_a_word_that_is_repeated_endlessly_is_counted_up_to_a_bound_and_spoils_n
     postings = Postings()
     postings.extend(0, [["tea"] * 1_000, ["tea"]])
     rows, counts = postings.occurrences("tea")
-    assert (rows.tolist(), counts.tolist()) == ([0, 1], [MOST_COUNTED, 1])
+    assert (rows.tolist(), counts.tolist()) == ([0, 1], [MAX_TERM_FREQUENCY, 1])
 
 
 def test_postings_can_grow_while_what_they_answered_is_still_held() -> None:
@@ -50,7 +50,7 @@ def test_postings_can_grow_while_what_they_answered_is_still_held() -> None:
 def test_packed_products_are_close_to_those_of_the_floats(sizes: list[int], dimensions: int, seed: int) -> None:
     """Each figure, of a row and of the query, is off by at most half a 127th of the largest; a product adds that up."""
     random = np.random.default_rng(seed)
-    packed, kept = PackedVectors(dimensions), [np.zeros((0, dimensions), np.float32)]
+    packed, kept = QuantizedVectors(dimensions), [np.zeros((0, dimensions), np.float32)]
     for size in sizes:
         some = random.standard_normal((size, dimensions)) ** 3
         some[random.random(size) < 0.2] = 0
@@ -68,7 +68,7 @@ def test_packed_products_of_embedded_size_are_close_enough_to_rank_by() -> None:
     random = np.random.default_rng(1)
     vectors = random.standard_normal((3_000, 256)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    packed = PackedVectors(256)
+    packed = QuantizedVectors(256)
     packed.extend(vectors)
     assert np.abs(packed.dots(vectors[0]) - vectors @ vectors[0]).max() < 0.005
 
@@ -81,8 +81,8 @@ def test_whatever_finite_numbers_a_caller_sends_become_a_vector_of_length_one(nu
 
 
 def test_who_was_told_how_many_rows_come_does_not_grow_meanwhile() -> None:
-    packed = PackedVectors(8)
-    packed.expect(100)
+    packed = QuantizedVectors(8)
+    packed.reserve(100)
     room = packed.size_bytes
     for _ in range(10):
         packed.extend(np.eye(8, dtype=np.float32)[np.arange(10) % 8])

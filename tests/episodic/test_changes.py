@@ -7,8 +7,8 @@ import pytest
 
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.episodic import EpisodicLimits
-from memsidecar.layers.episodic.query import Question, Range, messages_of
-from memsidecar.stores.contract import Claimed, Selection, Table, Ticket, Trim
+from memsidecar.layers.episodic.query import SearchQuery, SearchScope, message_partition
+from memsidecar.stores.contract import MessageQuery, PendingCommand, SessionClaimed, Table, UpdateWindow
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.index import VolatileIndex, rows_of
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Message
@@ -18,18 +18,18 @@ PATHS = pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in R
 
 
 def table_of(memory: World, namespace: str = "default") -> Table:
-    return memory.stepped.places.get(namespace).live.table
+    return memory.stepped.generations.get(namespace).live.table
 
 
 def kept_scores(memory: World) -> list[float]:
-    parts = list(table_of(memory).shelf(messages_of("u", 0), chunks=False))
+    parts = list(table_of(memory).read_partition(message_partition("u", 0), chunks=False))
     return [row.score for part in parts for row in sorted(rows_of(part), key=lambda row: row.key)]
 
 
 def evaluations(memory: World) -> dict[int, float | None]:
-    within = Range.of_user("default", "u")
-    found = memory.episodic.recall.retrieve(Question("tea"), within, 100, 0.0)
-    return {pointer.sequence: pointer.evaluation for pointer in found.pointers}
+    within = SearchScope.of_user("default", "u")
+    found = memory.episodic.hits.searcher(SearchQuery("tea"), within, 100, 0.0)
+    return {pointer.sequence: pointer.evaluation for pointer in found.hits}
 
 
 def test_a_score_that_is_given_later_reaches_the_index_and_the_hot_shelf_once() -> None:
@@ -46,18 +46,18 @@ def test_a_score_that_is_given_later_reaches_the_index_and_the_hot_shelf_once() 
 
 
 @PATHS
-@pytest.mark.parametrize("whole", [True, False], ids=["deleted", "cleared"])
+@pytest.mark.parametrize("delete_session", [True, False], ids=["deleted", "cleared"])
 @pytest.mark.parametrize("indexed", [True, False], ids=["and indexed", "and not indexed yet"])
-def test_what_is_erased_is_not_found_again(limits: EpisodicLimits, whole: bool, indexed: bool) -> None:
+def test_what_is_erased_is_not_found_again(limits: EpisodicLimits, delete_session: bool, indexed: bool) -> None:
     with world(limits=limits) as memory:
         memory.add("tea of yesterday", "s", user="u")
         memory.add("tea of today", "t", user="u")
         memory.index()
         memory.find("tea", user_id="u")
-        memory.erase("s", user="u", whole=whole)
+        memory.erase("s", user="u", delete_session=delete_session)
         if indexed:
             memory.index()
-            assert table_of(memory).figures().rows == 1
+            assert table_of(memory).stats().rows == 1
         assert memory.find("tea", user_id="u") == ["tea of today"]
         assert memory.find("tea", session_id="s", scope=SCOPE_SESSION) == []
         assert memory.find("tea", session_id="s", user_id="u", scope=SCOPE_NAMESPACE) == ["tea of today"]
@@ -86,7 +86,7 @@ def test_a_session_that_is_claimed_is_the_users_with_all_it_had_and_nothing_twic
             found = memory.find("tea", **names_of(scope))
             assert sorted(found) == [f"tea {at}" for at in range(6)]
         if indexed_after:
-            assert table_of(memory).figures().rows == 6
+            assert table_of(memory).stats().rows == 6
 
 
 def test_nothing_is_left_out_when_the_process_ends_right_after_a_claim_was_indexed() -> None:
@@ -97,24 +97,24 @@ def test_nothing_is_left_out_when_the_process_ends_right_after_a_claim_was_index
         memory.add("tea 2", "s", user="u")
         memory.add_all(said(*(f"tea of others {at}" for at in range(5))), "other", user="u")
         memory.add("tea 3", "s", user="u")
-        news = memory.journal.news("default", 0, 100)
-        claim = next(at for at, entry in enumerate(news) if isinstance(entry, Claimed))
+        news = memory.journal.read_changes("default", 0, 100)
+        claim = next(at for at, entry in enumerate(news) if isinstance(entry, SessionClaimed))
         memory.stepped.step("default", claim + 1)
         assert table_of(memory).watermark == news[claim].lsn
         memory.abandon()
         with world(memory.journal, index=index) as again:
             again.index()
-            assert table_of(again).figures().rows == 8
+            assert table_of(again).stats().rows == 8
             assert len(again.find("tea", user_id="u", limit=100)) == 8
 
 
 def pruned_and_shortened(memory: World) -> None:
     key = SessionKey("default", "s")
-    page = memory.journal.messages(key, Selection())
+    page = memory.journal.messages(key, MessageQuery())
     assert page.head is not None
     short = Message(content="tea ...", sequence=2).SerializeToString()
     shortened = [page.messages[1]._replace(body=short, tokens=1)]
-    ticket = Ticket(Trim(key, page.head.version, [1], shortened))
+    ticket = PendingCommand(UpdateWindow(key, page.head.version, [1], shortened))
     memory.journal.submit(ticket)
     ticket.wait()
 
@@ -152,7 +152,11 @@ def test_indexing_the_same_log_in_chapters_of_any_length_ends_in_the_same_rows(l
         memory.add("tea 9", "s1", user="u")
         memory.annotate(ids[4], 4, "s1", user="u")
         memory.index(chapter=limit)
-        rows = [row for part in table_of(memory).shelf(messages_of("u", 0), chunks=False) for row in rows_of(part)]
-        assert sorted((row.words, row.score) for row in rows if row.score == row.score) == [("tea 0", 3), ("tea 4", 4)]
-        assert sorted(row.words for row in rows) == [f"tea {at}" for at in (0, 1, 3, 4, 6, 7, 9)]
-        assert table_of(memory).figures().rows == 7
+        rows = [
+            row
+            for part in table_of(memory).read_partition(message_partition("u", 0), chunks=False)
+            for row in rows_of(part)
+        ]
+        assert sorted((row.terms, row.score) for row in rows if row.score == row.score) == [("tea 0", 3), ("tea 4", 4)]
+        assert sorted(row.terms for row in rows) == [f"tea {at}" for at in (0, 1, 3, 4, 6, 7, 9)]
+        assert table_of(memory).stats().rows == 7

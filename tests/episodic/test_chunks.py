@@ -8,8 +8,8 @@ import pytest
 
 from memsidecar.layers.documents.documents import ChunkHit
 from memsidecar.layers.episodic import EpisodicLimits
-from memsidecar.layers.episodic.query import documents_of
-from memsidecar.stores.contract import DropDocument, Owner, Ticket
+from memsidecar.layers.episodic.query import document_partition
+from memsidecar.stores.contract import DeleteDocument, Owner, PendingCommand
 from tests.conformance.said import put
 from tests.episodic.parts import NO_RAM, StuckIndex, World, until, world
 
@@ -27,7 +27,7 @@ def ids(hits: Sequence[ChunkHit]) -> list[tuple[str, int]]:
 
 
 def drop(memory: World, owner: Owner, name: str) -> None:
-    ticket = Ticket(DropDocument(owner, name))
+    ticket = PendingCommand(DeleteDocument(owner, name))
     memory.journal.submit(ticket)
     ticket.wait()
 
@@ -69,9 +69,9 @@ def test_putting_the_same_again_writes_nothing_and_indexes_nothing() -> None:
     with world() as memory:
         put(memory.journal, "tea", title="a")
         memory.index()
-        tail = memory.journal.tails()["default"]
+        tail = memory.journal.last_lsns()["default"]
         assert put(memory.journal, "tea", title="a").unchanged
-        assert memory.journal.tails()["default"] == tail
+        assert memory.journal.last_lsns()["default"] == tail
         assert memory.stepped.step("default", 100) == 0
         put(memory.journal, "tea", title="b")
         (hit,) = find(memory, [EVERYBODY], "tea")
@@ -131,7 +131,7 @@ def test_an_index_that_names_what_the_journal_does_not_know_keeps_nobody_busy_fo
         put(memory.journal, "tea that is kept", name="kept")
         memory.index()
         drop(memory, EVERYBODY, "gone")
-        memory.stepped.places.get("default").live.position = memory.journal.tails()["default"]
+        memory.stepped.generations.get("default").live.position = memory.journal.last_lsns()["default"]
         assert ids(find(memory, [EVERYBODY], "tea")) == [("kept", 0)]
 
 
@@ -143,7 +143,7 @@ def test_documents_are_found_while_the_index_is_stuck() -> None:
 
 def test_no_two_kinds_of_owners_share_a_shelf() -> None:
     owners = [Owner("n"), Owner("n", "x"), Owner("n", session_id="x"), Owner("n", "y"), Owner("n", session_id="y")]
-    shelves = sorted(documents_of(owner) for owner in owners)
+    shelves = sorted(document_partition(owner) for owner in owners)
     assert all(one < other for one, other in pairwise(shelves))
     assert all(0 <= shelf < 1 << 63 for shelf in shelves)
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.episodic.hits import Turn
-from memsidecar.layers.episodic.query import Question, Range
+from memsidecar.layers.episodic.hits import PageRequest
+from memsidecar.layers.episodic.query import SearchQuery, SearchScope
 from memsidecar.stores.volatile.index import VolatileIndex
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1.message_pb2 import Message
@@ -18,8 +18,8 @@ from tests.episodic.parts import ToyEmbedder, ToyEmbedders, World, said, until, 
 
 def find(memory: World, query: str, user: str) -> list[str]:
     """As the service does it, but on the thread that asks."""
-    within = Range.of_user("default", user)
-    found = memory.episodic.recall.messages(Question(query), within, Turn(1_000), lambda _: True)
+    within = SearchScope.of_user("default", user)
+    found = memory.episodic.hits.messages(SearchQuery(query), within, PageRequest(1_000), lambda _: True)
     return [Message.FromString(hit.message.body).content for _, hit in found.hits]
 
 
@@ -99,7 +99,7 @@ def test_a_switch_to_a_table_of_other_dimensions_disturbs_no_search() -> None:
                 return super().vector(text)
 
         slow = Slow("toy/old")
-        memory.stepped.places.get("default").live.embedder = slow
+        memory.stepped.generations.get("default").live.embedder = slow
         assert len(find(memory, "tea", "u")) == 11
         assert switched.is_set()
         assert [one.embedder for one in index.generations("default")] == ["toy/new"]

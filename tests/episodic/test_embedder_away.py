@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from memsidecar.embedding.contract import EmbedderMismatch, EmbedderUnavailable
-from memsidecar.layers.background import NotNow
+from memsidecar.layers.background import RetryLater
 from memsidecar.layers.episodic import EpisodicLimits
-from memsidecar.layers.episodic.query import messages_of
+from memsidecar.layers.episodic.query import message_partition
 from memsidecar.stores.volatile.index import VolatileIndex, rows_of
 from memsidecar.v1.context_pb2 import DEGRADATION_EMBEDDER_UNAVAILABLE
 from tests.episodic.parts import (
@@ -76,16 +76,16 @@ def test_indexing_waits_and_goes_on_by_itself_and_nothing_is_doubled(fault: Faul
     with world(embedders=ToyEmbedders(embedder), index=index, stepped=False) as memory:
         for at in range(5):
             memory.add(f"tea {at}", user="u")
-        until(lambda: [lag.trouble for lag in memory.episodic.lags()] == ["as the test wants it"])
-        assert memory.journal.set_aside("episodic") == []
+        until(lambda: [lag.last_error for lag in memory.episodic.lags()] == ["as the test wants it"])
+        assert memory.journal.dead_letters("episodic") == []
         embedder.fault = None
         until(lambda: memory.episodic.lags() == [])
         table = index.open("default", 1)
         assert table is not None
-        rows = [row for part in table.shelf(messages_of("u", 0), chunks=False) for row in rows_of(part)]
-        assert sorted(row.words for row in rows) == [f"tea {at}" for at in range(5)]
+        rows = [row for part in table.read_partition(message_partition("u", 0), chunks=False) for row in rows_of(part)]
+        assert sorted(row.terms for row in rows) == [f"tea {at}" for at in range(5)]
         assert all(np.isclose(np.linalg.norm(row.vector), 1, atol=1e-5) for row in rows)
-        assert memory.journal.set_aside("episodic") == []
+        assert memory.journal.dead_letters("episodic") == []
 
 
 @PATHS
@@ -97,7 +97,7 @@ def test_vectors_of_candidates_appear_once_they_are_indexed(limits: EpisodicLimi
         embedder.fault = EmbedderUnavailable
         memory.add("tea", user="u")
         assert len(memory.find("tea", user_id="u")) == 2
-        with pytest.raises(NotNow):
+        with pytest.raises(RetryLater):
             memory.index()
         embedder.fault = None
         memory.index()

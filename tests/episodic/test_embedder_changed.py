@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from memsidecar.layers.episodic import EpisodicLimits
-from memsidecar.layers.episodic.memory import Reindexing
-from memsidecar.stores.contract import Advance, Journal, Ticket
+from memsidecar.layers.episodic.memory import IndexRebuild
+from memsidecar.stores.contract import AdvanceWatermark, Journal, PendingCommand
 from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.index import VolatileIndex
@@ -68,7 +68,7 @@ def test_the_old_vectors_answer_until_the_new_table_is_complete(new: ToyEmbedder
     asked = {"mode": HYBRID, **names_of(SCOPE_USER)}
     for taken in range(12):
         memory.stepped.step("default", 1)
-        memory.stepped.indexing.rest(idle=False)
+        memory.stepped.indexer.maintain(idle=False)
         expected = oracle(OLD if taken < 11 else new, 12, **asked)
         assert answers(memory, **asked) == pytest.approx(expected, abs=2e-3)
     assert [one.embedder for one in index.generations("default")] == [new.identity]
@@ -102,7 +102,7 @@ def test_a_process_that_ends_in_the_middle_goes_on_where_it_was(new: ToyEmbedder
         memory.abandon()
     texts = len(new.texts)
     with later_world(journal, index, new) as memory:
-        assert memory.stepped.indexing.position("default") == 9
+        assert memory.stepped.indexer.position("default") == 9
         memory.index()
         assert len(new.texts) == texts + 3, "nothing is embedded again"
         assert answers(memory, user_id="u") == pytest.approx(oracle(new, 12, user_id="u"), abs=2e-3)
@@ -135,7 +135,7 @@ def test_a_process_that_ends_right_after_the_switch_drops_the_old_table_at_the_n
     memory = later(journal, index, NEW)
     while memory.stepped.step("default", 100):
         pass
-    ticket = Ticket(Advance("episodic.generation", "default", 2))
+    ticket = PendingCommand(AdvanceWatermark("episodic.generation", "default", 2))
     journal.submit(ticket)
     ticket.wait()
     memory.abandon()
@@ -177,7 +177,7 @@ def test_what_is_erased_while_the_new_table_rises_is_in_neither() -> None:
         assert len(memory.find("tea", user_id="u", limit=100)) == 8
         memory.index()
         assert len(memory.find("tea", user_id="u", limit=100)) == 8
-        assert memory.stepped.places.get("default").live.table.figures().rows == 8
+        assert memory.stepped.generations.get("default").live.table.stats().rows == 8
 
 
 @pytest.mark.parametrize("step", [5, 100])
@@ -203,7 +203,7 @@ def test_everything_can_be_made_anew_from_the_journal() -> None:
     journal, index = VolatileJournal(), VolatileIndex()
     before(journal, index)
     steps: list[int] = []
-    work = Reindexing(journal, index, ToyEmbedders(NEW, {OLD.identity: OLD}))
+    work = IndexRebuild(journal, index, ToyEmbedders(NEW, {OLD.identity: OLD}))
     work(steps.append)
     assert sum(steps) == work.total()
     with later_world(journal, index, NEW) as memory:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.layers.episodic.generations import GENERATION
-from memsidecar.stores.contract import DropDocument, Owner, Ticket
+from memsidecar.layers.episodic.generations import GENERATION_WATERMARK
+from memsidecar.stores.contract import DeleteDocument, Owner, PendingCommand
 from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE
@@ -20,7 +20,7 @@ OWNERS = {
 
 
 def drop(memory: World, owner: Owner, name: str = "d1") -> None:
-    ticket = Ticket(DropDocument(owner, name))
+    ticket = PendingCommand(DeleteDocument(owner, name))
     memory.journal.submit(ticket)
     ticket.wait()
 
@@ -34,10 +34,10 @@ def test_nothing_is_left_when_the_last_session_is_deleted() -> None:
         memory.add("tea", "a", user="u")
         memory.add("tea", "b")
         memory.index()
-        memory.erase("a", user="u", whole=True)
+        memory.erase("a", user="u", delete_session=True)
         memory.index()
         assert len(memory.tables.generations("default")) == 1
-        memory.erase("b", whole=True)
+        memory.erase("b", delete_session=True)
         memory.index()
         assert memory.tables.generations("default") == []
 
@@ -49,7 +49,7 @@ def test_no_file_is_left_of_an_empty_namespace(data_dir: Path) -> None:
         memory.add("tea", "a", user="u")
         memory.index()
         assert files(data_dir / "index") != empty
-        memory.erase("a", user="u", whole=True)
+        memory.erase("a", user="u", delete_session=True)
         memory.index()
         assert files(data_dir / "index") == empty
 
@@ -58,13 +58,13 @@ def test_the_running_task_forgets_an_empty_namespace_by_itself() -> None:
     with world(stepped=False) as memory:
         memory.add("tea", "a")
         until(lambda: len(memory.tables.generations("default")) == 1)
-        memory.erase("a", whole=True)
+        memory.erase("a", delete_session=True)
         until(lambda: memory.tables.generations("default") == [])
         # It then rests: another namespace is indexed meanwhile, and no table was made for this one again.
-        generation = memory.journal.watermark(GENERATION, "default")
+        generation = memory.journal.watermark(GENERATION_WATERMARK, "default")
         memory.add("milk", "b", namespace="other")
         until(lambda: len(memory.tables.generations("other")) == 1)
-        assert memory.journal.watermark(GENERATION, "default") == generation
+        assert memory.journal.watermark(GENERATION_WATERMARK, "default") == generation
         assert memory.tables.generations("default") == []
 
 
@@ -74,11 +74,11 @@ def test_a_document_that_is_left_stays_in_the_index_whosever_it_is(owner: Owner)
         put(memory.journal, "all about tea", owner=owner)
         memory.add("tea", "a", user="u")
         memory.index()
-        memory.erase("a", user="u", whole=True)
+        memory.erase("a", user="u", delete_session=True)
         memory.index()
         (generation,) = memory.tables.generations("default")
         table = memory.tables.open("default", generation.number)
-        assert table is not None and table.figures().rows == 1
+        assert table is not None and table.stats().rows == 1
         assert [hit.document.id for hit in memory.chunks()([owner], "tea", 10, 0.0).hits] == ["d1"]
         drop(memory, owner)
         memory.index()
@@ -91,7 +91,7 @@ def test_a_namespace_that_comes_back_begins_with_what_is_new(again: bool) -> Non
         memory.add("tea of old", "a", user="u")
         memory.index()
         memory.find("tea", user_id="u")
-        memory.erase("a", user="u", whole=True)
+        memory.erase("a", user="u", delete_session=True)
         memory.index()
         memory.add("tea again", "a", user="u")
         if again:
@@ -106,7 +106,7 @@ def test_a_namespace_that_is_emptied_again_and_again_is_forgotten_each_time() ->
             memory.add(f"tea {round_}", "a")
             memory.index()
             assert memory.find("tea", session_id="a") == [f"tea {round_}"]
-            memory.erase("a", whole=True)
+            memory.erase("a", delete_session=True)
             memory.index()
             assert memory.tables.generations("default") == []
 
@@ -115,7 +115,7 @@ def test_an_empty_namespace_is_forgotten_after_a_restart_too() -> None:
     with world() as memory:
         memory.add("tea", "a")
         memory.index()
-        memory.erase("a", whole=True)
+        memory.erase("a", delete_session=True)
         memory.abandon()
         with world(memory.journal, index=memory.tables) as again:
             again.index()
@@ -126,7 +126,7 @@ def test_a_question_does_not_bring_back_the_table_of_an_empty_namespace() -> Non
     with world() as memory:
         memory.add("tea", "a", user="u")
         memory.index()
-        memory.erase("a", user="u", whole=True)
+        memory.erase("a", user="u", delete_session=True)
         memory.index()
         assert memory.find("tea", user_id="u") == []
         assert memory.tables.generations("default") == []

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.episodic import search
-from memsidecar.layers.episodic.query import Question, Range
-from memsidecar.stores.contract import Chapter, Heard, Journal, Owner
+from memsidecar.layers.episodic import log_tail
+from memsidecar.layers.episodic.query import SearchQuery, SearchScope
+from memsidecar.stores.contract import Journal, LogEntries, LogFilter, Owner
 from memsidecar.stores.sqlite import change_feed
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
@@ -25,8 +25,8 @@ USERS = pytest.mark.parametrize("user", ["u", ""], ids=["of a user", "of nobody"
 
 @pytest.fixture(autouse=True)
 def _little_is_read_by_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "CHAPTER", 5)
-    monkeypatch.setattr(search, "CHAPTERS_AT_MOST", 2)
+    monkeypatch.setattr(log_tail, "BATCH_ENTRIES", 5)
+    monkeypatch.setattr(log_tail, "MAX_TAIL_BATCHES", 2)
 
 
 @pytest.fixture(params=["sqlite", "volatile"])
@@ -64,7 +64,7 @@ def test_a_document_is_found_behind_an_import_of_messages(journal: Journal, inde
         put(memory.journal, "the pelican wears a scarf", name="d")
         found = memory.chunks()([EVERYBODY, BERT], "pelican", 10, 0.0)
         assert [hit.chunk.text for hit in found.hits] == ["the pelican wears a scarf"]
-        assert not found.lacks
+        assert not found.degraded
 
 
 def test_a_session_that_was_claimed_behind_an_import_is_its_users(journal: Journal) -> None:
@@ -80,8 +80,8 @@ def test_what_was_erased_behind_an_import_leaves_its_shelf(journal: Journal) -> 
         begin(memory, "u", indexed=True)
 
         def standing() -> int:
-            question, within = Question("heron"), Range.of_user("default", "u")
-            return len(memory.episodic.recall.retrieve(question, within, 10, 0.0).pointers)
+            question, within = SearchQuery("heron"), SearchScope.of_user("default", "u")
+            return len(memory.episodic.hits.searcher(question, within, 10, 0.0).hits)
 
         assert standing() == 1
         memory.erase("s", user="u")
@@ -90,7 +90,7 @@ def test_what_was_erased_behind_an_import_leaves_its_shelf(journal: Journal) -> 
 
 def test_what_others_say_somewhere_else_keeps_nobody_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many stretches of the log it fills, and though nothing is indexed yet where it is asked."""
-    monkeypatch.setattr(change_feed, "STRETCH", 5)
+    monkeypatch.setattr(change_feed, "PAGE_ENTRIES", 5)
     with world(SqliteJournal(tmp_path)) as memory:
         for at in range(IMPORTED):
             memory.add(f"imported pelican {at}", "import", namespace="elsewhere")
@@ -102,8 +102,10 @@ def test_what_others_say_somewhere_else_keeps_nobody_either(tmp_path: Path, monk
 class Importing(VolatileJournal):
     """Somebody adds something whenever the log is read."""
 
-    def news(self, namespace: str, after_lsn: int, limit: int, heard: Heard | None = None) -> Chapter:
-        told = super().news(namespace, after_lsn, limit, heard)
+    def read_changes(
+        self, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None = None
+    ) -> LogEntries:
+        told = super().read_changes(namespace, after_lsn, limit, log_filter)
         append(self, draft("imported"), key=SessionKey(namespace, "import"), user_id="importer")
         return told
 

@@ -87,10 +87,10 @@ def test_a_stuck_index_goes_on_by_itself_and_nothing_is_doubled() -> None:
     with world(stepped=False, index=index) as memory:
         for at in range(5):
             memory.add(f"tea {at}", user="u")
-        until(lambda: any(lag.trouble for lag in memory.episodic.lags()))
+        until(lambda: any(lag.last_error for lag in memory.episodic.lags()))
         index.stuck = False
         until(lambda: memory.episodic.lags() == [])
         (generation,) = index.generations("default")
         table = index.open("default", generation.number)
-        assert table is not None and table.figures().rows == 5
+        assert table is not None and table.stats().rows == 5
         assert len(memory.find("tea", user_id="u", mode=pb.SEARCH_MODE_KEYWORD)) == 5

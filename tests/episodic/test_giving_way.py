@@ -8,9 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.embedding.openai import OpenAIEmbedder, OpenAISettings
-from memsidecar.layers.episodic.index_batch import Gathering, Vectoring
-from memsidecar.stores.contract import Append, Harvest, Journal
+from memsidecar.embedding.openai import OpenAIEmbedder, OpenAIEmbedderConfig
+from memsidecar.layers.episodic.index_batch import BatchBuilder, BatchEmbedder
+from memsidecar.stores.contract import Append, IndexBatch, Journal
 from memsidecar.stores.volatile.index import VolatileTable
 from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.conformance.said import carry_out, draft
@@ -19,11 +19,11 @@ from tests.episodic.parts import ToyEmbedder, World
 MESSAGES = 48
 
 
-def harvested(journal: Journal, give_way: Callable[[], None]) -> Harvest:
-    gathering = Gathering(journal)
-    for entry in journal.news("a", 0, 1_000):
-        gathering.take(entry)
-    return gathering.harvest(Vectoring(ToyEmbedder()), give_way)
+def harvested(journal: Journal, yield_cpu: Callable[[], None]) -> IndexBatch:
+    gathering = BatchBuilder(journal)
+    for entry in journal.read_changes("a", 0, 1_000):
+        gathering.add(entry)
+    return gathering.build(BatchEmbedder(ToyEmbedder()), yield_cpu)
 
 
 def test_others_are_let_go_first_between_any_two_texts() -> None:
@@ -36,7 +36,7 @@ def test_others_are_let_go_first_between_any_two_texts() -> None:
     assert len(pauses) >= MESSAGES
     assert plain.episodes is not None
     assert polite.episodes is not None
-    assert plain.episodes.words == polite.episodes.words
+    assert plain.episodes.terms == polite.episodes.terms
     assert np.array_equal(plain.episodes.vectors, polite.episodes.vectors)
 
 
@@ -50,16 +50,16 @@ def test_an_embedder_is_given_as_many_texts_as_it_takes_at_once_and_others_a_tur
 
     with closing(VolatileJournal()) as journal:
         carry_out(journal, Append(SessionKey("a", "s"), "", [draft(f"tea number {at}") for at in range(MESSAGES)]))
-        gathering = Gathering(journal)
-        for entry in journal.news("a", 0, 1_000):
-            gathering.take(entry)
-        gathering.harvest(Vectoring(Counting(texts_at_once=20), lambda: happened.append("gave way")))
+        gathering = BatchBuilder(journal)
+        for entry in journal.read_changes("a", 0, 1_000):
+            gathering.add(entry)
+        gathering.build(BatchEmbedder(Counting(batch_size=20), lambda: happened.append("gave way")))
     assert happened == [20, "gave way", 20, "gave way", 8, "gave way"]
 
 
 def test_a_remote_embedder_takes_what_fills_a_request() -> None:
-    settings = OpenAISettings(url="http://127.0.0.1:1", model="m", dimensions=8, texts_per_request=5)
-    assert OpenAIEmbedder(settings).texts_at_once == 5
+    settings = OpenAIEmbedderConfig(url="http://127.0.0.1:1", model="m", dimensions=8, texts_per_request=5)
+    assert OpenAIEmbedder(settings).batch_size == 5
 
 
 def indexed_politely(monkeypatch: pytest.MonkeyPatch, *, erasing: bool) -> list[str]:
@@ -67,7 +67,7 @@ def indexed_politely(monkeypatch: pytest.MonkeyPatch, *, erasing: bool) -> list[
     told: list[str] = []
     real = VolatileTable.apply
 
-    def apply(table: VolatileTable, harvest: Harvest) -> None:
+    def apply(table: VolatileTable, harvest: IndexBatch) -> None:
         told.append("applied")
         real(table, harvest)
 
@@ -79,7 +79,7 @@ def indexed_politely(monkeypatch: pytest.MonkeyPatch, *, erasing: bool) -> list[
         world.add("coffee", "stays")
         if erasing:
             world.erase("gone")
-        world.stepped.indexing.give_way = lambda: told.append("gave way")
+        world.stepped.indexer.yield_cpu = lambda: told.append("gave way")
         world.stepped.catch_up()
     return told
 

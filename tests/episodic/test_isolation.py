@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.domain.errors import InvalidField, NotYourSession
+from memsidecar.domain.errors import InvalidField, SessionOwnerMismatch
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_UNSPECIFIED, SCOPE_USER
 from tests.episodic.parts import MODES, NO_RAM, STATIC, World, world
@@ -67,14 +67,14 @@ def tell(memory: World, people: Sequence[tuple[str, str, str]]) -> None:
         for at in range(2):
             try:
                 memory.add(f"my secret {at} is a OR x", session, user=user, namespace=namespace, name=session)
-            except NotYourSession:
+            except SessionOwnerMismatch:
                 continue  # two of them picked the same session
 
 
 def ask(memory: World, query: str, **fields: Any) -> Sequence[Any]:
     try:
         return memory.search(query, limit=100, **fields).hits
-    except (InvalidField, NotYourSession):
+    except (InvalidField, SessionOwnerMismatch):
         return []
 
 
@@ -143,7 +143,7 @@ def test_a_very_long_query_is_answered() -> None:
 def test_a_users_session_is_not_searched_by_another_user() -> None:
     with world() as memory:
         memory.add("tea", user="u")
-        with pytest.raises(NotYourSession):
+        with pytest.raises(SessionOwnerMismatch):
             memory.search("tea", user_id="v", session_id="s", scope=SCOPE_SESSION)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memsidecar.domain.errors import InvalidField
 from memsidecar.layers.episodic import EpisodicLimits
-from memsidecar.layers.episodic.candidates import CANDIDATES
+from memsidecar.layers.episodic.candidates import MIN_CANDIDATES
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_USER, SCOPE_NAMESPACE, Message, Scope
 from tests.episodic.parts import HYBRID, MODES, NO_RAM, SCOPES, SEMANTIC, World, names_of, said, world
 
@@ -102,7 +102,7 @@ def test_pages_by_candidates_go_through_all_that_were_named(mode: int) -> None:
             memory.add_all(said(*texts), f"s{session}", user="u")
         memory.index()
         found = memory.pages("tea run cup", 50, user_id="u", mode=mode)
-        assert len(found) == len(set(found)) >= CANDIDATES
+        assert len(found) == len(set(found)) >= MIN_CANDIDATES
         assert found == memory.pages("tea run cup", 70, user_id="u", mode=mode)
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsidecar.layers.episodic import EpisodicLimits
-from memsidecar.layers.episodic.ranking import Weights
-from memsidecar.layers.text_analysis import stem, words_of
+from memsidecar.layers.episodic.query import Weights
+from memsidecar.layers.text_analysis import stem, tokenize
 from memsidecar.v1 import memory_pb2 as pb
 from tests.episodic.parts import DIMENSIONS, HYBRID, KEYWORD, MODES, SEMANTIC, ToyEmbedder, World, world
 
@@ -56,9 +56,9 @@ def test_parts_add_up_to_scores_between_0_and_1_and_the_best_comes_first(
 SAID = [("where is the tea?", "Anna"), ("in the cup", "Bert"), ("run", ""), ("anna has tea", "Bert"), ("cup", "")]
 SIGNALS = {
     "keyword": "keyword",
-    "keyword_around": "neighbours",
+    "keyword_context": "neighbours",
     "semantic": "semantic",
-    "semantic_around": "neighbours",
+    "semantic_context": "neighbours",
     "answers": "neighbours",
     "speaker": "speaker",
 }
@@ -92,9 +92,9 @@ def test_keywords_bring_up_all_rows_with_a_word_and_no_other(texts: list[tuple[s
     with world() as memory:
         tell(memory, nameless)
         found = memory.find(query, user_id="u", limit=1_000, mode=KEYWORD)
-        asked = {stem(word) for word in words_of(query)}
-        content = {stem(word) for word in words_of(query) if word not in ("the", "who", "what")} or asked
-        wanted = [text for text, _ in texts if content & {stem(word) for word in words_of(text)}]
+        asked = {stem(word) for word in tokenize(query)}
+        content = {stem(word) for word in tokenize(query) if word not in ("the", "who", "what")} or asked
+        wanted = [text for text, _ in texts if content & {stem(word) for word in tokenize(text)}]
         assert sorted(found) == sorted(wanted)
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.layers.episodic.hits import Turn
+from memsidecar.layers.episodic.hits import PageRequest
 from memsidecar.layers.episodic.memory import EpisodicLimits
-from memsidecar.layers.episodic.query import Mode, Question, Range
-from memsidecar.layers.text_analysis import asks, is_question, words_of
+from memsidecar.layers.episodic.query import Mode, SearchQuery, SearchScope
+from memsidecar.layers.text_analysis import has_question_mark, is_question, tokenize
 from memsidecar.v1.message_pb2 import Message
 from tests.episodic.parts import NO_RAM, World, said, world
 
@@ -19,8 +19,8 @@ QUESTION, ANSWER = "What are your opening hours?", "The hours of the shop are ni
 
 
 def recalled(made: World, query: str, mode: Mode = Mode.HYBRID, *, repeats: bool = False) -> list[str]:
-    within = replace(Range.of_user("default", "u"), repeats=repeats)
-    found = made.episodic.recall.messages(Question(query, mode=mode), within, Turn(20), lambda _: True)
+    within = replace(SearchScope.of_user("default", "u"), include_repeats=repeats)
+    found = made.episodic.hits.messages(SearchQuery(query, mode=mode), within, PageRequest(20), lambda _: True)
     return [Message.FromString(hit.message.body).content for _, hit in found.hits]
 
 
@@ -59,6 +59,8 @@ def test_what_is_left_out_asks_the_same_in_the_same_words(
         everything = Counter(recalled(made, query, repeats=True))
         left_out = everything - Counter(recalled(made, query))
     for content in left_out:
-        assert is_question(query) and asks(content) and sorted(words_of(content)) == sorted(words_of(query))
+        assert (
+            is_question(query) and has_question_mark(content) and sorted(tokenize(content)) == sorted(tokenize(query))
+        )
     if is_question(query):
         assert query not in everything - left_out

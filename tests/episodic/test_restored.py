@@ -24,4 +24,4 @@ def test_what_is_said_after_an_older_journal_was_restored_is_found_and_what_is_l
         assert set(memory.find("tea", user_id="u")) == {"tea that was saved", "tea afterwards"}
         memory.index()
         assert set(memory.find("tea", user_id="u")) == {"tea that was saved", "tea afterwards"}
-        assert memory.stepped.places.get("default").live.table.figures().rows == 2
+        assert memory.stepped.generations.get("default").live.table.stats().rows == 2

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.layers.episodic.columns import FADING, NOBODY
-from memsidecar.layers.episodic.index_batch import Gathering, Vectoring
-from memsidecar.layers.episodic.partition import Shelf
-from memsidecar.layers.episodic.partition_cache import HotShelves, ShelfKey
-from memsidecar.layers.episodic.query import Question, Range, analysed, messages_of
+from memsidecar.layers.episodic.columns import DECAY, NO_ROW
+from memsidecar.layers.episodic.index_batch import BatchBuilder, BatchEmbedder
+from memsidecar.layers.episodic.partition import Partition
+from memsidecar.layers.episodic.partition_cache import PartitionCache, PartitionKey
+from memsidecar.layers.episodic.query import SearchQuery, SearchScope, analyze_query, message_partition
 from memsidecar.layers.episodic.ranking import Ranking
-from memsidecar.stores.contract import Episodes, Generation, Harvest, Journal
+from memsidecar.stores.contract import Episodes, Generation, IndexBatch, Journal
 from memsidecar.stores.volatile.index import VolatileTable
 from tests.episodic.parts import DIMENSIONS, ToyEmbedder, World, world
 
 EMBEDDER = ToyEmbedder()
-USERS_SHELF = messages_of("u", 0)
+USERS_SHELF = message_partition("u", 0)
 CONTENTS = st.lists(
     st.sampled_from(["tea", "coffee", "run", "running", "who", "what?", "the", "milk"]), min_size=1, max_size=5
 ).map(" ".join)
@@ -49,40 +49,40 @@ def live(memory: World, actions: Sequence[tuple[str, str, str]]) -> None:
             memory.annotate(ids[session][number % len(ids[session])], number % 10, session, user=user)
 
 
-def told(journal: Journal, after: int, end: int, shelf: int | None = None) -> Harvest:
-    gathering = Gathering(journal, shelf)
-    for entry in journal.news("default", after, 1_000):
+def told(journal: Journal, after: int, end: int, shelf: int | None = None) -> IndexBatch:
+    gathering = BatchBuilder(journal, shelf)
+    for entry in journal.read_changes("default", after, 1_000):
         if entry.lsn <= end:
-            gathering.take(entry)
-    return gathering.harvest(Vectoring(EMBEDDER))
+            gathering.add(entry)
+    return gathering.build(BatchEmbedder(EMBEDDER))
 
 
-def at_once(journal: Journal, tail: int) -> Shelf:
+def at_once(journal: Journal, tail: int) -> Partition:
     """Built from a table that was told everything at once."""
     table = VolatileTable(Generation(1, EMBEDDER.identity, DIMENSIONS))
     table.apply(told(journal, 0, tail))
-    shelf = Shelf(DIMENSIONS)
-    shelf.load(table.shelf(USERS_SHELF, chunks=False))
+    shelf = Partition(DIMENSIONS)
+    shelf.load(table.read_partition(USERS_SHELF, chunks=False))
     return shelf
 
 
-def loaded(journal: Journal, position: int, ahead: int) -> Shelf:
+def loaded(journal: Journal, position: int, ahead: int) -> Partition:
     """Filled from a table that has come further than the position that was read before."""
     table = VolatileTable(Generation(1, EMBEDDER.identity, DIMENSIONS))
     table.apply(told(journal, 0, position))
     table.apply(told(journal, position, position + ahead))
-    shelf = Shelf(DIMENSIONS)
+    shelf = Partition(DIMENSIONS)
     shelf.position = position
-    shelf.load(table.shelf(USERS_SHELF, chunks=False))
+    shelf.load(table.read_partition(USERS_SHELF, chunks=False))
     return shelf
 
 
-def ranking(shelf: Shelf, text: str) -> list[tuple[object, ...]]:
+def ranking(shelf: Partition, text: str) -> list[tuple[object, ...]]:
     """Everything that is said of every message."""
-    query = analysed(text, shelf.speaker_words, EMBEDDER.vector(text))
-    within = Range.of_user("default", "u")
+    query = analyze_query(text, shelf.speaker_words, EMBEDDER.vector(text))
+    within = SearchScope.of_user("default", "u")
     with shelf.reading():
-        best = Ranking([shelf], query, Question(text), within).best(1_000, 0.0)
+        best = Ranking([shelf], query, SearchQuery(text), within).best(1_000, 0.0)
     return [
         (one.lsn, one.sequence, one.session, one.evaluation, round(one.score, 4), round(one.cosine, 4)) for one in best
     ]
@@ -95,11 +95,11 @@ def test_news_in_any_overlapping_stretches_end_in_the_same_shelf(
 ) -> None:
     with world(opened=False) as memory:
         live(memory, actions)
-        tail = memory.journal.tails().get("default", 0)
+        tail = memory.journal.last_lsns().get("default", 0)
         shelf = loaded(memory.journal, min(position, tail), ahead)
         for after, length in tellings:
             known = shelf.position
-            harvest = told(memory.journal, after, after + length).on_shelves([USERS_SHELF])
+            harvest = told(memory.journal, after, after + length).in_partitions([USERS_SHELF])
             assert shelf.advance(after, min(after + length, tail), harvest) == (after <= max(known, shelf.position))
         assert shelf.advance(shelf.position, tail, told(memory.journal, shelf.position, tail, USERS_SHELF))
         expected = at_once(memory.journal, tail)
@@ -109,7 +109,7 @@ def test_news_in_any_overlapping_stretches_end_in_the_same_shelf(
         assert_measured(expected)
 
 
-def assert_measured(shelf: Shelf) -> None:
+def assert_measured(shelf: Partition) -> None:
     """Neighbours, lengths and norms are what they are when they are looked up again from scratch."""
     columns = shelf.columns
     alive = np.flatnonzero(columns["alive"])
@@ -118,29 +118,29 @@ def assert_measured(shelf: Shelf) -> None:
     vectors = shelf.vectors.rows(np.arange(columns.count))
     for (session, sequence), row in rows.items():
         length, total = float(columns["length"][row]), vectors[row].astype(np.float64)
-        for step, name in ((-1, "before"), (-2, "before_that"), (1, "after"), (2, "after_that")):
-            beside = rows.get((session, sequence + step), NOBODY)
+        for step, name in ((-1, "prev"), (-2, "prev2"), (1, "next"), (2, "next2")):
+            beside = rows.get((session, sequence + step), NO_ROW)
             assert columns[name][row] == beside
-            if beside != NOBODY:
-                length += FADING ** abs(step) * columns["length"][beside]
-                total += FADING ** abs(step) * vectors[beside]
-        assert np.isclose(columns["length_around"][row], length, rtol=1e-5)
-        assert np.isclose(columns["norm_around"][row], np.linalg.norm(total), atol=1e-4)
+            if beside != NO_ROW:
+                length += DECAY ** abs(step) * columns["length"][beside]
+                total += DECAY ** abs(step) * vectors[beside]
+        assert np.isclose(columns["length_context"][row], length, rtol=1e-5)
+        assert np.isclose(columns["norm_context"][row], np.linalg.norm(total), atol=1e-4)
 
 
 def test_a_shelf_that_has_missed_something_is_not_told_what_follows() -> None:
-    shelf = Shelf(DIMENSIONS)
-    assert not shelf.advance(3, 5, Harvest())
+    shelf = Partition(DIMENSIONS)
+    assert not shelf.advance(3, 5, IndexBatch())
     assert shelf.position == 0
 
 
 def test_a_hot_shelf_that_has_missed_something_is_dropped() -> None:
-    hot = HotShelves(1 << 20)
-    key = ShelfKey("default", 1, USERS_SHELF)
-    shelf = hot.get_or_load(key, lambda: Shelf(DIMENSIONS))
-    hot.tell("default", 1, 0, 4, Harvest())
+    hot = PartitionCache(1 << 20)
+    key = PartitionKey("default", 1, USERS_SHELF)
+    shelf = hot.get_or_load(key, lambda: Partition(DIMENSIONS))
+    hot.advance("default", 1, 0, 4, IndexBatch())
     assert hot.get(key) is shelf and shelf.position == 4
-    hot.tell("default", 1, 6, 9, Harvest())
+    hot.advance("default", 1, 6, 9, IndexBatch())
     assert hot.get(key) is None
 
 
@@ -149,8 +149,8 @@ def test_hot_shelves_stay_under_their_bound_and_the_oldest_goes_first() -> None:
         for _ in range(100):
             memory.add("tea", "a", user="u")
         full = at_once(memory.journal, 100)
-        hot = HotShelves(full.size_bytes * 2 + 100)
-        keys = [ShelfKey("default", 1, number) for number in range(3)]
+        hot = PartitionCache(full.size_bytes * 2 + 100)
+        keys = [PartitionKey("default", 1, number) for number in range(3)]
         for key in keys[:2]:
             hot.get_or_load(key, lambda: at_once(memory.journal, 100))
         hot.get(keys[0])
@@ -160,22 +160,22 @@ def test_hot_shelves_stay_under_their_bound_and_the_oldest_goes_first() -> None:
 
 def test_a_shelf_that_is_loaded_takes_what_its_rows_take_and_a_little_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Though it comes in parts."""
-    whole = VolatileTable.shelf
+    whole = VolatileTable.read_partition
 
     def in_parts(table: VolatileTable, number: int, chunks: bool) -> Iterator[Episodes]:
         for episodes in whole(table, number, chunks):
-            yield from (episodes.chosen(rows) for rows in np.array_split(np.arange(len(episodes)), 30))
+            yield from (episodes.add(rows) for rows in np.array_split(np.arange(len(episodes)), 30))
 
-    monkeypatch.setattr(VolatileTable, "shelf", in_parts)
+    monkeypatch.setattr(VolatileTable, "read_partition", in_parts)
     with world() as memory:
         for at in range(300):
             memory.add(f"tea {at}", f"s{at % 3}", user="u")
         memory.index()
         memory.find("tea", user_id="u")
-        shelf = memory.episodic.recall.retrieve.hot.get(ShelfKey("default", 1, USERS_SHELF))
+        shelf = memory.episodic.hits.searcher.partitions.get(PartitionKey("default", 1, USERS_SHELF))
         assert shelf is not None and shelf.columns.count == 300
-        exact = Shelf(DIMENSIONS)
-        exact.expect(300)
+        exact = Partition(DIMENSIONS)
+        exact.reserve(300)
         assert (
             shelf.columns.size_bytes + shelf.vectors.size_bytes == exact.columns.size_bytes + exact.vectors.size_bytes
         )

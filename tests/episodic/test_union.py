@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from memsidecar.layers.episodic import EpisodicLimits
-from memsidecar.layers.text_analysis import without_characters, words_of
+from memsidecar.layers.text_analysis import drop_bigram_characters, tokenize
 from memsidecar.v1.message_pb2 import ROLE_USER, SCOPE_USER, Message, Scope
 from tests.episodic.parts import DIMENSIONS, HYBRID, KEYWORD, NO_RAM, SCOPES, World, names_of, world
 
@@ -52,11 +52,11 @@ class Talk:
 def talks(draw: st.DrawFn) -> Talk:
     word = draw(WORDS)
     query = draw(CASINGS)(word)
-    assume(words_of(query) == words_of(word))
+    assume(tokenize(query) == tokenize(word))
     # The same characters apart, as a filler, are not the word.
-    wanted = set(without_characters(words_of(word)))
+    wanted = set(drop_bigram_characters(tokenize(word)))
     fillers = [*draw(st.lists(WORDS, min_size=1, max_size=5)), "x", f"{word}ing", f"{word}s", " ".join(word)]
-    fillers = [filler for filler in fillers if not wanted & set(words_of(filler))] or ["y z"]
+    fillers = [filler for filler in fillers if not wanted & set(tokenize(filler))] or ["y z"]
     count = draw(st.integers(2, 14))
     contents = [" ".join(draw(st.lists(st.sampled_from(fillers), min_size=1, max_size=6))) for _ in range(count)]
     marked = sorted(draw(st.sets(st.integers(0, count - 1), min_size=1)))
@@ -112,15 +112,17 @@ def clauses(draw: st.DrawFn) -> Clauses:
 def test_every_part_of_a_clause_without_blanks_brings_up_all_that_have_it(
     limits: EpisodicLimits, talk: Clauses
 ) -> None:
-    asked = set(words_of(talk.part))
+    asked = set(tokenize(talk.part))
     with world(limits=limits) as memory:
         for content in talk.contents:
             memory.add(content, user="u")
         memory.index()
         found = memory.find(talk.part, mode=KEYWORD, limit=100, user_id="u")
     assert talk.wanted <= set(found)
-    whole = [asked <= set(words_of(content)) for content in found]
-    assert whole == sorted(whole, reverse=True), "some of the characters are worth less than all in sequence"
+    delete_session = [asked <= set(tokenize(content)) for content in found]
+    assert delete_session == sorted(delete_session, reverse=True), (
+        "some of the characters are worth less than all in sequence"
+    )
 
 
 def crowd(memory: World, exact: int, inflected: int) -> set[str]:
@@ -161,6 +163,6 @@ def test_a_word_of_few_messages_is_found_while_many_erased_ones_with_it_are_stil
         memory.add_all([Message(role=ROLE_USER, content="tea") for _ in range(300)], "gone", user="u")
         memory.add("tea and a lot of other things that make this one longer", "s", user="u", id="kept")
         memory.index()
-        memory.erase("gone", user="u", whole=True)
+        memory.erase("gone", user="u", delete_session=True)
         found = memory.search("tea", limit=5, **names_of(SCOPE_USER)).hits
         assert [hit.message.id for hit in found] == ["kept"]

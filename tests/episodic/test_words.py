@@ -7,18 +7,18 @@ import regex
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from memsidecar.layers.episodic.query import WORDS_COUNTED, analysed, without
+from memsidecar.layers.episodic.query import MAX_QUERY_TERMS, analyze_query, remove_names
 from memsidecar.layers.text_analysis import (
-    as_written,
-    asked,
-    asks,
-    content_words,
-    indexed,
-    is_unspaced,
-    length_of,
+    content_terms_or_all,
+    drop_bigram_characters,
+    has_question_mark,
+    index_terms,
+    is_unsegmented,
+    parse_index_terms,
+    query_terms,
     stem,
-    without_characters,
-    words_of,
+    text_length,
+    tokenize,
 )
 
 LETTERS = st.text(st.characters(categories=["L"]), min_size=1, max_size=12)
@@ -40,28 +40,28 @@ def runs_of_letters(text: str) -> list[str]:
 
 @given(st.text(max_size=200))
 def test_what_is_indexed_is_read_back_as_the_words_of_the_text(text: str) -> None:
-    assert as_written(indexed(text)) == (words_of(text), asks(text))
+    assert parse_index_terms(index_terms(text)) == (tokenize(text), has_question_mark(text))
 
 
 @given(st.text(max_size=200))
 def test_no_word_has_a_sign_of_ours_or_white_space(text: str) -> None:
-    for word in words_of(text):
+    for word in tokenize(text):
         assert word.split() == [word]
         assert "~" not in word
 
 
 @given(LETTERS)
 def test_letters_of_any_script_are_words(text: str) -> None:
-    assert words_of(text)
+    assert tokenize(text)
 
 
 @given(LETTERS)
 def test_spelling_and_casing_do_not_matter(text: str) -> None:
     for other in (text.upper(), text.lower(), text.title(), text.swapcase()):
         if other.casefold() == text.casefold():
-            assert words_of(other) == words_of(text)
+            assert tokenize(other) == tokenize(text)
     for form in ("NFC", "NFD", "NFKC", "NFKD"):
-        assert words_of(unicodedata.normalize(form, text)) == words_of(text)
+        assert tokenize(unicodedata.normalize(form, text)) == tokenize(text)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_spelling_and_casing_do_not_matter(text: str) -> None:
     ],
 )
 def test_these_are_the_same_word(one: str, other: str) -> None:
-    assert words_of(one) == words_of(other)
+    assert tokenize(one) == tokenize(other)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_these_are_the_same_word(one: str, other: str) -> None:
     [("cafe", "café"), ("uber", "über"), ("दल", "दिल"), ("ان", "أن"), ("กิน", "กัน"), ("か", "が"), ("igdır", "iğdır")],
 )
 def test_these_are_different_words(one: str, other: str) -> None:
-    assert not set(words_of(one)) & set(words_of(other)) - {"น"}
+    assert not set(tokenize(one)) & set(tokenize(other)) - {"น"}
 
 
 @given(st.text(max_size=200) | st.text(st.characters(max_codepoint=0x1FFF), max_size=50))
@@ -100,8 +100,8 @@ def test_these_are_different_words(one: str, other: str) -> None:
 def test_without_these_scripts_words_are_runs_of_letters_marks_and_digits(text: str) -> None:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     assume(not SPELT_OTHERWISE.search(folded))
-    assert words_of(text) == runs_of_letters(text)
-    assert length_of(words_of(text)) == len(runs_of_letters(text))
+    assert tokenize(text) == runs_of_letters(text)
+    assert text_length(tokenize(text)) == len(runs_of_letters(text))
 
 
 @pytest.mark.parametrize(
@@ -123,72 +123,72 @@ def test_without_these_scripts_words_are_runs_of_letters_marks_and_digits(text: 
     ],
 )
 def test_without_blanks_each_character_and_each_pair_is_a_word(text: str, words: str) -> None:
-    assert words_of(text) == words.split()
+    assert tokenize(text) == words.split()
 
 
 @given(RUNS, st.data())
 def test_every_part_of_a_run_is_found_in_it(run: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(run) - 1))
     part = run[start : data.draw(st.integers(start + 1, len(run)))]
-    assert set(words_of(part)) <= set(words_of(f"see {run}!"))
+    assert set(tokenize(part)) <= set(tokenize(f"see {run}!"))
 
 
 @given(st.text(max_size=30) | RUNS)
 def test_nobody_has_the_pairs_and_not_the_characters(text: str) -> None:
-    words = words_of(text)
-    left = without_characters(words)
+    words = tokenize(text)
+    left = drop_bigram_characters(words)
     assert set(left) <= set(words)
-    assert set(words_of(" ".join(left))) == set(words)
+    assert set(tokenize(" ".join(left))) == set(words)
 
 
 @given(st.lists(RUNS, max_size=4))
 def test_a_text_without_blanks_is_as_long_as_its_characters(runs: list[str]) -> None:
     text = unicodedata.normalize("NFKC", " ".join(runs))
-    assert length_of(words_of(text)) == len(text.replace(" ", ""))
+    assert text_length(tokenize(text)) == len(text.replace(" ", ""))
 
 
 def test_the_pairs_of_a_query_are_counted_and_not_their_characters() -> None:
-    numbers = "".join(chr(0x4E00 + at) for at in range(WORDS_COUNTED - 1))
-    query = analysed(f"{numbers}咖啡", [], None)
-    assert len(query.words) == WORDS_COUNTED and query.words[-1] == "咖啡"
+    numbers = "".join(chr(0x4E00 + at) for at in range(MAX_QUERY_TERMS - 1))
+    query = analyze_query(f"{numbers}咖啡", [], None)
+    assert len(query.words) == MAX_QUERY_TERMS and query.words[-1] == "咖啡"
     assert {"咖啡", "咖", "啡"} <= set(query.content)
 
 
 def test_a_name_without_blanks_is_known_whole_and_takes_nothing_else_out_of_the_query() -> None:
     speakers = [frozenset({"小王"}), frozenset({"ann"})]
-    assert analysed("小王说了什么", speakers, None).names == {"小王"}
-    assert analysed("王府井在哪里", speakers, None).names == frozenset()
-    assert without("小王 说了什么", {"小王"}) == "说了什么"
-    assert without("Ann's 小王说了什么", {"小王", "ann"}) == "小王说了什么"
+    assert analyze_query("小王说了什么", speakers, None).names == {"小王"}
+    assert analyze_query("王府井在哪里", speakers, None).names == frozenset()
+    assert remove_names("小王 说了什么", {"小王"}) == "说了什么"
+    assert remove_names("Ann's 小王说了什么", {"小王", "ann"}) == "小王说了什么"
 
 
 @given(st.lists(LETTERS, max_size=6))
 def test_words_of_words_are_themselves_where_blanks_are_written(words: list[str]) -> None:
-    once = words_of(" ".join(words))
-    assume(not any(map(is_unspaced, once)))
-    assert words_of(" ".join(once)) == once
+    once = tokenize(" ".join(words))
+    assume(not any(map(is_unsegmented, once)))
+    assert tokenize(" ".join(once)) == once
 
 
 @pytest.mark.parametrize("word", ["run", "running", "runs", "Runs"])
 @pytest.mark.parametrize("text", ["I run.", "running late", "she runs"])
 def test_every_inflection_is_found_by_every_other(word: str, text: str) -> None:
-    assert set(asked(words_of(word))) & set(indexed(text).split(" "))
+    assert set(query_terms(tokenize(word))) & set(index_terms(text).split(" "))
 
 
 @given(LETTERS, LETTERS)
 def test_words_of_one_stem_are_found_by_each_other(one: str, other: str) -> None:
-    (left, *rest), right = words_of(one), words_of(other)
+    (left, *rest), right = tokenize(one), tokenize(other)
     assume(not rest and len(right) == 1)
     same = stem(left) == stem(right[0])
-    assert bool(set(asked([left])) & set(indexed(other).split(" "))) == same
+    assert bool(set(query_terms([left])) & set(index_terms(other).split(" "))) == same
 
 
 def test_a_query_of_function_words_keeps_them() -> None:
-    assert content_words(["the", "the", "of"]) == ["the", "of"]
-    assert content_words(["the", "cat", "of", "cat"]) == ["cat"]
+    assert content_terms_or_all(["the", "the", "of"]) == ["the", "of"]
+    assert content_terms_or_all(["the", "cat", "of", "cat"]) == ["cat"]
 
 
 @given(st.text(max_size=50))
 def test_a_text_asks_where_it_has_a_question_mark(text: str) -> None:
-    assert asks(text + "?") and asks(text + "？") and asks("؟" + text)
-    assert asks(text) == any(sign in text for sign in "?？؟")
+    assert has_question_mark(text + "?") and has_question_mark(text + "？") and has_question_mark("؟" + text)
+    assert has_question_mark(text) == any(sign in text for sign in "?？؟")

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.postings import Postings
-from memsidecar.layers.episodic.query import WORDS_COUNTED, analysed
-from memsidecar.layers.text_analysis import _stemmed, asked, indexed, stem, words_of
+from memsidecar.layers.episodic.query import MAX_QUERY_TERMS, analyze_query
+from memsidecar.layers.text_analysis import _cached_stem, index_terms, query_terms, stem, tokenize
 from tests.episodic.parts import KEYWORD, MODES, NO_RAM, world
 
 MANY = 20_000
@@ -17,14 +17,14 @@ LONG = st.builds(
     st.characters(categories=["L"]),
     st.integers(55, 75),
     st.sampled_from(["", "s", "ed", "ing", "ingly"]),
-).filter(lambda text: len(words_of(text)) == 1)  # some letters are spelt out with a sign in between
+).filter(lambda text: len(tokenize(text)) == 1)  # some letters are spelt out with a sign in between
 
 
 def test_only_the_first_distinct_words_of_a_query_count() -> None:
-    query = analysed("tea tea the " + " ".join(OTHERS) + " Ann", [frozenset({"w1"}), frozenset({"ann"})], None)
-    assert query.words == ("tea", "the", *OTHERS[: WORDS_COUNTED - 2])
+    query = analyze_query("tea tea the " + " ".join(OTHERS) + " Ann", [frozenset({"w1"}), frozenset({"ann"})], None)
+    assert query.words == ("tea", "the", *OTHERS[: MAX_QUERY_TERMS - 2])
     assert query.names == {"w1"}
-    assert query.content == ("tea", "w0", *OTHERS[2 : WORDS_COUNTED - 2])
+    assert query.content == ("tea", "w0", *OTHERS[2 : MAX_QUERY_TERMS - 2])
 
 
 @pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
@@ -42,7 +42,7 @@ def test_a_very_long_query_is_answered_by_its_beginning(limits: EpisodicLimits) 
 
 @pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
 def test_a_long_query_without_blanks_is_answered_by_its_beginning(limits: EpisodicLimits) -> None:
-    beginning = "".join(chr(0x5000 + at) for at in range(WORDS_COUNTED - 2))
+    beginning = "".join(chr(0x5000 + at) for at in range(MAX_QUERY_TERMS - 2))
     rest = "".join(chr(0x6000 + at) for at in range(5_000))
     with world(limits=limits) as memory:
         memory.add("我喝了一杯茶水")
@@ -54,19 +54,19 @@ def test_a_long_query_without_blanks_is_answered_by_its_beginning(limits: Episod
 
 @given(LONG, LONG)
 def test_long_words_are_found_by_the_index_and_in_ram_alike(one: str, other: str) -> None:
-    (left,), (right,) = words_of(one), words_of(other)
+    (left,), (right,) = tokenize(one), tokenize(other)
     postings = Postings()
     postings.extend(0, [[right]])
     in_ram = bool(len(postings.occurrences(left)[0]))
-    on_disk = bool(set(asked([left])) & set(indexed(other).split(" ")))
+    on_disk = bool(set(query_terms([left])) & set(index_terms(other).split(" ")))
     assert in_ram == on_disk == (stem(left) == stem(right))
-    assert set(asked([left])) & set(indexed(one).split(" "))
+    assert set(query_terms([left])) & set(index_terms(one).split(" "))
 
 
 def test_long_words_are_not_kept_as_stems() -> None:
-    _stemmed.cache_clear()
+    _cached_stem.cache_clear()
     secret = "k" * 64 + "ings"
     assert stem(secret) == secret
-    assert secret in indexed(secret) and secret in asked([secret])
-    assert _stemmed.cache_info().currsize == 0
-    assert stem("running") == "run" and _stemmed.cache_info().currsize == 1
+    assert secret in index_terms(secret) and secret in query_terms([secret])
+    assert _cached_stem.cache_info().currsize == 0
+    assert stem("running") == "run" and _cached_stem.cache_info().currsize == 1

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.layers.episodic.generations import GENERATION
-from memsidecar.layers.episodic.index_batch import Gathering, Vectoring
-from memsidecar.layers.text_analysis import WORDS_VERSION
-from memsidecar.stores.contract import Advance, Generation, Index, Journal, Ticket
+from memsidecar.layers.episodic.generations import GENERATION_WATERMARK
+from memsidecar.layers.episodic.index_batch import BatchBuilder, BatchEmbedder
+from memsidecar.layers.text_analysis import ANALYZER_VERSION
+from memsidecar.stores.contract import AdvanceWatermark, Generation, Index, Journal, PendingCommand
 from memsidecar.stores.lance import files
 from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.sqlite.journal import SqliteJournal
@@ -28,14 +28,14 @@ def written_before(journal: Journal, index: Index) -> None:
     for clause in CLAUSES:
         memory.add(clause, user="u")
     memory.abandon()
-    gathering = Gathering(journal)
-    for news in journal.news("default", 0, 100):
-        gathering.take(news)
-    harvest = gathering.harvest(Vectoring(EMBEDDER))
+    gathering = BatchBuilder(journal)
+    for news in journal.read_changes("default", 0, 100):
+        gathering.add(news)
+    harvest = gathering.build(BatchEmbedder(EMBEDDER))
     assert harvest.episodes is not None
-    table = index.create("default", Generation(1, EMBEDDER.identity, EMBEDDER.dimensions, words=1))
-    table.apply(replace(harvest, episodes=replace(harvest.episodes, words=CLAUSES)))
-    ticket = Ticket(Advance(GENERATION, "default", 1))
+    table = index.create("default", Generation(1, EMBEDDER.identity, EMBEDDER.dimensions, analyzer_version=1))
+    table.apply(replace(harvest, episodes=replace(harvest.episodes, terms=CLAUSES)))
+    ticket = PendingCommand(AdvanceWatermark(GENERATION_WATERMARK, "default", 1))
     journal.submit(ticket)
     ticket.wait()
 
@@ -48,7 +48,7 @@ def check_that_it_is_made_anew(journal: Journal, index: Index) -> None:
         memory.index()
         assert memory.find("咖啡", **asked) == [CLAUSES[0]]
         assert memory.find("天気", **asked)[:1] == [CLAUSES[1]]
-        assert [(one.number, one.words) for one in index.generations("default")] == [(2, WORDS_VERSION)]
+        assert [(one.number, one.analyzer_version) for one in index.generations("default")] == [(2, ANALYZER_VERSION)]
 
 
 def test_a_table_of_other_words_is_made_anew() -> None:
@@ -69,7 +69,7 @@ def test_on_disk_a_table_of_other_words_is_made_anew(data_dir: Path, tells: bool
     if not tells:
         path = data_dir / "index" / f"{files.name('default', 1)}.json"
         card = json.loads(path.read_text())
-        del card["words"]
+        del card["analyzer_version"]
         path.write_text(json.dumps(card))
     check_that_it_is_made_anew(*opened())
 
@@ -82,4 +82,4 @@ def test_a_table_of_the_same_words_stays() -> None:
     memory.abandon()
     with closing(World(journal, index=index, embedders=ToyEmbedders(EMBEDDER))) as again:
         assert again.stepped.step("default", 100) == 0
-        assert [(one.number, one.words) for one in index.generations("default")] == [(1, WORDS_VERSION)]
+        assert [(one.number, one.analyzer_version) for one in index.generations("default")] == [(1, ANALYZER_VERSION)]

@@ -70,7 +70,7 @@ class Account:
     def _is_whole(self, part: dict[str, int], places: dict[str, int]) -> bool:
         return part.items() <= places.items() or not part.keys() & places.keys()
 
-    def settle(self, found: Iterable[Message]) -> None:
+    def complete(self, found: Iterable[Message]) -> None:
         """Take what is there as the truth about what was under way when the fault came."""
         there = {message.id: message.sequence for message in found}
         self.gone |= self.doomed.keys() - there.keys()
@@ -142,4 +142,4 @@ class Ledger:
             assert answer.sequence == places.get(message_id, answer.sequence)
             if message_id not in places:
                 account.sent[message_id] = Sent((message_id,), account.last)
-        account.settle(client.all(session_id, include_pruned=True))
+        account.complete(client.all(session_id, include_pruned=True))

@@ -5,11 +5,11 @@ from typing import Protocol
 
 import grpc
 
-from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.errors import NotFound
 from memsidecar.domain.session import SessionKey, Strategy
 from memsidecar.layers.working.memory import WorkingMemory
-from memsidecar.layers.working.reads import Slice
-from memsidecar.layers.working.window_update import PruneOrder
+from memsidecar.layers.working.reads import MessageSlice
+from memsidecar.layers.working.window_update import PruneRequest
 from memsidecar.stores.contract import Erase
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import Message
@@ -44,27 +44,27 @@ class OnTheLayer:
         return tuple(result.sequence for result in appended.results)
 
     def recent(self, session_id: str, n: int) -> list[Message]:
-        hot: Slice | None = self._memory.read.hot_recent(key_of(session_id), "", n, 0)
+        hot: MessageSlice | None = self._memory.read.cached_recent(key_of(session_id), "", n, 0)
         part = hot or self._memory.read.recent(key_of(session_id), "", n, 0)
-        return list(pb.GetRecentResponse.FromString(b"".join(part.pieces)).messages)
+        return list(pb.GetRecentResponse.FromString(b"".join(part.frames)).messages)
 
     def count(self, session_id: str) -> tuple[int, int, int]:
         head = self._memory.read.head(key_of(session_id), "")
         return (head.last_sequence, head.message_count, head.pruned_count) if head else (0, 0, 0)
 
     def prune(self, session_id: str, window: int) -> None:
-        order = PruneOrder(max_tokens=0, strategy=Strategy.WINDOW, window=window, min_messages=2)
+        order = PruneRequest(max_tokens=0, strategy=Strategy.WINDOW, window=window, min_messages=2)
         self._memory.prune(key_of(session_id), "", order)
 
     def annotate(self, session_id: str, message_id: str, score: float) -> bool:
         try:
             self._memory.annotate(key_of(session_id), "", message_id, score, None)
-        except NoSuchThing:
+        except NotFound:
             return False
         return True
 
     def clear(self, session_id: str) -> None:
-        self._memory.sessions.begin_erasing(Erase(key_of(session_id), "")).wait()
+        self._memory.sessions.submit_erase(Erase(key_of(session_id), "")).wait()
 
 
 class OverTheWire:

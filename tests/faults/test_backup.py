@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.domain.errors import DamagedFile
+from memsidecar.domain.errors import DataCorrupted
 from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from tests.faults.crowd import Crowd
@@ -65,7 +65,7 @@ def test_an_older_backup_under_a_newer_mark_is_refused_and_says_what_to_do(data_
             client.add("s", "not in the backup")
         assert sidecar.stop() == 0
     shutil.copy(tmp_path / "backup" / "journal.db", data_dir / "journal.db")
-    with pytest.raises(DamagedFile, match=r"remove .*journal\.mark"):
+    with pytest.raises(DataCorrupted, match=r"remove .*journal\.mark"):
         SqliteJournal(data_dir)
     (data_dir / "journal.mark").unlink()
     with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:

@@ -11,9 +11,9 @@ from pathlib import Path
 import grpc
 import pytest
 
-from memsidecar.domain.errors import DamagedFile
+from memsidecar.domain.errors import DataCorrupted
 from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import Selection
+from memsidecar.stores.contract import MessageQuery
 from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.v1 import memory_pb2 as pb
@@ -145,7 +145,7 @@ def serve(directory: Path) -> subprocess.CompletedProcess[str]:
 def test_a_refused_journal_is_left_as_it_was_found(original: Original, data_dir: Path, damage: str) -> None:
     """What is damaged may still be saved by somebody who knows how, but not after it was written to."""
     before = contents_of(damaged(original, damage, data_dir))
-    with pytest.raises(DamagedFile):
+    with pytest.raises(DataCorrupted):
         SqliteJournal(data_dir, ballast_bytes=0)
     assert contents_of(data_dir) == before
 
@@ -173,8 +173,8 @@ def contents_of(directory: Path) -> dict[str, bytes]:
 
 def read_or_damaged(journal: SqliteJournal, session_id: str) -> list[str] | None:
     try:
-        page = journal.messages(SessionKey("default", session_id), Selection(limit=1 << 30, max_bytes=1 << 30))
-    except DamagedFile:
+        page = journal.messages(SessionKey("default", session_id), MessageQuery(limit=1 << 30, max_bytes=1 << 30))
+    except DataCorrupted:
         return None
     return [Message.FromString(stored.body).content for stored in page.messages]
 
@@ -183,7 +183,7 @@ def check_not_served(directory: Path, said: Contents) -> bool:
     """Whether it was refused at all: what is answered nevertheless must be the truth."""
     try:
         journal = SqliteJournal(directory, read_connections=1, ballast_bytes=0)
-    except DamagedFile:
+    except DataCorrupted:
         return True
     with closing(journal):
         read = {session_id: read_or_damaged(journal, session_id) for session_id in said}

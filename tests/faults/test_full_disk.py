@@ -89,7 +89,7 @@ def test_the_journal_itself_fills_the_disk(sidecar: SidecarProcess) -> None:
     check_after_restarts(sidecar, expected)
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["Clear", "DeleteSession"])
+@pytest.mark.parametrize("delete_session", [False, True], ids=["Clear", "DeleteSession"])
 @pytest.mark.parametrize("by_foreign_file", [False, True], ids=["filled by the journal", "filled by a foreign file"])
 def test_erasing_works_on_a_full_disk_and_makes_room(
     sidecar: SidecarProcess, whole: bool, by_foreign_file: bool

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from memsidecar.domain.session import Policy, SessionKey
-from memsidecar.stores.contract import Change, SetPolicy
+from memsidecar.stores.contract import CommitEvent, SetPolicy
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from tests.conformance.said import KEY, append, carry_out, contents, draft, erase, known_head, trim
 
@@ -47,7 +47,7 @@ class Recorder:
         self._directory = directory
         self.moments: list[Moment] = []
 
-    def __call__(self, changes: Sequence[Change]) -> None:
+    def __call__(self, changes: Sequence[CommitEvent]) -> None:
         durable = max([0, *(c.head.last_sequence for c in changes if c.head is not None and c.key == KEY)])
         durable = max(durable, self.moments[-1].durable if self.moments else 0)
         self.moments.append(Moment(durable, *((self._directory / name).read_bytes() for name in FILES)))
@@ -64,7 +64,7 @@ def opened(directory: Path, checkpoint_bytes: int = 1 << 30) -> SqliteJournal:
 def record(directory: Path, checkpoint_bytes: int, messages: int) -> list[Moment]:
     with closing(opened(directory, checkpoint_bytes)) as journal:
         recorder = Recorder(directory)
-        journal.listen(recorder)
+        journal.subscribe(recorder)
         for n in range(1, messages + 1):
             append(journal, draft(text(n), message_id=f"m{n}"))
             if n % 20 == 0:

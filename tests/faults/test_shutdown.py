@@ -9,7 +9,7 @@ from typing import NoReturn
 import grpc
 import pytest
 
-from memsidecar.api.interceptors.concurrency import SILENT_SECONDS
+from memsidecar.api.interceptors.concurrency import IDLE_STREAM_SECONDS
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import Message, Role
 from tests.faults.crowd import Crowd
@@ -56,7 +56,7 @@ def test_a_stream_on_which_nothing_comes_is_told_to_retry_and_holds_nobody_up(da
 
 def test_a_stream_on_which_something_comes_goes_on_until_the_end(data_dir: Path) -> None:
     """Each request is sent when the one before is answered, for longer than silence is borne."""
-    longer = ("--tokenizer", "chars4", "--drain-seconds", str(SILENT_SECONDS + 2))
+    longer = ("--tokenizer", "chars4", "--drain-seconds", str(IDLE_STREAM_SECONDS + 2))
     with SidecarProcess(data_dir, *longer, executed=True) as sidecar:
         with sidecar.client() as client:
             wanted = threading.Semaphore(1)
@@ -74,7 +74,7 @@ def test_a_stream_on_which_something_comes_goes_on_until_the_end(data_dir: Path)
             said = refusal(go_on)
             assert sidecar.stop() == 0
         assert said.reason == "SHUTTING_DOWN"
-        assert times[-1] - times[0] > SILENT_SECONDS
+        assert times[-1] - times[0] > IDLE_STREAM_SECONDS
         sidecar.start()
         with sidecar.client() as client:
             assert len(client.all("s")) - len(times) in (0, 1), "all that was answered; the last may be without answer"

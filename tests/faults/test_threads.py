@@ -11,7 +11,7 @@ import pytest
 
 from memsidecar.domain.session import Strategy
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
-from memsidecar.layers.working.window_update import PruneOrder
+from memsidecar.layers.working.window_update import PruneRequest
 from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.tokens.registry import Counters
@@ -128,7 +128,7 @@ def test_a_prune_that_meets_a_clear_finds_nothing_to_prune(data_dir: Path, strat
         for n in range(8):
             on_the_layer.add("s", [Message(id=f"m{n}", role=Role.ROLE_USER, content="hello")])
         meddling.meddle = lambda: on_the_layer.clear("s")
-        order = PruneOrder(max_tokens=20, strategy=strategy, window=5, min_messages=4)
+        order = PruneRequest(max_tokens=20, strategy=strategy, window=5, min_messages=4)
         assert memory.prune(key_of("s"), "", order).removed_count == 0
         assert on_the_layer.recent("s", 10) == []
 

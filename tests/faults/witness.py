@@ -3,9 +3,20 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from memsidecar.domain.message import Stored
-from memsidecar.domain.session import Head, SessionKey
-from memsidecar.stores.contract import Append, Command, Erase, Journal, Page, Rewrite, Selection, Ticket, Trim, TrimNow
+from memsidecar.domain.message import StoredMessage
+from memsidecar.domain.session import SessionHead, SessionKey
+from memsidecar.stores.contract import (
+    Append,
+    Command,
+    Erase,
+    Journal,
+    MessagePage,
+    MessageQuery,
+    PendingCommand,
+    UpdateMessage,
+    UpdateWindow,
+    UpdateWindowExclusive,
+)
 from memsidecar.stores.volatile.journal import VolatileJournal
 
 
@@ -14,36 +25,36 @@ class Witness:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self.tickets: list[Ticket] = []
-        self.decided: dict[int, Trim] = {}
+        self.tickets: list[PendingCommand] = []
+        self.decided: dict[int, UpdateWindow] = {}
 
-    def submit(self, ticket: Ticket) -> None:
-        if isinstance(ticket.command, TrimNow):
+    def submit(self, ticket: PendingCommand) -> None:
+        if isinstance(ticket.command, UpdateWindowExclusive):
             ticket.command = self._noted(ticket, ticket.command)
         self.tickets.append(ticket)
         self._journal.submit(ticket)
 
-    def _noted(self, ticket: Ticket, command: TrimNow) -> TrimNow:
-        def decide() -> Trim:
+    def _noted(self, ticket: PendingCommand, command: UpdateWindowExclusive) -> UpdateWindowExclusive:
+        def decide() -> UpdateWindow:
             self.decided[id(ticket)] = command.decide()
             return self.decided[id(ticket)]
 
-        return TrimNow(command.key, decide)
+        return UpdateWindowExclusive(command.key, decide)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._journal, name)
 
     def committed(self) -> Iterator[Command]:
         """What took effect, in the order in which it did: by the version that each left its session at."""
-        done = [ticket for ticket in self.tickets if ticket.error is None and ticket.result.head is not None]
-        for ticket in sorted(done, key=lambda one: one.result.head.version):
+        done = [ticket for ticket in self.tickets if ticket.error is None and ticket.result().head is not None]
+        for ticket in sorted(done, key=lambda one: one.result().head.version):
             yield self.decided.get(id(ticket), ticket.command)
 
 
 def replayed(commands: Iterable[Command]) -> VolatileJournal:
     oracle = VolatileJournal()
     for command in commands:
-        ticket = Ticket(aligned(oracle, command))
+        ticket = PendingCommand(aligned(oracle, command))
         oracle.submit(ticket)
         ticket.wait()
     return oracle
@@ -51,21 +62,21 @@ def replayed(commands: Iterable[Command]) -> VolatileJournal:
 
 def aligned(oracle: VolatileJournal, command: Command) -> Command:
     """A trim names the version it was planned for; the oracle counts versions on its own."""
-    if not isinstance(command, Trim):
-        assert isinstance(command, Append | Rewrite | Erase)
+    if not isinstance(command, UpdateWindow):
+        assert isinstance(command, Append | UpdateMessage | Erase)
         return command
     head = oracle.head(command.key)
     assert head is not None
     return replace(command, expected_version=head.version)
 
 
-def figures(head: Head | None) -> tuple[object, ...]:
+def figures(head: SessionHead | None) -> tuple[object, ...]:
     assert head is not None
     return head.last_sequence, head.pruned_count, head.counts, head.tokens, head.open_calls
 
 
-def stored(journal: Journal, key: SessionKey) -> list[Stored]:
-    selection = Selection(limit=1 << 30, include_pruned=True, max_bytes=1 << 40)
+def stored(journal: Journal, key: SessionKey) -> list[StoredMessage]:
+    selection = MessageQuery(limit=1 << 30, include_pruned=True, max_bytes=1 << 40)
     return list(journal.messages(key, selection).messages)
 
 
@@ -76,7 +87,7 @@ class Meddling(Witness):
         super().__init__(journal)
         self.meddle: Callable[[], None] | None = None
 
-    def messages(self, key: SessionKey, selection: Selection) -> Page:
+    def messages(self, key: SessionKey, selection: MessageQuery) -> MessagePage:
         meddle, self.meddle = self.meddle, None
         if meddle is not None:
             meddle()

@@ -97,7 +97,7 @@ class IndexFiles:
 
     def places(self) -> Counter[Place]:
         """Of all messages; of those of a session that is no more, under its number."""
-        names = dict(self._ask("SELECT number, session_id FROM sessions WHERE namespace = ?"))
+        names = dict(self._ask("SELECT row_id, session_id FROM sessions WHERE namespace = ?"))
         rows = [row for row in self.rows() if row.session >= 0]
         return Counter((str(names.get(row.session, f"number {row.session}")), row.sequence) for row in rows)
 
@@ -147,7 +147,7 @@ class IndexFiles:
         return f"missing {len(missing)} {missing[:5]}, too many {more[:5]}, doubled {doubled[:5]}"
 
     def _set_aside(self) -> list[Any]:
-        return self._ask("SELECT lsn, reason FROM set_asides WHERE namespace = ?")
+        return self._ask("SELECT lsn, reason FROM dead_letters WHERE namespace = ?")
 
     def _ask(self, query: str) -> list[Any]:
         connection = sqlite3.connect(f"file:{self.data_dir}/journal.db?mode=ro", uri=True, timeout=5)

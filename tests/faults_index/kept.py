@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from memsidecar.layers.episodic.log_tail import MESSAGES_AT_MOST
+from memsidecar.layers.episodic.log_tail import MAX_FALLBACK_MESSAGES
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import session_pb2
 from memsidecar.v1.context_pb2 import Degradation
@@ -104,12 +104,14 @@ class Kept:
         While the index is away, only the newest are looked through: an older one may be missed, if the answer says so.
         """
         lacks: set[int] = set()
-        newest = set(list(self.said)[-MESSAGES_AT_MOST // 2 :])  # half: what a kill left unanswered is looked at, too
+        newest = set(
+            list(self.said)[-MAX_FALLBACK_MESSAGES // 2 :]
+        )  # half: what a kill left unanswered is looked at, too
         for place in places or self.some_places():
             answer = self.search(client, self.words[place], **fields)
             contents = [hit.message.content for hit in answer.hits]
             away = Degradation.DEGRADATION_INDEX_UNAVAILABLE in answer.degraded
-            looked_at = not away or len(self.said) <= MESSAGES_AT_MOST or place in newest
+            looked_at = not away or len(self.said) <= MAX_FALLBACK_MESSAGES or place in newest
             assert contents[:1] == [self.said[place]] or not looked_at, (place, contents[:3], list(answer.degraded))
             lacks.update(answer.degraded)
         return lacks

@@ -62,7 +62,7 @@ class Rounds:
         if moment == "starting":
             self._kill_while_starting()
         with self._started() as sidecar, sidecar.client() as client:
-            writer.settle(client)
+            writer.complete(client)
             kept.check_readable(client)
             kept.check_found(client)
             self.healed_seconds.append(files.wait_until_complete(kept.said))

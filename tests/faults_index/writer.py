@@ -65,7 +65,7 @@ class Writer:
         self._kept.clear(self._client, self._scratch)
         self._open = None
 
-    def settle(self, client: Client) -> None:
+    def complete(self, client: Client) -> None:
         """After the restart: the call without an answer was carried out as a whole, or not at all. Say which."""
         if self._open is None:
             return

@@ -45,7 +45,7 @@ def reopen(folder: Path) -> Iterator[Reopen]:
 
     def again() -> LanceIndex:
         close()
-        opened.append(LanceIndex(folder, memory_bytes=CACHE_BYTES, kept_seconds=0.0, vector_index_rows=600))
+        opened.append(LanceIndex(folder, memory_bytes=CACHE_BYTES, retention_seconds=0.0, vector_index_rows=600))
         return opened[-1]
 
     yield again

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from memsidecar.stores.contract.index import Episodes, Floats, Generation, Harvest, Table
+from memsidecar.stores.contract.index import Episodes, Floats, Generation, IndexBatch, Table
 from memsidecar.stores.volatile.index import Row, episodes_of, rows_of
 
 DIMENSIONS = 8
@@ -25,10 +25,10 @@ class Said:
     """One episode with defaults; `lsn` is also `written`, unless said otherwise."""
 
     lsn: int
-    words: str = "hello world"
+    terms: str = "hello world"
     sequence: int = 1
-    written: int = 0
-    shelf: int = 1
+    written_lsn: int = 0
+    partition: int = 1
     session: int = 1
     role: int = 1
     time_us: int = 0
@@ -38,8 +38,16 @@ class Said:
 
     def row(self) -> Row:
         time_us = self.time_us or self.lsn * 1_000
-        numbers = (self.lsn, self.sequence, self.written or self.lsn, self.shelf, self.session, self.role, time_us)
-        return Row(*numbers, self.score, self.name, self.words, unit(*self.vector))
+        numbers = (
+            self.lsn,
+            self.sequence,
+            self.written_lsn or self.lsn,
+            self.partition,
+            self.session,
+            self.role,
+            time_us,
+        )
+        return Row(*numbers, self.score, self.name, self.terms, unit(*self.vector))
 
 
 def episodes(*said: Said) -> Episodes:
@@ -47,7 +55,7 @@ def episodes(*said: Said) -> Episodes:
 
 
 def add(table: Table, *said: Said) -> None:
-    table.apply(Harvest(episodes=episodes(*said)))
+    table.apply(IndexBatch(episodes=episodes(*said)))
 
 
 def crowd(lsns: Iterable[int], *, shelves: int = 3, seed: int = 0) -> Episodes:
@@ -56,8 +64,8 @@ def crowd(lsns: Iterable[int], *, shelves: int = 3, seed: int = 0) -> Episodes:
     said = [
         Said(
             lsn,
-            words=" ".join(f"w{number}" for number in random.zipf(1.5, 8) % 500),
-            shelf=lsn % shelves,
+            terms=" ".join(f"w{number}" for number in random.zipf(1.5, 8) % 500),
+            partition=lsn % shelves,
             session=lsn % 17,
             sequence=lsn,
             vector=random.standard_normal(DIMENSIONS).tolist(),
@@ -67,11 +75,11 @@ def crowd(lsns: Iterable[int], *, shelves: int = 3, seed: int = 0) -> Episodes:
     return episodes(*said)
 
 
-def shelf(table: Table, number: int, chunks: bool) -> Episodes:
+def partition(table: Table, number: int, chunks: bool) -> Episodes:
     """A whole shelf, in the order of the log."""
-    found = list(table.shelf(number, chunks))
-    together = Episodes.together(found) if found else episodes()
-    return together.chosen(np.lexsort((together.sequence, together.lsn)))
+    found = list(table.read_partition(number, chunks))
+    together = Episodes.concatenate(found) if found else episodes()
+    return together.take(np.lexsort((together.sequence, together.lsn)))
 
 
 def lsns(found: Episodes) -> list[int]:
@@ -81,9 +89,10 @@ def lsns(found: Episodes) -> list[int]:
 def comparable(found: Episodes) -> list[tuple[Any, ...]]:
     """Every column of every row; not-a-number equals itself."""
     return [
-        (*row.key, row.written, row.shelf, row.session, row.role, row.time_us, *_rest(row)) for row in rows_of(found)
+        (*row.key, row.written_lsn, row.partition, row.session, row.role, row.time_us, *_rest(row))
+        for row in rows_of(found)
     ]
 
 
 def _rest(row: Row) -> tuple[Any, ...]:
-    return repr(row.score), row.name, row.words, *row.vector.tolist()
+    return repr(row.score), row.name, row.terms, *row.vector.tolist()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from memsidecar.stores.contract.index import Generation, Harvest, Index, Table, Within
-from tests.index.said import DIMENSIONS, FIRST, Said, add, comparable, episodes, lsns, shelf, unit
+from memsidecar.stores.contract.index import Generation, Index, IndexBatch, Table, TableFilter
+from tests.index.said import DIMENSIONS, FIRST, Said, add, comparable, episodes, lsns, partition, unit
 
 NASTY = [
     '"',
@@ -28,63 +28,63 @@ NASTY = [
 
 
 def test_a_new_table_is_empty(table: Table) -> None:
-    assert table.watermark == 0 and table.count(Within()) == 0
-    assert lsns(shelf(table, 1, chunks=False)) == []
-    assert lsns(table.matching(["hello"], Within(), 10)) == []
-    assert lsns(table.nearest(unit(1), Within(), 10)) == []
-    assert lsns(table.around([(1, 1)])) == []
+    assert table.watermark == 0 and table.count(TableFilter()) == 0
+    assert lsns(partition(table, 1, chunks=False)) == []
+    assert lsns(table.matching(["hello"], TableFilter(), 10)) == []
+    assert lsns(table.nearest(unit(1), TableFilter(), 10)) == []
+    assert lsns(table.at_positions([(1, 1)])) == []
 
 
 def test_a_row_comes_back_as_it_was_put_in(table: Table) -> None:
-    said = [Said(5, "Grüße 世界 😀 a'b", 2, 7, 3, 4, 2, 99, 0.5, "Ann\0", (1, 2)), Said(6, "", shelf=3, vector=())]
+    said = [Said(5, "Grüße 世界 😀 a'b", 2, 7, 3, 4, 2, 99, 0.5, "Ann\0", (1, 2)), Said(6, "", partition=3, vector=())]
     add(table, *said)
-    assert comparable(shelf(table, 3, chunks=False)) == comparable(episodes(*said))
-    assert shelf(table, 3, chunks=False).vectors.dtype == np.float32
+    assert comparable(partition(table, 3, chunks=False)) == comparable(episodes(*said))
+    assert partition(table, 3, chunks=False).vectors.dtype == np.float32
 
 
 def test_the_watermark_is_the_largest_entry_written_and_never_falls(table: Table) -> None:
-    add(table, Said(3), Said(4, written=9), Said(5))
+    add(table, Said(3), Said(4, written_lsn=9), Said(5))
     assert table.watermark == 9
-    table.apply(Harvest(gone_sessions=[1], gone_before=[100]))
-    table.apply(Harvest())
-    assert table.watermark == 9 and table.count(Within()) == 0
+    table.apply(IndexBatch(deleted_sessions=[1], deleted_before=[100]))
+    table.apply(IndexBatch())
+    assert table.watermark == 9 and table.count(TableFilter()) == 0
 
 
 def test_a_shelf_is_in_the_order_of_the_log(table: Table) -> None:
-    add(table, Said(9), Said(2, sequence=2), Said(5, shelf=2))
-    add(table, Said(10, sequence=4), Said(2, sequence=1, written=11))
+    add(table, Said(9), Said(2, sequence=2), Said(5, partition=2))
+    add(table, Said(10, sequence=4), Said(2, sequence=1, written_lsn=11))
     assert [(int(a), int(b)) for a, b in zip(*_keys(table), strict=True)] == [(2, 1), (2, 2), (9, 1), (10, 4)]
 
 
 def _keys(table: Table) -> tuple[list[int], list[int]]:
-    found = shelf(table, 1, chunks=False)
+    found = partition(table, 1, chunks=False)
     return found.lsn.tolist(), found.sequence.tolist()
 
 
 def test_chunks_and_messages_are_never_mixed(table: Table) -> None:
     add(table, Said(1), Said(2, session=-7))
-    assert lsns(shelf(table, 1, chunks=False)) == [1] and lsns(shelf(table, 1, chunks=True)) == [2]
-    assert lsns(table.matching(["hello"], Within(), 9)) == [1]
-    assert lsns(table.matching(["hello"], Within(chunks=True), 9)) == [2]
-    assert lsns(table.nearest(unit(1), Within(chunks=True), 9)) == [2]
+    assert lsns(partition(table, 1, chunks=False)) == [1] and lsns(partition(table, 1, chunks=True)) == [2]
+    assert lsns(table.matching(["hello"], TableFilter(), 9)) == [1]
+    assert lsns(table.matching(["hello"], TableFilter(chunks=True), 9)) == [2]
+    assert lsns(table.nearest(unit(1), TableFilter(chunks=True), 9)) == [2]
 
 
 @pytest.mark.parametrize(
     ("within", "expected"),
     [
-        (Within(), {1, 2, 3, 4}),
-        (Within(shelf=2), {3, 4}),
-        (Within(session=5), {2, 3}),
-        (Within(shelf=2, session=5), {3}),
-        (Within(roles=[2, 3]), {2, 4}),
-        (Within(after_us=2_000), {3, 4}),
-        (Within(before_us=3_000), {1, 2}),
-        (Within(after_us=1_000, before_us=4_000, roles=[1]), {3}),
-        (Within(shelf=99), set()),
+        (TableFilter(), {1, 2, 3, 4}),
+        (TableFilter(partition=2), {3, 4}),
+        (TableFilter(session=5), {2, 3}),
+        (TableFilter(partition=2, session=5), {3}),
+        (TableFilter(roles=[2, 3]), {2, 4}),
+        (TableFilter(after_us=2_000), {3, 4}),
+        (TableFilter(before_us=3_000), {1, 2}),
+        (TableFilter(after_us=1_000, before_us=4_000, roles=[1]), {3}),
+        (TableFilter(partition=99), set()),
     ],
 )
-def test_a_scope_chooses(table: Table, within: Within, expected: set[int]) -> None:
-    add(table, Said(1), Said(2, session=5, role=2), Said(3, shelf=2, session=5), Said(4, shelf=2, role=3))
+def test_a_scope_chooses(table: Table, within: TableFilter, expected: set[int]) -> None:
+    add(table, Said(1), Said(2, session=5, role=2), Said(3, partition=2, session=5), Said(4, partition=2, role=3))
     assert table.count(within) == len(expected)
     assert set(lsns(table.matching(["hello"], within, 9))) == expected
     assert set(lsns(table.nearest(unit(1), within, 9))) == expected
@@ -94,89 +94,91 @@ def test_words_match_as_they_are(table: Table) -> None:
     long = "x" * 300
     add(table, Said(1, "Running the naïve"), Said(2, f"run {long}"), Said(3, "runs"))
     for word, expected in [("Running", [1]), ("running", []), ("run", [2]), ("the", [1]), ("naive", []), (long, [2])]:
-        assert lsns(table.matching([word], Within(), 9)) == expected, word
+        assert lsns(table.matching([word], TableFilter(), 9)) == expected, word
 
 
 @pytest.mark.parametrize("word", NASTY)
 def test_a_word_is_never_taken_for_a_query(table: Table, word: str) -> None:
     word = word.replace(" ", "")
     add(table, Said(1, f"one {word} two"), Said(2, "one two"), Said(3, "x a b words"))
-    assert lsns(table.matching([word], Within(), 9)) == [1]
+    assert lsns(table.matching([word], TableFilter(), 9)) == [1]
 
 
 def test_any_of_the_words_will_do_and_the_rarer_is_the_better(table: Table) -> None:
     add(table, Said(1, "cat sat"), Said(2, "dog sat"), Said(3, "cat mat"), Said(4, "cat dog"), Said(5, "cow"))
-    assert lsns(table.matching(["cat", "dog"], Within(), 9))[0] == 4
-    assert lsns(table.matching(["cat", "dog"], Within(), 9))[1] == 2
-    assert len(table.matching(["cat", "dog"], Within(), 3)) == 3
-    assert lsns(table.matching([], Within(), 9)) == lsns(table.matching([""], Within(), 9)) == []
+    assert lsns(table.matching(["cat", "dog"], TableFilter(), 9))[0] == 4
+    assert lsns(table.matching(["cat", "dog"], TableFilter(), 9))[1] == 2
+    assert len(table.matching(["cat", "dog"], TableFilter(), 3)) == 3
+    assert lsns(table.matching([], TableFilter(), 9)) == lsns(table.matching([""], TableFilter(), 9)) == []
 
 
 def test_the_nearest_come_first_and_rows_without_a_vector_never(table: Table) -> None:
     add(table, Said(1, vector=(1, 1)), Said(2, vector=()), Said(3, vector=(1, 0.1)), Said(4, vector=(-1,)))
-    assert lsns(table.nearest(unit(1), Within(), 9)) == [3, 1, 4]
-    assert lsns(table.nearest(unit(1), Within(), 1)) == [3]
-    assert lsns(table.nearest(unit(), Within(), 9)) == []
+    assert lsns(table.nearest(unit(1), TableFilter(), 9)) == [3, 1, 4]
+    assert lsns(table.nearest(unit(1), TableFilter(), 1)) == [3]
+    assert lsns(table.nearest(unit(), TableFilter(), 9)) == []
 
 
 def test_around_finds_places(table: Table) -> None:
     add(
         table, Said(1, sequence=1), Said(2, sequence=2), Said(3, session=2, sequence=2), Said(4, session=-2, sequence=2)
     )
-    assert sorted(lsns(table.around([(1, 2), (2, 2), (2, 3), (-2, 2)]))) == [2, 3, 4]
-    assert lsns(table.around([])) == []
-    assert len(table.around([(session, 2) for session in range(-1_500, 1_500)])) == 3
+    assert sorted(lsns(table.at_positions([(1, 2), (2, 2), (2, 3), (-2, 2)]))) == [2, 3, 4]
+    assert lsns(table.at_positions([])) == []
+    assert len(table.at_positions([(session, 2) for session in range(-1_500, 1_500)])) == 3
 
 
 def test_a_session_goes_but_for_what_was_written_later(table: Table) -> None:
     add(table, Said(1), Said(2, session=2), Said(3), Said(8))
-    table.apply(Harvest(gone_sessions=[1, 5], gone_before=[8, 9], episodes=episodes(Said(9))))
-    assert lsns(shelf(table, 1, chunks=False)) == [2, 8, 9]
+    table.apply(IndexBatch(deleted_sessions=[1, 5], deleted_before=[8, 9], episodes=episodes(Said(9))))
+    assert lsns(partition(table, 1, chunks=False)) == [2, 8, 9]
 
 
 def test_many_sessions_and_episodes_go_at_once(table: Table) -> None:
     add(table, *(Said(lsn, session=lsn) for lsn in range(1, 40)), *(Said(lsn, session=1) for lsn in range(40, 60)))
-    table.apply(Harvest(gone_sessions=range(2, 3_000), gone_before=range(1_000, 3_998)))
-    table.apply(Harvest(gone_episodes=[(lsn, 1) for lsn in range(41, 2_000)]))
-    assert lsns(shelf(table, 1, chunks=False)) == [1, 40]
+    table.apply(IndexBatch(deleted_sessions=range(2, 3_000), deleted_before=range(1_000, 3_998)))
+    table.apply(IndexBatch(deleted_episodes=[(lsn, 1) for lsn in range(41, 2_000)]))
+    assert lsns(partition(table, 1, chunks=False)) == [1, 40]
 
 
 def test_an_episode_comes_again_changed(table: Table) -> None:
     add(table, Said(1, "old", score=1), Said(2))
-    table.apply(Harvest(gone_episodes=[(1, 1)], episodes=episodes(Said(1, "new", written=3, score=5))))
-    assert shelf(table, 1, chunks=False).words == ["new", "hello world"]
-    assert lsns(table.matching(["old"], Within(), 9)) == [] and lsns(table.matching(["new"], Within(), 9)) == [1]
+    table.apply(IndexBatch(deleted_episodes=[(1, 1)], episodes=episodes(Said(1, "new", written_lsn=3, score=5))))
+    assert partition(table, 1, chunks=False).terms == ["new", "hello world"]
+    assert lsns(table.matching(["old"], TableFilter(), 9)) == [] and lsns(
+        table.matching(["new"], TableFilter(), 9)
+    ) == [1]
 
 
 def test_the_same_harvest_again_changes_nothing(table: Table) -> None:
     add(table, Said(1, "old"), Said(2))
-    harvest = Harvest([2], [3], [(1, 1)], episodes(Said(1, "new", written=3), Said(4), Said(5, "five")))
+    harvest = IndexBatch([2], [3], [(1, 1)], episodes(Said(1, "new", written_lsn=3), Said(4), Said(5, "five")))
     table.apply(harvest)
-    once = comparable(shelf(table, 1, chunks=False))
+    once = comparable(partition(table, 1, chunks=False))
     table.apply(harvest)
     add(table, Said(6))
     table.apply(harvest)
-    assert comparable(shelf(table, 1, chunks=False))[:-1] == once and table.count(Within()) == len(once) + 1
+    assert comparable(partition(table, 1, chunks=False))[:-1] == once and table.count(TableFilter()) == len(once) + 1
 
 
 def test_an_older_harvest_does_not_bring_an_older_row_back(table: Table) -> None:
-    add(table, Said(1, "newest", written=7))
-    add(table, Said(1, "older", written=5))
-    assert shelf(table, 1, chunks=False).words == ["newest"]
+    add(table, Said(1, "newest", written_lsn=7))
+    add(table, Said(1, "older", written_lsn=5))
+    assert partition(table, 1, chunks=False).terms == ["newest"]
 
 
 def test_upkeep_and_purge_change_no_answer(table: Table) -> None:
     for lsn in range(1, 30):
         add(table, Said(lsn, f"hello w{lsn}"))
-    table.apply(Harvest(gone_episodes=[(3, 1), (4, 1)]))
-    before = comparable(shelf(table, 1, chunks=False))
-    table.upkeep(idle=False)
-    table.upkeep(idle=True)
+    table.apply(IndexBatch(deleted_episodes=[(3, 1), (4, 1)]))
+    before = comparable(partition(table, 1, chunks=False))
+    table.maintain(idle=False)
+    table.maintain(idle=True)
     table.purge()
-    assert comparable(shelf(table, 1, chunks=False)) == before
-    assert len(table.matching(["hello"], Within(), 99)) == 27 == table.figures().rows
+    assert comparable(partition(table, 1, chunks=False)) == before
+    assert len(table.matching(["hello"], TableFilter(), 99)) == 27 == table.stats().rows
     add(table, Said(31, "hello again"))
-    assert len(table.matching(["hello"], Within(), 99)) == 28
+    assert len(table.matching(["hello"], TableFilter(), 99)) == 28
 
 
 def test_namespaces_and_generations_are_apart(index: Index) -> None:
@@ -185,7 +187,7 @@ def test_namespaces_and_generations_are_apart(index: Index) -> None:
     add(first, Said(1))
     add(index.create("space", FIRST), Said(2))
     assert index.generations(strange) == [FIRST, Generation(12, "other", 4)]
-    assert second.count(Within()) == 0 and first.count(Within()) == 1
+    assert second.count(TableFilter()) == 0 and first.count(TableFilter()) == 1
     assert index.generations("nowhere") == [] and index.open("nowhere", 1) is None and index.open(strange, 2) is None
 
 
@@ -197,10 +199,10 @@ def test_there_is_one_handle_for_each_table(index: Index) -> None:
 def test_a_dropped_table_is_gone_and_a_new_one_knows_nothing_of_it(index: Index) -> None:
     for lsn in range(1, 6):
         table = index.create("space", FIRST)
-        assert table.count(Within()) == 0 and table.watermark == 0
+        assert table.count(TableFilter()) == 0 and table.watermark == 0
         add(table, Said(lsn, f"only{lsn} word"), Said(lsn, sequence=2))
-        assert shelf(table, 1, chunks=False).words[0] == f"only{lsn} word"
-        assert lsns(table.matching(["word"], Within(), 9)) == [lsn]
+        assert partition(table, 1, chunks=False).terms[0] == f"only{lsn} word"
+        assert lsns(table.matching(["word"], TableFilter(), 9)) == [lsn]
         if lsn % 2:
             index.drop("space", 1)
             assert index.open("space", 1) is None and index.generations("space") == []
@@ -208,6 +210,6 @@ def test_a_dropped_table_is_gone_and_a_new_one_knows_nothing_of_it(index: Index)
 
 
 def test_an_answer_has_the_table_s_dimensions(table: Table) -> None:
-    assert table.nearest(unit(1), Within(), 1).vectors.shape == (0, DIMENSIONS)
+    assert table.nearest(unit(1), TableFilter(), 1).vectors.shape == (0, DIMENSIONS)
     add(table, Said(1), Said(2))
-    assert shelf(table, 1, chunks=False).vectors.shape == (2, DIMENSIONS)
+    assert partition(table, 1, chunks=False).vectors.shape == (2, DIMENSIONS)

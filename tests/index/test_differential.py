@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from memsidecar.stores.contract.index import Episodes, Floats, Harvest, Table, Within
+from memsidecar.stores.contract.index import Episodes, Floats, IndexBatch, Table, TableFilter
 from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.volatile.index import VolatileTable
 from tests.index.conftest import CACHE_BYTES
-from tests.index.said import FIRST, Said, comparable, episodes, shelf, unit
+from tests.index.said import FIRST, Said, comparable, episodes, partition, unit
 from tests.support.twins import EXAMPLES
 
 WORDS = ["cat", "Cat", "dog", '"', "OR", "é", "日本", "a'b"]
@@ -25,8 +25,8 @@ sentences = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
 vectors = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), max_size=4)
 few = st.lists(st.integers(1, 60), max_size=4)
 withins = st.builds(
-    Within,
-    shelf=st.none() | st.sampled_from(SHELVES),
+    TableFilter,
+    partition=st.none() | st.sampled_from(SHELVES),
     session=st.none() | st.sampled_from(SESSIONS),
     roles=st.lists(st.integers(1, 3), max_size=2),
     after_us=st.none() | st.integers(0, 60_000),
@@ -39,8 +39,8 @@ withins = st.builds(
 def said(draw: st.DrawFn) -> Said:
     return Said(
         0,
-        words=draw(sentences),
-        shelf=draw(st.sampled_from(SHELVES)),
+        terms=draw(sentences),
+        partition=draw(st.sampled_from(SHELVES)),
         session=draw(st.sampled_from(SESSIONS)),
         role=draw(st.integers(1, 3)),
         score=draw(st.sampled_from([float("nan"), 0.0, 1.5])),
@@ -55,7 +55,7 @@ class TwoIndexes(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.lsn = 0
-        self.last: Harvest | None = None
+        self.last: IndexBatch | None = None
 
     @initialize()
     def create(self) -> None:
@@ -63,7 +63,7 @@ class TwoIndexes(RuleBasedStateMachine):
         self.twin = VolatileTable(FIRST)
 
     def _open_index(self) -> LanceIndex:
-        self.index = LanceIndex(self.folder, memory_bytes=CACHE_BYTES, kept_seconds=0.0, vector_index_rows=20)
+        self.index = LanceIndex(self.folder, memory_bytes=CACHE_BYTES, retention_seconds=0.0, vector_index_rows=20)
         return self.index
 
     @property
@@ -72,7 +72,7 @@ class TwoIndexes(RuleBasedStateMachine):
         assert table is not None
         return table
 
-    def _apply(self, harvest: Harvest) -> None:
+    def _apply(self, harvest: IndexBatch) -> None:
         self.last = harvest
         self.table.apply(harvest)
         self.twin.apply(harvest)
@@ -83,18 +83,18 @@ class TwoIndexes(RuleBasedStateMachine):
         for number, one in enumerate(rows):
             self.lsn += 1
             one.lsn, one.sequence = self.lsn, 1 + number % 2
-        self._apply(Harvest(sessions, bounds, (), episodes(*rows)))
+        self._apply(IndexBatch(sessions, bounds, (), episodes(*rows)))
 
     @rule(one=said(), lsn=st.integers(1, 60), sequence=st.integers(1, 2))
     def change(self, one: Said, lsn: int, sequence: int) -> None:
         self.lsn += 1
-        one.lsn, one.sequence, one.written = min(lsn, self.lsn), sequence, self.lsn
-        self._apply(Harvest(gone_episodes=[(one.lsn, sequence)], episodes=episodes(one)))
+        one.lsn, one.sequence, one.written_lsn = min(lsn, self.lsn), sequence, self.lsn
+        self._apply(IndexBatch(deleted_episodes=[(one.lsn, sequence)], episodes=episodes(one)))
 
     @rule(sessions=st.lists(st.sampled_from(SESSIONS), max_size=3), lsns=few, back=st.integers(0, 5))
     def erase(self, sessions: list[int], lsns: list[int], back: int) -> None:
         self.lsn += 1
-        self._apply(Harvest(sessions, [self.lsn - back] * len(sessions), [(lsn, 1) for lsn in lsns]))
+        self._apply(IndexBatch(sessions, [self.lsn - back] * len(sessions), [(lsn, 1) for lsn in lsns]))
 
     @rule()
     def again(self) -> None:
@@ -103,8 +103,8 @@ class TwoIndexes(RuleBasedStateMachine):
 
     @rule(idle=st.booleans())
     def upkeep(self, idle: bool) -> None:
-        self.table.upkeep(idle)
-        assert self.table.figures().upkeep_failures == 0, self.table.figures()
+        self.table.maintain(idle)
+        assert self.table.stats().maintenance_failures == 0, self.table.stats()
 
     @rule()
     def purge(self) -> None:
@@ -115,8 +115,8 @@ class TwoIndexes(RuleBasedStateMachine):
         self.index.close()
         self._open_index()
         assert self.index.repairs == 0
-        written = [row[2] for chunks in (False, True) for row in _all(self.twin, chunks)]
-        assert self.table.watermark == max(written, default=0) <= self.twin.watermark
+        written_lsn = [row[2] for chunks in (False, True) for row in _all(self.twin, chunks)]
+        assert self.table.watermark == max(written_lsn, default=0) <= self.twin.watermark
         # The layer reads the log again from there, and what it says is applied again.
         if self.last is not None:
             self._apply(self.last)
@@ -127,20 +127,20 @@ class TwoIndexes(RuleBasedStateMachine):
             assert _all(self.table, chunks) == _all(self.twin, chunks)
 
     @rule(within=withins)
-    def counts_are_equal(self, within: Within) -> None:
+    def counts_are_equal(self, within: TableFilter) -> None:
         assert self.table.count(within) == self.twin.count(within)
 
     @rule(places=st.lists(st.tuples(st.sampled_from(SESSIONS), st.integers(1, 2)), max_size=4))
     def places_are_equal(self, places: list[tuple[int, int]]) -> None:
-        assert sorted(comparable(self.table.around(places))) == sorted(comparable(self.twin.around(places)))
+        assert sorted(comparable(self.table.at_positions(places))) == sorted(comparable(self.twin.at_positions(places)))
 
-    @rule(words=st.lists(st.sampled_from([*WORDS, "none"]), max_size=3), within=withins)
-    def the_same_rows_match(self, words: list[str], within: Within) -> None:
-        found, expected = (one.matching(words, within, 1_000) for one in (self.table, self.twin))
+    @rule(terms=st.lists(st.sampled_from([*WORDS, "none"]), max_size=3), within=withins)
+    def the_same_rows_match(self, terms: list[str], within: TableFilter) -> None:
+        found, expected = (one.matching(terms, within, 1_000) for one in (self.table, self.twin))
         assert sorted(comparable(found)) == sorted(comparable(expected))
 
     @rule(numbers=vectors, within=withins, limit=st.integers(1, 9))
-    def the_nearest_are_as_near(self, numbers: list[float], within: Within, limit: int) -> None:
+    def the_nearest_are_as_near(self, numbers: list[float], within: TableFilter, limit: int) -> None:
         vector = unit(*numbers)
         found, expected = (one.nearest(vector, within, limit) for one in (self.table, self.twin))
         np.testing.assert_allclose(_nearness(found, vector), _nearness(expected, vector), atol=1e-5)
@@ -153,7 +153,7 @@ class TwoIndexes(RuleBasedStateMachine):
 
 
 def _all(table: Table, chunks: bool) -> list[tuple[Any, ...]]:
-    return [row for number in SHELVES for row in comparable(shelf(table, number, chunks))]
+    return [row for number in SHELVES for row in comparable(partition(table, number, chunks))]
 
 
 def _nearness(found: Episodes, vector: Floats) -> Floats:

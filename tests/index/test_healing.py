@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.stores.contract.index import Harvest, IndexUnavailable, Table, Within
+from memsidecar.stores.contract.index import IndexBatch, IndexUnavailable, Table, TableFilter
 from memsidecar.stores.lance import files
 from memsidecar.stores.lance.index import LanceIndex
 from tests.index.conftest import CACHE_BYTES, Reopen
-from tests.index.said import FIRST, Said, add, crowd, lsns, shelf, unit
+from tests.index.said import FIRST, Said, add, crowd, lsns, partition, unit
 
 Damage = Callable[[Path], object]
 LAST = 705
@@ -21,13 +21,13 @@ LAST = 705
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table with a vector index, some rows that are in no index, and a deletion; closed."""
     folder = tmp_path_factory.mktemp("prepared")
-    index = LanceIndex(folder, memory_bytes=CACHE_BYTES, kept_seconds=0.0, vector_index_rows=600)
+    index = LanceIndex(folder, memory_bytes=CACHE_BYTES, retention_seconds=0.0, vector_index_rows=600)
     table = index.create("space", FIRST)
-    table.apply(Harvest(episodes=crowd(range(1, 700))))
-    table.upkeep(idle=True)
+    table.apply(IndexBatch(episodes=crowd(range(1, 700))))
+    table.maintain(idle=True)
     for lsn in range(700, LAST):
-        table.apply(Harvest(episodes=crowd([lsn])))
-    table.apply(Harvest(gone_episodes=[(650, 650)], episodes=crowd([LAST])))
+        table.apply(IndexBatch(episodes=crowd([lsn])))
+    table.apply(IndexBatch(deleted_episodes=[(650, 650)], episodes=crowd([LAST])))
     index.close()
     return folder
 
@@ -85,15 +85,15 @@ def largest_data(home: Path) -> Path:
 
 def check_all_comes_back(table: Table) -> None:
     """The log is read again from the watermark, and then the table is what it was, and works."""
-    table.apply(Harvest(episodes=crowd(range(table.watermark + 1, LAST + 1))))
-    table.apply(Harvest(gone_episodes=[(650, 650)]))
+    table.apply(IndexBatch(episodes=crowd(range(table.watermark + 1, LAST + 1))))
+    table.apply(IndexBatch(deleted_episodes=[(650, 650)]))
     every = [lsn for lsn in range(1, LAST + 1) if lsn != 650]
-    assert sorted(lsn for number in range(3) for lsn in lsns(shelf(table, number, chunks=False))) == every
-    assert table.upkeep(idle=True) and table.figures().upkeep_failures == 0, table.figures()
-    add(table, Said(LAST + 1, "sentinel", shelf=9, session=99, vector=(0, 0, 1)))
-    assert lsns(table.matching(["sentinel"], Within(), 9)) == [LAST + 1]
-    assert len(table.nearest(unit(1), Within(), 50)) == 50
-    assert len(table.around([(lsn % 17, lsn) for lsn in every])) == len(every)
+    assert sorted(lsn for number in range(3) for lsn in lsns(partition(table, number, chunks=False))) == every
+    assert table.maintain(idle=True) and table.stats().maintenance_failures == 0, table.stats()
+    add(table, Said(LAST + 1, "sentinel", partition=9, session=99, vector=(0, 0, 1)))
+    assert lsns(table.matching(["sentinel"], TableFilter(), 9)) == [LAST + 1]
+    assert len(table.nearest(unit(1), TableFilter(), 50)) == 50
+    assert len(table.at_positions([(lsn % 17, lsn) for lsn in every])) == len(every)
 
 
 def healed(index: LanceIndex) -> Table:
@@ -145,10 +145,10 @@ def test_a_damaged_deletion_is_made_again(home: Path, reopen: Reopen, spoil: Dam
     check_all_comes_back(healed(index))
 
 
-@pytest.mark.parametrize("column", ["words", "shelf", "session", "vector"])
+@pytest.mark.parametrize("column", ["terms", "partition", "session", "vector"])
 @pytest.mark.parametrize("spoil", [empty, zero, Path.unlink], ids=lambda spoil: spoil.__name__)
 def test_a_damaged_index_is_built_anew(home: Path, reopen: Reopen, column: str, spoil: Damage) -> None:
-    handle = healed(reopen())._handle  # type: ignore[attr-defined]
+    handle = healed(reopen())._client  # type: ignore[attr-defined]
     uuid = handle.indexes()[column].index_uuid
     reopen()
     for path in (home / "_indices" / uuid).iterdir():
@@ -184,10 +184,10 @@ def test_what_holds_nothing_is_set_aside(home: Path, folder: Path, reopen: Reope
 def test_a_sound_table_is_never_taken_for_damaged(folder: Path, reopen: Reopen) -> None:
     """The newest version of this one tells which files the compaction before it took away."""
     table = reopen().create("space", FIRST)
-    table.apply(Harvest(episodes=crowd(range(1, 700))))
-    table.upkeep(idle=True)
-    table.apply(Harvest(gone_sessions=range(5), gone_before=[9_999] * 5))
-    table.upkeep(idle=True)
+    table.apply(IndexBatch(episodes=crowd(range(1, 700))))
+    table.maintain(idle=True)
+    table.apply(IndexBatch(deleted_sessions=range(5), deleted_before=[9_999] * 5))
+    table.maintain(idle=True)
     home = next(folder.glob("*.lance"))
     assert all(files.seems_complete(manifest) for manifest in files.manifests(home))
     index = reopen()
@@ -245,8 +245,8 @@ def test_a_table_that_is_damaged_while_open_is_healed_by_opening_it_again(home: 
     empty(largest_data(home))
     assert index.open("space", 1) is table
     with pytest.raises(IndexUnavailable):
-        shelf(table, 1, chunks=False)
+        partition(table, 1, chunks=False)
     assert index.open("space", 1) is None
     with pytest.raises(IndexUnavailable, match="closed"):
-        table.count(Within())
+        table.count(TableFilter())
     check_all_comes_back(index.create("space", FIRST))

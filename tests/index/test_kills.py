@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.stores.contract.index import Within
+from memsidecar.stores.contract.index import TableFilter
 from memsidecar.stores.volatile.index import VolatileTable
 from tests.index.killed import NAMESPACE, entry, open_index
-from tests.index.said import FIRST, comparable, shelf
+from tests.index.said import FIRST, comparable, partition
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -53,9 +53,11 @@ def check(folder: Path) -> int:
         oracle.apply(entry(lsn))
         if lsn > reached:
             table.apply(entry(lsn))
-    assert comparable(shelf(table, 1, chunks=False)) == comparable(shelf(oracle, 1, chunks=False))
-    assert table.count(Within()) == oracle.count(Within())
-    assert len(table.matching(["hello"], Within(), 10_000)) == len(oracle.matching(["hello"], Within(), 10_000))
+    assert comparable(partition(table, 1, chunks=False)) == comparable(partition(oracle, 1, chunks=False))
+    assert table.count(TableFilter()) == oracle.count(TableFilter())
+    assert len(table.matching(["hello"], TableFilter(), 10_000)) == len(
+        oracle.matching(["hello"], TableFilter(), 10_000)
+    )
     assert index.repairs == 0
     index.close()
     return reached

@@ -7,10 +7,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from memsidecar.stores.contract.index import Harvest, IndexUnavailable, Table, Within
-from memsidecar.stores.lance.client import Readers
+from memsidecar.stores.contract.index import IndexBatch, IndexUnavailable, Table, TableFilter
+from memsidecar.stores.lance.client import ReaderEpochs
 from tests.index.conftest import Reopen
-from tests.index.said import FIRST, Said, crowd, episodes, shelf, unit
+from tests.index.said import FIRST, Said, crowd, episodes, partition, unit
 
 SECONDS = 4.0
 COMMITS = 6
@@ -33,7 +33,7 @@ class Reader:
 
 def test_readers_never_fail_while_versions_come_and_go(reopen: Reopen) -> None:
     table = reopen().create("space", FIRST)
-    table.apply(Harvest(episodes=crowd(range(1, 400))))
+    table.apply(IndexBatch(episodes=crowd(range(1, 400))))
     stop = threading.Event()
     reads = [lambda: _pairs_are_whole(table), lambda: _searches(table), lambda: _counts(table)]
     readers = [Reader(read, stop) for read in reads * 2]
@@ -45,7 +45,7 @@ def test_readers_never_fail_while_versions_come_and_go(reopen: Reopen) -> None:
             stop.set()
         for future in futures:
             future.result()
-    assert all(reader.rounds > 0 for reader in readers) and table.figures().upkeep_failures == 0
+    assert all(reader.rounds > 0 for reader in readers) and table.stats().maintenance_failures == 0
 
 
 def _has_read_or_failed(reader: Reader, future: "Future[None]") -> bool:
@@ -58,33 +58,35 @@ def _write_for_a_while(table: Table, all_have_read: Callable[[], bool]) -> None:
     while time.monotonic() - begin < SECONDS or lsn < 1_000 + COMMITS or not all_have_read():
         assert time.monotonic() - begin < STARVED_SECONDS, f"somebody starves: {lsn - 1_000} commits"
         lsn += 1
-        pair = episodes(Said(lsn, "pair", shelf=7, session=70), Said(lsn, "pair", shelf=7, session=70, sequence=2))
-        table.apply(Harvest(episodes=pair))
+        pair = episodes(
+            Said(lsn, "pair", partition=7, session=70), Said(lsn, "pair", partition=7, session=70, sequence=2)
+        )
+        table.apply(IndexBatch(episodes=pair))
         if lsn % 4 == 0:
-            table.apply(Harvest(gone_sessions=[70], gone_before=[lsn]))
+            table.apply(IndexBatch(deleted_sessions=[70], deleted_before=[lsn]))
         if lsn % 7 == 0:
-            table.upkeep(idle=True)
+            table.maintain(idle=True)
         if lsn % 25 == 0:
             table.purge()
 
 
 def _pairs_are_whole(table: Table) -> None:
-    found = shelf(table, 7, chunks=False).lsn.tolist()
+    found = partition(table, 7, chunks=False).lsn.tolist()
     assert found[::2] == found[1::2]
 
 
 def _searches(table: Table) -> None:
-    assert len(table.nearest(unit(1), Within(shelf=1), 20)) == 20
-    assert len(table.matching(["w1"], Within(shelf=1), 5)) == 5
+    assert len(table.nearest(unit(1), TableFilter(partition=1), 20)) == 20
+    assert len(table.matching(["w1"], TableFilter(partition=1), 5)) == 5
 
 
 def _counts(table: Table) -> None:
-    assert table.count(Within(shelf=1)) == 133
-    assert len(table.around([(session, sequence) for session in range(17) for sequence in range(1, 400)])) == 399
+    assert table.count(TableFilter(partition=1)) == 133
+    assert len(table.at_positions([(session, sequence) for session in range(17) for sequence in range(1, 400)])) == 399
 
 
 def test_whoever_takes_files_away_waits_for_earlier_readers_only() -> None:
-    readers, began, go_on = Readers(), threading.Event(), threading.Event()
+    readers, began, go_on = ReaderEpochs(), threading.Event(), threading.Event()
 
     def read() -> None:
         with readers.reading():
@@ -94,7 +96,7 @@ def test_whoever_takes_files_away_waits_for_earlier_readers_only() -> None:
     earlier = threading.Thread(target=read)
     earlier.start()
     began.wait(10)
-    waiting = threading.Thread(target=readers.wait_for_those_before)
+    waiting = threading.Thread(target=readers.wait_for_older)
     waiting.start()
     waiting.join(0.05)
     assert waiting.is_alive()
@@ -110,8 +112,8 @@ def test_a_closed_index_answers_nobody(reopen: Reopen) -> None:
     table = index.create("space", FIRST)
     index.close()
     for use in (
-        lambda: table.count(Within()),
-        lambda: table.apply(Harvest(episodes=crowd([1]))),
+        lambda: table.count(TableFilter()),
+        lambda: table.apply(IndexBatch(episodes=crowd([1]))),
         lambda: index.open("space", 1),
         lambda: index.create("space", FIRST),
     ):

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memsidecar.stores.contract.index import Harvest, IndexUnavailable, Table, Within
+from memsidecar.stores.contract.index import IndexBatch, IndexUnavailable, Table, TableFilter
 from memsidecar.stores.lance import files
 from memsidecar.stores.lance.index import LanceIndex
-from memsidecar.stores.lance.maintenance import BUSY_COMMITS, Rules
+from memsidecar.stores.lance.maintenance import BUSY_COMMITS, MaintenanceConfig
 from memsidecar.stores.lance.table import LanceTable
 from tests.index.conftest import CACHE_BYTES, Reopen
-from tests.index.said import FIRST, Said, add, crowd, episodes, lsns, shelf, unit
+from tests.index.said import FIRST, Said, add, crowd, episodes, lsns, partition, unit
 
 KEPT_SECONDS = 3.0
 
@@ -28,39 +28,43 @@ def table(reopen: Reopen) -> Table:
 def test_a_thousand_single_appends_leave_little_behind(folder: Path, reopen: Reopen) -> None:
     table = reopen().create("space", FIRST)
     for lsn in range(1, 1_001):
-        table.apply(Harvest(episodes=crowd([lsn])))
-        table.upkeep(idle=False)
-        assert lsn % 100 or table.figures().fragments < BUSY_COMMITS[0] + 12
+        table.apply(IndexBatch(episodes=crowd([lsn])))
+        table.maintain(idle=False)
+        assert lsn % 100 or table.stats().fragments < BUSY_COMMITS[0] + 12
     _until_nothing_is_left(table)
-    figures = table.figures()
+    figures = table.stats()
     assert figures.fragments < 12 and figures.unindexed_rows == 0 and figures.versions <= 2, figures
-    packed = LanceIndex(folder.with_name("packed"), memory_bytes=CACHE_BYTES, vector_index_rows=600, kept_seconds=0)
+    packed = LanceIndex(
+        folder.with_name("packed"), memory_bytes=CACHE_BYTES, vector_index_rows=600, retention_seconds=0
+    )
     whole = packed.create("space", FIRST)
-    whole.apply(Harvest(episodes=crowd(range(1, 1_001))))
+    whole.apply(IndexBatch(episodes=crowd(range(1, 1_001))))
     _until_nothing_is_left(whole)
-    assert figures.disk_bytes < 2 * whole.figures().disk_bytes
+    assert figures.disk_bytes < 2 * whole.stats().disk_bytes
     packed.close()
 
 
 def _until_nothing_is_left(table: Table) -> None:
     for _ in range(10):
-        if not table.upkeep(idle=True):
+        if not table.maintain(idle=True):
             return
         time.sleep(0.01)
     raise AssertionError("idle upkeep never comes to an end")
 
 
 def test_old_versions_are_kept_as_long_as_they_may_be_read(folder: Path) -> None:
-    index = LanceIndex(folder, memory_bytes=CACHE_BYTES, kept_seconds=3_600.0)
+    index = LanceIndex(folder, memory_bytes=CACHE_BYTES, retention_seconds=3_600.0)
     table = index.create("space", FIRST)
     for lsn in range(1, 6):
         add(table, Said(lsn))
-    table.upkeep(idle=True)
-    assert table.figures().versions > 5
-    table._upkeep.rules = Rules(kept_seconds=1.0)  # only now: nobody knows how long the machine took until here
+    table.maintain(idle=True)
+    assert table.stats().versions > 5
+    table._maintenance.config = MaintenanceConfig(
+        retention_seconds=1.0
+    )  # only now: nobody knows how long the machine took until here
     time.sleep(1.2)
-    assert table.upkeep(idle=True) and not table.upkeep(idle=True)
-    assert table.figures().versions == 1
+    assert table.maintain(idle=True) and not table.maintain(idle=True)
+    assert table.stats().versions == 1
     index.close()
 
 
@@ -73,7 +77,7 @@ def test_the_last_version_that_is_certainly_on_disk_is_kept_until_the_newest_is(
             manifest.write_bytes(b"")
     again = LanceIndex(folder, memory_bytes=CACHE_BYTES)
     healed = again.open("space", 1)
-    assert healed is not None and healed.count(Within()) == 1
+    assert healed is not None and healed.count(TableFilter()) == 1
     again.close()
 
 
@@ -89,57 +93,57 @@ def _one_that_is_certainly_on_disk(tmp_path: Path) -> tuple[Path, Path]:
 
 def _safe_and_young(folder: Path) -> tuple[Path, float]:
     """The older version, and how old at most the younger one was when upkeep ended."""
-    index = LanceIndex(folder, memory_bytes=CACHE_BYTES, kept_seconds=KEPT_SECONDS)
+    index = LanceIndex(folder, memory_bytes=CACHE_BYTES, retention_seconds=KEPT_SECONDS)
     table = index.create("space", FIRST)
     add(table, Said(1))
-    table.upkeep(idle=True)
+    table.maintain(idle=True)
     time.sleep(KEPT_SECONDS + 0.2)
-    assert table.upkeep(idle=True)
+    assert table.maintain(idle=True)
     (safe,) = files.manifests(next(folder.glob("*.lance")))
     began = time.monotonic()
     add(table, Said(2))
-    assert table.upkeep(idle=True)
+    assert table.maintain(idle=True)
     age_seconds = time.monotonic() - began
     index.close()
     return safe, age_seconds
 
 
 def test_a_large_table_to_which_something_comes_now_and_then_is_not_written_anew_each_time(folder: Path) -> None:
-    index = LanceIndex(folder, memory_bytes=CACHE_BYTES, kept_seconds=60.0)
+    index = LanceIndex(folder, memory_bytes=CACHE_BYTES, retention_seconds=60.0)
     table = index.create("space", FIRST)
     add(table, Said(1))
-    table.upkeep(idle=True)
-    table._upkeep.rows = 100_000
+    table.maintain(idle=True)
+    table._maintenance.rows = 100_000
     for lsn in range(2, 12):
         _let_pass(table, 50.0)
         add(table, Said(lsn))
-        assert not table.upkeep(idle=True)
+        assert not table.maintain(idle=True)
     _let_pass(table, 61.0)
-    assert table.upkeep(idle=True)
+    assert table.maintain(idle=True)
     index.close()
 
 
 def _let_pass(table: LanceTable, seconds: float) -> None:
-    assert table._upkeep.unchanged_since is not None
-    table._upkeep.unchanged_since -= seconds
+    assert table._maintenance.unchanged_since is not None
+    table._maintenance.unchanged_since -= seconds
 
 
 def test_a_busy_table_is_left_alone_until_it_pays(table: Table) -> None:
     for lsn in range(1, BUSY_COMMITS[0]):
         add(table, Said(lsn))
-        assert not table.upkeep(idle=False)
+        assert not table.maintain(idle=False)
     add(table, Said(100))
-    assert table.upkeep(idle=False) and table.figures().fragments == 1
+    assert table.maintain(idle=False) and table.stats().fragments == 1
 
 
 def test_a_large_table_gets_a_vector_index_and_finds_what_came_later(table: Table) -> None:
-    table.apply(Harvest(episodes=crowd(range(1, 1_200))))
-    assert table.upkeep(idle=False)
-    assert table._upkeep.has_vector_index  # type: ignore[attr-defined]
-    add(table, Said(2_000, vector=(0, 0, 1), shelf=50), Said(2_001, vector=(), shelf=50))
-    assert lsns(table.nearest(unit(0, 0, 1), Within(), 1)) == [2_000]
-    assert lsns(table.nearest(unit(1), Within(shelf=50), 9)) == [2_000]
-    assert len(table.nearest(unit(1), Within(), 1_190)) == 1_190
+    table.apply(IndexBatch(episodes=crowd(range(1, 1_200))))
+    assert table.maintain(idle=False)
+    assert table._maintenance.has_vector_index  # type: ignore[attr-defined]
+    add(table, Said(2_000, vector=(0, 0, 1), partition=50), Said(2_001, vector=(), partition=50))
+    assert lsns(table.nearest(unit(0, 0, 1), TableFilter(), 1)) == [2_000]
+    assert lsns(table.nearest(unit(1), TableFilter(partition=50), 9)) == [2_000]
+    assert len(table.nearest(unit(1), TableFilter(), 1_190)) == 1_190
 
 
 def test_a_failure_is_counted_shown_and_tried_again(table: Table, folder: Path) -> None:
@@ -147,37 +151,37 @@ def test_a_failure_is_counted_shown_and_tried_again(table: Table, folder: Path) 
         add(table, Said(lsn))
     data = next(folder.glob("*.lance")) / "data"
     shutil.move(data, folder / "elsewhere")
-    assert table.upkeep(idle=True) and table.upkeep(idle=True)
-    assert table.figures().upkeep_failures == 2 and "Not found" in table.figures().last_upkeep_failure
+    assert table.maintain(idle=True) and table.maintain(idle=True)
+    assert table.stats().maintenance_failures == 2 and "Not found" in table.stats().last_maintenance_error
     shutil.move(folder / "elsewhere", data)
-    assert table.upkeep(idle=True)
-    assert table.figures().upkeep_failures == 2 and table.figures().fragments == 1
+    assert table.maintain(idle=True)
+    assert table.stats().maintenance_failures == 2 and table.stats().fragments == 1
 
 
 def test_an_index_that_fails_in_a_search_is_built_anew_by_upkeep(table: Table, folder: Path, reopen: Reopen) -> None:
-    table.apply(Harvest(episodes=crowd(range(1, 300))))
-    table.upkeep(idle=True)
+    table.apply(IndexBatch(episodes=crowd(range(1, 300))))
+    table.maintain(idle=True)
     opened = reopen().open("space", 1)
     assert opened is not None
     for path in folder.glob("*.lance/_indices/*/*"):
         path.unlink()
     with pytest.raises(IndexUnavailable):
-        opened.matching(["w1"], Within(), 5)
-    assert opened.upkeep(idle=False)
-    assert len(opened.matching(["w1"], Within(), 5)) == 5
+        opened.matching(["w1"], TableFilter(), 5)
+    assert opened.maintain(idle=False)
+    assert len(opened.matching(["w1"], TableFilter(), 5)) == 5
 
 
 def test_an_index_that_fails_in_upkeep_is_built_anew_by_the_next(table: Table, folder: Path, reopen: Reopen) -> None:
-    table.apply(Harvest(episodes=crowd(range(1, 300))))
-    table.upkeep(idle=True)
+    table.apply(IndexBatch(episodes=crowd(range(1, 300))))
+    table.maintain(idle=True)
     opened = reopen().open("space", 1)
     assert opened is not None
     for path in folder.glob("*.lance/_indices/*/*"):
         path.write_bytes(bytes(path.stat().st_size))
     add(opened, Said(300), Said(301))
-    assert opened.upkeep(idle=True) and opened.upkeep(idle=True)
-    assert opened.figures().upkeep_failures == 1 and opened.figures().unindexed_rows == 0
-    assert len(opened.matching(["w1"], Within(), 5)) == 5
+    assert opened.maintain(idle=True) and opened.maintain(idle=True)
+    assert opened.stats().maintenance_failures == 1 and opened.stats().unindexed_rows == 0
+    assert len(opened.matching(["w1"], TableFilter(), 5)) == 5
 
 
 SECRET = "hunter2secretword"
@@ -187,19 +191,19 @@ SECRET_VECTOR = (0.123456, -0.654321, 0.777777, 0.1)
 @pytest.mark.parametrize("rows", [3, 1_000], ids=["few", "with a vector index"])
 @pytest.mark.parametrize("when", ["at once", "after upkeep", "twice"])
 def test_a_purge_leaves_no_byte_of_what_was_taken_away(table: Table, folder: Path, rows: int, when: str) -> None:
-    table.apply(Harvest(episodes=crowd(range(1, rows))))
+    table.apply(IndexBatch(episodes=crowd(range(1, rows))))
     add(table, Said(5_000, f"my {SECRET} is", session=99, name="Mallory", vector=SECRET_VECTOR))
     if when != "at once":
-        table.upkeep(idle=True)
-    assert lsns(table.matching([SECRET], Within(), 9)) == [5_000] and _traces(folder) == {SECRET, "name", "vector"}
-    table.apply(Harvest(gone_sessions=[99], gone_before=[9_000]))
+        table.maintain(idle=True)
+    assert lsns(table.matching([SECRET], TableFilter(), 9)) == [5_000] and _traces(folder) == {SECRET, "name", "vector"}
+    table.apply(IndexBatch(deleted_sessions=[99], deleted_before=[9_000]))
     if when == "twice":
-        table.upkeep(idle=True)
+        table.maintain(idle=True)
     table.purge()
     assert _traces(folder) == set()
-    assert table.figures().versions == 1 and table.count(Within()) == rows - 1
+    assert table.stats().versions == 1 and table.count(TableFilter()) == rows - 1
     table.purge()
-    assert len(table.matching(["w1"], Within(), 9)) > 0 and lsns(table.matching([SECRET], Within(), 9)) == []
+    assert len(table.matching(["w1"], TableFilter(), 9)) > 0 and lsns(table.matching([SECRET], TableFilter(), 9)) == []
 
 
 def _traces(folder: Path) -> set[str]:
@@ -210,15 +214,15 @@ def _traces(folder: Path) -> set[str]:
 
 
 def test_a_purge_finds_an_index_in_many_parts(table: Table) -> None:
-    table.apply(Harvest(episodes=crowd(range(1, 700))))
-    table.upkeep(idle=True)
+    table.apply(IndexBatch(episodes=crowd(range(1, 700))))
+    table.maintain(idle=True)
     for lsn in range(700, 704):
-        table.apply(Harvest(episodes=crowd([lsn])))
-        table.upkeep(idle=True)
-    assert table.figures().fragments > 2
-    table.apply(Harvest(gone_episodes=[(5, 5), (702, 702)]))
+        table.apply(IndexBatch(episodes=crowd([lsn])))
+        table.maintain(idle=True)
+    assert table.stats().fragments > 2
+    table.apply(IndexBatch(deleted_episodes=[(5, 5), (702, 702)]))
     table.purge()
-    assert table.figures().versions == 1 == table.figures().fragments and table.count(Within()) == 701
+    assert table.stats().versions == 1 == table.stats().fragments and table.count(TableFilter()) == 701
 
 
 def test_a_purge_takes_what_was_set_aside_as_well(folder: Path, reopen: Reopen) -> None:
@@ -239,7 +243,7 @@ def test_nothing_of_a_dropped_table_is_left(table: Table, folder: Path, reopen: 
 
 def test_vectors_keep_their_bits(table: Table) -> None:
     said = crowd(range(1, 700))
-    table.apply(Harvest(episodes=said))
-    table.upkeep(idle=True)
-    found = np.concatenate([shelf(table, number, chunks=False).vectors for number in range(3)])
+    table.apply(IndexBatch(episodes=said))
+    table.maintain(idle=True)
+    found = np.concatenate([partition(table, number, chunks=False).vectors for number in range(3)])
     assert {row.tobytes() for row in found} == {row.tobytes() for row in said.vectors}

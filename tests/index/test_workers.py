@@ -17,14 +17,14 @@ PROGRAM = """
 import json, os, sys
 from contextlib import suppress
 from pathlib import Path
-from memsidecar.stores.contract.index import Harvest
-from memsidecar.stores.index.lance import LanceIndex
+from memsidecar.stores.contract.index import IndexBatch
+from memsidecar.stores.lance.index import LanceIndex
 from tests.index.said import FIRST, crowd
 
 index = LanceIndex(Path(sys.argv[1]), memory_bytes=1 << 20)
 table = index.create("space", FIRST)
-table.apply(Harvest(episodes=crowd(range(1, 400))))
-table.upkeep(idle=True)
+table.apply(IndexBatch(episodes=crowd(range(1, 400))))
+table.maintain(idle=True)
 stats = []
 for task in Path("/proc/self/task").iterdir():
     with suppress(OSError):  # it has ended

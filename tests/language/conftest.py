@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from memsidecar.endpoint.config import EndpointSettings
-from memsidecar.endpoint.resilience import Patience
-from memsidecar.language.fact_model import ModelFacts
+from memsidecar.endpoint.config import EndpointConfig
+from memsidecar.endpoint.resilience import RetryPolicy
+from memsidecar.language.fact_model import ModelFactExtractor
 from memsidecar.language.openai import CHAT, OpenAIModel
-from memsidecar.language.summary_model import ModelSummaries
+from memsidecar.language.summary_model import ModelSummarizer
 from tests.endpoint.server import KEY
 from tests.endpoint.stand_ins import Waits
 from tests.language.model_server import ModelServer, words
@@ -26,20 +26,20 @@ def waits() -> Waits:
 
 
 @pytest.fixture
-def configured(server: ModelServer, waits: Waits) -> EndpointSettings:
-    return EndpointSettings(CHAT, server.url, KEY, patience=Patience(sleep=waits.sleep, chance=lambda: 1.0))
+def configured(server: ModelServer, waits: Waits) -> EndpointConfig:
+    return EndpointConfig(CHAT, server.url, KEY, retry_policy=RetryPolicy(sleep=waits.sleep, jitter=lambda: 1.0))
 
 
 @pytest.fixture
-def model(configured: EndpointSettings) -> OpenAIModel:
+def model(configured: EndpointConfig) -> OpenAIModel:
     return OpenAIModel("some/model", configured)
 
 
 @pytest.fixture
-def facts(model: OpenAIModel) -> ModelFacts:
-    return ModelFacts(model, words)
+def facts(model: OpenAIModel) -> ModelFactExtractor:
+    return ModelFactExtractor(model, words)
 
 
 @pytest.fixture
-def summaries(model: OpenAIModel) -> ModelSummaries:
-    return ModelSummaries(model, words)
+def summaries(model: OpenAIModel) -> ModelSummarizer:
+    return ModelSummarizer(model, words)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from memsidecar.domain.fact import FactType
-from memsidecar.language.contract import FactExtractor, Finding, MalformedAnswer, ModelAway
-from memsidecar.language.fact_model import ModelFacts
+from memsidecar.language.contract import FactExtractor, Finding, MalformedAnswer, ModelUnavailable
+from memsidecar.language.fact_model import ModelFactExtractor
 from memsidecar.language.openai import OpenAIModel
 from tests.endpoint import server as serve
 from tests.endpoint.server import Request
@@ -184,7 +184,7 @@ def test_what_was_wrong_is_said_without_what_was_said(
 @pytest.mark.parametrize("code", [401, 404, 429, 500])
 def test_a_model_that_is_away_is_no_finding(server: ModelServer, facts: FactExtractor, code: int) -> None:
     server.always = serve.status(code)
-    with pytest.raises(ModelAway):
+    with pytest.raises(ModelUnavailable):
         facts.extract(TALK)
 
 
@@ -221,7 +221,7 @@ def test_a_model_that_obeys_a_message_gets_nothing_past_its_sources(
 def test_much_is_read_in_parts_and_cited_rightly(server: ModelServer, model: OpenAIModel) -> None:
     server.always = thinking(every_user_fact)
     talk = [user(f"m{at}", f"I said {at}") if at % 3 else assistant(f"m{at}", "Really?") for at in range(40)]
-    found = ModelFacts(model, words, part_tokens=30).extract(talk)
+    found = ModelFactExtractor(model, words, part_tokens=30).extract(talk)
     assert [(each.value, each.source_message_ids) for each in found] == [
         (each.text, (each.message_id,)) for each in talk if each.text != "Really?"
     ]
@@ -233,7 +233,7 @@ def test_much_is_read_in_parts_and_cited_rightly(server: ModelServer, model: Ope
 def test_a_message_that_is_too_long_is_read_in_pieces(server: ModelServer, model: OpenAIModel) -> None:
     server.always = thinking(every_user_fact)
     text = " ".join(f"word{at}" for at in range(200))
-    found = ModelFacts(model, words, part_tokens=60).extract([user("m1", text)])
+    found = ModelFactExtractor(model, words, part_tokens=60).extract([user("m1", text)])
     assert "".join(str(line["text"]) for request in server.requests for line in shown_to(request)) == text
     assert len(found) > 3 and all(each.source_message_ids == ("m1",) for each in found)
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from memsidecar.language.contract import MalformedAnswer, ModelAway, Summarizer
+from memsidecar.language.contract import MalformedAnswer, ModelUnavailable, Summarizer
 from memsidecar.language.openai import OpenAIModel
-from memsidecar.language.summary_model import ModelSummaries
+from memsidecar.language.summary_model import ModelSummarizer
 from tests.endpoint import server as serve
 from tests.endpoint.server import Request
 from tests.language.model_server import ModelServer, assistant, said, shown_to, thinking, unless, user, words
@@ -124,7 +124,7 @@ def test_what_would_lose_more_than_half_is_malformed(server: ModelServer, summar
 def test_much_is_folded_in_part_by_part(server: ModelServer, model: OpenAIModel) -> None:
     server.always = thinking(all_of_it)
     talk = [user(f"m{at}", f"I said {at}.") for at in range(40)]
-    summary = ModelSummaries(model, words, part_tokens=50).summarize(BEFORE, talk, 1_000)
+    summary = ModelSummarizer(model, words, part_tokens=50).summarize(BEFORE, talk, 1_000)
     assert summary == " ".join([BEFORE, *(each.text for each in talk)])
     assert len(server.requests) > 4
 
@@ -132,7 +132,7 @@ def test_much_is_folded_in_part_by_part(server: ModelServer, model: OpenAIModel)
 def test_a_message_that_is_too_long_is_folded_in_whole(server: ModelServer, model: OpenAIModel) -> None:
     server.always = thinking(all_of_it)
     text = " ".join(f"word{at}" for at in range(300))
-    summary = ModelSummaries(model, words, part_tokens=50).summarize("", [user("m1", text)], 1_000)
+    summary = ModelSummarizer(model, words, part_tokens=50).summarize("", [user("m1", text)], 1_000)
     assert summary.split() == text.split()
     assert len(server.requests) > 4
 
@@ -158,7 +158,7 @@ def test_a_message_that_no_model_takes_is_not_waited_for(server: ModelServer, su
 @pytest.mark.parametrize("code", [401, 404, 429, 500])
 def test_a_model_that_is_away_says_nothing(server: ModelServer, summaries: Summarizer, code: int) -> None:
     server.always = serve.status(code)
-    with pytest.raises(ModelAway):
+    with pytest.raises(ModelUnavailable):
         summaries.summarize(BEFORE, TALK, 100)
 
 

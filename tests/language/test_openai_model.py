@@ -9,9 +9,9 @@ from threading import Barrier, Event, Lock
 
 import pytest
 
-from memsidecar.endpoint.config import EndpointSettings
-from memsidecar.language.contract import LanguageModel, MalformedAnswer, ModelAway
-from memsidecar.language.openai import ModelFigures, OpenAIModel, largest_answer_bytes
+from memsidecar.endpoint.config import EndpointConfig
+from memsidecar.language.contract import LanguageModel, MalformedAnswer, ModelUnavailable
+from memsidecar.language.openai import ModelStats, OpenAIModel, largest_answer_bytes
 from tests.endpoint import server as serve
 from tests.endpoint.server import KEY, Behaviour, Handler, Request
 from tests.endpoint.stand_ins import Clock, Waits
@@ -62,7 +62,7 @@ def test_a_text_that_is_refused_says_nothing_about_schemas(server: ModelServer, 
 def test_where_any_text_is_refused_the_model_is_away(server: ModelServer, model: OpenAIModel, code: int) -> None:
     """Such as a name that the server does not know: what was said is not at fault, and must be read later."""
     server.always = serve.status(code)
-    with pytest.raises(ModelAway):
+    with pytest.raises(ModelUnavailable):
         asked(model)
 
 
@@ -110,9 +110,9 @@ def test_tokens_are_counted_as_reported_or_not_at_all(server: ModelServer, model
     server.script = [well, *(said("x", usage=usage) for usage in wrong), well, serve.status(401)]
     for _ in range(6):
         asked(model)
-    with pytest.raises(ModelAway):
+    with pytest.raises(ModelUnavailable):
         asked(model)
-    assert model.figures == ModelFigures(6, failures=1, prompt_tokens=22, completion_tokens=14, unreported=4)
+    assert model.stats == ModelStats(6, failures=1, prompt_tokens=22, completion_tokens=14, unreported=4)
 
 
 def cut_short(handler: Handler, _: Request) -> None:
@@ -151,7 +151,7 @@ def test_lasting_disorder_means_that_the_model_is_away(
     server: ModelServer, model: OpenAIModel, disorder: Behaviour, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.always = disorder
-    with caplog.at_level(logging.DEBUG), pytest.raises(ModelAway) as caught:
+    with caplog.at_level(logging.DEBUG), pytest.raises(ModelUnavailable) as caught:
         asked(model)
     assert len(server.requests) == 3
     shown = caplog.text + repr(caught.value) + repr(caught.value.__cause__)
@@ -163,7 +163,7 @@ def test_what_only_a_person_can_mend_is_said_at_once(
     server: ModelServer, model: OpenAIModel, waits: Waits, code: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.always = serve.status(code, f"{KEY}: {SECRET}".encode())
-    with caplog.at_level(logging.DEBUG), pytest.raises(ModelAway, match=str(code)) as caught:
+    with caplog.at_level(logging.DEBUG), pytest.raises(ModelUnavailable, match=str(code)) as caught:
         asked(model)
     assert len(server.requests) == 1 and not waits.seconds
     assert KEY not in caplog.text + repr(caught.value) and SECRET not in caplog.text + repr(caught.value)
@@ -175,25 +175,25 @@ def test_retry_after_is_honoured(server: ModelServer, model: OpenAIModel, waits:
     assert waits.seconds == [2.0, 10.0]
 
 
-def test_nobody_at_the_address_means_that_the_model_is_away(configured: EndpointSettings) -> None:
+def test_nobody_at_the_address_means_that_the_model_is_away(configured: EndpointConfig) -> None:
     with socket.socket() as bound_but_deaf:
         bound_but_deaf.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{bound_but_deaf.getsockname()[1]}/v1"
-        with pytest.raises(ModelAway, match="NewConnectionError"):
+        with pytest.raises(ModelUnavailable, match="NewConnectionError"):
             asked(OpenAIModel("m", replace(configured, url=url)))
 
 
-def test_silence_is_borne_no_longer_than_configured(server: ModelServer, configured: EndpointSettings) -> None:
+def test_silence_is_borne_no_longer_than_configured(server: ModelServer, configured: EndpointConfig) -> None:
     release = Event()
     server.always = serve.silent_until(release)
-    with pytest.raises(ModelAway, match="Timeout"):
+    with pytest.raises(ModelUnavailable, match="Timeout"):
         asked(OpenAIModel("m", replace(configured, timeout_seconds=0.05)))
     release.set()
 
 
-def test_an_answer_that_drips_is_given_up(server: ModelServer, configured: EndpointSettings) -> None:
+def test_an_answer_that_drips_is_given_up(server: ModelServer, configured: EndpointConfig) -> None:
     server.always = serve.chunked(completion("text"))
-    with pytest.raises(ModelAway, match="too long"):
+    with pytest.raises(ModelUnavailable, match="too long"):
         asked(OpenAIModel("m", replace(configured, clock=Clock(step=6))))
 
 
@@ -205,20 +205,20 @@ def test_no_more_is_read_than_an_honest_answer_needs(server: ModelServer, model:
 
 
 def test_after_repeated_failures_a_model_is_not_asked_for_a_while(
-    server: ModelServer, configured: EndpointSettings
+    server: ModelServer, configured: EndpointConfig
 ) -> None:
     clock = Clock()
-    resting = OpenAIModel("m", replace(configured, failures_before_rest=3, rest_seconds=30, clock=clock))
+    resting = OpenAIModel("m", replace(configured, failures_before_open=3, cool_down_seconds=30, clock=clock))
     server.script = [serve.status(503)] * 3
     for _ in range(2):
-        with pytest.raises(ModelAway):
+        with pytest.raises(ModelUnavailable):
             asked(resting)
     assert len(server.requests) == 3
     clock.now += 31
     assert asked(resting)
 
 
-def test_no_more_are_asked_at_once_than_configured(server: ModelServer, configured: EndpointSettings) -> None:
+def test_no_more_are_asked_at_once_than_configured(server: ModelServer, configured: EndpointConfig) -> None:
     two_at_once, counting, at_once = Barrier(2), Lock(), [0, 0]
 
     def together(handler: Handler, request: Request) -> None:
@@ -237,20 +237,20 @@ def test_no_more_are_asked_at_once_than_configured(server: ModelServer, configur
     assert at_once == [0, 2]
 
 
-def test_who_gets_no_turn_in_time_may_come_again(server: ModelServer, configured: EndpointSettings) -> None:
+def test_who_gets_no_turn_in_time_may_come_again(server: ModelServer, configured: EndpointConfig) -> None:
     waiting, release = Event(), Event()
 
     def wait(_: float) -> None:
         waiting.set()
         release.wait(30)
 
-    patience = replace(configured.patience, attempts=2, sleep=wait)
-    model = OpenAIModel("m", replace(configured, timeout_seconds=1.0, patience=patience))
+    patience = replace(configured.retry_policy, attempts=2, sleep=wait)
+    model = OpenAIModel("m", replace(configured, timeout_seconds=1.0, retry_policy=patience))
     server.script = [serve.status(503)]
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(asked, model)
         assert waiting.wait(30)
-        with pytest.raises(ModelAway, match="busy"):
+        with pytest.raises(ModelUnavailable, match="busy"):
             asked(model)
         release.set()
         assert first.result() and asked(model)

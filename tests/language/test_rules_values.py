@@ -2,7 +2,7 @@
 
 import pytest
 
-from memsidecar.domain.fact import LISTS, FactType
+from memsidecar.domain.fact import MULTI_VALUED_TYPES, FactType
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import Utterance
 from tests.language.rules_said import RULES, ended, facts, found
@@ -65,7 +65,7 @@ def test_a_list_is_many_facts() -> None:
 
 
 def test_dislikes_stand_beside_each_other() -> None:
-    keys = [one.key for one in found("I hate olives. I can't stand loud music.") if one.type not in LISTS]
+    keys = [one.key for one in found("I hate olives. I can't stand loud music.") if one.type not in MULTI_VALUED_TYPES]
     assert len(set(keys)) == 2
 
 

@@ -14,7 +14,7 @@ import pytest
 from benchmarks.limits.http2 import HEALTH_CHECK, SERVICE, RawCaller, framed
 from memsidecar.access.access_file import token_lines
 from memsidecar.access.bearer_token import new_token
-from memsidecar.access.policy import Role
+from memsidecar.access.policy import AccessRole
 from memsidecar.v1 import memory_pb2 as memory
 from tests.limits.refused import refused
 from tests.support.process import Client, SidecarProcess
@@ -54,7 +54,7 @@ class Guarded:
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     folder, token = tmp_path_factory.mktemp("guarded"), new_token()
     access = folder / "access.toml"
-    access.write_text(token_lines(token, "agent", ["*"], Role.ADMIN, None))
+    access.write_text(token_lines(token, "agent", ["*"], AccessRole.ADMIN, None))
     with SidecarProcess(folder / "data", "--access-file", str(access)) as running:
         yield Guarded(running, [("authorization", f"Bearer {token.text}")])
 

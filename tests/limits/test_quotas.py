@@ -9,7 +9,7 @@ import pytest
 
 from memsidecar.access.access_file import token_lines
 from memsidecar.access.bearer_token import new_token
-from memsidecar.access.policy import Role
+from memsidecar.access.policy import AccessRole
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as session
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
@@ -18,7 +18,7 @@ from tests.support.process import SidecarProcess
 
 TOKEN = new_token()
 METADATA = (("authorization", f"Bearer {TOKEN.text}"),)
-LINES = token_lines(TOKEN, "agent", ["*"], Role.ADMIN, None)
+LINES = token_lines(TOKEN, "agent", ["*"], AccessRole.ADMIN, None)
 SECONDS = 30
 NOTICED_SECONDS = 10
 

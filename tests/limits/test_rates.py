@@ -9,7 +9,7 @@ import pytest
 
 from memsidecar.access.access_file import token_lines
 from memsidecar.access.bearer_token import new_token
-from memsidecar.access.policy import Role
+from memsidecar.access.policy import AccessRole
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.limits.refused import Refused, first_refusal, refused
@@ -84,7 +84,7 @@ def test_each_message_of_a_stream_is_a_call(client: Client) -> None:
 
 def test_the_access_file_has_the_last_word_and_may_change_it(tmp_path: Path) -> None:
     token = new_token()
-    lines = token_lines(token, "agent", ["*"], Role.ADMIN, None)
+    lines = token_lines(token, "agent", ["*"], AccessRole.ADMIN, None)
     access = tmp_path / "access.toml"
     access.write_text(f"{lines}\n[quotas.slow]\ncalls_per_second = 1\n[quotas.fast]\ncalls_per_second = 0\n")
     metadata = (("authorization", f"Bearer {token.text}"),)

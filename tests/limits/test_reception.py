@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from memsidecar.api.admission.receive import Reception
-from memsidecar.api.admission.tenant_limits import unworked
+from memsidecar.api.admission.receive import ReceiveSlots
+from memsidecar.api.admission.tenant_limits import pending_requests
 from memsidecar.domain.errors import RateLimited
 
 MIB = 1 << 20
@@ -33,7 +33,7 @@ async def never() -> bytes:
 
 def test_any_number_of_quick_senders_get_through() -> None:
     async def work() -> None:
-        reception = Reception(unworked(MIB), most=4)
+        reception = ReceiveSlots(pending_requests(MIB), most=4)
         assert set(await asyncio.gather(*(reception.receive("a", at_once) for _ in range(100)))) == {b"request"}
 
     run(work())
@@ -41,7 +41,7 @@ def test_any_number_of_quick_senders_get_through() -> None:
 
 def test_a_slow_sender_gives_way_and_is_told_so() -> None:
     async def work() -> None:
-        reception = Reception(unworked(MIB), most=4)
+        reception = ReceiveSlots(pending_requests(MIB), most=4)
         slow = [asyncio.ensure_future(reception.receive("a", never)) for _ in range(10)]
         await asyncio.sleep(0.01)
         assert await reception.receive("a", at_once) == b"request", "the last to come is the next"
@@ -57,7 +57,7 @@ def test_a_slow_sender_gives_way_and_is_told_so() -> None:
 
 def test_a_slow_sender_stays_while_nobody_waits() -> None:
     async def work() -> None:
-        reception, late = Reception(unworked(MIB), most=2), asyncio.Event()
+        reception, late = ReceiveSlots(pending_requests(MIB), most=2), asyncio.Event()
 
         async def slowly() -> bytes:
             await late.wait()
@@ -73,7 +73,7 @@ def test_a_slow_sender_stays_while_nobody_waits() -> None:
 
 def test_one_tenant_leaves_half_of_the_reception_to_the_others() -> None:
     async def work() -> None:
-        reception = Reception(unworked(MIB), most=4)
+        reception = ReceiveSlots(pending_requests(MIB), most=4)
         slow = [asyncio.ensure_future(reception.receive("slow", never)) for _ in range(10)]
         await asyncio.sleep(0.01)
         async with asyncio.timeout(0.3):
@@ -87,7 +87,7 @@ def test_one_tenant_leaves_half_of_the_reception_to_the_others() -> None:
 
 def test_large_requests_in_progress_have_a_limit_and_small_ones_none() -> None:
     async def work() -> None:
-        reception = Reception(unworked(4 * MIB))
+        reception = ReceiveSlots(pending_requests(4 * MIB))
         with reception.keeping("a", 2 * MIB):
             with pytest.raises(RateLimited), reception.keeping("a", MIB):
                 pass

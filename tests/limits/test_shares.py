@@ -15,9 +15,9 @@ from grpc_reflection.v1alpha import reflection_pb2_grpc
 from benchmarks.limits.http2 import SERVICE, RawCaller
 from memsidecar.access.access_file import token_lines
 from memsidecar.access.bearer_token import Token, new_token
-from memsidecar.access.policy import Role
-from memsidecar.api.health import MOST_WATCHERS
-from memsidecar.api.reflection import MOST_READERS
+from memsidecar.access.policy import AccessRole
+from memsidecar.api.health import MAX_WATCHERS
+from memsidecar.api.reflection import MAX_REFLECTION_STREAMS
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.context_pb2 import BuildContextRequest
 from memsidecar.v1.message_pb2 import ROLE_USER, Message, ToolCall
@@ -46,8 +46,8 @@ class Tenants:
 def tenants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
     folder = tmp_path_factory.mktemp("shares")
     greedy, other = new_token(), new_token()
-    lines = [token_lines(greedy, "greedy", ["greedy"], Role.WRITE, None)]
-    lines += [token_lines(other, "other", ["other"], Role.WRITE, None)]
+    lines = [token_lines(greedy, "greedy", ["greedy"], AccessRole.WRITE, None)]
+    lines += [token_lines(other, "other", ["other"], AccessRole.WRITE, None)]
     access = folder / "access.toml"
     access.write_text("\n".join(lines))
     flags = ("--access-file", str(access), "--max-namespace-calls", str(CALLS_OF_ONE), "--max-concurrent-calls", "16")
@@ -80,7 +80,7 @@ def test_answers_that_nobody_reads_take_the_share_of_their_caller_only(tenants: 
 def test_watchers_of_health_are_few_and_probes_are_answered(tenants: Tenants) -> None:
     with grpc.insecure_channel(tenants.sidecar.ready["health_listen"]) as channel:
         stub: Any = health_pb2_grpc.HealthStub(channel)
-        watching = [stub.Watch(health_pb2.HealthCheckRequest(), timeout=SECONDS) for _ in range(MOST_WATCHERS)]
+        watching = [stub.Watch(health_pb2.HealthCheckRequest(), timeout=SECONDS) for _ in range(MAX_WATCHERS)]
         for one in watching:
             assert next(one).status == health_pb2.HealthCheckResponse.SERVING
         with pytest.raises(grpc.RpcError) as one_more:
@@ -118,7 +118,9 @@ def idle_reflection(channel: grpc.Channel, bearer: Bearer) -> Iterator[Any]:
 
 def test_streams_of_reflection_are_few(tenants: Tenants, client: Client) -> None:
     with grpc.insecure_channel(tenants.sidecar.address) as channel, ExitStack() as opened:
-        idle = [opened.enter_context(idle_reflection(channel, tenants.greedy)) for _ in range(MOST_READERS + 1)]
+        idle = [
+            opened.enter_context(idle_reflection(channel, tenants.greedy)) for _ in range(MAX_REFLECTION_STREAMS + 1)
+        ]
         codes = {_ended_with(one) for one in idle}
         assert grpc.StatusCode.RESOURCE_EXHAUSTED in codes
         tenants.assert_other_is_answered(client)

@@ -8,22 +8,22 @@ from typing import Any, NoReturn, cast
 import pytest
 from mcp_types import CallToolRequestParams
 
-from memsidecar.mcp_server.server import TOOLS, Serving
-from memsidecar.mcp_server.sidecar_client import Memory
-from memsidecar.mcp_server.tool import fitting, shortened
+from memsidecar.mcp_server.server import TOOLS, ToolServer
+from memsidecar.mcp_server.sidecar_client import SidecarClient
+from memsidecar.mcp_server.tool import take_fitting, truncate
 from tests.mcp.desktop import text_of
 from tests.support.canaries import CANARY
 
 
-async def stumble(_memory: Memory, _arguments: Any) -> NoReturn:
+async def stumble(_memory: SidecarClient, _arguments: Any) -> NoReturn:
     raise KeyError(CANARY)
 
 
 def test_a_bug_is_told_without_its_words_and_logged_with_its_place(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setitem(TOOLS, "list_facts", replace(TOOLS["list_facts"], work=stumble))
-    serving = Serving(cast(Memory, None), "1")
+    monkeypatch.setitem(TOOLS, "list_facts", replace(TOOLS["list_facts"], run=stumble))
+    serving = ToolServer(cast(SidecarClient, None), "1")
     with caplog.at_level(logging.INFO):
         result = asyncio.run(serving._call_tool(None, CallToolRequestParams(name="list_facts", arguments={})))
     assert result.is_error and text_of(result).startswith("BUG: ") and CANARY not in text_of(result)
@@ -34,12 +34,12 @@ def test_a_bug_is_told_without_its_words_and_logged_with_its_place(
 @pytest.mark.parametrize("letter", ["a", "é", "猫", "👩"])
 def test_a_text_is_cut_between_characters_and_says_how_many_are_missing(letter: str) -> None:
     text = letter * 100
-    kept, _, missing = shortened(text, 50).partition(" [... ")
+    kept, _, missing = truncate(text, 50).partition(" [... ")
     assert text.startswith(kept) and 46 < len(kept.encode()) <= 50
     assert missing == f"{100 - len(kept)} more characters]"
-    assert shortened(text, len(text.encode())) == text
+    assert truncate(text, len(text.encode())) == text
 
 
 def test_as_many_are_shown_as_fit() -> None:
-    assert fitting(["ab", "cd", "e", "f"], str, most_bytes=4) == ["ab", "cd"]
-    assert fitting(["abcde", "f"], str, most_bytes=4) == []
+    assert take_fitting(["ab", "cd", "e", "f"], str, max_bytes=4) == ["ab", "cd"]
+    assert take_fitting(["abcde", "f"], str, max_bytes=4) == []

@@ -26,7 +26,7 @@ def blocks(language: str) -> list[str]:
 def table() -> str:
     rows = ["| tool | what it is for | arguments | |", "| --- | --- | --- | --- |"]
     for tool in TOOLS.values():
-        schema = schema_of(tool.takes)
+        schema = schema_of(tool.arguments)
         names = [f"`{name}`" if name in schema.get("required", ()) else f"[`{name}`]" for name in schema["properties"]]
         rows.append(f"| `{tool.name}` | {tool.title} | {', '.join(names)} | {EFFECTS[id(tool.hints)]} |")
     return "\n".join(rows)

@@ -9,12 +9,12 @@ from pathlib import Path
 import grpc
 import pytest
 
-from memsidecar.access.policy import Role
-from memsidecar.cli.mcp_options import mcp_plan
+from memsidecar.access.policy import AccessRole
+from memsidecar.cli.mcp_options import mcp_options
 from memsidecar.cli.parser import parse
-from memsidecar.mcp_server.errors import Refused
+from memsidecar.mcp_server.errors import ToolError
 from memsidecar.mcp_server.message_tools import SearchMessages, search
-from memsidecar.mcp_server.sidecar_client import opened
+from memsidecar.mcp_server.sidecar_client import open_client
 from memsidecar.settings.client import client_environment
 from memsidecar.v1 import memory_pb2, memory_pb2_grpc
 from tests.access.granting import Grant, write_access_file
@@ -101,20 +101,20 @@ def take(semaphore: threading.Semaphore) -> None:
 
 @pytest.mark.usefixtures("silent")
 def test_a_call_that_takes_too_long_is_refused(address: str) -> None:
-    plan = mcp_plan(parse(["mcp", "--address", address, "--timeout", "0.5"]), client_environment({}))
+    plan = mcp_options(parse(["mcp", "--address", address, "--timeout", "0.5"]), client_environment({}))
 
     async def ask() -> None:
-        async with opened(plan) as memory:
+        async with open_client(plan) as memory:
             await search(memory, SearchMessages(query="anything"))
 
-    with pytest.raises(Refused, match="TIMED_OUT"):
+    with pytest.raises(ToolError, match="TIMED_OUT"):
         asyncio.run(ask())
 
 
 def test_a_token_is_read_anew_for_each_call_and_its_role_holds(
     desk: Desktop, address: str, token_file: Path, tmp_path: Path
 ) -> None:
-    reader, writer = Grant("reader", ("default",), Role.READ), Grant("writer", ("default",), Role.WRITE)
+    reader, writer = Grant("reader", ("default",), AccessRole.READ), Grant("writer", ("default",), AccessRole.WRITE)
     access_file = write_access_file(tmp_path / "access.toml", [reader, writer])
     with SidecarProcess(tmp_path / "data", "--listen", address, "--access-file", str(access_file)):
         assert desk.refusal("list_facts").startswith("BAD_CREDENTIALS")

@@ -8,7 +8,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from mcp import MCPError
 
-from memsidecar.mcp_server.tool import ANSWER_BYTES
+from memsidecar.mcp_server.tool import MAX_RESULT_BYTES
 from tests.mcp.desktop import USER, Desktop, desktop
 from tests.support.canaries import CANARY
 from tests.support.process import Client, SidecarProcess
@@ -234,7 +234,7 @@ def test_answers_are_short_however_long_the_memories_are(desk: Desktop) -> None:
     ):
         result = desk.call(tool, arguments)
         assert desk.checked(tool, result)["more"] is True
-        assert len(str(result.structured_content)) < 2 * ANSWER_BYTES
+        assert len(str(result.structured_content)) < 2 * MAX_RESULT_BYTES
     assert "more characters]" in desk.read("list_facts")
 
 

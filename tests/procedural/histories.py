@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 from memsidecar.domain.message import Role
-from memsidecar.layers.procedural.counters import Habits
-from memsidecar.layers.procedural.observations import Heard, observe
-from memsidecar.layers.procedural.patterns import Patterns, hints
+from memsidecar.layers.procedural.counters import UsageCounters
+from memsidecar.layers.procedural.observations import ObservedMessage, observe
+from memsidecar.layers.procedural.patterns import Patterns, render_hints
 
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
@@ -44,19 +44,19 @@ _TEMPLATES = [
 _WISHES = ["Shorter please.", "Can you give me more detail?"]
 
 
-def conversation(session: int, start_us: int, turns: Sequence[tuple[str, str]]) -> list[Heard]:
+def conversation(session: int, start_us: int, turns: Sequence[tuple[str, str]]) -> list[ObservedMessage]:
     """Each turn is what the user said and what they were told; an empty answer is none."""
     said = [text for turn in turns for text in zip((Role.USER, Role.ASSISTANT), turn, strict=True) if text[1]]
     return [
-        Heard(session, number, int(role), start_us + number * 1_000_000, text)
+        ObservedMessage(session, number, int(role), start_us + number * 1_000_000, text)
         for number, (role, text) in enumerate(said, 1)
     ]
 
 
-def by_chance(seed: int, conversations: int = 120) -> list[Heard]:
+def by_chance(seed: int, conversations: int = 120) -> list[ObservedMessage]:
     """Anything, at any time, in any wording."""
     random = Random(seed)
-    heard: list[Heard] = []
+    heard: list[ObservedMessage] = []
     for session in range(1, conversations + 1):
         start_us = START_US + random.randrange(365) * DAY_US + random.randrange(24) * HOUR_US
         turns = [(_anything(random), random.choice([SHORT, LONG, SHORT * 8])) for _ in range(random.randint(1, 8))]
@@ -71,15 +71,15 @@ def _anything(random: Random) -> str:
     return random.choice(_TEMPLATES).format(a=a, b=b, act=random.choice(_ACTS))
 
 
-def habits_of(messages: Iterable[Heard]) -> Habits:
-    habits = Habits()
+def habits_of(messages: Iterable[ObservedMessage]) -> UsageCounters:
+    habits = UsageCounters()
     habits.add(seen for message in messages if (seen := observe(message)))
     return habits
 
 
-def patterns_of(messages: Iterable[Heard]) -> Patterns:
+def patterns_of(messages: Iterable[ObservedMessage]) -> Patterns:
     return Patterns(habits_of(messages))
 
 
-def lines_of(messages: Iterable[Heard]) -> list[str]:
-    return hints(patterns_of(messages)).splitlines()
+def lines_of(messages: Iterable[ObservedMessage]) -> list[str]:
+    return render_hints(patterns_of(messages)).splitlines()

@@ -32,7 +32,7 @@ def test_asking_between_two_entries_counts_each_conversation_once() -> None:
         memory = ProceduralMemory(journal, 1_000, meanwhile)
         for at in range(SESSIONS):
             carry_out(journal, Append(SessionKey("a", f"s{at}"), "ana", [draft(f"How do I cook dish {at}?")]))
-        memory.take("a", journal.news("a", 0, 100))
-        assert memory.position("a") == journal.tails()["a"]
+        memory.process("a", journal.read_changes("a", 0, 100))
+        assert memory.position("a") == journal.last_lsns()["a"]
         assert memory.patterns(OWNER, refresh=True).conversations == SESSIONS
     assert set(counted) == {SESSIONS}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memsidecar.layers.procedural.patterns import MOST_TOKENS, Pattern, Patterns, hints
+from memsidecar.layers.procedural.patterns import MAX_HINT_TOKENS, Pattern, Patterns, render_hints
 from memsidecar.tokens.registry import Counters
 from tests.procedural.histories import (
     DAY_US,
@@ -43,7 +43,7 @@ def test_chance_is_no_habit_while_little_is_known(conversations: int) -> None:
 
 def test_nothing_said_shows_nothing() -> None:
     patterns = patterns_of([])
-    assert patterns.all() == [] and hints(patterns) == "" and patterns.mean_turns == 0
+    assert patterns.all() == [] and render_hints(patterns) == "" and patterns.mean_turns == 0
     assert patterns.frequency == patterns.answer_length == patterns.technical_depth == ""
 
 
@@ -176,6 +176,6 @@ def test_all_hints_together_are_short() -> None:
             ("How do I restart the kubernetes ingress controller on production?", SHORT),
         ]
         heard += conversation(session, at(session, 9), turns)
-    text = hints(Patterns(habits_of(heard)))
-    assert Counters("o200k_base").default.count(text) <= MOST_TOKENS
+    text = render_hints(Patterns(habits_of(heard)))
+    assert Counters("o200k_base").default.count(text) <= MAX_HINT_TOKENS
     assert len(text.splitlines()) >= 3 and text.startswith("Prefers concise answers (asked in 40 conversations)")

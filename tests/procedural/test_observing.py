@@ -3,33 +3,40 @@
 import pytest
 
 from memsidecar.domain.message import Role
-from memsidecar.layers.procedural.observations import Heard, Length, Observation, key_of, observe, questions_of
-from memsidecar.layers.procedural.style import Wish, is_technical, prose_of, wish_of
+from memsidecar.layers.procedural.observations import (
+    Length,
+    Observation,
+    ObservedMessage,
+    observe,
+    question_key,
+    questions_of,
+)
+from memsidecar.layers.procedural.style import LengthPreference, extract_prose, find_length_preference, is_technical
 
 
 @pytest.mark.parametrize(
     ("text", "wish"),
     [
-        ("Shorter please", Wish.CONCISE),
-        ("TL;DR?", Wish.CONCISE),
-        ("Please be brief.", Wish.CONCISE),
-        ("That's way too long.", Wish.CONCISE),
-        ("Explain it in one sentence", Wish.CONCISE),
-        ("Can you keep it short?", Wish.CONCISE),
-        ("More detail, please", Wish.DETAILED),
-        ("Could you elaborate?", Wish.DETAILED),
-        ("Explain this in depth", Wish.DETAILED),
-        ("I don't need more detail", Wish.NONE),
-        ("no need to elaborate", Wish.NONE),
-        ("The meeting will be short.", Wish.NONE),
-        ("Is there a shorter route to Oslo?", Wish.NONE),
-        ("He wrote a short story about it.", Wish.NONE),
-        ("> more detail\nfine", Wish.NONE),
-        ("Keep it short, but with more detail", Wish.NONE),
+        ("Shorter please", LengthPreference.CONCISE),
+        ("TL;DR?", LengthPreference.CONCISE),
+        ("Please be brief.", LengthPreference.CONCISE),
+        ("That's way too long.", LengthPreference.CONCISE),
+        ("Explain it in one sentence", LengthPreference.CONCISE),
+        ("Can you keep it short?", LengthPreference.CONCISE),
+        ("More detail, please", LengthPreference.DETAILED),
+        ("Could you elaborate?", LengthPreference.DETAILED),
+        ("Explain this in depth", LengthPreference.DETAILED),
+        ("I don't need more detail", LengthPreference.NONE),
+        ("no need to elaborate", LengthPreference.NONE),
+        ("The meeting will be short.", LengthPreference.NONE),
+        ("Is there a shorter route to Oslo?", LengthPreference.NONE),
+        ("He wrote a short story about it.", LengthPreference.NONE),
+        ("> more detail\nfine", LengthPreference.NONE),
+        ("Keep it short, but with more detail", LengthPreference.NONE),
     ],
 )
-def test_wishes_for_the_length_of_answers(text: str, wish: Wish) -> None:
-    assert wish_of(prose_of(text)) == wish
+def test_wishes_for_the_length_of_answers(text: str, wish: LengthPreference) -> None:
+    assert find_length_preference(extract_prose(text)) == wish
 
 
 @pytest.mark.parametrize(
@@ -47,7 +54,7 @@ def test_wishes_for_the_length_of_answers(text: str, wish: Wish) -> None:
     ],
 )
 def test_technical_terms(text: str, technical: bool) -> None:
-    assert is_technical(text, prose_of(text)) is technical
+    assert is_technical(text, extract_prose(text)) is technical
 
 
 @pytest.mark.parametrize(
@@ -66,28 +73,30 @@ def test_technical_terms(text: str, technical: bool) -> None:
     ],
 )
 def test_kinds_of_questions(text: str, kind: str) -> None:
-    assert [question.kind for question in questions_of(prose_of(text))] == [kind]
+    assert [question.kind for question in questions_of(extract_prose(text))] == [kind]
 
 
 @pytest.mark.parametrize("text", ["I baked bread.", "Whatever.", "```\nwhy?\n```", ""])
 def test_what_asks_nothing_is_no_question(text: str) -> None:
-    assert list(questions_of(prose_of(text))) == []
+    assert list(questions_of(extract_prose(text))) == []
 
 
 @pytest.mark.parametrize("text", ["what do you think", "why", "can you help me with this", ""])
 def test_a_question_about_anything_is_none_in_particular(text: str) -> None:
-    assert key_of(text) == ""
+    assert question_key(text) == ""
 
 
 def test_a_question_in_a_script_without_spaces_is_known_again() -> None:
     wordings = {
-        question.wording for _ in range(2) for question in questions_of(prose_of("パンの作り方を教えてくれますか？"))
+        question.wording
+        for _ in range(2)
+        for question in questions_of(extract_prose("パンの作り方を教えてくれますか？"))
     }
-    assert len(wordings) == 1 and all(map(key_of, wordings))
+    assert len(wordings) == 1 and all(map(question_key, wordings))
 
 
 def seen(role: Role, text: str) -> Observation:
-    observation = observe(Heard(1, 1, int(role), 0, text))
+    observation = observe(ObservedMessage(1, 1, int(role), 0, text))
     assert observation is not None
     return observation
 
@@ -96,7 +105,7 @@ def test_only_the_user_and_answers_are_observed() -> None:
     assert seen(Role.USER, "Bread rises.").terms == ("bread", "rises", "bread rises")
     assert seen(Role.ASSISTANT, "Bread rises.").answer == Length.SHORT
     for role, text in ((Role.SYSTEM, "Bread rises."), (Role.TOOL, "Bread rises."), (Role.USER, "  ")):
-        assert observe(Heard(1, 1, int(role), 0, text)) is None
+        assert observe(ObservedMessage(1, 1, int(role), 0, text)) is None
 
 
 def test_whoever_is_spoken_to_is_no_topic() -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from memsidecar.domain.message import Flag, Role, Stored
-from memsidecar.domain.pruning import PrunePlan, Removal, WindowView, link_exchange, plan_removal
+from memsidecar.domain.message import Flag, Role, StoredMessage
+from memsidecar.domain.pruning import Removal, RemovalCriteria, WindowView, link_exchange, plan_removal
 from memsidecar.domain.session import Strategy
 
 
@@ -40,33 +40,35 @@ def answer(call_id: str, tokens: int = 10) -> Said:
     return Said(Role.TOOL, tokens, answers=call_id)
 
 
-def window_of(said: Iterable[Said]) -> list[Stored]:
-    messages: list[Stored] = []
+def window_of(said: Iterable[Said]) -> list[StoredMessage]:
+    messages: list[StoredMessage] = []
     open_calls: Mapping[str, tuple[int, ...]] = {}
     for sequence, one in enumerate(said, start=1):
         exchange, open_calls = link_exchange(open_calls, one.calls, one.answers, sequence)
-        messages.append(Stored(sequence, one.role, one.tokens, exchange, one.flags, one.score, sequence, b""))
+        messages.append(StoredMessage(sequence, one.role, one.tokens, exchange, one.flags, one.score, sequence, b""))
     return messages
 
 
 class Counted:
     """Messages that tell how many of them were read."""
 
-    def __init__(self, messages: Iterable[Stored]) -> None:
+    def __init__(self, messages: Iterable[StoredMessage]) -> None:
         self._messages = iter(messages)
         self.read = 0
 
-    def __iter__(self) -> Iterator[Stored]:
+    def __iter__(self) -> Iterator[StoredMessage]:
         for message in self._messages:
             self.read += 1
             yield message
 
 
-def ends_of(window: Sequence[Stored]) -> Callable[[int], int]:
+def ends_of(window: Sequence[StoredMessage]) -> Callable[[int], int]:
     return {message.exchange: message.sequence for message in window}.__getitem__
 
 
-def view_of(window: Sequence[Stored], plan: PrunePlan, oldest_first: Iterable[Stored] | None = None) -> WindowView:
+def view_of(
+    window: Sequence[StoredMessage], plan: RemovalCriteria, oldest_first: Iterable[StoredMessage] | None = None
+) -> WindowView:
     newest = max(plan.min_messages, plan.window)
     return WindowView(
         message_count=len(window),
@@ -77,16 +79,16 @@ def view_of(window: Sequence[Stored], plan: PrunePlan, oldest_first: Iterable[St
     )
 
 
-def remove(window: Sequence[Stored], plan: PrunePlan) -> Removal:
+def remove(window: Sequence[StoredMessage], plan: RemovalCriteria) -> Removal:
     return plan_removal(view_of(window, plan), plan)
 
 
-def left_after(window: Sequence[Stored], plan: PrunePlan) -> list[Stored]:
+def left_after(window: Sequence[StoredMessage], plan: RemovalCriteria) -> list[StoredMessage]:
     gone = set(remove(window, plan).sequences)
     return [message for message in window if message.sequence not in gone]
 
 
-def kept(window: Sequence[Stored], plan: PrunePlan) -> list[int]:
+def kept(window: Sequence[StoredMessage], plan: RemovalCriteria) -> list[int]:
     return [message.sequence for message in left_after(window, plan)]
 
 
@@ -116,7 +118,7 @@ _said = st.one_of(
 
 
 @st.composite
-def windows(draw: st.DrawFn) -> list[Stored]:
+def windows(draw: st.DrawFn) -> list[StoredMessage]:
     """Parallel, unanswered and reused calls, orphans, anything in between; and gaps where messages are gone."""
     messages = window_of(draw(st.lists(_said, max_size=30)))
     gone = draw(st.sets(st.integers(1, 30), max_size=5))
@@ -124,7 +126,7 @@ def windows(draw: st.DrawFn) -> list[Stored]:
 
 
 plans = st.builds(
-    PrunePlan,
+    RemovalCriteria,
     strategy=st.sampled_from(Strategy),
     max_tokens=st.integers(1, 400),
     window=st.integers(1, 12),
@@ -132,5 +134,5 @@ plans = st.builds(
 )
 
 
-def plans_of(*strategies: Strategy) -> st.SearchStrategy[PrunePlan]:
+def plans_of(*strategies: Strategy) -> st.SearchStrategy[RemovalCriteria]:
     return plans.filter(lambda plan: plan.strategy in strategies)

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from memsidecar.domain.message import Role, Stored
-from memsidecar.domain.pruning import PrunePlan
+from memsidecar.domain.message import Role, StoredMessage
+from memsidecar.domain.pruning import RemovalCriteria
 from memsidecar.domain.session import Strategy
 
-Group = frozenset[Stored]
+Group = frozenset[StoredMessage]
 
 
-def groups_of(window: Sequence[Stored], strategy: Strategy) -> list[Group]:
+def groups_of(window: Sequence[StoredMessage], strategy: Strategy) -> list[Group]:
     """Everything that must stay together, by last message."""
     groups = _turns(window) if strategy == Strategy.TURNS else {frozenset({one}) for one in _conversation(window)}
     for exchange in {one.exchange for one in window} - {0}:
@@ -18,14 +18,14 @@ def groups_of(window: Sequence[Stored], strategy: Strategy) -> list[Group]:
     return sorted(groups, key=max)
 
 
-def removable(window: Sequence[Stored], plan: PrunePlan) -> list[Group]:
+def removable(window: Sequence[StoredMessage], plan: RemovalCriteria) -> list[Group]:
     protected = set(window[len(window) - plan.min_messages :]) if plan.min_messages < len(window) else set(window)
     if plan.strategy == Strategy.WINDOW:
         protected |= set(_conversation(window)[-plan.window :])
     return [group for group in groups_of(window, plan.strategy) if not group & protected]
 
 
-def removed(window: Sequence[Stored], plan: PrunePlan) -> list[int]:
+def removed(window: Sequence[StoredMessage], plan: RemovalCriteria) -> list[int]:
     groups = removable(window, plan)
     if plan.strategy == Strategy.WINDOW:
         return _sequences(groups)
@@ -33,18 +33,18 @@ def removed(window: Sequence[Stored], plan: PrunePlan) -> list[int]:
     return _sequences(next((trial for trial in trials if tokens_without(window, trial) <= plan.max_tokens), groups))
 
 
-def tokens_without(window: Sequence[Stored], groups: Sequence[Group]) -> int:
+def tokens_without(window: Sequence[StoredMessage], groups: Sequence[Group]) -> int:
     gone = frozenset().union(*groups)
     return sum(one.tokens for one in window if one not in gone)
 
 
-def _turns(window: Sequence[Stored]) -> set[Group]:
+def _turns(window: Sequence[StoredMessage]) -> set[Group]:
     conversation = _conversation(window)
     number = [sum(one.role == Role.USER for one in conversation[: at + 1]) for at in range(len(conversation))]
     return {frozenset(one for one, mine in zip(conversation, number, strict=True) if mine == n) for n in set(number)}
 
 
-def _conversation(window: Sequence[Stored]) -> list[Stored]:
+def _conversation(window: Sequence[StoredMessage]) -> list[StoredMessage]:
     return [one for one in window if one.role != Role.SYSTEM]
 
 

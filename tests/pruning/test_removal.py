@@ -2,8 +2,8 @@
 
 import pytest
 
-from memsidecar.domain.message import Flag, Stored
-from memsidecar.domain.pruning import Importance, PrunePlan, WindowView, plan_removal
+from memsidecar.domain.message import Flag, StoredMessage
+from memsidecar.domain.pruning import ImportanceWeights, RemovalCriteria, WindowView, plan_removal
 from memsidecar.domain.session import Strategy
 
 from .conversations import (
@@ -23,20 +23,20 @@ from .conversations import (
 )
 
 
-def recency(max_tokens: int, min_messages: int = 2) -> PrunePlan:
-    return PrunePlan(Strategy.RECENCY, max_tokens, min_messages=min_messages)
+def recency(max_tokens: int, min_messages: int = 2) -> RemovalCriteria:
+    return RemovalCriteria(Strategy.RECENCY, max_tokens, min_messages=min_messages)
 
 
-def by_turns(max_tokens: int) -> PrunePlan:
-    return PrunePlan(Strategy.TURNS, max_tokens)
+def by_turns(max_tokens: int) -> RemovalCriteria:
+    return RemovalCriteria(Strategy.TURNS, max_tokens)
 
 
-def last(window: int, min_messages: int = 2) -> PrunePlan:
-    return PrunePlan(Strategy.WINDOW, window=window, min_messages=min_messages)
+def last(window: int, min_messages: int = 2) -> RemovalCriteria:
+    return RemovalCriteria(Strategy.WINDOW, window=window, min_messages=min_messages)
 
 
-def by_importance(max_tokens: int) -> PrunePlan:
-    return PrunePlan(Strategy.IMPORTANCE, max_tokens)
+def by_importance(max_tokens: int) -> RemovalCriteria:
+    return RemovalCriteria(Strategy.IMPORTANCE, max_tokens)
 
 
 def small_talk(count: int) -> list[Said]:
@@ -45,7 +45,7 @@ def small_talk(count: int) -> list[Said]:
 
 def test_an_empty_window_has_nothing_to_lose() -> None:
     for strategy in Strategy:
-        assert remove([], PrunePlan(strategy, max_tokens=1)).sequences == []
+        assert remove([], RemovalCriteria(strategy, max_tokens=1)).sequences == []
 
 
 def test_the_oldest_messages_leave_until_the_rest_fits() -> None:
@@ -114,7 +114,7 @@ def test_turns_tied_by_several_exchanges_leave_only_after_the_last_of_them_ends(
 def test_the_window_is_the_newest_messages_whatever_their_tokens() -> None:
     window = window_of([*small_talk(6), user(tokens=10_000)])
     assert kept(window, last(3)) == [5, 6, 7]
-    assert kept(window, PrunePlan(Strategy.WINDOW, max_tokens=1, window=3)) == [5, 6, 7]
+    assert kept(window, RemovalCriteria(Strategy.WINDOW, max_tokens=1, window=3)) == [5, 6, 7]
 
 
 def test_system_messages_do_not_count_against_the_window() -> None:
@@ -172,11 +172,11 @@ def test_importance_keeps_the_last_messages_and_their_exchange_too() -> None:
 def test_of_equal_importance_the_older_leaves_first() -> None:
     window = window_of([assistant() for _ in range(6)])
     plan = by_importance(40)
-    assert plan_removal(view_of(window, plan), plan, Importance(recency=0)).sequences == [1, 2]
+    assert plan_removal(view_of(window, plan), plan, ImportanceWeights(recency=0)).sequences == [1, 2]
 
 
 def test_a_tag_outweighs_all_other_signs_together() -> None:
-    weights = Importance()
+    weights = ImportanceWeights()
     others = weights.recency + weights.relevance + weights.evaluation
     assert weights.tagged >= others + max(weights.question, weights.recent_tool_result)
 
@@ -184,18 +184,18 @@ def test_a_tag_outweighs_all_other_signs_together() -> None:
 @pytest.mark.parametrize("strategy", [Strategy.RECENCY, Strategy.TURNS, Strategy.IMPORTANCE])
 def test_a_plan_without_a_token_limit_is_refused(strategy: Strategy) -> None:
     with pytest.raises(ValueError, match="max_tokens"):
-        PrunePlan(strategy, max_tokens=0)
+        RemovalCriteria(strategy, max_tokens=0)
 
 
 def test_a_window_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="window"):
-        PrunePlan(Strategy.WINDOW, window=0)
+        RemovalCriteria(Strategy.WINDOW, window=0)
 
 
 LONG = window_of(small_talk(100_000))
 
 
-def messages_read(plan: PrunePlan, window: list[Stored] = LONG) -> int:
+def messages_read(plan: RemovalCriteria, window: list[StoredMessage] = LONG) -> int:
     counted = Counted(window)
     plan_removal(view_of(window, plan, counted), plan)
     return counted.read
@@ -211,7 +211,7 @@ def test_turns_read_one_message_more_to_see_where_a_turn_ends() -> None:
 
 def test_nothing_is_read_of_a_window_that_fits() -> None:
     for strategy in (Strategy.RECENCY, Strategy.TURNS, Strategy.IMPORTANCE):
-        assert messages_read(PrunePlan(strategy, 1_000_000)) == 0
+        assert messages_read(RemovalCriteria(strategy, 1_000_000)) == 0
 
 
 def test_the_window_strategy_stops_where_the_window_begins() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.domain.pruning import shorten
+from memsidecar.domain.pruning import truncate_middle
 
 MARK = re.compile(r"\n\[\.\.\. (\d+) tokens cut by memsidecar \.\.\.\]\n")
 
@@ -30,7 +30,7 @@ def parts(shortened: str | None) -> tuple[str, int, str]:
 
 def test_head_and_tail_stay_and_the_cut_is_counted() -> None:
     text = " ".join(f"word{at}" for at in range(1_000))
-    head, cut, tail = parts(shorten(text, 20, words))
+    head, cut, tail = parts(truncate_middle(text, 20, words))
     assert head.startswith("word0 ") and tail.endswith(" word999")
     assert cut == 1_000 - words(head) - words(tail)
     assert 10 <= words(head) + words(tail) <= 20
@@ -38,46 +38,46 @@ def test_head_and_tail_stay_and_the_cut_is_counted() -> None:
 
 def test_the_cut_falls_between_lines_where_there_are_any() -> None:
     text = "\n".join(f"line {at} of the log" for at in range(500))
-    head, _, tail = parts(shorten(text, 100, quarter))
+    head, _, tail = parts(truncate_middle(text, 100, quarter))
     assert set(head.split("\n")) | set(tail.split("\n")) <= set(text.split("\n"))
 
 
 def test_the_cut_falls_between_words_where_there_are_no_lines() -> None:
     text = " ".join(f"word{at}" for at in range(1_000))
-    head, _, tail = parts(shorten(text, 100, quarter))
+    head, _, tail = parts(truncate_middle(text, 100, quarter))
     assert set(head.split()) | set(tail.split()) <= set(text.split())
 
 
 def test_a_cut_that_falls_on_a_word_end_anyway_loses_nothing() -> None:
     # Eight characters for each of the four tokens: both cuts fall right beside a space.
     text = f"{'a' * 26} bbbbb {'c' * 200} ddddd {'e' * 26}"
-    head, _, tail = parts(shorten(text, 8, lambda piece: len(piece) // 8))
+    head, _, tail = parts(truncate_middle(text, 8, lambda piece: len(piece) // 8))
     assert (head, tail) == (f"{'a' * 26} bbbbb", f"ddddd {'e' * 26}")
 
 
 def test_a_text_without_any_break_is_cut_all_the_same() -> None:
-    head, cut, tail = parts(shorten("x" * 4_000, 100, quarter))
+    head, cut, tail = parts(truncate_middle("x" * 4_000, 100, quarter))
     assert set(head) == set(tail) == {"x"}
     assert quarter(head) + quarter(tail) + cut == 1_000
 
 
 def test_a_text_within_what_may_be_kept_is_left_alone() -> None:
-    assert shorten("a b c", 3, words) is None
-    assert shorten("", 0, words) is None
-    assert shorten("uncommonly-long-words-that-look-like-many-tokens " * 100, 100, words) is None
+    assert truncate_middle("a b c", 3, words) is None
+    assert truncate_middle("", 0, words) is None
+    assert truncate_middle("uncommonly-long-words-that-look-like-many-tokens " * 100, 100, words) is None
 
 
 def test_a_text_that_the_mark_would_make_longer_is_left_alone() -> None:
-    assert shorten("a b c d e", 4, words) is None
+    assert truncate_middle("a b c d e", 4, words) is None
 
 
 def test_nothing_but_the_mark_is_left_where_nothing_may_be_kept() -> None:
-    assert parts(shorten("x " * 1_000, 0, words)) == ("", 1_000, "")
+    assert parts(truncate_middle("x " * 1_000, 0, words)) == ("", 1_000, "")
 
 
 def test_dense_text_at_the_head_does_not_break_the_limit() -> None:
     text = "🙂" * 2_000 + "a" * 100_000
-    head, _, tail = parts(shorten(text, 50, lambda piece: len(piece.encode()) // 2))
+    head, _, tail = parts(truncate_middle(text, 50, lambda piece: len(piece.encode()) // 2))
     assert len(head.encode()) // 2 <= 25 and len(tail.encode()) // 2 <= 25
 
 
@@ -88,7 +88,7 @@ def test_a_long_text_is_counted_whole_once_and_otherwise_in_small_slices() -> No
         counted.append(len(text))
         return quarter(text)
 
-    assert shorten("some words " * 100_000, 500, counting) is not None
+    assert truncate_middle("some words " * 100_000, 500, counting) is not None
     assert counted[0] == 1_100_000
     assert sum(counted[1:]) < 500 * 8 * 20
 
@@ -100,7 +100,7 @@ def test_text_that_is_dense_where_it_is_kept_does_not_make_it_creep() -> None:
         counted.append(len(text))
         return text.count("x") + len(text) // 1_000
 
-    assert shorten("x" * 501 + "-" * 1_000_000 + "x" * 501, 1_000, dense_in_x) is not None
+    assert truncate_middle("x" * 501 + "-" * 1_000_000 + "x" * 501, 1_000, dense_in_x) is not None
     assert len(counted) < 100
 
 
@@ -108,7 +108,7 @@ def test_text_that_is_dense_where_it_is_kept_does_not_make_it_creep() -> None:
 def test_what_comes_back_is_shorter_and_made_of_head_and_tail(
     text: str, keep_tokens: int, count: Callable[[str], int]
 ) -> None:
-    shortened = shorten(text * 5, keep_tokens, count)
+    shortened = truncate_middle(text * 5, keep_tokens, count)
     if shortened is None:
         return
     assert count(shortened) < count(text * 5)

@@ -5,26 +5,26 @@ from collections.abc import Callable
 
 import pytest
 
-from memsidecar.domain.errors import NoSuchThing, NotYourSession
+from memsidecar.domain.errors import NotFound, SessionOwnerMismatch
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.record_cache import AtHand
-from memsidecar.layers.semantic.fact_merge import Told
-from memsidecar.layers.semantic.facts import FactPage, Facts
-from memsidecar.stores.contract import Append, Erase, Journal, NoteKind, NotePage, Owner, Ticket
+from memsidecar.layers.record_cache import RecordCache
+from memsidecar.layers.semantic.fact_merge import PutFact
+from memsidecar.layers.semantic.facts import FactQuery, Facts
+from memsidecar.stores.contract import Append, Erase, Journal, Owner, PendingCommand, RecordKind, RecordQuery
 from tests.conformance.said import append, draft
 from tests.semantic.told import ANN, INTEREST, PROFILE, delete, fact, put, told, values
 
 BOB = Owner("default", "bob")
 
 
-def erase(journal: Journal, session_id: str, whole: bool) -> None:
-    ticket = Ticket(Erase(SessionKey("default", session_id), "", whole))
+def erase(journal: Journal, session_id: str, delete_session: bool) -> None:
+    ticket = PendingCommand(Erase(SessionKey("default", session_id), "", delete_session))
     journal.submit(ticket)
     ticket.wait()
 
 
 def say(journal: Journal, session_id: str, user_id: str = "") -> None:
-    ticket = Ticket(Append(SessionKey("default", session_id), user_id, [draft("hello")]))
+    ticket = PendingCommand(Append(SessionKey("default", session_id), user_id, [draft("hello")]))
     journal.submit(ticket)
     ticket.wait()
 
@@ -37,7 +37,7 @@ def test_facts_are_the_users_whether_named_or_known_by_the_session(journal: Jour
     assert facts.owner("default", "ann", "") == facts.owner("default", "", "s1") == ANN
     assert facts.owner("default", "ann", "s1") == facts.owner("default", "ann", "unknown") == ANN
     assert facts.owner("default", "", "unknown") == Owner("default", session_id="unknown")
-    with pytest.raises(NotYourSession):
+    with pytest.raises(SessionOwnerMismatch):
         facts.owner("default", "bob", "s1")
 
 
@@ -53,11 +53,11 @@ def test_what_is_put_deleted_or_erased_is_known_at_once(journal: Journal, facts:
     assert (values(facts), len(facts.all(ANN, history=True))) == (["Rome"], 2)
     delete(facts, rome.id)
     assert values(facts) == []
-    with pytest.raises(NoSuchThing):
+    with pytest.raises(NotFound):
         delete(facts, rome.id)
     put(facts, fact("Oslo", 3))
     assert values(facts) == ["Oslo"]
-    erase(journal, "s1", whole=True)
+    erase(journal, "s1", delete_session=True)
     assert (values(facts), list(facts.all(ANN, history=True))) == ([], [])
     assert paris.until_us == 0
 
@@ -66,7 +66,7 @@ def test_facts_of_a_session_that_never_began_go_with_it(journal: Journal, facts:
     owner = Owner("default", session_id="s9")
     put(facts, told("Paris"), owner=owner)
     assert values(facts, owner) == ["Paris"]
-    erase(journal, "s9", whole=True)
+    erase(journal, "s9", delete_session=True)
     assert values(facts, owner) == []
 
 
@@ -102,15 +102,15 @@ def test_what_is_at_hand_is_what_the_journal_holds_when_all_is_quiet(journal: Jo
         for number in range(30):
             put(facts, fact(f"city {number}", number))
             if number % 10 == 9:
-                erase(journal, "s1", whole=False)
+                erase(journal, "s1", delete_session=False)
 
     def read() -> None:
         for _ in range(200):
             facts.current(ANN)
 
     _together(write, read, write)
-    page = NotePage(ANN, NoteKind.FACT)
-    assert [one.id for one in facts.current(ANN)] == [note.id for note in journal.notes(page)]
+    page = RecordQuery(ANN, RecordKind.FACT)
+    assert [one.id for one in facts.current(ANN)] == [note.id for note in journal.records(page)]
 
 
 def _together(*works: Callable[[], None]) -> None:
@@ -125,10 +125,10 @@ def _together(*works: Callable[[], None]) -> None:
 
 
 def test_what_was_changed_while_it_was_read_is_not_remembered() -> None:
-    at_hand: AtHand[str] = AtHand(10)
+    at_hand: RecordCache[str] = RecordCache(10)
 
     def read_while_it_changes() -> str:
-        at_hand.forget_one(BOB)
+        at_hand.invalidate(BOB)
         return "old"
 
     assert at_hand.get(ANN, read_while_it_changes) == "old"
@@ -137,7 +137,7 @@ def test_what_was_changed_while_it_was_read_is_not_remembered() -> None:
 
 
 def test_what_weighs_too_much_is_forgotten_the_unused_first() -> None:
-    at_hand: AtHand[str] = AtHand(10, len)
+    at_hand: RecordCache[str] = RecordCache(10, len)
     carl = Owner("default", "carl")
     for owner, value in ((ANN, "aaaa"), (BOB, "bbbb")):
         at_hand.get(owner, lambda value=value: value)  # type: ignore[misc]
@@ -154,7 +154,7 @@ def test_what_weighs_too_much_is_forgotten_the_unused_first() -> None:
 def test_a_cleared_session_leaves_its_facts(journal: Journal, facts: Facts) -> None:
     say(journal, "s1")
     put(facts, fact("Paris"))
-    erase(journal, "s1", whole=False)
+    erase(journal, "s1", delete_session=False)
     assert values(facts) == ["Paris"]
 
 
@@ -162,11 +162,11 @@ def test_a_fact_seen_in_another_session_outlives_the_first_one(journal: Journal,
     for name in ("s1", "s2"):
         say(journal, name, "ann")
     (known,) = put(facts, fact("Paris", 1))
-    put(facts, fact("paris", 5, session_id="s2", goes_with="s2"))
-    erase(journal, "s1", whole=True)
+    put(facts, fact("paris", 5, session_id="s2", erased_with="s2"))
+    erase(journal, "s1", delete_session=True)
     (left,) = facts.current(ANN)
-    assert (left.id, left.session_id, left.goes_with) == (known.id, "s1", "s2")
-    erase(journal, "s2", whole=True)
+    assert (left.id, left.session_id, left.erased_with) == (known.id, "s1", "s2")
+    erase(journal, "s2", delete_session=True)
     assert values(facts) == []
 
 
@@ -174,7 +174,7 @@ def test_what_the_caller_told_outlives_every_session(journal: Journal, facts: Fa
     say(journal, "s1", "ann")
     put(facts, fact("Paris", 1))
     put(facts, told("Paris", 5), told("tea", 5, type=INTEREST, session_id="s1"))
-    erase(journal, "s1", whole=True)
+    erase(journal, "s1", delete_session=True)
     assert values(facts) == ["Paris", "tea"]
 
 
@@ -187,11 +187,11 @@ def test_pages_have_the_surest_first_then_those_seen_last_then_by_id(facts: Fact
         put(facts, told(value, when, type=INTEREST, confidence=confidence))
     twins = [told(f"t{at}", 9, type=INTEREST, confidence=0.1, id=f"id{at}") for at in (2, 1)]
     put(facts, *twins)
-    first, place = FactPage(frozenset(), False, 2).of(facts, ANN)
+    first, place = FactQuery(frozenset(), False, 2).of(facts, ANN)
     delete(facts, first[-1].id)
     put(facts, told("new", 10, type=INTEREST, confidence=0.95))
-    second, place = FactPage(frozenset(), False, 3, place).of(facts, ANN)
-    third, last = FactPage(frozenset(), False, 3, place).of(facts, ANN)
+    second, place = FactQuery(frozenset(), False, 3, place).of(facts, ANN)
+    third, last = FactQuery(frozenset(), False, 3, place).of(facts, ANN)
     assert [one.value for one in (*first, *second, *third)] == ["d", "e", "c", "b", "a", "t1", "t2"]
     assert last is None
 
@@ -200,7 +200,7 @@ def test_a_page_has_the_wanted_types_and_history_if_asked_for(facts: Facts) -> N
     put(facts, told("Paris", 1), told("Rome", 2), told("tea", 3, type=INTEREST))
 
     def found(types: set[object], history: bool) -> list[str]:
-        page = FactPage(frozenset(types), history, 10)  # type: ignore[arg-type]
+        page = FactQuery(frozenset(types), history, 10)  # type: ignore[arg-type]
         return [one.value for one in page.of(facts, ANN)[0]]
 
     assert found(set(), False) == ["tea", "Rome"]
@@ -211,9 +211,9 @@ def test_a_page_has_the_wanted_types_and_history_if_asked_for(facts: Facts) -> N
 def test_a_page_ends_before_it_is_larger_than_an_answer(facts: Facts) -> None:
     many = [told(f"{at} " + "x" * 16_000, at, type=INTEREST) for at in range(250)]
     put(facts, *many)
-    first, place = FactPage(frozenset(), False, 1_000).of(facts, ANN)
+    first, place = FactQuery(frozenset(), False, 1_000).of(facts, ANN)
     assert 100 < len(first) < 200 and place is not None
-    rest, last = FactPage(frozenset(), False, 1_000, place).of(facts, ANN)
+    rest, last = FactQuery(frozenset(), False, 1_000, place).of(facts, ANN)
     assert len(first) + len(rest) == 250 and last is None
 
 
@@ -222,10 +222,10 @@ def test_what_is_told_without_a_time_is_stored_as_the_newest(facts: Facts) -> No
     outcome: list[object] = []
     done = threading.Event()
 
-    def settled(ticket: Ticket) -> None:
+    def settled(ticket: PendingCommand) -> None:
         outcome.append(ticket.error)
         done.set()
 
-    facts.begin_putting(ANN, [Told(told("Rome", 1), undated=True)], settled)
+    facts.submit_put(ANN, [PutFact(told("Rome", 1), undated=True)], settled)
     assert done.wait(30) and outcome == [None]
     assert values(facts) == ["Rome"]

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import pytest
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.language.contract import FactExtractor, Finding, MalformedAnswer, ModelAway, Utterance
+from memsidecar.language.contract import FactExtractor, Finding, MalformedAnswer, ModelUnavailable, Utterance
 from memsidecar.language.rules.extractor import RuleExtractor
-from memsidecar.layers.background import NotNow
-from memsidecar.layers.semantic.echo_filter import Echoes
-from memsidecar.layers.semantic.fact_task import TASK, Learning
+from memsidecar.layers.background import RetryLater
+from memsidecar.layers.semantic.echo_filter import EchoFilter
+from memsidecar.layers.semantic.fact_task import TASK, FactTask
 from memsidecar.layers.semantic.facts import Facts
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Journal, Owner
@@ -28,22 +28,22 @@ class Learner:
         self.journal: Journal = VolatileJournal()
         self.memory = WorkingMemory(self.journal, Counters("chars4"), WorkingLimits())
         self.facts = Facts(self.journal, 10)
-        self.echoes = Echoes()
+        self.echoes = EchoFilter()
         self.extractor = extractor or RuleExtractor()
         self.quiet_seconds = quiet_seconds
         self.task = self.anew()
 
-    def anew(self) -> Learning:
+    def anew(self) -> FactTask:
         """As after a restart."""
-        return Learning(self.journal, self.facts, self.extractor, self.echoes, 5, self.quiet_seconds, lambda: None)
+        return FactTask(self.journal, self.facts, self.extractor, self.echoes, 5, self.quiet_seconds, lambda: None)
 
     def say(self, *texts: str, user_id: str = "ann", role: str = "ROLE_USER") -> None:
         self.memory.add(KEY, user_id, [Message(role=role, content=text) for text in texts])
 
     def read(self) -> None:
-        while chapter := self.journal.news("default", self.task.position("default"), 100):
-            self.task.take("default", chapter)
-        self.task.rest(idle=True)
+        while chapter := self.journal.read_changes("default", self.task.position("default"), 100):
+            self.task.process("default", chapter)
+        self.task.maintain(idle=True)
 
     def learned(self, *texts: str, **rest: str) -> None:
         self.say(*texts, **rest)
@@ -86,7 +86,7 @@ def test_reading_the_log_again_changes_nothing() -> None:
     learner.learned("I left Acme.", "I like sushi.", "I hate sushi.")
     before = sorted(learner.facts.all(ANN, history=True), key=lambda fact: fact.id)
     learner.task = learner.anew()
-    learner.task._reading("default").position = 0
+    learner.task._cursor("default").position = 0
     learner.read()
     assert sorted(learner.facts.all(ANN, history=True), key=lambda fact: fact.id) == before
 
@@ -101,7 +101,7 @@ def test_what_was_learned_of_a_session_is_known_of_its_user_once_there_is_one() 
 
 def test_what_was_served_and_comes_back_is_not_learned_again() -> None:
     learner = Learner()
-    learner.echoes.serve(KEY, 0, "I live in Paris and love it there.", "My name is Eve, by the way.")
+    learner.echoes.add_injected(KEY, 0, "I live in Paris and love it there.", "My name is Eve, by the way.")
     learner.learned("I live in Paris and love it there.\nMy name is Eve, by the way.\nI work at Acme.")
     learner.learned("<memsidecar>\nMy name is Bob.\n</memsidecar>\nThanks!")
     assert learner.known() == {"company": "Acme"}
@@ -122,13 +122,13 @@ class Failing:
 
 
 def test_a_model_that_is_away_keeps_what_was_said_waiting() -> None:
-    learner = Learner(Failing(ModelAway("down")))
+    learner = Learner(Failing(ModelUnavailable("down")))
     learner.say("My name is Ada.")
-    with pytest.raises(NotNow):
+    with pytest.raises(RetryLater):
         learner.read()
-    assert (learner.task.waits("default"), learner.known()) == (True, {})
-    learner.task.rest(idle=False)
-    assert (learner.task.waits("default"), learner.known()) == (False, {"name": "Ada"})
+    assert (learner.task.is_waiting_for_model("default"), learner.known()) == (True, {})
+    learner.task.maintain(idle=False)
+    assert (learner.task.is_waiting_for_model("default"), learner.known()) == (False, {"name": "Ada"})
 
 
 def test_an_answer_that_makes_no_sense_is_set_aside_and_not_taken_for_no_facts() -> None:
@@ -136,4 +136,4 @@ def test_an_answer_that_makes_no_sense_is_set_aside_and_not_taken_for_no_facts()
     learner.learned("My name is Ada.")
     learner.learned("I work at Acme.")
     assert learner.known() == {"company": "Acme"}
-    assert [(one.lsn, one.reason) for one in learner.journal.set_aside(TASK)] == [(1, "MalformedAnswer")]
+    assert [(one.lsn, one.reason) for one in learner.journal.dead_letters(TASK)] == [(1, "MalformedAnswer")]

@@ -6,9 +6,9 @@ from typing import Any
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.ids import new_id
 from memsidecar.layers.semantic.fact import KnownFact
-from memsidecar.layers.semantic.fact_merge import CLIENT, Slots, Told
+from memsidecar.layers.semantic.fact_merge import CLIENT, FactMerge, PutFact
 from memsidecar.layers.semantic.facts import Facts
-from memsidecar.stores.contract import Note, Owner
+from memsidecar.stores.contract import Owner, Record
 from tests.support.waiting import outcome_of
 
 PROFILE, INTEREST = FactType.USER_PROFILE, FactType.INTEREST
@@ -29,33 +29,33 @@ def fact(value: str, when: int = 1, **fields: Any) -> KnownFact:
         "origin": "rules",
         "session_id": "s1",
         "source_message_ids": (f"m{when}",),
-        "goes_with": "s1",
+        "erased_with": "s1",
     }
     return KnownFact(**known | fields)
 
 
 def told(value: str, when: int = 1, **fields: Any) -> KnownFact:
     """What the caller said."""
-    said = {"origin": CLIENT, "session_id": "", "source_message_ids": (), "goes_with": ""}
+    said = {"origin": CLIENT, "session_id": "", "source_message_ids": (), "erased_with": ""}
     return fact(value, when, **said | fields)
 
 
-def taken(facts: Iterable[KnownFact], notes: Iterable[Note] = ()) -> Slots:
-    slots = Slots.of(notes)
+def taken(facts: Iterable[KnownFact], notes: Iterable[Record] = ()) -> FactMerge:
+    slots = FactMerge.of(notes)
     for one in facts:
-        slots.take(one)
+        slots.put(one)
     return slots
 
 
-def notes_of(slots: Slots) -> list[Note]:
-    return [one.note() for one in slots.facts.values()]
+def notes_of(slots: FactMerge) -> list[Record]:
+    return [one.to_record() for one in slots.facts.values()]
 
 
-def current(slots: Slots) -> list[str]:
+def current(slots: FactMerge) -> list[str]:
     return [one.value for one in slots.facts.values() if not one.until_us]
 
 
-def history(slots: Slots) -> list[tuple[str, int, int]]:
+def history(slots: FactMerge) -> list[tuple[str, int, int]]:
     ended = [one for one in slots.facts.values() if one.until_us]
     return sorted((one.value, one.valid_from_us, one.until_us) for one in ended)
 
@@ -64,16 +64,16 @@ def put(facts: Facts, *known: KnownFact, owner: Owner = ANN) -> list[KnownFact]:
     stored: list[KnownFact] = []
 
     def begin(settled: Any) -> Any:
-        begun = facts.begin_putting(owner, [Told(one) for one in known], settled)
+        begun = facts.submit_put(owner, [PutFact(one) for one in known], settled)
         stored[:] = [begun]  # type: ignore[list-item]
-        return begun.ticket
+        return begun.pending
 
     outcome_of(begin)
     return stored[0].facts  # type: ignore[attr-defined, no-any-return]
 
 
 def delete(facts: Facts, fact_id: str, owner: Owner = ANN) -> None:
-    outcome_of(lambda settled: facts.begin_deleting(owner, fact_id, settled))
+    outcome_of(lambda settled: facts.submit_delete(owner, fact_id, settled))
 
 
 def values(facts: Facts, owner: Owner = ANN) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from memsidecar.cli.parser import given_flags, parser
 from memsidecar.settings import Settings, documentation, load_settings
 from memsidecar.settings.loading import flag, variable
-from memsidecar.settings.types import expectation, shown
+from memsidecar.settings.types import expectation, format_value
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
@@ -36,7 +36,7 @@ def test_every_setting_is_in_the_documentation_under_all_its_names(name: str) ->
 @every_setting
 def test_every_default_can_be_given_as_flag_and_as_variable_the_way_it_is_documented(name: str) -> None:
     field = Settings.model_fields[name]
-    written = shown(field, field.default)
+    written = format_value(field, field.default)
     flags = given_flags(parser().parse_args(["serve", f"{flag(name)}={written}"]))
     assert flags == {name: written}
     assert load_settings(flags, {}) == load_settings({}, {variable(name): written}) == Settings()

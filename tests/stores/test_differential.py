@@ -14,33 +14,33 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from memsidecar.domain.errors import SidecarError
-from memsidecar.domain.message import Draft, Role, Stored
+from memsidecar.domain.message import Draft, Role, StoredMessage
 from memsidecar.domain.quota import NO_QUOTA, Quota
-from memsidecar.domain.session import Head, Policy, SessionKey, Strategy
+from memsidecar.domain.session import Policy, SessionHead, SessionKey, Strategy
 from memsidecar.stores.contract import (
+    AddDeadLetter,
     Append,
     Appended,
     Calibrate,
     Calibration,
     Claim,
     Command,
-    DocumentPage,
-    DropDocument,
+    DeleteDocument,
+    DocumentQuery,
     Erase,
-    Heard,
     Journal,
+    LogFilter,
+    MessageQuery,
     Owner,
+    PendingCommand,
     PolicySet,
     PutDocument,
-    Rewrite,
     Scope,
-    Selection,
-    SessionPage,
-    SetAside,
+    SessionQuery,
     SetPolicy,
-    Ticket,
-    Trim,
-    TrimNow,
+    UpdateMessage,
+    UpdateWindow,
+    UpdateWindowExclusive,
 )
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
@@ -53,7 +53,7 @@ OWNERS = [Owner("n"), Owner("n", "ann"), Owner("n", "", "a"), Owner("o", "", "a"
 
 keys = st.sampled_from(KEYS)
 users = st.sampled_from(USERS)
-heards = st.none() | st.builds(Heard, users, st.integers(0, 9))
+heards = st.none() | st.builds(LogFilter, users, st.integers(0, 9))
 owners = st.sampled_from(OWNERS)
 names = st.sampled_from(["d", "e"])
 calls = st.lists(st.sampled_from("xyz"), max_size=2).map(tuple)
@@ -74,7 +74,7 @@ def drafts(draw: st.DrawFn) -> Draft:
 
 
 selections = st.builds(
-    Selection,
+    MessageQuery,
     after=st.integers(0, 12),
     before=st.none() | st.integers(0, 20),
     limit=st.integers(1, 8),
@@ -86,14 +86,14 @@ selections = st.builds(
 )
 
 
-def comparable(head: Head | None) -> Head | None:
+def comparable(head: SessionHead | None) -> SessionHead | None:
     if head is None:
         return None
     return replace(head, window_start=0, create_time_us=0, last_active_us=0)
 
 
 def comparable_result(result: Any) -> Any:
-    if isinstance(result, Head):
+    if isinstance(result, SessionHead):
         return comparable(result)
     if isinstance(result, Appended | PolicySet) or hasattr(result, "head"):
         return replace(result, head=comparable(result.head))
@@ -124,12 +124,12 @@ class Twins(RuleBasedStateMachine):
 
     def outcomes(self, journal: Journal, commands: Sequence[Command]) -> list[Any]:
         """What becomes of commands that are submitted without waiting in between."""
-        tickets = [Ticket(command) for command in commands]
+        tickets = [PendingCommand(command) for command in commands]
         for ticket in tickets:
             journal.submit(ticket)
         return [self.outcome(ticket) for ticket in tickets]
 
-    def outcome(self, ticket: Ticket) -> Any:
+    def outcome(self, ticket: PendingCommand) -> Any:
         try:
             return comparable_result(ticket.wait())
         except SidecarError as refusal:
@@ -148,26 +148,26 @@ class Twins(RuleBasedStateMachine):
 
     @rule(key=keys, user=users, number=st.integers(0, 30), score=st.integers(0, 10))
     def annotate(self, key: SessionKey, user: str, number: int, score: int) -> None:
-        self.both(lambda _: Rewrite(key, user, f"m{number}", scored(score, f"mark {score}")))
+        self.both(lambda _: UpdateMessage(key, user, f"m{number}", scored(score, f"mark {score}")))
 
     @rule(key=keys, data=st.data())
     def trim(self, key: SessionKey, data: st.DataObject) -> None:
-        window = self.ram.messages(key, Selection()).messages
+        window = self.ram.messages(key, MessageQuery()).messages
         sequences = [stored.sequence for stored in window] or [1]
         removed = data.draw(st.lists(st.sampled_from([*sequences, 99] if not window else sequences), max_size=4))
-        cut: list[Stored] = data.draw(st.lists(st.sampled_from(window), max_size=2)) if window else []
+        cut: list[StoredMessage] = data.draw(st.lists(st.sampled_from(window), max_size=2)) if window else []
         short = [shortened(stored, "cut", 1) for stored in cut]
-        self.both(lambda journal: Trim(key, self.version(journal, key), removed, short))
+        self.both(lambda journal: UpdateWindow(key, self.version(journal, key), removed, short))
 
     @rule(key=keys, at=st.integers(0, 3))
     def trim_at_once(self, key: SessionKey, at: int) -> None:
-        def decide(journal: Journal) -> Trim:
-            page = journal.messages(key, Selection(limit=4))
-            return Trim(
+        def decide(journal: Journal) -> UpdateWindow:
+            page = journal.messages(key, MessageQuery(limit=4))
+            return UpdateWindow(
                 key, page.head.version if page.head else 0, [one.sequence for one in page.messages[at : at + 1]]
             )
 
-        self.both(lambda journal: TrimNow(key, lambda: decide(journal)))
+        self.both(lambda journal: UpdateWindowExclusive(key, lambda: decide(journal)))
 
     def version(self, journal: Journal, key: SessionKey) -> int:
         head = journal.head(key)
@@ -175,18 +175,18 @@ class Twins(RuleBasedStateMachine):
 
     @rule(key=keys, behind=st.integers(1, 3))
     def trim_too_late(self, key: SessionKey, behind: int) -> None:
-        self.both(lambda journal: Trim(key, self.version(journal, key) - behind, (1,)))
+        self.both(lambda journal: UpdateWindow(key, self.version(journal, key) - behind, (1,)))
 
-    @rule(key=keys, user=users, whole=st.booleans(), again=st.lists(drafts(), min_size=1, max_size=2))
-    def erase(self, key: SessionKey, user: str, whole: bool, again: list[Draft]) -> None:
-        command = Erase(key, user, whole)
-        assert self.belongings(self.disk, command) == self.belongings(self.ram, command)
+    @rule(key=keys, user=users, delete_session=st.booleans(), again=st.lists(drafts(), min_size=1, max_size=2))
+    def erase(self, key: SessionKey, user: str, delete_session: bool, again: list[Draft]) -> None:
+        command = Erase(key, user, delete_session)
+        assert self.erasure_counts(self.disk, command) == self.erasure_counts(self.ram, command)
         group: list[Command] = [command, Append(key, user, again)]
         assert self.outcomes(self.disk, group) == self.outcomes(self.ram, group)
 
-    def belongings(self, journal: Journal, command: Erase) -> Any:
+    def erasure_counts(self, journal: Journal, command: Erase) -> Any:
         try:
-            return journal.belongings(command)
+            return journal.erasure_counts(command)
         except SidecarError as refusal:
             return type(refusal), str(refusal)
 
@@ -230,31 +230,31 @@ class Twins(RuleBasedStateMachine):
     @rule(commands=st.lists(st.tuples(owners, names, st.sampled_from(["one", "two", ""])), max_size=5), key=keys)
     def put_and_drop_at_once(self, commands: list[tuple[Owner, str, str]], key: SessionKey) -> None:
         group: list[Command] = [
-            PutDocument(document(text, name=name, owner=owner)) if text else DropDocument(owner, name)
+            PutDocument(document(text, name=name, owner=owner)) if text else DeleteDocument(owner, name)
             for owner, name, text in commands
         ]
-        group.insert(len(group) // 2, Erase(key, "", whole=True))
+        group.insert(len(group) // 2, Erase(key, "", delete_session=True))
         assert self.outcomes(self.disk, group) == self.outcomes(self.ram, group)
 
     @rule(owner=owners, name=names)
     def drop(self, owner: Owner, name: str) -> None:
-        self.both(lambda _: DropDocument(owner, name))
+        self.both(lambda _: DeleteDocument(owner, name))
 
     @rule(lsn=st.integers(1, 3), namespace=st.sampled_from("no"), reason=st.sampled_from(["why", "because"]))
     def set_aside(self, lsn: int, namespace: str, reason: str) -> None:
-        self.both(lambda _: SetAside("task", namespace, lsn, reason))
+        self.both(lambda _: AddDeadLetter("task", namespace, lsn, reason))
 
     @rule()
     def reopen(self) -> None:
         self.disk.close()
         self.disk = SqliteJournal(Path(self.folder.name), quotas=self.quota)
         replica = self.replicas["disk"]
-        self.disk.listen(replica.hear)
+        self.disk.subscribe(replica.hear)
 
     @rule(key=keys, selection=selections)
-    def read(self, key: SessionKey, selection: Selection) -> None:
+    def read(self, key: SessionKey, selection: MessageQuery) -> None:
         disk, ram = self.disk.messages(key, selection), self.ram.messages(key, selection)
-        assert (list(disk.messages), disk.cut) == (list(ram.messages), ram.cut)
+        assert (list(disk.messages), disk.truncated) == (list(ram.messages), ram.truncated)
         assert comparable(disk.head) == comparable(ram.head)
 
     @rule(user=users, session=st.sampled_from(["", "a", "b"]), limit=st.integers(1, 9), skipped=st.integers(0, 3))
@@ -266,22 +266,24 @@ class Twins(RuleBasedStateMachine):
             found.append(list(journal.scan(scope, min(start, default=None), limit)))
         assert found[0] == found[1]
 
-    @rule(namespace=st.sampled_from("no"), after=st.integers(0, 40), limit=st.integers(1, 9), heard=heards)
-    def follow(self, namespace: str, after: int, limit: int, heard: Heard | None) -> None:
-        disk, ram = (list(journal.news(namespace, after, limit, heard)) for journal in (self.disk, self.ram))
+    @rule(namespace=st.sampled_from("no"), after=st.integers(0, 40), limit=st.integers(1, 9), log_filter=heards)
+    def follow(self, namespace: str, after: int, limit: int, log_filter: LogFilter | None) -> None:
+        disk, ram = (
+            list(journal.read_changes(namespace, after, limit, log_filter)) for journal in (self.disk, self.ram)
+        )
         assert disk == ram
 
     @rule(session=st.integers(1, 9), after=st.integers(0, 9), limit=st.integers(1, 9))
     def said(self, session: int, after: int, limit: int) -> None:
-        disk, ram = (list(journal.said(session, after, limit)) for journal in (self.disk, self.ram))
+        disk, ram = (list(journal.read_session(session, after, limit)) for journal in (self.disk, self.ram))
         assert disk == ram
 
     @invariant()
     def logs_agree(self) -> None:
-        assert self.disk.figures().last_lsn == self.ram.figures().last_lsn
-        assert self.disk.tails() == self.ram.tails()
-        everything = list(range(self.ram.figures().last_lsn + 2))
-        assert self.disk.find(everything) == self.ram.find(everything)
+        assert self.disk.stats().last_lsn == self.ram.stats().last_lsn
+        assert self.disk.last_lsns() == self.ram.last_lsns()
+        everything = list(range(self.ram.stats().last_lsn + 2))
+        assert self.disk.get_by_lsn(everything) == self.ram.get_by_lsn(everything)
         for namespace in "no":
             assert follow(self.disk, namespace) == follow(self.ram, namespace)
 
@@ -296,7 +298,7 @@ class Twins(RuleBasedStateMachine):
     def documents_agree(self) -> None:
         versions = []
         for owner in OWNERS:
-            disk, ram = (list(journal.documents(DocumentPage(owner))) for journal in (self.disk, self.ram))
+            disk, ram = (list(journal.documents(DocumentQuery(owner))) for journal in (self.disk, self.ram))
             assert disk == ram == [self.disk.document(owner, one.id) for one in ram]
             versions += [one.version for one in ram]
         places = [(version, place) for version in (*versions, 1, 2) for place in range(4)]
@@ -304,7 +306,7 @@ class Twins(RuleBasedStateMachine):
 
     @invariant()
     def set_asides_agree(self) -> None:
-        disk, ram = ([replace(one, time_us=0) for one in each.set_aside("task")] for each in (self.disk, self.ram))
+        disk, ram = ([replace(one, time_us=0) for one in each.dead_letters("task")] for each in (self.disk, self.ram))
         assert disk == ram
 
     @invariant()
@@ -320,7 +322,7 @@ class Twins(RuleBasedStateMachine):
 
     @invariant()
     def sessions_agree(self) -> None:
-        disk, ram = (journal.sessions(SessionPage("n")) for journal in (self.disk, self.ram))
+        disk, ram = (journal.sessions(SessionQuery("n")) for journal in (self.disk, self.ram))
         # Sessions of one group share their moment on disk, so only the order of moments is promised.
         assert sorted(head.key for head in disk) == sorted(head.key for head in ram)
         assert [head.last_active_us for head in disk] == sorted((head.last_active_us for head in disk), reverse=True)
@@ -335,7 +337,7 @@ class Twins(RuleBasedStateMachine):
     def replicas_agree_with_their_journals(self) -> None:
         for journal, replica in ((self.disk, self.replicas["disk"]), (self.ram, self.replicas["ram"])):
             for key in KEYS:
-                assert sorted(replica.window(journal, key)) == list(journal.messages(key, Selection()).messages)
+                assert sorted(replica.window(journal, key)) == list(journal.messages(key, MessageQuery()).messages)
                 assert replica.heads.get(key) == journal.head(key)
 
 

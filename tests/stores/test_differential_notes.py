@@ -11,20 +11,20 @@ from hypothesis.stateful import invariant, rule
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import (
     Command,
-    DropNote,
+    DeleteRecord,
     Erase,
-    Note,
-    NoteKind,
-    NotePage,
     Owner,
     Progress,
-    Revised,
-    ReviseNotes,
+    Record,
+    RecordChanges,
+    RecordKind,
+    RecordQuery,
+    UpsertRecords,
 )
 from tests.stores.test_differential import KEYS, OWNERS, Twins, keys, users
 from tests.support.twins import EXAMPLES
 
-KINDS = [NoteKind.FACT, NoteKind.PATTERNS]
+KINDS = [RecordKind.FACT, RecordKind.PATTERNS]
 TASK = "notes"
 
 owners = st.sampled_from(OWNERS)
@@ -34,71 +34,71 @@ slots = st.integers(-1, 2)
 times = st.integers(1, 5)
 bodies = st.sampled_from([b"", b"one", b"two"])
 noted = st.builds(
-    Note, ids, slots, st.sampled_from(["", "a", "b", "c"]), times, bodies, until_us=st.sampled_from([0, 0, 3])
+    Record, ids, slots, st.sampled_from(["", "a", "b", "c"]), times, bodies, until_us=st.sampled_from([0, 0, 3])
 )
 
 
 class Merge(NamedTuple):
     """A revision that writes down what it was given: twins that are given different things differ from then on."""
 
-    kept: Sequence[Note]
+    kept: Sequence[Record]
     dropped: Sequence[str]
 
-    def __call__(self, found: Sequence[Note]) -> Revised:
+    def __call__(self, found: Sequence[Record]) -> RecordChanges:
         seen = [replace(one, until_us=9, time_us=one.time_us + 1) for one in found if one.current]
         marked = [replace(one, body=one.body + b"".join(old.id.encode() for old in found)) for one in self.kept]
-        return Revised([*seen, *marked], self.dropped)
+        return RecordChanges([*seen, *marked], self.dropped)
 
 
 revisions = st.builds(
-    ReviseNotes,
+    UpsertRecords,
     owner=owners,
     kind=kinds,
-    slots=st.lists(slots, max_size=3),
+    conflict_keys=st.lists(slots, max_size=3),
     revise=st.builds(Merge, st.lists(noted, max_size=3), st.lists(ids, max_size=2)),
     progress=st.none() | st.builds(Progress, st.just(TASK), st.integers(0, 9)),
 )
-drops = st.builds(DropNote, owners, kinds, ids)
+drops = st.builds(DeleteRecord, owners, kinds, ids)
 erasures = st.builds(Erase, st.sampled_from([*KEYS, SessionKey("n", "c")]), users, st.booleans())
 pages = st.builds(
-    NotePage, owners, kinds, st.integers(1, 4), st.none() | st.tuples(st.integers(0, 7), ids), st.booleans()
+    RecordQuery, owners, kinds, st.integers(1, 4), st.none() | st.tuples(st.integers(0, 7), ids), st.booleans()
 )
 
 
 class NoteTwins(Twins):
     @rule(command=revisions)
-    def revise(self, command: ReviseNotes) -> None:
+    def revise(self, command: UpsertRecords) -> None:
         self.both(lambda _: command)
 
     @rule(command=revisions, key=keys, behind=st.integers(0, 1))
-    def derive(self, command: ReviseNotes, key: SessionKey, behind: int) -> None:
+    def derive(self, command: UpsertRecords, key: SessionKey, behind: int) -> None:
         head = self.ram.head(key)
-        number = head.number - behind if head else 99
+        number = head.row_id - behind if head else 99
         self.both(lambda _: replace(command, derived_from=number))
 
     @rule(command=drops)
-    def drop_note(self, command: DropNote) -> None:
+    def drop_note(self, command: DeleteRecord) -> None:
         self.both(lambda _: command)
 
     @rule(commands=st.lists(revisions | drops | erasures, max_size=6), key=keys)
     def revise_and_erase_at_once(self, commands: list[Command], key: SessionKey) -> None:
         head = self.ram.head(key)
-        number = head.number if head else None
-        group = [replace(one, derived_from=number) if isinstance(one, ReviseNotes) else one for one in commands]
+        number = head.row_id if head else None
+        group = [replace(one, derived_from=number) if isinstance(one, UpsertRecords) else one for one in commands]
         assert self.outcomes(self.disk, group) == self.outcomes(self.ram, group)
 
     @rule(command=erasures)
     def erase_as_foretold(self, command: Erase) -> None:
         told = []
         for journal in (self.disk, self.ram):
-            foretold = self.belongings(journal, command)
+            foretold = self.erasure_counts(journal, command)
             told += self.outcomes(journal, [command])
-            assert getattr(told[-1], "gone", told[-1]) == foretold
+            assert getattr(told[-1], "counts", told[-1]) == foretold
         assert told[0] == told[1]
 
     @rule(page=pages)
-    def list_notes(self, page: NotePage) -> None:
-        assert list(self.disk.notes(page)) == list(self.ram.notes(page))
+    def list_notes(self, page: RecordQuery) -> None:
+        assert list(self.disk.records(page)) == list(self.ram.records(page))
 
     @invariant()
     def notes_agree(self) -> None:
@@ -107,9 +107,9 @@ class NoteTwins(Twins):
                 self.notes_of_agree(owner, kind)
         assert [self.disk.watermark(TASK, one) for one in "no"] == [self.ram.watermark(TASK, one) for one in "no"]
 
-    def notes_of_agree(self, owner: Owner, kind: NoteKind) -> None:
-        disk, ram = (list(journal.notes(NotePage(owner, kind, history=True))) for journal in (self.disk, self.ram))
-        assert disk == ram == [self.disk.note(owner, kind, one.id) for one in ram]
+    def notes_of_agree(self, owner: Owner, kind: RecordKind) -> None:
+        disk, ram = (list(journal.records(RecordQuery(owner, kind, history=True))) for journal in (self.disk, self.ram))
+        assert disk == ram == [self.disk.record(owner, kind, one.id) for one in ram]
 
 
 TestNoteTwins = NoteTwins.TestCase

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from memsidecar.domain.quota import Quota, Usage
-from memsidecar.stores.contract import Command, NoteKind, Owner
+from memsidecar.stores.contract import Command, Owner, RecordKind
 from tests.conformance.said import note, revising
 from tests.stores.test_differential import OWNERS
 from tests.stores.test_differential_notes import NoteTwins
@@ -25,7 +25,9 @@ class QuotaTwins(NoteTwins):
 
     @rule(owner=st.sampled_from(OWNERS), names=st.lists(st.sampled_from("wxyz"), max_size=4), size=st.integers(0, 99))
     def put_facts_at_once(self, owner: Owner, names: list[str], size: int) -> None:
-        group: list[Command] = [revising(note("x" * size, name=one), owner=owner, kind=NoteKind.FACT) for one in names]
+        group: list[Command] = [
+            revising(note("x" * size, name=one), owner=owner, kind=RecordKind.FACT) for one in names
+        ]
         assert self.outcomes(self.disk, group) == self.outcomes(self.ram, group)
 
     @invariant()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.domain.errors import DamagedFile
-from memsidecar.stores.contract import DropDocument, Journal, Owner
+from memsidecar.domain.errors import DataCorrupted
+from memsidecar.stores.contract import DeleteDocument, Journal, Owner
 from memsidecar.stores.sqlite.integrity import examine
 from tests.conformance.said import EVERYBODY, append, carry_out, draft, erase, follow, put
 from tests.stores.directories import bytes_of, opened
@@ -42,7 +42,7 @@ def test_a_dropped_document_is_in_no_file(folder: Path) -> None:
         put(journal, "kept", name="other")
         put_secret(journal)
         assert b"S3CRET" in bytes_of(folder)
-        carry_out(journal, DropDocument(EVERYBODY, "d1"))
+        carry_out(journal, DeleteDocument(EVERYBODY, "d1"))
         assert b"S3CRET" not in bytes_of(folder)
         assert put(journal, "kept", name="other").unchanged
     assert examine(folder) == []
@@ -70,7 +70,7 @@ def test_the_documents_of_a_deleted_session_are_in_no_file(folder: Path) -> None
         append(journal, draft("S3CRET message"))
         for number in range(3):
             put_secret(journal, f"d{number}", SESSION)
-        erase(journal, whole=True)
+        erase(journal, delete_session=True)
         assert b"S3CRET" not in bytes_of(folder)
     assert examine(folder) == []
 
@@ -81,7 +81,7 @@ def test_a_session_with_many_documents_is_erased_in_few_steps(folder: Path) -> N
             put(journal, f"S3CRET {number}", name=f"d{number}", owner=SESSION)
         said: list[str] = []
         journal._writer._connection.set_trace_callback(said.append)
-        erase(journal, whole=True)
+        erase(journal, delete_session=True)
         assert b"S3CRET" not in bytes_of(folder)
         assert said.count("COMMIT") < 6
 
@@ -99,7 +99,7 @@ def test_text_beside_what_was_dropped_before_is_in_no_file_after_its_own_end(fol
                 put_some(journal, name, f"{step}", chance)
             name = chance.choice(sorted(there))
             there.remove(name)
-            carry_out(journal, DropDocument(EVERYBODY, name))
+            carry_out(journal, DeleteDocument(EVERYBODY, name))
             assert f"{name} S3CRET".encode() not in bytes_of(folder)
     assert examine(folder) == []
 
@@ -118,13 +118,13 @@ def test_what_was_left_over_is_erased_at_the_next_start(folder: Path) -> None:
         put(journal, "kept", name="other")
     with closing(sqlite3.connect(folder / "journal.db", isolation_level=None)) as outside:
         (first, count) = outside.execute("SELECT first_chunk, chunk_count FROM documents WHERE id = 'd1'").fetchone()
-        outside.execute("INSERT INTO leftovers SELECT cover, cover FROM documents WHERE id = 'd1'")
-        outside.execute("INSERT INTO leftovers VALUES (?, ?)", (first, first + count - 1))
+        outside.execute("INSERT INTO orphaned_texts SELECT header, header FROM documents WHERE id = 'd1'")
+        outside.execute("INSERT INTO orphaned_texts VALUES (?, ?)", (first, first + count - 1))
         outside.execute("DELETE FROM documents WHERE id = 'd1'")
     assert b"S3CRET" in bytes_of(folder)
     with opened(folder) as journal:
         assert put(journal, "kept", name="other").unchanged
-        assert put(journal, "new").document.number == 3
+        assert put(journal, "new").document.row_id == 3
     assert b"S3CRET" not in bytes_of(folder)
     assert examine(folder) == []
 
@@ -132,10 +132,10 @@ def test_what_was_left_over_is_erased_at_the_next_start(folder: Path) -> None:
 def test_numbers_go_on_after_a_restart(folder: Path) -> None:
     with opened(folder) as journal:
         first = put(journal, "one").document
-        carry_out(journal, DropDocument(EVERYBODY, "d1"))
+        carry_out(journal, DeleteDocument(EVERYBODY, "d1"))
     with opened(folder) as journal:
-        assert put(journal, "two").document.number == first.number + 1
-        assert append(journal, draft("a")).head.number == 1
+        assert put(journal, "two").document.row_id == first.row_id + 1
+        assert append(journal, draft("a")).head.row_id == 1
 
 
 def damage(folder: Path, statement: str) -> None:
@@ -152,14 +152,14 @@ def test_a_chunk_that_does_not_match_its_checksum_is_noticed_and_can_be_dropped(
     ]
     with opened(folder) as journal:
         for read in (lambda: journal.find_chunks([(version, 1)]), lambda: follow(journal)):
-            with pytest.raises(DamagedFile):
+            with pytest.raises(DataCorrupted):
                 read()
-        carry_out(journal, DropDocument(EVERYBODY, "d1"))
+        carry_out(journal, DeleteDocument(EVERYBODY, "d1"))
     assert examine(folder) == []
 
 
 def test_a_document_that_lost_text_is_noticed(folder: Path) -> None:
     with opened(folder) as journal:
         put(journal, "one", "two")
-    damage(folder, "DELETE FROM texts WHERE number = 3")
+    damage(folder, "DELETE FROM texts WHERE row_id = 3")
     assert examine(folder) == [f"{folder / 'journal.db'}: document 'd1' in namespace 'default' has lost text"]

@@ -9,8 +9,8 @@ import pytest
 from memsidecar.domain.session import Policy, SessionKey
 from memsidecar.stores.contract import (
     Journal,
-    Rewrite,
     SetPolicy,
+    UpdateMessage,
 )
 from tests.conformance.said import (
     KEY,
@@ -36,24 +36,24 @@ def write_in_every_way(journal: Journal, key: SessionKey, secret: str, messages:
         one = draft(f"{secret} body {number}", message_id=f"{secret} id {number}", vector=f"{secret} vector".encode())
         append(journal, one, key=key)
     for number in range(0, messages, 3):
-        carry_out(journal, Rewrite(key, "", f"{secret} id {number}", scored(number, f"{secret} mark")))
+        carry_out(journal, UpdateMessage(key, "", f"{secret} id {number}", scored(number, f"{secret} mark")))
     for length in (20, 10):
         window = read(journal, key)[: messages // 2]
         trim(journal, shortened=[shortened(stored, f"{secret} short {length}", length) for stored in window], key=key)
     for number in range(0, messages, 5):
-        carry_out(journal, Rewrite(key, "", f"{secret} id {number}", scored(number, f"{secret} again")))
+        carry_out(journal, UpdateMessage(key, "", f"{secret} id {number}", scored(number, f"{secret} again")))
     trim(journal, *range(1, messages // 3), key=key)
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_erased_text_is_in_no_file(folder: Path, whole: bool) -> None:
+@pytest.mark.parametrize("delete_session", [True, False])
+def test_erased_text_is_in_no_file(folder: Path, delete_session: bool) -> None:
     with opened(folder) as journal:
         append(journal, draft("kept"), key=OTHER)
         write_in_every_way(journal, KEY, "S3CRET", 60)
         carry_out(journal, SetPolicy(KEY, "", Policy(model="S3CRET model")))
         assert b"S3CRET" in bytes_of(folder)
         carry_out(journal, SetPolicy(KEY, "", None))
-        erase(journal, whole=whole)
+        erase(journal, delete_session=delete_session)
         assert b"S3CRET" not in bytes_of(folder)
         assert contents(journal, OTHER) == ["kept"]
     assert b"S3CRET" not in bytes_of(folder)
@@ -94,8 +94,8 @@ def test_an_annotation_leaves_nothing_of_the_text_before_it(folder: Path) -> Non
 ERASE_AND_DIE = """
 import os, signal, sys
 from pathlib import Path
-from memsidecar.stores.contract import Append, Erase, Ticket
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.contract import Append, Erase, PendingCommand
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from tests.conformance.said import KEY, append, draft
 from tests.stores.directories import OTHER
 
@@ -105,13 +105,13 @@ append(journal, draft("kept"), key=OTHER)
 append(journal, *(draft(f"S3CRET {number}") for number in range(2_000)))
 print("ready", flush=True)
 if sys.stdin.readline() == "before the first step\\n":
-    journal.listen(die)
-    journal.submit(Ticket(Erase(KEY, ""), die))
+    journal.subscribe(die)
+    journal.submit(PendingCommand(Erase(KEY, ""), die))
 else:
     # Groups take turns with steps: between the answers to these two lies at least one step, and not the last.
-    second = Ticket(Append(OTHER, "", [draft("second")]), die)
-    first = Ticket(Append(OTHER, "", [draft("first")]), lambda _: journal.submit(second))
-    journal.submit(Ticket(Erase(KEY, ""), lambda _: None))
+    second = PendingCommand(Append(OTHER, "", [draft("second")]), die)
+    first = PendingCommand(Append(OTHER, "", [draft("first")]), lambda _: journal.submit(second))
+    journal.submit(PendingCommand(Erase(KEY, ""), lambda _: None))
     journal.submit(first)
 sys.stdin.read()
 """

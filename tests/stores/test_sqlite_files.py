@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.domain.errors import DamagedFile, StartRefused
+from memsidecar.domain.errors import DataCorrupted, StartRefused
 from memsidecar.domain.session import Policy, Strategy
-from memsidecar.stores.contract import Advance, Calibrate, Calibration, Command, NoteKind, SetPolicy
+from memsidecar.stores.contract import AdvanceWatermark, Calibrate, Calibration, Command, RecordKind, SetPolicy
 from memsidecar.stores.sqlite import schema
 from memsidecar.stores.sqlite.integrity import examine
 from tests.conformance.said import (
@@ -36,7 +36,7 @@ PAGE = 4_096
 HOLD = """
 import sys
 from pathlib import Path
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.sqlite.journal import SqliteJournal
 journal = SqliteJournal(Path(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.read()
@@ -77,11 +77,11 @@ def test_the_directory_is_free_after_its_holder_was_killed(folder: Path) -> None
 
 def test_the_directory_is_free_after_a_start_that_was_refused(folder: Path) -> None:
     fill(folder)
-    whole = (folder / "journal.db").read_bytes()
+    delete_session = (folder / "journal.db").read_bytes()
     (folder / "journal.db").write_bytes(b"no database" * 1_000)
-    with pytest.raises(DamagedFile), opened(folder):
+    with pytest.raises(DataCorrupted), opened(folder):
         pass
-    (folder / "journal.db").write_bytes(whole)
+    (folder / "journal.db").write_bytes(delete_session)
     with opened(folder) as journal:
         assert len(contents(journal)) == 200
 
@@ -101,7 +101,7 @@ def test_another_programs_file_is_refused_and_left_as_it_was(folder: Path, pragm
 def test_a_start_that_is_refused_keeps_no_room_in_reserve(folder: Path) -> None:
     folder.mkdir()
     (folder / "journal.db").write_bytes(b"somebody else's file, which is no database")
-    with pytest.raises(DamagedFile), opened(folder, ballast_bytes=PAGE):
+    with pytest.raises(DataCorrupted), opened(folder, ballast_bytes=PAGE):
         pass
     assert not (folder / "ballast").exists()
 
@@ -152,7 +152,7 @@ def test_a_file_without_notes_is_brought_up_with_all_it_holds(folder: Path) -> N
     with opened(folder) as journal:
         append(journal, draft("said"))
         put(journal, "text", title="T")
-        carry_out(journal, Advance("index", "default", 2))
+        carry_out(journal, AdvanceWatermark("index", "default", 2))
         carry_out(journal, SetPolicy(KEY, "", policy))
     as_version_2_left_it(folder)
     assert examine(folder) == []
@@ -166,7 +166,7 @@ def test_a_file_without_notes_is_brought_up_with_all_it_holds(folder: Path) -> N
         assert append(journal, draft("goes on")).results[0].sequence == 2
     assert examine(folder) == []
     with opened(folder) as journal, closing(sqlite3.connect(folder / "journal.db")) as current:
-        assert journal.note(ANN, NoteKind.ARTIFACT, "n1") == note("kept")
+        assert journal.record(ANN, RecordKind.ARTIFACT, "n1") == note("kept")
         assert known_head(journal).policy == replace(policy, summarize=True)
         assert current.execute("PRAGMA user_version").fetchone() == (schema.NEWEST,)
 
@@ -214,7 +214,7 @@ def cut_to_nothing(path: Path) -> None:
 def test_a_damaged_file_is_refused_by_name(folder: Path, damage: Callable[[Path], None]) -> None:
     fill(folder)
     damage(folder / "journal.db")
-    with pytest.raises(DamagedFile, match=r"journal\.db") as refused, opened(folder):
+    with pytest.raises(DataCorrupted, match=r"journal\.db") as refused, opened(folder):
         pass
     assert refused.value.file == str(folder / "journal.db")
 
@@ -224,7 +224,7 @@ def test_a_message_whose_bytes_have_rotted_is_not_served(folder: Path) -> None:
     path = folder / "journal.db"
     path.write_bytes(path.read_bytes().replace(b"message 77 xxx", b"message 77 xyx"))
     with opened(folder) as journal:
-        with pytest.raises(DamagedFile, match="checksum"):
+        with pytest.raises(DataCorrupted, match="checksum"):
             contents(journal)
         assert len(contents(journal, before=70)) == 69
 
@@ -235,7 +235,7 @@ def test_a_write_ahead_log_damaged_in_the_middle_is_refused_and_left_as_it_was(f
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0xFF
     path.write_bytes(content)
-    with pytest.raises(DamagedFile, match="was acknowledged") as refused, opened(crashed):
+    with pytest.raises(DataCorrupted, match="was acknowledged") as refused, opened(crashed):
         pass
     assert refused.value.file == str(crashed / "journal.db")
     assert path.read_bytes() == content
@@ -244,7 +244,7 @@ def test_a_write_ahead_log_damaged_in_the_middle_is_refused_and_left_as_it_was(f
 def test_a_write_ahead_log_that_is_missing_is_refused(folder: Path) -> None:
     crashed = copy_of_a_crash(folder)
     (crashed / "journal.db-wal").unlink()
-    with pytest.raises(DamagedFile), opened(crashed):
+    with pytest.raises(DataCorrupted), opened(crashed):
         pass
 
 
@@ -252,7 +252,7 @@ UNLOGGED: dict[str, Command] = {
     "a policy": SetPolicy(KEY, "", Policy(auto_prune_tokens=100)),
     "a calibration": Calibrate("default", "m", lambda now: Calibration(now.factor, now.reports + 1)),
     "a note": revising(note()),
-    "a watermark": Advance("task", "default", 3),
+    "a watermark": AdvanceWatermark("task", "default", 3),
 }
 
 
@@ -263,17 +263,17 @@ def test_a_log_without_the_end_of_a_change_that_is_no_entry_is_refused(folder: P
     with opened(folder) as journal:
         append(journal, draft("hello"))
         for lsn in (1, 2):
-            carry_out(journal, Advance("another", "default", lsn))
+            carry_out(journal, AdvanceWatermark("another", "default", lsn))
     with opened(folder) as journal:  # the count goes on where the process before has left it
         carry_out(journal, UNLOGGED[last])
         shutil.copytree(folder, crashed)
-    shutil.copytree(crashed, whole := folder.with_name("whole"))
-    with opened(whole):
+    shutil.copytree(crashed, delete_session := folder.with_name("whole"))
+    with opened(delete_session):
         pass
     path = crashed / "journal.db-wal"
     path.write_bytes(content := path.read_bytes()[:-1])
     assert len(examine(crashed)) == 1
-    with pytest.raises(DamagedFile, match="lacks 1 of the last changes that were acknowledged"), opened(crashed):
+    with pytest.raises(DataCorrupted, match="lacks 1 of the last changes that were acknowledged"), opened(crashed):
         pass
     assert path.read_bytes() == content
 
@@ -282,7 +282,7 @@ def test_a_mark_that_knows_of_entries_only_is_less_strict_and_no_damage(folder: 
     """As an earlier version left it beside a journal with changes that are no entries."""
     with opened(folder) as journal:
         append(journal, draft("hello"))
-        carry_out(journal, Advance("task", "default", 1))
+        carry_out(journal, AdvanceWatermark("task", "default", 1))
     mark = folder / "journal.mark"
     content = mark.read_bytes()
     assert content[64:80] == (1).to_bytes(8, "little") * 2, "one entry, and one change that is none"

@@ -8,9 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.domain.errors import DamagedFile
+from memsidecar.domain.errors import DataCorrupted
 from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import Append, Claimed, Command, Heard, Journal, Rewrite, Said, Ticket
+from memsidecar.stores.contract import (
+    Append,
+    Command,
+    Journal,
+    LogFilter,
+    MessageWritten,
+    PendingCommand,
+    SessionClaimed,
+    UpdateMessage,
+)
 from memsidecar.stores.sqlite import change_feed
 from tests.conformance.said import KEY, append, content, draft, erase, follow, known_head, scored
 from tests.stores.directories import OTHER, opened
@@ -47,16 +56,18 @@ def test_news_cost_what_is_new_and_not_what_was_before(folder: Path) -> None:
             fill(journal, 500)
             erase(journal)
             fill(journal, 2_000)
-            tail = journal.figures().last_lsn - 10
-            told = journal.news("default", tail, 100)
+            tail = journal.stats().last_lsn - 10
+            told = journal.read_changes("default", tail, 100)
             assert [one.lsn for one in told] == list(range(tail + 1, tail + 11))
             path = folder / "journal.db"
-            asked = change_feed.Asked("default", tail, 100, None)
-            costs.append(cost(folder, lambda moment: change_feed.read_stretch(moment, path, asked)))  # noqa: B023
+            asked = change_feed.FeedRequest("default", tail, 100, None)
+            costs.append(cost(folder, lambda moment: change_feed.read_page(moment, path, asked)))  # noqa: B023
     assert max(costs) <= min(costs) + 2
 
 
-@pytest.mark.parametrize("entries", [change_feed._OF_ALL, change_feed._OF_SOME], ids=["of all", "of some"])
+@pytest.mark.parametrize(
+    "entries", [change_feed._ALL_ENTRIES, change_feed._FILTERED_ENTRIES], ids=["of all", "of some"]
+)
 def test_news_walk_the_log_itself_without_a_sort(folder: Path, entries: str) -> None:
     where = dict.fromkeys(("after", "end", "namespace", "limit", "documents", "user_id", "session"), 0)
     with opened(folder), closing(sqlite3.connect(folder / "journal.db")) as connection:
@@ -67,30 +78,30 @@ def test_news_walk_the_log_itself_without_a_sort(folder: Path, entries: str) -> 
 
 def test_many_messages_are_found_by_keys_alone(folder: Path) -> None:
     with opened(folder), closing(sqlite3.connect(folder / "journal.db")) as connection:
-        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {change_feed._FIRST_SAID}", ["[]"])]
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {change_feed._BY_FIRST_LSN}", ["[]"])]
     assert not any(step.startswith("SCAN") and "VIRTUAL TABLE" not in step for step in plan), plan
 
 
 def test_a_stretch_of_other_namespaces_is_passed_piece_by_piece(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_feed, "STRETCH", 10)
+    monkeypatch.setattr(change_feed, "PAGE_ENTRIES", 10)
     with opened(folder) as journal:
         append(journal, draft("first"))
         fill(journal, 500, ELSEWHERE)
         append(journal, draft("last"))
-        told = [one for one in follow(journal) if isinstance(one, Said)]
+        told = [one for one in follow(journal) if isinstance(one, MessageWritten)]
         assert [content(one.message) for one in told] == ["first", "last"]
         assert len(follow(journal, "elsewhere", limit=3)) == 500
         assert follow(journal, "nowhere") == []
 
 
 def test_a_stretch_of_others_is_passed_piece_by_piece_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_feed, "STRETCH", 10)
+    monkeypatch.setattr(change_feed, "PAGE_ENTRIES", 10)
     with opened(folder) as journal:
         append(journal, draft("first"), user_id="ann")
         append(journal, *(draft(f"m{number}") for number in range(25)), key=OTHER)
         append(journal, draft("last"), user_id="ann")
         lsns, after = [], 0
-        while chapter := journal.news("default", after, 100, Heard("ann")):
+        while chapter := journal.read_changes("default", after, 100, LogFilter("ann")):
             lsns.append([one.lsn for one in chapter])
             after = lsns[-1][-1]
         assert lsns == [[1], [27, 27]]
@@ -100,15 +111,15 @@ def test_a_chapter_that_is_bounded_in_bytes_does_not_say_that_the_log_ends(folde
     with opened(folder) as journal:
         for number in range(12):
             append(journal, draft(f"{number}" + "x" * (1 << 20), message_id=f"m{number}"), user_id="ann")
-        told = journal.news("default", 0, 100, Heard("ann"))
-        assert all(isinstance(one, Said) for one in told) and len(told) < 12
+        told = journal.read_changes("default", 0, 100, LogFilter("ann"))
+        assert all(isinstance(one, MessageWritten) for one in told) and len(told) < 12
 
 
 def test_a_chapter_is_bounded_in_bytes_and_nothing_is_left_out(folder: Path) -> None:
     with opened(folder) as journal:
         for number in range(12):
             append(journal, draft(f"{number}" + "x" * (1 << 20), message_id=f"m{number}"))
-        assert 1 <= len(journal.news("default", 0, 100)) <= 5
+        assert 1 <= len(journal.read_changes("default", 0, 100)) <= 5
         assert [one.lsn for one in follow(journal)] == list(range(1, 13))
 
 
@@ -121,13 +132,13 @@ def test_a_claim_in_a_group_leaves_rows_and_heads_alike(folder: Path) -> None:
         Append(OTHER, "bob", [draft("y")]),
     ]
     with opened(folder) as journal:
-        tickets = [Ticket(command) for command in commands]
+        tickets = [PendingCommand(command) for command in commands]
         with held(journal):
             for ticket in tickets:
                 journal.submit(ticket)
         heads = [ticket.wait().head for ticket in tickets]
         assert (known_head(journal), known_head(journal, OTHER)) == (heads[1], heads[3])
-        claims = [one for one in follow(journal) if isinstance(one, Claimed)]
+        claims = [one for one in follow(journal) if isinstance(one, SessionClaimed)]
         assert [(one.lsn, one.user_id) for one in claims] == [(heads[1].version, "ann"), (heads[3].version - 1, "bob")]
 
 
@@ -139,9 +150,9 @@ def test_the_log_grows_at_its_end_whatever_a_group_holds(folder: Path) -> None:
         writer = journal._writer._connection
         writer.create_function("inserted", 1, inserted.append)
         writer.execute("CREATE TEMP TRIGGER told AFTER INSERT ON main.log BEGIN SELECT inserted(NEW.lsn); END")
-        group: list[Command] = [Append(KEY, "", [draft("a")]), Rewrite(OTHER, "", "a", scored(1))]
+        group: list[Command] = [Append(KEY, "", [draft("a")]), UpdateMessage(OTHER, "", "a", scored(1))]
         group += [Append(KEY, "ann", [draft(f"m{number}") for number in range(40)])]
-        tickets = [Ticket(command) for command in group]
+        tickets = [PendingCommand(command) for command in group]
         with held(journal):
             for ticket in tickets:
                 journal.submit(ticket)
@@ -162,14 +173,14 @@ def test_what_is_on_disk_is_told_when_it_is_published(folder: Path) -> None:
 @pytest.mark.parametrize(
     "read",
     [
-        lambda journal: journal.news("default", 0, 10),
-        lambda journal: journal.said(1, 0, 10),
-        lambda journal: journal.find([1]),
+        lambda journal: journal.read_changes("default", 0, 10),
+        lambda journal: journal.read_session(1, 0, 10),
+        lambda journal: journal.get_by_lsn([1]),
     ],
 )
 def test_a_damaged_message_is_told_to_nobody(folder: Path, read: Callable[[Journal], object]) -> None:
     with opened(folder) as journal:
         append(journal, draft("a"))
         journal._writer._connection.execute("UPDATE log SET body = x'00' WHERE lsn = 1")
-        with pytest.raises(DamagedFile):
+        with pytest.raises(DataCorrupted):
             read(journal)

@@ -16,15 +16,15 @@ from memsidecar.stores.contract import (
     Calibrate,
     Calibration,
     Command,
-    DropNote,
+    DeleteRecord,
     Erase,
     Journal,
-    NoteKind,
-    Rewrite,
-    Selection,
-    Ticket,
-    Trim,
-    TrimNow,
+    MessageQuery,
+    PendingCommand,
+    RecordKind,
+    UpdateMessage,
+    UpdateWindow,
+    UpdateWindowExclusive,
 )
 from memsidecar.stores.sqlite import wal
 from memsidecar.stores.sqlite.journal import SqliteJournal
@@ -58,8 +58,8 @@ def held(journal: SqliteJournal) -> Iterator[None]:
         reached.set()
         released.wait()
 
-    journal.listen(hold)
-    holding = Ticket(Append(SessionKey("default", "held"), "", [draft("held")]))
+    journal.subscribe(hold)
+    holding = PendingCommand(Append(SessionKey("default", "held"), "", [draft("held")]))
     journal.submit(holding)
     reached.wait()
     try:
@@ -69,8 +69,8 @@ def held(journal: SqliteJournal) -> Iterator[None]:
         holding.wait()
 
 
-def submit_all(journal: Journal, *drafts: Draft) -> list[Ticket]:
-    tickets = [Ticket(Append(KEY, "", [one])) for one in drafts]
+def submit_all(journal: Journal, *drafts: Draft) -> list[PendingCommand]:
+    tickets = [PendingCommand(Append(KEY, "", [one])) for one in drafts]
     for ticket in tickets:
         journal.submit(ticket)
     return tickets
@@ -89,20 +89,20 @@ def test_a_refused_command_of_a_group_spoils_no_other(folder: Path) -> None:
 def test_each_command_of_a_group_sees_all_before_it(folder: Path) -> None:
     with opened(folder) as journal:
 
-        def decide() -> Trim:
+        def decide() -> UpdateWindow:
             head = known_head(journal)
-            return Trim(KEY, head.version, range(1, head.last_sequence))
+            return UpdateWindow(KEY, head.version, range(1, head.last_sequence))
 
         commands: list[Command] = [
             Append(KEY, "", [draft("a")]),
-            Rewrite(KEY, "", "a", scored(7)),
+            UpdateMessage(KEY, "", "a", scored(7)),
             Append(KEY, "", [draft("b")]),
-            TrimNow(KEY, decide),
+            UpdateWindowExclusive(KEY, decide),
             Append(KEY, "", [draft("a"), draft("c")]),
             Erase(KEY, ""),
             Append(KEY, "", [draft("a")]),
         ]
-        tickets = [Ticket(command) for command in commands]
+        tickets = [PendingCommand(command) for command in commands]
         with held(journal):
             for ticket in tickets:
                 journal.submit(ticket)
@@ -110,7 +110,7 @@ def test_each_command_of_a_group_sees_all_before_it(folder: Path) -> None:
         assert rewritten.message.score == 7
         assert (trimmed.head.counts, trimmed.head.pruned_count) == ([0, 1, 0, 0], 1)
         assert [result.duplicate for result in again.results] == [True, False]
-        assert erased.gone.messages == 3
+        assert erased.counts.messages == 3
         assert (anew.results[0].sequence, anew.results[0].duplicate) == (4, False)
 
 
@@ -131,7 +131,7 @@ def test_code_of_a_caller_that_fails_spoils_no_other(folder: Path) -> None:
 
     with opened(folder) as journal:
         with held(journal):
-            bad = Ticket(Calibrate("n", "m", fails))
+            bad = PendingCommand(Calibrate("n", "m", fails))
             journal.submit(bad)
             (good,) = submit_all(journal, draft("a"))
         with pytest.raises(ArithmeticError):
@@ -189,7 +189,7 @@ def test_a_full_disk_refuses_writes_serves_reads_and_still_erases(small_disk: Pa
         keep(journal, note("S3CRET fact"))
         stored = append_until_full(journal)
         assert [one.sequence for one in read(journal, limit=10_000, max_bytes=1 << 30)] == list(range(1, stored + 1))
-        assert carry_out(journal, DropNote(ANN, NoteKind.ARTIFACT, "n1")) == note("S3CRET fact")
+        assert carry_out(journal, DeleteRecord(ANN, RecordKind.ARTIFACT, "n1")) == note("S3CRET fact")
         assert b"S3CRET fact" not in bytes_of(folder)
         erase(journal, key=OTHER)
         assert b"S3CRET" not in bytes_of(folder)
@@ -205,7 +205,7 @@ def test_the_write_ahead_log_stays_bounded_while_readers_follow_each_other(folde
 
     def read_on(journal: Journal) -> None:
         while not over.is_set():
-            journal.messages(KEY, Selection(newest_first=True, limit=50))
+            journal.messages(KEY, MessageQuery(newest_first=True, limit=50))
 
     with opened(folder, checkpoint_bytes=limit) as journal, ThreadPoolExecutor(4) as readers:
         append(journal, draft("first"))
@@ -213,9 +213,9 @@ def test_the_write_ahead_log_stays_bounded_while_readers_follow_each_other(folde
         largest = 0
         for number in range(800):
             append(journal, draft(f"{number} {'x' * 1_000}"))
-            largest = max(largest, journal.figures().wal_bytes)
+            largest = max(largest, journal.stats().wal_bytes)
         over.set()
         for one in reading:
             one.result()
-        assert journal.figures().file_bytes > limit
+        assert journal.stats().file_bytes > limit
     assert largest < 8 * limit

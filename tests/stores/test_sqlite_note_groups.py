@@ -6,23 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.errors import NotFound
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import (
-    Advance,
+    AdvanceWatermark,
     Append,
-    Belongings,
     Command,
-    DropNote,
+    DeleteRecord,
     Erase,
     Erased,
-    Note,
-    NoteKind,
+    ErasureCounts,
     Owner,
+    PendingCommand,
     Progress,
-    Revised,
-    ReviseNotes,
-    Ticket,
+    Record,
+    RecordChanges,
+    RecordKind,
+    UpsertRecords,
 )
 from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.stores.sqlite.journal import SqliteJournal
@@ -30,7 +30,7 @@ from tests.conformance.said import ANN, KEY, append, draft, keep, note, notes, r
 from tests.stores.directories import OTHER, bytes_of, opened
 from tests.stores.test_sqlite_groups import held
 
-ARTIFACT, PATTERNS = NoteKind.ARTIFACT, NoteKind.PATTERNS
+ARTIFACT, PATTERNS = RecordKind.ARTIFACT, RecordKind.PATTERNS
 SESSION, BESIDE = Owner("default", "", "s1"), Owner("default", "", "s2")
 
 
@@ -43,9 +43,9 @@ def journal(folder: Path) -> Iterator[SqliteJournal]:
     assert examine(folder) == []
 
 
-def together(journal: SqliteJournal, *commands: Command) -> list[Ticket]:
+def together(journal: SqliteJournal, *commands: Command) -> list[PendingCommand]:
     """Submit all as one group; settled when this returns."""
-    tickets = [Ticket(command) for command in commands]
+    tickets = [PendingCommand(command) for command in commands]
     with held(journal):
         for ticket in tickets:
             journal.submit(ticket)
@@ -77,65 +77,69 @@ def writing(said: list[list[str]], beginning: str) -> list[int]:
 def number_of(journal: SqliteJournal, key: SessionKey) -> int:
     head = journal.head(key)
     assert head is not None
-    return head.number
+    return head.row_id
 
 
-@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("delete_session", [True, False])
 @pytest.mark.parametrize("owner", [ANN, SESSION, Owner("elsewhere", "bob")])
-def test_nothing_is_made_of_what_the_group_erased_before(journal: SqliteJournal, whole: bool, owner: Owner) -> None:
+def test_nothing_is_made_of_what_the_group_erased_before(
+    journal: SqliteJournal, delete_session: bool, owner: Owner
+) -> None:
     number = number_of(journal, KEY)
     late = revising(note("late", source="s1"), owner=owner, derived_from=number, progress=Progress("facts", 9))
-    erased, refused = together(journal, Erase(KEY, "", whole), late)
-    assert erased.wait().gone.messages == 1
-    with pytest.raises(NoSuchThing):
+    erased, refused = together(journal, Erase(KEY, "", delete_session), late)
+    assert erased.wait().counts.messages == 1
+    with pytest.raises(NotFound):
         refused.wait()
     assert notes(journal, owner) == []
     assert journal.watermark("facts", owner.namespace) == 0
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_an_erasure_takes_what_the_group_made_before_it(journal: SqliteJournal, folder: Path, whole: bool) -> None:
+@pytest.mark.parametrize("delete_session", [True, False])
+def test_an_erasure_takes_what_the_group_made_before_it(
+    journal: SqliteJournal, folder: Path, delete_session: bool
+) -> None:
     number = number_of(journal, KEY)
     tickets = together(
         journal,
         revising(note("S3CRET", source="s1"), derived_from=number),
-        revising(note("S3CRET", source="s1"), owner=BESIDE, kind=NoteKind.SUMMARY, derived_from=number),
+        revising(note("S3CRET", source="s1"), owner=BESIDE, kind=RecordKind.SUMMARY, derived_from=number),
         revising(note("S3CRET"), kind=PATTERNS),
-        Erase(KEY, "", whole),
+        Erase(KEY, "", delete_session),
     )
     for ticket in tickets:
         ticket.wait()
-    assert notes(journal) == notes(journal, BESIDE, NoteKind.SUMMARY) == notes(journal, ANN, PATTERNS) == []
+    assert notes(journal) == notes(journal, BESIDE, RecordKind.SUMMARY) == notes(journal, ANN, PATTERNS) == []
     assert b"S3CRET" not in bytes_of(folder)
 
 
 def test_no_revision_is_given_what_the_group_erased_before(journal: SqliteJournal, folder: Path) -> None:
     keep(journal, note("S3CRET", source="s1"))
 
-    def repeat(found: Sequence[Note]) -> Revised:
-        return Revised([note("of " + b" ".join(one.body for one in found).decode(), name="n2")])
+    def repeat(found: Sequence[Record]) -> RecordChanges:
+        return RecordChanges([note("of " + b" ".join(one.body for one in found).decode(), name="n2")])
 
-    for ticket in together(journal, Erase(KEY, ""), ReviseNotes(ANN, ARTIFACT, [1], repeat)):
+    for ticket in together(journal, Erase(KEY, ""), UpsertRecords(ANN, ARTIFACT, [1], repeat)):
         ticket.wait()
-    assert journal.note(ANN, ARTIFACT, "n2") == note("of ", name="n2")
+    assert journal.record(ANN, ARTIFACT, "n2") == note("of ", name="n2")
     assert b"S3CRET" not in bytes_of(folder)
 
 
 def test_what_the_group_erased_before_cannot_be_dropped(journal: SqliteJournal) -> None:
     keep(journal, note(source="s1"))
-    erased, dropped = together(journal, Erase(KEY, ""), DropNote(ANN, ARTIFACT, "n1"))
+    erased, dropped = together(journal, Erase(KEY, ""), DeleteRecord(ANN, ARTIFACT, "n1"))
     erased.wait()
-    with pytest.raises(NoSuchThing):
+    with pytest.raises(NotFound):
         dropped.wait()
 
 
 def test_what_the_group_dropped_before_is_not_there_for_an_erasure(journal: SqliteJournal, folder: Path) -> None:
     keep(journal, note("S3CRET", source="unknown"))
     dropped, erased = together(
-        journal, DropNote(ANN, ARTIFACT, "n1"), Erase(SessionKey("default", "unknown"), "", True)
+        journal, DeleteRecord(ANN, ARTIFACT, "n1"), Erase(SessionKey("default", "unknown"), "", True)
     )
     assert dropped.wait().body == b"S3CRET"
-    with pytest.raises(NoSuchThing):
+    with pytest.raises(NotFound):
         erased.wait()
     assert b"S3CRET" not in bytes_of(folder)
 
@@ -144,12 +148,12 @@ def test_erasures_of_one_transaction_drop_what_they_share_once(journal: SqliteJo
     keep(journal, note("S3CRET"), kind=PATTERNS)
     keep(journal, note("S3CRET", source="s2"), owner=SESSION)
     with transactions(journal) as said:
-        tickets = together(journal, Erase(KEY, "", whole=True), Erase(OTHER, "", whole=True))
-        first, second = (ticket.wait().gone for ticket in tickets)
-        assert first == Belongings(messages=1, artifacts=1, patterns=1)
-        assert second == Belongings(messages=1)
+        tickets = together(journal, Erase(KEY, "", delete_session=True), Erase(OTHER, "", delete_session=True))
+        first, second = (ticket.wait().counts for ticket in tickets)
+        assert first == ErasureCounts(messages=1, artifacts=1, patterns=1)
+        assert second == ErasureCounts(messages=1)
     assert writing(said, "DELETE FROM sessions") == [2]
-    assert writing(said, "INSERT INTO leftovers") == [2]
+    assert writing(said, "INSERT INTO orphaned_texts") == [2]
     assert notes(journal, ANN, PATTERNS) == notes(journal, SESSION) == []
     assert b"S3CRET" not in bytes_of(folder)
 
@@ -157,10 +161,10 @@ def test_erasures_of_one_transaction_drop_what_they_share_once(journal: SqliteJo
 def test_the_second_of_two_erasures_finds_no_session_of_which_the_first_took_all(journal: SqliteJournal) -> None:
     keep(journal, note(source="unknown"), owner=SESSION)
     first, second = together(
-        journal, Erase(KEY, "", whole=True), Erase(SessionKey("default", "unknown"), "", whole=True)
+        journal, Erase(KEY, "", delete_session=True), Erase(SessionKey("default", "unknown"), "", delete_session=True)
     )
-    assert first.wait() == Erased(None, Belongings(messages=1, artifacts=1))
-    with pytest.raises(NoSuchThing):
+    assert first.wait() == Erased(None, ErasureCounts(messages=1, artifacts=1))
+    with pytest.raises(NotFound):
         second.wait()
 
 
@@ -170,13 +174,13 @@ def test_notes_of_many_owners_share_a_transaction_with_messages(journal: SqliteJ
         tickets = together(
             journal,
             *(revising(note(f"{owner}"), owner=owner, progress=Progress("facts", 3)) for owner in owners),
-            *(revising(note(f"{owner}"), owner=owner, kind=NoteKind.SUMMARY) for owner in owners),
+            *(revising(note(f"{owner}"), owner=owner, kind=RecordKind.SUMMARY) for owner in owners),
             Append(KEY, "", [draft("m2")]),
-            Advance("facts", "default", 2),
+            AdvanceWatermark("facts", "default", 2),
         )
         for ticket in tickets:
             ticket.wait()
-    assert writing(said, "INSERT INTO notes") == [40]
-    assert said[-1][-2].startswith("INSERT INTO incoming")
-    assert all(notes(journal, owner) == notes(journal, owner, NoteKind.SUMMARY) == ["n1"] for owner in owners)
+    assert writing(said, "INSERT INTO records") == [40]
+    assert said[-1][-2].startswith("INSERT INTO new_messages")
+    assert all(notes(journal, owner) == notes(journal, owner, RecordKind.SUMMARY) == ["n1"] for owner in owners)
     assert journal.watermark("facts", "default") == 3

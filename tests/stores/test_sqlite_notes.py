@@ -10,18 +10,27 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.domain.errors import DamagedFile
-from memsidecar.stores.contract import DropNote, Journal, NoteKind, NotePage, Owner, Progress, Revised, ReviseNotes
+from memsidecar.domain.errors import DataCorrupted
+from memsidecar.stores.contract import (
+    DeleteRecord,
+    Journal,
+    Owner,
+    Progress,
+    RecordChanges,
+    RecordKind,
+    RecordQuery,
+    UpsertRecords,
+)
 from memsidecar.stores.sqlite import records as note_rows
 from memsidecar.stores.sqlite.integrity import examine
 from tests.conformance.said import ANN, append, carry_out, draft, erase, keep, note, notes, put
 from tests.stores.directories import another_process, bytes_of, opened
 
-ARTIFACT = NoteKind.ARTIFACT
+ARTIFACT = RecordKind.ARTIFACT
 SESSION = Owner("default", "", "s1")
 
 
-def keep_secrets(journal: Journal, owner: Owner = ANN, source: str = "", kind: NoteKind = ARTIFACT) -> None:
+def keep_secrets(journal: Journal, owner: Owner = ANN, source: str = "", kind: RecordKind = ARTIFACT) -> None:
     """Bodies of all sizes, each written anew once."""
     for mark in ("old", "new"):
         bodies = [f"S3CRET {mark} {number} {'x' * (number * 977 % 9_000)}" for number in range(300)]
@@ -33,7 +42,7 @@ def test_a_dropped_note_is_in_no_file(folder: Path) -> None:
     with opened(folder) as journal:
         keep(journal, note("S3CRET"), note("kept", name="n2"))
         assert b"S3CRET" in bytes_of(folder)
-        assert carry_out(journal, DropNote(ANN, ARTIFACT, "n1")).body == b"S3CRET"
+        assert carry_out(journal, DeleteRecord(ANN, ARTIFACT, "n1")).body == b"S3CRET"
         assert b"S3CRET" not in bytes_of(folder)
         assert b"kept" in bytes_of(folder)
     assert examine(folder) == []
@@ -50,15 +59,15 @@ def test_replaced_and_dropped_bodies_of_a_revision_are_in_no_file(folder: Path) 
     assert examine(folder) == []
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_the_notes_of_an_erased_session_are_in_no_file(folder: Path, whole: bool) -> None:
+@pytest.mark.parametrize("delete_session", [True, False])
+def test_the_notes_of_an_erased_session_are_in_no_file(folder: Path, delete_session: bool) -> None:
     with opened(folder) as journal:
         append(journal, draft("m"), user_id="ann")
         keep_secrets(journal, source="s1")
-        keep_secrets(journal, kind=NoteKind.PATTERNS)
-        keep_secrets(journal, SESSION, source="" if whole else "s1")
+        keep_secrets(journal, kind=RecordKind.PATTERNS)
+        keep_secrets(journal, SESSION, source="" if delete_session else "s1")
         keep(journal, note("kept", name="kept"))
-        erase(journal, whole=whole)
+        erase(journal, delete_session=delete_session)
         assert b"S3CRET" not in bytes_of(folder)
         assert notes(journal) == ["kept"]
     assert examine(folder) == []
@@ -78,7 +87,7 @@ def test_a_body_beside_what_was_dropped_before_is_in_no_file_after_its_own_end(f
                 keep(journal, note(body, name=name, slot=chance.randint(0, 9), time_us=chance.randint(0, 99)))
             name = chance.choice(sorted(there))
             there.remove(name)
-            carry_out(journal, DropNote(ANN, ARTIFACT, name))
+            carry_out(journal, DeleteRecord(ANN, ARTIFACT, name))
             assert f"{name} S3CRET".encode() not in bytes_of(folder)
     assert examine(folder) == []
 
@@ -99,7 +108,7 @@ def test_nothing_is_written_when_nothing_is_new(folder: Path) -> None:
         keep(journal, *given, progress=Progress("facts", 5))
         assert traced(journal, lambda: keep(journal, *given, dropped=["x"], progress=Progress("facts", 5))) == []
         assert traced(journal, lambda: keep(journal, progress=Progress("facts", 4))) == []
-        assert traced(journal, lambda: carry_out(journal, ReviseNotes(ANN, ARTIFACT, [1], Revised))) == []
+        assert traced(journal, lambda: carry_out(journal, UpsertRecords(ANN, ARTIFACT, [1], RecordChanges))) == []
 
 
 def test_new_times_write_no_text(folder: Path) -> None:
@@ -108,35 +117,37 @@ def test_new_times_write_no_text(folder: Path) -> None:
         for moved in (note("body", time_us=7), note("body", until_us=8), note("body", slot=9, source="s")):
             said = traced(journal, lambda moved=moved: keep(journal, moved))  # type: ignore[misc]
             written = [re.split(" SET | VALUES ", one)[0] for one in said]
-            assert written == ["BEGIN IMMEDIATE", "UPDATE notes", "INSERT OR REPLACE INTO watermarks", "COMMIT"]
-            assert journal.note(ANN, ARTIFACT, "n1") == moved
+            assert written == ["BEGIN IMMEDIATE", "UPDATE records", "INSERT OR REPLACE INTO watermarks", "COMMIT"]
+            assert journal.record(ANN, ARTIFACT, "n1") == moved
 
 
 def test_notes_are_found_by_indexes_alone_and_listed_without_a_sort(folder: Path) -> None:
     with opened(folder) as journal, closing(sqlite3.connect(folder / "journal.db")) as connection:
         said: list[str] = []
         connection.set_trace_callback(said.append)
-        note_rows.find_in_slots(connection, ANN, ARTIFACT, [1])
-        note_rows.find_note(connection, ANN, ARTIFACT, "n1")
-        note_rows.list_notes(connection, NotePage(ANN, ARTIFACT), folder)
-        note_rows.list_notes(connection, NotePage(ANN, ARTIFACT, after=(1, "a"), history=True), folder)
-        note_rows.find_places_of(connection, append(journal, draft("m")).head.key, "ann", whole=True)
+        note_rows.find_by_conflict_keys(connection, ANN, ARTIFACT, [1])
+        note_rows.find_record(connection, ANN, ARTIFACT, "n1")
+        note_rows.list_records(connection, RecordQuery(ANN, ARTIFACT), folder)
+        note_rows.list_records(connection, RecordQuery(ANN, ARTIFACT, after=(1, "a"), history=True), folder)
+        note_rows.find_records_of_session(connection, append(journal, draft("m")).head.key, "ann", delete_session=True)
         connection.set_trace_callback(None)
         plans = [[row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}")] for query in said]
     assert len(plans) == 5
     for plan in plans:
         assert not any(step.startswith("SCAN") and "VIRTUAL TABLE" not in step for step in plan), plan
-    assert "note_slots (namespace=? AND session_id=? AND user_id=? AND kind=? AND slot=?)" in plans[0][0]
+    assert (
+        "record_conflict_keys (namespace=? AND session_id=? AND user_id=? AND kind=? AND conflict_key=?)" in plans[0][0]
+    )
     for plan in plans[2:4]:
-        assert "note_times" in plan[0] and not any("TEMP B-TREE" in step for step in plan), plan
-    assert any("note_sources (namespace=? AND source=?)" in step for step in plans[4])
+        assert "record_times" in plan[0] and not any("TEMP B-TREE" in step for step in plan), plan
+    assert any("record_sources (namespace=? AND source=?)" in step for step in plans[4])
 
 
 KEEP_AND_DIE = """
 import os, signal, sys
 from pathlib import Path
-from memsidecar.stores.contract import Append, DropNote, NoteKind, Progress, Ticket
-from memsidecar.stores.journal import SqliteJournal
+from memsidecar.stores.contract import Append, DeleteRecord, RecordKind, Progress, PendingCommand
+from memsidecar.stores.sqlite.journal import SqliteJournal
 from tests.conformance.said import ANN, KEY, draft, keep, note
 from tests.stores.test_sqlite_groups import held
 
@@ -150,9 +161,9 @@ print("ready", flush=True)
 sys.stdin.readline()
 with held(journal):
     # Both are committed with one transaction, and the change is told before the first step.
-    journal.submit(Ticket(DropNote(ANN, NoteKind.ARTIFACT, "n1"), lambda _: None))
-    journal.submit(Ticket(Append(KEY, "", [draft("m")]), lambda _: None))
-    journal.listen(die)
+    journal.submit(PendingCommand(DeleteRecord(ANN, RecordKind.ARTIFACT, "n1"), lambda _: None))
+    journal.submit(PendingCommand(Append(KEY, "", [draft("m")]), lambda _: None))
+    journal.subscribe(die)
 sys.stdin.read()
 """
 
@@ -165,13 +176,13 @@ def test_notes_survive_a_kill_and_what_was_dropped_is_erased_at_the_next_start(f
         assert process.wait() == -signal.SIGKILL
     assert b"S3CRET" in bytes_of(folder)
     with opened(folder) as journal:
-        assert list(journal.notes(NotePage(ANN, ARTIFACT))) == [note("kept", name="n2")]
+        assert list(journal.records(RecordQuery(ANN, ARTIFACT))) == [note("kept", name="n2")]
         assert journal.watermark("facts", "default") == 5
         keep(journal, note("new"))
     # Closing finishes what was begun.
     assert b"S3CRET" not in bytes_of(folder)
     with opened(folder) as journal:
-        assert list(journal.notes(NotePage(ANN, ARTIFACT))) == [note("kept", name="n2"), note("new")]
+        assert list(journal.records(RecordQuery(ANN, ARTIFACT))) == [note("kept", name="n2"), note("new")]
     assert examine(folder) == []
 
 
@@ -180,7 +191,7 @@ def test_acknowledged_notes_are_there_after_a_kill(folder: Path) -> None:
         pass
     with opened(folder) as journal:
         assert notes(journal) == ["n2", "n1"]
-        assert put(journal, "beside them").document.number == 1
+        assert put(journal, "beside them").document.row_id == 1
     assert examine(folder) == []
 
 
@@ -191,8 +202,8 @@ def damage(folder: Path, statement: str) -> None:
 
 DAMAGES = {
     "UPDATE texts SET text = x'00'": "text 1 does not match its checksum",
-    "UPDATE texts SET text = NULL": "note 'n1' in namespace 'default' has lost its text",
-    "DELETE FROM texts": "note 'n1' in namespace 'default' has lost its text",
+    "UPDATE texts SET text = NULL": "record 'n1' in namespace 'default' has lost its text",
+    "DELETE FROM texts": "record 'n1' in namespace 'default' has lost its text",
 }
 
 
@@ -204,13 +215,13 @@ def test_a_damaged_body_is_noticed_by_everybody_and_can_be_dropped(folder: Path,
     assert examine(folder) == [f"{folder / 'journal.db'}: {DAMAGES[statement]}"]
     with opened(folder) as journal:
         for read in (
-            lambda: journal.note(ANN, ARTIFACT, "n1"),
-            lambda: journal.notes(NotePage(ANN, ARTIFACT)),
-            lambda: carry_out(journal, ReviseNotes(ANN, ARTIFACT, [1], Revised)),
+            lambda: journal.record(ANN, ARTIFACT, "n1"),
+            lambda: journal.records(RecordQuery(ANN, ARTIFACT)),
+            lambda: carry_out(journal, UpsertRecords(ANN, ARTIFACT, [1], RecordChanges)),
         ):
-            with pytest.raises(DamagedFile):
+            with pytest.raises(DataCorrupted):
                 read()
-        assert carry_out(journal, DropNote(ANN, ARTIFACT, "n1")) == note("", source="s1")
+        assert carry_out(journal, DeleteRecord(ANN, ARTIFACT, "n1")) == note("", source="s1")
     assert examine(folder) == []
 
 
@@ -218,10 +229,10 @@ def test_a_damaged_body_is_noticed_by_everybody_and_can_be_dropped(folder: Path,
 def test_a_damaged_body_can_be_replaced_and_erased_with_its_session(folder: Path, statement: str) -> None:
     with opened(folder) as journal:
         keep(journal, *(note("body", name=name, source="s1") for name in ("n1", "n2")), note(name="n3"))
-    damage(folder, f"{statement} WHERE number < 3")
+    damage(folder, f"{statement} WHERE row_id < 3")
     with opened(folder) as journal:
         keep(journal, note("body"))
-        assert journal.note(ANN, ARTIFACT, "n1") == note("body")
-        erase(journal, whole=True)
+        assert journal.record(ANN, ARTIFACT, "n1") == note("body")
+        erase(journal, delete_session=True)
         assert notes(journal) == ["n3", "n1"]
     assert examine(folder) == []

@@ -10,7 +10,7 @@ import pytest
 
 from memsidecar.domain.errors import DiskFull, QuotaExceeded
 from memsidecar.domain.quota import Quota, Usage
-from memsidecar.stores.contract import Append, Owner, Rewrite, Ticket
+from memsidecar.stores.contract import Append, Owner, PendingCommand, UpdateMessage
 from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from tests.conformance.said import (
@@ -39,7 +39,7 @@ def fill(journal: SqliteJournal) -> None:
     """Something of each kind, in each state that it can be in."""
     append(journal, draft("said", vector=b"1234"), draft("shortened"), draft("pruned"))
     trim(journal, 3, shortened=[shortened(read(journal)[1], "s", 1)])
-    carry_out(journal, Rewrite(KEY, "", "said", scored(3, "mark")))
+    carry_out(journal, UpdateMessage(KEY, "", "said", scored(3, "mark")))
     append(journal, draft("gone"), key=OTHER)
     erase(journal, key=OTHER)
     put(journal, "text", "and more", title="T\N{BLACK STAR}", metadata=b"meta")
@@ -99,7 +99,7 @@ def test_a_refused_command_of_a_group_takes_nothing_from_the_others(folder: Path
     with closing(SqliteJournal(folder, quotas=lambda _: Quota(messages=3))) as journal:
         with held(journal):
             batches = [[draft("a")], [draft("b"), draft("c")], [draft("d")], [draft("e")]]
-            tickets = [Ticket(Append(KEY, "", batch)) for batch in batches]
+            tickets = [PendingCommand(Append(KEY, "", batch)) for batch in batches]
             for ticket in tickets:
                 journal.submit(ticket)
         assert tickets[0].wait().results[0].sequence == 1
@@ -128,7 +128,7 @@ def test_a_size_that_does_not_match_is_noticed(folder: Path) -> None:
         put(journal, "text")
         keep(journal, note("kept"))
     with closing(sqlite3.connect(folder / "journal.db", isolation_level=None)) as outside:
-        for table in ("sessions", "documents", "notes"):
+        for table in ("sessions", "documents", "records"):
             outside.execute(f"UPDATE {table} SET bytes = bytes + 1")
     found = re.findall(r"the size of (\w+) '", "\n".join(examine(folder)))
-    assert found == ["session", "document", "note"]
+    assert found == ["session", "document", "record"]

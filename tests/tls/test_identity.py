@@ -7,7 +7,7 @@ import pytest
 
 from memsidecar.access.access_file import token_lines
 from memsidecar.access.bearer_token import new_token
-from memsidecar.access.policy import Role
+from memsidecar.access.policy import AccessRole
 from tests.support.process import SidecarProcess
 from tests.tls.authority import EXPIRED, NOT_YET, Authority, Pair
 from tests.tls.serving import TlsClient, tls_sidecar
@@ -29,7 +29,7 @@ dns = "Agent.Research.Example"
 namespaces = ["research"]
 role = "read"
 
-{token_lines(TOKEN, "auditor", ["audited"], Role.READ, None)}
+{token_lines(TOKEN, "auditor", ["audited"], AccessRole.READ, None)}
 """
 BILLING = CALLERS.client(uri=SPIFFE)
 

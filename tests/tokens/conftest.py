@@ -9,7 +9,7 @@ import tiktoken
 import tiktoken.load
 from tiktoken_ext import openai_public
 
-from memsidecar.tokens.tiktoken_counter import SHIPPED, VOCABULARIES, TiktokenCounter
+from memsidecar.tokens.tiktoken_counter import VOCABULARIES, VOCABULARY_DIR, TiktokenCounter
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +19,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, ti
 
     def from_package(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
         local = folder / Path(url).name
-        local.write_bytes(gzip.decompress((SHIPPED / f"{local.name}.gz").read_bytes()))
+        local.write_bytes(gzip.decompress((VOCABULARY_DIR / f"{local.name}.gz").read_bytes()))
         assert tiktoken.load.check_hash(local.read_bytes(), expected_hash or "")
         return tiktoken.load.load_tiktoken_bpe(str(local), expected_hash)
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.tokens.estimate import HIGHEST_FACTOR, LOWEST_FACTOR, Calibrated, CharsPerFour, calibrate
+from memsidecar.tokens.estimate import MAX_FACTOR, MIN_FACTOR, Calibrated, CharsPerFour, calibrate
 
-factors = st.floats(LOWEST_FACTOR, HIGHEST_FACTOR)
+factors = st.floats(MIN_FACTOR, MAX_FACTOR)
 tokens = st.integers(1, 10**9)
 
 
@@ -42,7 +42,7 @@ def test_a_factor_stays_in_bounds_and_moves_towards_the_report(
     old: float, reports: int, estimated: int, actual: int
 ) -> None:
     new = calibrate(old, reports, estimated, actual)
-    assert LOWEST_FACTOR <= new <= HIGHEST_FACTOR
+    assert MIN_FACTOR <= new <= MAX_FACTOR
     assert new >= old if actual >= estimated else new <= old
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsidecar.tokens import tiktoken_counter
-from memsidecar.tokens.tiktoken_counter import LONGEST_WHITE_RUN, VOCABULARIES, TiktokenCounter, load_encoding
+from memsidecar.tokens.tiktoken_counter import MAX_WHITESPACE_RUN, VOCABULARIES, TiktokenCounter, load_encoding
 
 References = dict[str, tiktoken.Encoding]
 
@@ -47,7 +47,7 @@ def test_even_lone_surrogates_do_not_raise(counter: TiktokenCounter, text: str) 
 
 @pytest.mark.parametrize("name", VOCABULARIES)
 def test_the_split_pattern_is_tiktokens_own(reference: References, name: str) -> None:
-    assert "|".join(VOCABULARIES[name].pieces) == reference[name]._pat_str
+    assert "|".join(VOCABULARIES[name].split_patterns) == reference[name]._pat_str
 
 
 def test_special_token_text_is_more_than_one_token(counter: TiktokenCounter) -> None:
@@ -65,27 +65,27 @@ def test_a_mebibyte_of_one_thing_is_counted_within_seconds(counter: TiktokenCoun
 
 @pytest.mark.long
 @pytest.mark.parametrize("unit", [" ", "\t"])
-@pytest.mark.parametrize("beyond", [0, 1, 2, 18, LONGEST_WHITE_RUN // 2 + 1])
+@pytest.mark.parametrize("beyond", [0, 1, 2, 18, MAX_WHITESPACE_RUN // 2 + 1])
 def test_a_run_that_is_cut_counts_as_in_one_piece(
     counter: TiktokenCounter, reference: References, unit: str, beyond: int
 ) -> None:
-    run = unit * (LONGEST_WHITE_RUN + beyond)
+    run = unit * (MAX_WHITESPACE_RUN + beyond)
     in_one_piece = len(reference[counter.name]._encode_single_piece(run))
     assert counter.count(f"word{run}{unit}word") == 1 + in_one_piece + counter.count(f"{unit}word")
 
 
 def test_a_long_text_without_long_runs_is_not_cut() -> None:
-    text = "some words and\n" * 60_000 + " " * LONGEST_WHITE_RUN + "\x1c" * (LONGEST_WHITE_RUN + 1)
-    assert list(tiktoken_counter._parts(text)) == [text]
+    text = "some words and\n" * 60_000 + " " * MAX_WHITESPACE_RUN + "\x1c" * (MAX_WHITESPACE_RUN + 1)
+    assert list(tiktoken_counter._blocks(text)) == [text]
 
 
-@given(lengths=st.lists(st.integers(0, 3 * LONGEST_WHITE_RUN), min_size=1, max_size=4))
+@given(lengths=st.lists(st.integers(0, 3 * MAX_WHITESPACE_RUN), min_size=1, max_size=4))
 @settings(max_examples=20, deadline=None)
 def test_cutting_loses_nothing_and_leaves_no_long_run(lengths: list[int]) -> None:
     text = "x".join(" " * length for length in lengths)
-    parts = list(tiktoken_counter._parts(text))
+    parts = list(tiktoken_counter._blocks(text))
     assert "".join(parts) == text
-    assert not any(" " * (LONGEST_WHITE_RUN + 1) in part for part in parts)
+    assert not any(" " * (MAX_WHITESPACE_RUN + 1) in part for part in parts)
 
 
 def test_making_a_counter_loads_nothing() -> None:

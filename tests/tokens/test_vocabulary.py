@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.domain.errors import DamagedFile
-from memsidecar.tokens.tiktoken_counter import SHIPPED, DamagedVocabulary, TiktokenCounter, load_encoding
+from memsidecar.domain.errors import DataCorrupted
+from memsidecar.tokens.tiktoken_counter import VOCABULARY_DIR, CorruptedVocabulary, TiktokenCounter, load_encoding
 
 FILE = "cl100k_base.tiktoken.gz"
 
@@ -34,23 +34,23 @@ def replaced(_: bytes) -> bytes:
 
 @pytest.mark.parametrize("damage", [altered, truncated, flipped, replaced])
 def test_a_damaged_vocabulary_is_reported_by_its_file(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
-    (tmp_path / FILE).write_bytes(damage((SHIPPED / FILE).read_bytes()))
-    with pytest.raises(DamagedVocabulary, match=FILE) as reported:
+    (tmp_path / FILE).write_bytes(damage((VOCABULARY_DIR / FILE).read_bytes()))
+    with pytest.raises(CorruptedVocabulary, match=FILE) as reported:
         load_encoding("cl100k_base", tmp_path)
-    assert isinstance(reported.value, DamagedFile)
+    assert isinstance(reported.value, DataCorrupted)
     assert reported.value.file == str(tmp_path / FILE)
 
 
 def test_a_missing_vocabulary_is_reported_by_its_file(tmp_path: Path) -> None:
-    with pytest.raises(DamagedVocabulary, match=FILE):
+    with pytest.raises(CorruptedVocabulary, match=FILE):
         load_encoding("cl100k_base", tmp_path)
 
 
 def test_a_counter_recovers_when_its_vocabulary_is_back(tmp_path: Path) -> None:
     counter = TiktokenCounter("cl100k_base", tmp_path)
-    with pytest.raises(DamagedVocabulary):
+    with pytest.raises(CorruptedVocabulary):
         counter.count("hello")
-    (tmp_path / FILE).write_bytes((SHIPPED / FILE).read_bytes())
+    (tmp_path / FILE).write_bytes((VOCABULARY_DIR / FILE).read_bytes())
     assert counter.count("hello") == 1
 
 

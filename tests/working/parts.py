@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
-from memsidecar.stores.contract import Command, Page, Selection, Ticket
+from memsidecar.stores.contract import Command, MessagePage, MessageQuery, PendingCommand
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
@@ -34,16 +34,16 @@ class InterruptedJournal(SqliteJournal):
         """Once the next command is durable, and before it is answered; on the thread that submits it."""
         self._committed = happens
 
-    def submit(self, ticket: Ticket) -> None:
+    def submit(self, ticket: PendingCommand) -> None:
         happens, self._committed = self._committed, None
         if happens is None:
             super().submit(ticket)
             return
         result = self.carry_out(ticket.command)
         happens()
-        ticket.settle(result)
+        ticket.complete(result)
 
-    def messages(self, key: SessionKey, selection: Selection) -> Page:
+    def messages(self, key: SessionKey, selection: MessageQuery) -> MessagePage:
         if self._before is not None:
             self._before()
         page = super().messages(key, selection)
@@ -53,7 +53,7 @@ class InterruptedJournal(SqliteJournal):
         return page
 
     def carry_out(self, command: Command) -> object:
-        ticket = Ticket(command)
+        ticket = PendingCommand(command)
         self.submit(ticket)
         return ticket.wait()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.layers.background.runner import CHAPTER
+from memsidecar.layers.background.runner import BATCH_ENTRIES
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.knowledge_pb2 import GetSummaryRequest, ListFactsRequest, SummarizeRequest
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
@@ -73,7 +73,7 @@ def until(holds: Callable[[], bool]) -> None:
 def until_summarized(client: Client, sequence: int) -> None:
     """Until about this message."""
     request = GetSummaryRequest(session_id="s")
-    until(lambda: client.knowledge.GetSummary(request).summary.last_sequence >= sequence - CHAPTER)
+    until(lambda: client.knowledge.GetSummary(request).summary.last_sequence >= sequence - BATCH_ENTRIES)
 
 
 def until_learned(client: Client) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from memsidecar.domain.session import SessionKey, Strategy
 from memsidecar.layers.working.memory import WorkingMemory
-from memsidecar.layers.working.window_update import PruneOrder
+from memsidecar.layers.working.window_update import PruneRequest
 from memsidecar.stores.contract import Append, Erase
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_TOOL, ROLE_USER, Message
@@ -68,10 +68,12 @@ def test_counting_by_a_model_is_answered_though_something_is_added_before_each_o
     with journal_in(data_dir) as journal:
         memory_over(journal).add(KEY, "", said(*["four"] * MESSAGES))
         memory = memory_over(journal)  # whose tail in RAM is shorter than the session
-        memory.gauge.report(KEY.namespace, MODEL, 100, 200)
+        memory.token_counts.report(KEY.namespace, MODEL, 100, 200)
         head = memory.read.head(KEY, "")
         assert head is not None
-        journal.before_each_read(lambda: journal.carry_out(Append(KEY, "", [memory.add.draft(said("more")[0], "m")])))
+        journal.before_each_read(
+            lambda: journal.carry_out(Append(KEY, "", [memory.add.validator(said("more")[0], "m")]))
+        )
         counted = memory.count_by_model(head, MODEL)
     each = head.total_tokens // MESSAGES
     assert counted.message_count == MESSAGES and counted.version == head.version
@@ -91,7 +93,7 @@ def test_a_session_that_only_grows_is_not_counted_again_as_a_whole(data_dir: Pat
     """Neither where its window is longer than what is in RAM: no message is read for the next total."""
     with journal_in(data_dir) as journal:
         memory = memory_over(journal)
-        memory.gauge.report(KEY.namespace, MODEL, 100, 200)
+        memory.token_counts.report(KEY.namespace, MODEL, 100, 200)
         memory.add(KEY, "", said(*["four"] * MESSAGES))
         before = total(memory)
         journal.before_each_read(lambda: pytest.fail("the session is read"))
@@ -103,16 +105,16 @@ def test_a_session_that_only_grows_is_not_counted_again_as_a_whole(data_dir: Pat
 def test_a_total_is_right_whatever_happened_since_the_last(data_dir: Path) -> None:
     with journal_in(data_dir) as journal:
         memory = memory_over(journal)
-        memory.gauge.report(KEY.namespace, MODEL, 100, 200)
+        memory.token_counts.report(KEY.namespace, MODEL, 100, 200)
         for happens in (
             lambda: memory.add(KEY, "", said(*["some words"] * 30)),
             lambda: memory.add(KEY, "", [Message(role=ROLE_TOOL, content="a line\n" * 900), *said("more", "words")]),
-            lambda: memory.prune(KEY, "", PruneOrder(1_200, Strategy.RECENCY, 5, 2, overflow=True)),
+            lambda: memory.prune(KEY, "", PruneRequest(1_200, Strategy.RECENCY, 5, 2, overflow=True)),
             lambda: memory.annotate(KEY, "", memory_id(memory), 9.0, None),
             lambda: memory.add(KEY, "", said("one")),
-            lambda: memory.prune(KEY, "", PruneOrder(60, Strategy.RECENCY, 5, 2)),
+            lambda: memory.prune(KEY, "", PruneRequest(60, Strategy.RECENCY, 5, 2)),
             lambda: memory.add(KEY, "", said("two", "three")),
-            lambda: memory.sessions.begin_erasing(Erase(KEY, "")).wait(),
+            lambda: memory.sessions.submit_erase(Erase(KEY, "")).wait(),
             lambda: memory.add(KEY, "", said("anew")),
         ):
             happens()
@@ -120,7 +122,7 @@ def test_a_total_is_right_whatever_happened_since_the_last(data_dir: Path) -> No
 
 
 def memory_id(memory: WorkingMemory) -> str:
-    view = memory.views.get(KEY)
+    view = memory.session_cache.get(KEY)
     assert view is not None
     return Message.FromString(view.messages()[-1].body).id
 
@@ -128,7 +130,7 @@ def memory_id(memory: WorkingMemory) -> str:
 def test_a_session_that_was_erased_meanwhile_counts_nothing(data_dir: Path) -> None:
     with journal_in(data_dir) as journal:
         memory = memory_over(journal)
-        memory.gauge.report(KEY.namespace, MODEL, 100, 200)
+        memory.token_counts.report(KEY.namespace, MODEL, 100, 200)
         head = memory.add(KEY, "", said("words")).head
-        memory.sessions.begin_erasing(Erase(KEY, "", whole=True)).wait()
+        memory.sessions.submit_erase(Erase(KEY, "", delete_session=True)).wait()
         assert memory.count_by_model.total(head, MODEL) == 0

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.domain.errors import NotYourSession
-from memsidecar.domain.session import Head, Policy, SessionKey, Strategy
+from memsidecar.domain.errors import SessionOwnerMismatch
+from memsidecar.domain.session import Policy, SessionHead, SessionKey, Strategy
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
-from memsidecar.layers.working.window_update import PruneOrder
+from memsidecar.layers.working.window_update import PruneRequest
 from memsidecar.tokens.registry import Counters
 from tests.working.parts import InterruptedJournal, said
 
@@ -26,7 +26,7 @@ class Asked:
 
     texts: list[str] = field(default_factory=list)
 
-    def __call__(self, _head: Head, text: str) -> Mapping[int, float]:
+    def __call__(self, _head: SessionHead, text: str) -> Mapping[int, float]:
         self.texts.append(text)
         return {1: 1.0}
 
@@ -47,17 +47,17 @@ def memory(journal: InterruptedJournal, asked: Asked) -> WorkingMemory:
     """One that charges twice the default for a model, and keeps only the end of the session in RAM."""
     made = WorkingMemory(journal, Counters("chars4"), WorkingLimits(tail_messages=4), asked)
     made.add(KEY, "u", said(*WORDS))
-    made.gauge.report("default", MODEL, 100, 200)
+    made.token_counts.report("default", MODEL, 100, 200)
     return WorkingMemory(journal, Counters("chars4"), WorkingLimits(tail_messages=4), asked)
 
 
-def by_importance(max_tokens: int, model: str = "") -> PruneOrder:
-    return PruneOrder(max_tokens, Strategy.IMPORTANCE, window=5, min_messages=2, model=model)
+def by_importance(max_tokens: int, model: str = "") -> PruneRequest:
+    return PruneRequest(max_tokens, Strategy.IMPORTANCE, window=5, min_messages=2, model=model)
 
 
 def tokens(memory: WorkingMemory, model: str) -> int:
     """What the session weighs, by an order that removes nothing."""
-    order = PruneOrder(1 << 30, Strategy.RECENCY, window=5, min_messages=2, model=model)
+    order = PruneRequest(1 << 30, Strategy.RECENCY, window=5, min_messages=2, model=model)
     return memory.prune(KEY, "u", order).tokens_before
 
 
@@ -86,7 +86,7 @@ def test_an_order_beyond_the_budget_asks_once_and_heeds_the_answer(
     assert asked.texts == [WORDS[-1]]
 
 
-def pruned_head(memory: WorkingMemory) -> Head:
+def pruned_head(memory: WorkingMemory) -> SessionHead:
     head = memory.sessions.get(KEY, "u")
     assert head is not None
     return head
@@ -104,7 +104,7 @@ def test_a_session_that_moves_meanwhile_is_pruned_all_the_same(
 
 
 def test_somebody_else_is_told_nothing_and_nothing_is_asked(memory: WorkingMemory, asked: Asked) -> None:
-    with pytest.raises(NotYourSession):
+    with pytest.raises(SessionOwnerMismatch):
         memory.prune(KEY, "somebody else", by_importance(1))
     assert not asked.texts
     memory.prune(SessionKey("default", "none"), "u", by_importance(1))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.working.memory import WorkingMemory
-from memsidecar.layers.working.substring_search import Wanted
+from memsidecar.layers.working.substring_search import MessageFilter
 from memsidecar.stores.contract import Scope
 from tests.working.parts import InterruptedJournal, journal_in, memory_over, said
 
@@ -48,7 +48,7 @@ def test_going_through_three_times_as_many_messages_takes_about_three_times_as_l
         few = best_of_three(journal, FEW)
         fill(memory, FEW, MANY)
         many = best_of_three(journal, MANY)
-        assert memory.search(USER, Wanted("nobody said this"), 10, None, lambda: True) == ([], None)
-        (newest,), _ = memory.search(USER, Wanted(f"message {MANY - 1}"), 10, None, lambda: True)
+        assert memory.search(USER, MessageFilter("nobody said this"), 10, None, lambda: True) == ([], None)
+        (newest,), _ = memory.search(USER, MessageFilter(f"message {MANY - 1}"), 10, None, lambda: True)
     assert newest.message.sequence == MANY // SESSIONS
     assert many / few < 6, "3 by one walk, 9 where each page walks through everything"

@@ -9,58 +9,58 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memsidecar import logs
-from memsidecar.access.policy import Caller, Role
+from memsidecar.access.policy import AccessRole, Caller
 from memsidecar.api.admission.auth import ROLES
 from memsidecar.api.status import row_of
-from memsidecar.domain.errors import BadCredentials, NotAllowed, SidecarError
+from memsidecar.domain.errors import PermissionDenied, SidecarError, Unauthenticated
 from memsidecar.domain.session import DEFAULT_NAMESPACE
 
-AUDIT_LOG = "memsidecar.audit"
-log = logging.getLogger(AUDIT_LOG)
+AUDIT_LOGGER = "memsidecar.audit"
+log = logging.getLogger(AUDIT_LOGGER)
 
-LONGEST_NAME = 256
+MAX_NAME_CHARACTERS = 256
 "Names are noted before they are checked, because a refusal is noted, too; whoever sends a longer one gets no log."
 
 _NOT_FOLLOWED = nullcontext()
 
 
 @dataclass(slots=True)
-class Visit:
+class CallRecord:
     """As far as it is known yet; what a request says of itself is not checked here."""
 
     method: str
     peer: Callable[[], str]
     caller: Caller | None = None
-    needed: Role | None = None
+    needed: AccessRole | None = None
     namespace: str = ""
     user_id: str = ""
     session_id: str = ""
 
-    def asks(self, request: Any) -> None:
+    def set_request(self, request: Any) -> None:
         """Every request names a namespace; not every one a user and a session."""
         self.namespace = request.namespace or DEFAULT_NAMESPACE
         self.user_id = getattr(request, "user_id", "")
         self.session_id = getattr(request, "session_id", "")
 
     @property
-    def place(self) -> tuple[str, str, str]:
+    def scope(self) -> tuple[str, str, str]:
         return self.namespace, self.user_id, self.session_id
 
 
 @dataclass(frozen=True)
-class Audit:
+class AuditLog:
     which: str
-    strangers: logs.Sparing = field(default_factory=logs.Sparing)
+    unauthenticated: logs.RateLimitedLog = field(default_factory=logs.RateLimitedLog)
 
-    def following(self, visit: Visit) -> AbstractContextManager[None]:
+    def recording(self, visit: CallRecord) -> AbstractContextManager[None]:
         return _NOT_FOLLOWED if self.which == "off" else self._following(visit)
 
     @contextmanager
-    def _following(self, visit: Visit) -> Iterator[None]:
+    def _following(self, visit: CallRecord) -> Iterator[None]:
         try:
             yield
         except SidecarError as error:
-            self.note(visit, row_of(error).code.name, refused=isinstance(error, BadCredentials | NotAllowed))
+            self.note(visit, row_of(error).code.name, refused=isinstance(error, Unauthenticated | PermissionDenied))
             raise
         except (asyncio.CancelledError, GeneratorExit):
             self.note(visit, "CANCELLED")
@@ -70,10 +70,10 @@ class Audit:
             raise
         self.note(visit, "OK")
 
-    def note(self, visit: Visit, code: str, refused: bool = False) -> None:
+    def note(self, visit: CallRecord, code: str, refused: bool = False) -> None:
         if not self._is_noted(visit, refused):
             return
-        missed = self.strangers.passed_over(time.perf_counter()) if visit.caller is None else 0
+        missed = self.unauthenticated.suppressed(time.perf_counter()) if visit.caller is None else 0
         if missed is not None:
             logs.event(
                 log,
@@ -82,14 +82,14 @@ class Audit:
                 who=visit.caller.name if visit.caller else "",
                 peer=visit.peer(),
                 method=visit.method,
-                namespace=visit.namespace[:LONGEST_NAME],
-                user=visit.user_id[:LONGEST_NAME],
-                session=visit.session_id[:LONGEST_NAME],
+                namespace=visit.namespace[:MAX_NAME_CHARACTERS],
+                user=visit.user_id[:MAX_NAME_CHARACTERS],
+                session=visit.session_id[:MAX_NAME_CHARACTERS],
                 code=code,
-                **logs.not_told(missed),
+                **logs.suppressed_field(missed),
             )
 
-    def _is_noted(self, visit: Visit, refused: bool) -> bool:
+    def _is_noted(self, visit: CallRecord, refused: bool) -> bool:
         if self.which == "changes":
-            return refused or (visit.needed or ROLES[visit.method]) > Role.READ
+            return refused or (visit.needed or ROLES[visit.method]) > AccessRole.READ
         return self.which == "all"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from memsidecar.access.policy import ANYBODY, AccessPolicy, Caller, CertificateName, NameKind, Role
+from memsidecar.access.policy import ANONYMOUS, AccessPolicy, AccessRole, Caller, CertificateName, NameKind
 from memsidecar.api.interceptors import Context
-from memsidecar.domain.errors import BadCredentials
+from memsidecar.domain.errors import Unauthenticated
 from memsidecar.v1.message_pb2 import Scope
 
 HEADER = "authorization"
@@ -15,9 +15,9 @@ _SCHEME = "bearer "
 # As gRPC calls the names in a certificate that it has verified.
 _NAMES = (("peer_uri", NameKind.URI), ("peer_dns", NameKind.DNS))
 
-_READ, _WRITE, _ADMIN = Role.READ, Role.WRITE, Role.ADMIN
+_READ, _WRITE, _ADMIN = AccessRole.READ, AccessRole.WRITE, AccessRole.ADMIN
 
-ROLES: dict[str, Role] = {
+ROLES: dict[str, AccessRole] = {
     "Add": _WRITE,
     "AddBatch": _WRITE,
     "AddStream": _WRITE,
@@ -58,22 +58,22 @@ ROLES: dict[str, Role] = {
 
 
 @dataclass(frozen=True)
-class Credentials:
+class Authenticator:
     """`policy` is asked anew at every call, because the access file may have changed; None: everybody may come in."""
 
     policy: Callable[[], AccessPolicy] | None
 
-    def caller(self, context: Context) -> Caller:
+    def authenticate(self, context: Context) -> Caller:
         """Raises BadCredentials. A token that is not good is not made good by a certificate."""
         if self.policy is None:
-            return ANYBODY
+            return ANONYMOUS
         policy, header = self.policy(), _header(context)
         if header is None:
             caller = policy.by_certificate(_certificate_names(context))
         else:
             caller = policy.by_token(_bearer(header), datetime.now(UTC))
         if caller is None:
-            raise BadCredentials()
+            raise Unauthenticated()
         return caller
 
 
@@ -96,7 +96,7 @@ def _certificate_names(context: Context) -> Iterator[CertificateName]:
             yield CertificateName(kind, text.lower() if kind is NameKind.DNS else text)
 
 
-def needed_role(method: str, request: Any) -> Role:
+def required_role(method: str, request: Any) -> AccessRole:
     """More than the RPC's own where the request reaches for all users of the namespace at once, or stores something."""
     if method == "GetPatterns" and request.refresh:
         return _WRITE

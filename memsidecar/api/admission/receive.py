@@ -10,21 +10,21 @@ from weakref import WeakValueDictionary
 
 from google.protobuf.message import Message
 
-from memsidecar.api.admission.tenant_limits import Load
-from memsidecar.api.interceptors import Read
+from memsidecar.api.admission.tenant_limits import ByteBudget
+from memsidecar.api.interceptors import ReadRequest
 from memsidecar.domain.errors import RateLimited, TooLarge
 
-MOST_AT_ONCE = 16
+MAX_RECEIVING = 16
 GRACE_SECONDS = 0.5
 "How long a place is safe. Most requests are there within a millisecond."
 
 Caller = asyncio.Task[object]
 
-MOST_PARTS = 200_000
+MAX_REPEATED_ITEMS = 200_000
 
 
 @dataclass(eq=False)
-class Places:
+class SlotPool:
     """Whoever is slow gives way when somebody waits, and the last to come is the next to be let in.
 
     First come, first served would let a crowd of senders who never finish hold up everybody behind them.
@@ -82,18 +82,18 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Reception:
+class ReceiveSlots:
     """One tenant has half of the places: whoever sends slowly must not hold up all the others."""
 
-    load: Load
-    most: int = MOST_AT_ONCE
-    _all: Places = field(init=False)
-    _of: WeakValueDictionary[Hashable, Places] = field(default_factory=WeakValueDictionary)
+    load: ByteBudget
+    most: int = MAX_RECEIVING
+    _all: SlotPool = field(init=False)
+    _of: WeakValueDictionary[Hashable, SlotPool] = field(default_factory=WeakValueDictionary)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_all", Places(self.most))
+        object.__setattr__(self, "_all", SlotPool(self.most))
 
-    async def receive(self, tenant: Hashable, read: Read) -> bytes:
+    async def receive(self, tenant: Hashable, read: ReadRequest) -> bytes:
         # In one piece, because every call passes here, and nearly none has to wait.
         caller, places, all_places = asyncio.current_task(), self._places_of(tenant), self._all
         assert caller is not None
@@ -123,14 +123,14 @@ class Reception:
         finally:
             self.load.let_go(tenant, size)
 
-    def _places_of(self, tenant: Hashable) -> Places:
+    def _places_of(self, tenant: Hashable) -> SlotPool:
         places = self._of.get(tenant)
         if places is None:
-            places = self._of[tenant] = Places(max(1, self.most // 2))
+            places = self._of[tenant] = SlotPool(max(1, self.most // 2))
         return places
 
 
-def check_parts(request: Message, most: int) -> None:
+def check_repeated_fields(request: Message, most: int) -> None:
     """Before anybody keeps it: of all repeated fields together, also of what stands one level below."""
     count = _repeated(request)
     if count <= most:

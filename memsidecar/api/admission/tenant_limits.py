@@ -9,25 +9,25 @@ from typing import Any, cast
 from memsidecar.api.interceptors import Context
 from memsidecar.domain.errors import RateLimited
 
-MOST_BUCKETS = 10_000
+MAX_BUCKETS = 10_000
 
 SMALL_BYTES = 64 * 1024
 "Below it nothing is reckoned: so much stays in gRPC's own buffers anyway, and most requests and answers are smaller."
 
 
 @dataclass(slots=True)
-class Bucket:
+class TokenBucket:
     level: float
     filled_at: float
 
 
 @dataclass(frozen=True)
-class Pace:
+class RateLimiter:
     """`rate_of` says how many calls a second a namespace may make; 0: as many as it likes."""
 
     rate_of: Callable[[str], float]
     now: Callable[[], float] = time.monotonic
-    _buckets: OrderedDict[str, Bucket] = field(default_factory=OrderedDict)
+    _buckets: OrderedDict[str, TokenBucket] = field(default_factory=OrderedDict)
 
     def take(self, namespace: str) -> None:
         """Raises RateLimited, with the time after which there is room again."""
@@ -40,11 +40,11 @@ class Pace:
             raise RateLimited(f"this namespace may make {rate:g} calls a second; try again in {wait:.3g} s", wait)
         bucket.level -= 1
 
-    def _filled(self, namespace: str, rate: float) -> Bucket:
+    def _filled(self, namespace: str, rate: float) -> TokenBucket:
         now, capacity = self.now(), max(1.0, rate)
         bucket = self._buckets.get(namespace)
         if bucket is None:
-            bucket = self._buckets[namespace] = Bucket(capacity, now)
+            bucket = self._buckets[namespace] = TokenBucket(capacity, now)
             self._forget_the_longest_idle()
         bucket.level = min(capacity, bucket.level + (now - bucket.filled_at) * rate)
         bucket.filled_at = now
@@ -53,12 +53,12 @@ class Pace:
 
     def _forget_the_longest_idle(self) -> None:
         # It gets a full bucket when it comes back, which it nearly always has by then anyway.
-        if len(self._buckets) > MOST_BUCKETS:
+        if len(self._buckets) > MAX_BUCKETS:
             self._buckets.popitem(last=False)
 
 
 @dataclass(frozen=True)
-class Crowd:
+class ConcurrencyLimiter:
     """Counted on the event loop only, so plain numbers will do."""
 
     most: int
@@ -78,7 +78,7 @@ class Crowd:
 
 
 @dataclass
-class Load:
+class ByteBudget:
     """What is large and in memory: a limit to all of it together, and half of that for one tenant."""
 
     most_bytes: int
@@ -107,7 +107,9 @@ class Unsent:
     """Answers that wait for somebody who reads slowly."""
 
     def __init__(self, most_bytes: int) -> None:
-        self._load = Load(most_bytes, "too many answers wait to be read by their callers; read them, and try again")
+        self._load = ByteBudget(
+            most_bytes, "too many answers wait to be read by their callers; read them, and try again"
+        )
 
     def hold(self, tenant: Hashable, size: int, context: Context) -> None:
         """Reckon an answer until gRPC is done with it."""
@@ -118,6 +120,6 @@ class Unsent:
         context.add_done_callback(cast(Any, lambda _context: self._load.let_go(tenant, size)))
 
 
-def unworked(most_bytes: int) -> Load:
+def pending_requests(most_bytes: int) -> ByteBudget:
     """Requests that came faster than they are worked on."""
-    return Load(most_bytes, "too many large requests of this namespace are in progress; try again")
+    return ByteBudget(most_bytes, "too many large requests of this namespace are in progress; try again")

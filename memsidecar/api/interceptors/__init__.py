@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import grpc.aio
 
 Context = grpc.aio.ServicerContext[bytes, bytes]
-Read = Callable[[], Awaitable[bytes]]
-Asked = bytes | Read
-Unary = Callable[[Asked, Context], Awaitable[bytes]]
-Stream = Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]
+ReadRequest = Callable[[], Awaitable[bytes]]
+Request = bytes | ReadRequest
+UnaryHandler = Callable[[Request, Context], Awaitable[bytes]]
+StreamHandler = Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]

@@ -6,17 +6,17 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from memsidecar.api.interceptors import Asked, Context, Stream, Unary
-from memsidecar.domain.errors import Busy, ShuttingDown
+from memsidecar.api.interceptors import Context, Request, StreamHandler, UnaryHandler
+from memsidecar.domain.errors import Overloaded, ShuttingDown
 
-LOOK_EVERY_SECONDS = 0.01
+POLL_SECONDS = 0.01
 LAST_CALLS_SECONDS = 0.1
-SILENT_SECONDS = 5.0
+IDLE_STREAM_SECONDS = 5.0
 "A stream on which nothing came for so long is over, as soon as we are to stop."
 
 
 @dataclass
-class InFlight:
+class InFlightCounter:
     """Counted on the event loop only, so a plain number will do."""
 
     most: int
@@ -30,15 +30,15 @@ class InFlight:
         if self.draining:
             raise ShuttingDown()
         if self.now >= self.most:
-            raise Busy(f"{self.most} {self.what} are in flight; try again")
+            raise Overloaded(f"{self.most} {self.what} are in flight; try again")
         self.now += 1
         self.came += 1
 
 
 @dataclass(frozen=True)
-class Limits:
-    calls: InFlight
-    streams: InFlight
+class InFlightLimits:
+    calls: InFlightCounter
+    streams: InFlightCounter
     _listening: dict[asyncio.Task[Any], float] = field(default_factory=dict)
     "Who waits for the next request of a stream, and since when."
 
@@ -56,10 +56,10 @@ class Limits:
     def most(self) -> int:
         return self.calls.most + self.streams.most
 
-    def unary(self, _method: str, answer: Unary) -> Unary:
+    def unary(self, _method: str, answer: UnaryHandler) -> UnaryHandler:
         calls = self.calls
 
-        async def limited(asked: Asked, context: Context) -> bytes:
+        async def limited(asked: Request, context: Context) -> bytes:
             calls.enter()
             try:
                 return await answer(asked, context)
@@ -68,7 +68,7 @@ class Limits:
 
         return limited
 
-    def stream(self, _method: str, answer: Stream) -> Stream:
+    def stream(self, _method: str, answer: StreamHandler) -> StreamHandler:
         streams = self.streams
 
         async def limited(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
@@ -116,8 +116,8 @@ class Limits:
         self.calls.draining = self.streams.draining = True
         give_up = time.monotonic() + seconds
         while (self.calls.now or self.streams.now) and time.monotonic() < give_up:
-            self._end_streams(SILENT_SECONDS)
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            self._end_streams(IDLE_STREAM_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
         self._end_streams(0)
         await asyncio.sleep(LAST_CALLS_SECONDS)
 

@@ -11,21 +11,21 @@ from collections.abc import Awaitable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from memsidecar.api.interceptors import Asked, Context, Unary
-from memsidecar.domain.errors import DeadlinePassed
+from memsidecar.api.interceptors import Context, Request, UnaryHandler
+from memsidecar.domain.errors import DeadlineExceeded
 
-LOOK_EVERY_SECONDS = 0.25
-_END: ContextVar[float | None] = ContextVar("the end of a call", default=None)
+POLL_SECONDS = 0.25
+_DEADLINE: ContextVar[float | None] = ContextVar("the end of a call", default=None)
 
 
 def remaining_seconds() -> float | None:
     """How long the caller of this task still waits; None outside of a call."""
-    end = _END.get()
+    end = _DEADLINE.get()
     return None if end is None else end - time.monotonic()
 
 
 @dataclass(frozen=True)
-class Fuse:
+class TimeoutGroup:
     """Calls that all have the same time."""
 
     seconds: float
@@ -40,7 +40,7 @@ class Fuse:
             return await work
         except asyncio.CancelledError:
             if task in self._ended:
-                raise DeadlinePassed() from None
+                raise DeadlineExceeded() from None
             raise
         finally:
             del self._running[task]
@@ -57,19 +57,19 @@ class Fuse:
 class Deadlines:
     def __init__(self, default_seconds: float, most_seconds: float) -> None:
         self._most_seconds = most_seconds
-        self._default = Fuse(min(default_seconds, most_seconds))
-        self._most = Fuse(most_seconds)
+        self._default = TimeoutGroup(min(default_seconds, most_seconds))
+        self._most = TimeoutGroup(most_seconds)
 
-    def unary(self, _method: str, answer: Unary) -> Unary:
-        async def in_time(asked: Asked, context: Context) -> bytes:
+    def unary(self, _method: str, answer: UnaryHandler) -> UnaryHandler:
+        async def in_time(asked: Request, context: Context) -> bytes:
             remaining, fuse = _remaining(context), None
             if remaining is None:
                 fuse = self._default
             elif remaining > self._most_seconds:
                 fuse = self._most
             elif remaining <= 0:
-                raise DeadlinePassed()
-            _END.set(time.monotonic() + (fuse.seconds if fuse else remaining or 0))
+                raise DeadlineExceeded()
+            _DEADLINE.set(time.monotonic() + (fuse.seconds if fuse else remaining or 0))
             answered = answer(asked, context)
             return await (fuse.run(answered) if fuse else answered)
 
@@ -78,7 +78,7 @@ class Deadlines:
     async def watch(self) -> None:
         """End the calls whose time has passed; runs as long as the server does."""
         while True:
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
             now = time.monotonic()
             self._default.end_expired(now)
             self._most.end_expired(now)

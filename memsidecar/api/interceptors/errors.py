@@ -10,15 +10,15 @@ import grpc.aio
 from grpc_status import rpc_status
 
 from memsidecar import logs
-from memsidecar.api.interceptors import Asked, Context, Stream, Unary
-from memsidecar.api.status import BUG, rich_status
+from memsidecar.api.interceptors import Context, Request, StreamHandler, UnaryHandler
+from memsidecar.api.status import INTERNAL_ERROR, rich_status
 from memsidecar.domain.errors import SidecarError
 
 log = logging.getLogger(__name__)
 
 
-def unary(method: str, answer: Unary) -> Unary:
-    async def with_errors(asked: Asked, context: Context) -> bytes:
+def unary(method: str, answer: UnaryHandler) -> UnaryHandler:
+    async def with_errors(asked: Request, context: Context) -> bytes:
         try:
             return await answer(asked, context)
         except SidecarError as error:
@@ -27,13 +27,13 @@ def unary(method: str, answer: Unary) -> Unary:
             raise
         except Exception as bug:  # noqa: BLE001  the border: whatever it is, the caller learns nothing of the inside
             _report(method, bug)
-            told = BUG
-        return await refuse(context, told)
+            told = INTERNAL_ERROR
+        return await abort(context, told)
 
     return with_errors
 
 
-def stream(method: str, answer: Stream) -> Stream:
+def stream(method: str, answer: StreamHandler) -> StreamHandler:
     async def with_errors(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
         try:
             async for one in answer(requests, context):
@@ -45,8 +45,8 @@ def stream(method: str, answer: Stream) -> Stream:
             raise
         except Exception as bug:  # noqa: BLE001  the border, as above
             _report(method, bug)
-            told = BUG
-        await refuse(context, told)
+            told = INTERNAL_ERROR
+        await abort(context, told)
 
     return with_errors
 
@@ -61,7 +61,7 @@ def _report(method: str, bug: Exception) -> None:
     logs.event(log, logging.ERROR, "bug", exception=bug, method=method)
 
 
-async def refuse(context: Context, error: SidecarError) -> NoReturn:
+async def abort(context: Context, error: SidecarError) -> NoReturn:
     status = rpc_status.to_status(rich_status(error))
     try:
         await context.abort(status.code, status.details, status.trailing_metadata)

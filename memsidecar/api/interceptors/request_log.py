@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memsidecar import logs
-from memsidecar.api.interceptors import Asked, Context, Stream, Unary
+from memsidecar.api.interceptors import Context, Request, StreamHandler, UnaryHandler
 from memsidecar.api.status import reason_name, row_of
-from memsidecar.domain.errors import BadCredentials, InvalidField, SidecarError
+from memsidecar.domain.errors import InvalidField, SidecarError, Unauthenticated
 
 log = logging.getLogger(__name__)
 
@@ -21,14 +21,14 @@ log = logging.getLogger(__name__)
 class RequestLog:
     log_calls: str
     slow_call_seconds: float
-    strangers: logs.Sparing = field(default_factory=logs.Sparing)
+    unauthenticated: logs.RateLimitedLog = field(default_factory=logs.RateLimitedLog)
     "Whoever has no credentials can still call as often as they like."
 
-    def unary(self, method: str, answer: Unary) -> Unary:
+    def unary(self, method: str, answer: UnaryHandler) -> UnaryHandler:
         if self.log_calls == "none":
             return answer
 
-        async def logged(asked: Asked, context: Context) -> bytes:
+        async def logged(asked: Request, context: Context) -> bytes:
             start = time.perf_counter()
             try:
                 result = await answer(asked, context)
@@ -40,7 +40,7 @@ class RequestLog:
 
         return logged
 
-    def stream(self, method: str, answer: Stream) -> Stream:
+    def stream(self, method: str, answer: StreamHandler) -> StreamHandler:
         if self.log_calls == "none":
             return answer
 
@@ -63,7 +63,7 @@ class RequestLog:
             logs.event(log, logging.INFO, "call", method=method, code="OK", ms=_ms(seconds))
 
     def _failed(self, method: str, start: float, error: SidecarError) -> None:
-        missed = self.strangers.passed_over(start) if isinstance(error, BadCredentials) else 0
+        missed = self.unauthenticated.suppressed(start) if isinstance(error, Unauthenticated) else 0
         if missed is None:
             return
         row = row_of(error)
@@ -76,7 +76,7 @@ class RequestLog:
             reason=reason_name(row.reason),
             ms=_ms(time.perf_counter() - start),
             **_place(error),
-            **logs.not_told(missed),
+            **logs.suppressed_field(missed),
         )
 
 

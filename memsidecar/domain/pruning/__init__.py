@@ -1,17 +1,17 @@
 """What leaves a window and what is cut shorter: decisions only, no store and no clock."""
 
 from memsidecar.domain.pruning.exchange import link_exchange
-from memsidecar.domain.pruning.removal import NO_RELEVANCE, PrunePlan, Removal, WindowView, plan_removal
-from memsidecar.domain.pruning.truncation import shorten
-from memsidecar.domain.pruning.units import Importance
+from memsidecar.domain.pruning.removal import NO_RELEVANCE, Removal, RemovalCriteria, WindowView, plan_removal
+from memsidecar.domain.pruning.truncation import truncate_middle
+from memsidecar.domain.pruning.units import ImportanceWeights
 
 __all__ = [
     "NO_RELEVANCE",
-    "Importance",
-    "PrunePlan",
+    "ImportanceWeights",
+    "RemovalCriteria",
     "Removal",
     "WindowView",
     "link_exchange",
     "plan_removal",
-    "shorten",
+    "truncate_middle",
 ]

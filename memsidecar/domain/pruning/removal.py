@@ -5,8 +5,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from memsidecar.domain.message import Role, Stored
-from memsidecar.domain.pruning.units import Importance, Unit, least_important_first, single_messages, turns, whole_units
+from memsidecar.domain.message import Role, StoredMessage
+from memsidecar.domain.pruning.units import (
+    ImportanceWeights,
+    Unit,
+    atomic_units,
+    least_important_first,
+    single_messages,
+    turns,
+)
 from memsidecar.domain.session import Strategy
 
 NOTHING_PROTECTED = sys.maxsize
@@ -14,7 +21,7 @@ NO_RELEVANCE: Mapping[int, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class PrunePlan:
+class RemovalCriteria:
     """What the caller wants of the window. Only WINDOW goes without a token limit (0), and it ignores any given."""
 
     strategy: Strategy
@@ -43,8 +50,8 @@ class WindowView:
 
     message_count: int
     total_tokens: int
-    oldest_first: Iterable[Stored]
-    newest: Sequence[Stored]
+    oldest_first: Iterable[StoredMessage]
+    newest: Sequence[StoredMessage]
     exchange_end: Callable[[int], int]
 
 
@@ -58,8 +65,8 @@ class Removal:
 
 def plan_removal(
     view: WindowView,
-    plan: PrunePlan,
-    importance: Importance = Importance(),  # noqa: B008  (frozen)
+    plan: RemovalCriteria,
+    importance: ImportanceWeights = ImportanceWeights(),  # noqa: B008  (frozen)
     relevance: Mapping[int, float] = NO_RELEVANCE,
 ) -> Removal:
     """What to remove. Where the kept part alone exceeds the budget, that is all that may be removed.
@@ -78,34 +85,34 @@ def plan_removal(
 
 def _oldest(view: WindowView, strategy: Strategy, protected_from: int) -> Iterator[Unit]:
     segments = turns if strategy == Strategy.TURNS else single_messages
-    for unit in whole_units(segments(view.oldest_first), view.exchange_end):
+    for unit in atomic_units(segments(view.oldest_first), view.exchange_end):
         if unit.last >= protected_from:
             return
         yield unit
 
 
-def _outside_window(view: WindowView, plan: PrunePlan) -> Iterator[Unit]:
+def _outside_window(view: WindowView, plan: RemovalCriteria) -> Iterator[Unit]:
     protected_from = _protected_from(view, plan)
     known = _reaching_window(view, plan.window)
     return _oldest(known, plan.strategy, min(protected_from, _window_start(known.newest, plan.window)))
 
 
 def _by_importance(
-    view: WindowView, plan: PrunePlan, importance: Importance, relevance: Mapping[int, float]
+    view: WindowView, plan: RemovalCriteria, importance: ImportanceWeights, relevance: Mapping[int, float]
 ) -> Iterator[Unit]:
-    units = list(whole_units(single_messages(view.oldest_first), view.exchange_end))
+    units = list(atomic_units(single_messages(view.oldest_first), view.exchange_end))
     protected_from = _protected_from(view, plan)
     return (unit for unit in least_important_first(units, importance, relevance) if unit.last < protected_from)
 
 
-def _protected_from(view: WindowView, plan: PrunePlan) -> int:
+def _protected_from(view: WindowView, plan: RemovalCriteria) -> int:
     """The first of the last `min_messages`; a unit that reaches it stays."""
     if plan.min_messages == 0:
         return NOTHING_PROTECTED
     return view.newest[-plan.min_messages].sequence if view.message_count > plan.min_messages else 0
 
 
-def _window_start(newest: Sequence[Stored], window: int) -> int:
+def _window_start(newest: Sequence[StoredMessage], window: int) -> int:
     conversation = [message.sequence for message in newest if message.role != Role.SYSTEM]
     return next(iter(conversation[-window:]), 0)
 

@@ -9,7 +9,7 @@ what is counted whatever the text's length."""
 Counter = Callable[[str], int]
 
 
-def shorten(text: str, keep_tokens: int, count: Counter) -> str | None:
+def truncate_middle(text: str, keep_tokens: int, count: Counter) -> str | None:
     """Keep head and tail, together at most `keep_tokens`, and mark the cut between them (the mark comes on top).
 
     None where that would not make it shorter. The text is counted whole once; all else is counted in slices of a

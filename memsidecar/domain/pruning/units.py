@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from memsidecar.domain.message import Flag, Role, Stored
+from memsidecar.domain.message import Flag, Role, StoredMessage
 
 
 @dataclass(slots=True)
@@ -14,7 +14,7 @@ class Unit:
     `open_until` maps an exchange to its last message for as long as that has not been read.
     """
 
-    messages: list[Stored]
+    messages: list[StoredMessage]
     last: int
     open_until: dict[int, int]
 
@@ -23,13 +23,13 @@ class Unit:
         return sum(message.tokens for message in self.messages)
 
 
-def single_messages(messages: Iterable[Stored]) -> Iterator[Sequence[Stored]]:
+def single_messages(messages: Iterable[StoredMessage]) -> Iterator[Sequence[StoredMessage]]:
     return ((message,) for message in messages if message.role != Role.SYSTEM)
 
 
-def turns(messages: Iterable[Stored]) -> Iterator[Sequence[Stored]]:
+def turns(messages: Iterable[StoredMessage]) -> Iterator[Sequence[StoredMessage]]:
     """A user message and everything up to the next one; what comes before the first is a turn of its own."""
-    turn: list[Stored] = []
+    turn: list[StoredMessage] = []
     for (message,) in single_messages(messages):
         if message.role == Role.USER and turn:
             yield turn
@@ -39,7 +39,7 @@ def turns(messages: Iterable[Stored]) -> Iterator[Sequence[Stored]]:
         yield turn
 
 
-def whole_units(segments: Iterable[Sequence[Stored]], exchange_end: Callable[[int], int]) -> Iterator[Unit]:
+def atomic_units(segments: Iterable[Sequence[StoredMessage]], exchange_end: Callable[[int], int]) -> Iterator[Unit]:
     """Join the segments that share an exchange.
 
     A unit comes as soon as its last segment was read: in the order of the last messages, and no sooner than needed.
@@ -77,7 +77,7 @@ def _settle(unit: Unit, exchange: int, waiting: dict[int, Unit], exchange_end: C
 
 
 @dataclass(frozen=True)
-class Importance:
+class ImportanceWeights:
     """What each sign adds to a unit's score. The lowest score leaves first."""
 
     recency: float = 1.0
@@ -102,7 +102,7 @@ class Importance:
     recent_share: float = 0.2
     """The newest fifth of the messages counts as recent: beyond it a result has mostly been told in an answer."""
 
-    def worth(self, message: Stored, recent: bool, relevance: float) -> float:
+    def worth(self, message: StoredMessage, recent: bool, relevance: float) -> float:
         return (
             self.tagged * bool(message.flags & Flag.IMPORTANT)
             + self.relevance * relevance
@@ -113,13 +113,15 @@ class Importance:
 
 
 def least_important_first(
-    units: Sequence[Unit], importance: Importance, relevance: Mapping[int, float]
+    units: Sequence[Unit], importance: ImportanceWeights, relevance: Mapping[int, float]
 ) -> Sequence[Unit]:
     """Of equals the older first. `units` are all of the window, oldest first, so that positions are known."""
     return sorted(units, key=_scorer(units, importance, relevance))
 
 
-def _scorer(units: Sequence[Unit], importance: Importance, relevance: Mapping[int, float]) -> Callable[[Unit], float]:
+def _scorer(
+    units: Sequence[Unit], importance: ImportanceWeights, relevance: Mapping[int, float]
+) -> Callable[[Unit], float]:
     sequences = sorted(message.sequence for unit in units for message in unit.messages)
 
     def score(unit: Unit) -> float:
@@ -132,6 +134,6 @@ def _scorer(units: Sequence[Unit], importance: Importance, relevance: Mapping[in
     return score
 
 
-def _is_result(message: Stored) -> bool:
+def _is_result(message: StoredMessage) -> bool:
     """An orphan is no result of anything: most providers refuse to be shown it."""
     return message.role == Role.TOOL and bool(message.exchange)

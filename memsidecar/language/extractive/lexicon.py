@@ -6,7 +6,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from memsidecar.domain.text import COMMON_WORDS, FUNCTION_WORDS, forms
+from memsidecar.domain.text import COMMON_WORDS, FUNCTION_WORDS, word_set
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
@@ -47,12 +47,12 @@ COMMON = _roots(COMMON_WORDS)
 
 # What dates are made of, and what decides: said rarely, and asked for later.
 CALENDAR = _roots(
-    forms("""
+    word_set("""
 january february march april june july august september october november december monday tuesday wednesday thursday
 friday saturday sunday spring summer autumn winter noon midnight deadline birthday anniversary quarter
 """)
 )
-DECIDING = forms("""
+DECIDING = word_set("""
 accepted agreed allergic approved assigned booked bought cancelled canceled chose chosen committed concluded confirmed
 decided decision declined deployed engaged enrolled finished fixed goal graduated hired launched married moved must
 named owner picked planned planning postponed prefer prefers preferred promised quit rejected required requirement
@@ -110,8 +110,8 @@ EMPTY_OPENINGS = re.compile(
     r"let me know|hope)\b",
     re.IGNORECASE,
 )
-SPEAKER = forms("i i'm i've i'd i'll me my mine myself we we're we've we'd we'll us our ours")
-LISTENER = forms("you you're you've you'd you'll your yours yourself")
+SPEAKER = word_set("i i'm i've i'd i'll me my mine myself we we're we've we'd we'll us our ours")
+LISTENER = word_set("you you're you've you'd you'll your yours yourself")
 VAGUE_OPENINGS = re.compile(
     r"(?:it|it's|that|that's|this|these|those|they|they're|he|she|he's|she's|so|and|but|or|which|there)\b",
     re.IGNORECASE,

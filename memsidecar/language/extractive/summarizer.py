@@ -25,7 +25,7 @@ class ExtractiveSummarizer:
     """
 
     count: Callable[[str], int]
-    give_way: Callable[[], None] = lambda: None
+    yield_cpu: Callable[[], None] = lambda: None
     salience: Salience = field(default=Salience())
 
     @property
@@ -48,7 +48,7 @@ class ExtractiveSummarizer:
         return [self._candidate(place, said, place < settled) for place, said in enumerate(sentences)]
 
     def _candidate(self, place: int, said: Said, settled: bool) -> Candidate:
-        self.give_way()
+        self.yield_cpu()
         words = words_in(said.text)
         weights = self.salience.words(words)
         factor = self.salience.factor(said, words, weights) * (_SETTLED_FACTOR if settled else 1)

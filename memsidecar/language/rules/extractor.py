@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from memsidecar.domain.fact import LISTS, FactType
+from memsidecar.domain.fact import MULTI_VALUED_TYPES, FactType
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import Finding, Utterance
 from memsidecar.language.rules import interests, location, preferences, profile, retractions, tasks, topics, work
@@ -114,7 +114,7 @@ def _current(claims: list[Claim]) -> list[Claim]:
     """Where one value is kept under a key, the last that was said; where many, each once."""
     last: dict[tuple[FactType, str, str, bool], Claim] = {}
     for claim in claims:
-        value = claim.value.lower() if claim.type in LISTS or not claim.holds else ""
+        value = claim.value.lower() if claim.type in MULTI_VALUED_TYPES or not claim.holds else ""
         slot = (claim.type, claim.key, value, claim.holds)
         last.pop(slot, None)
         last[slot] = claim

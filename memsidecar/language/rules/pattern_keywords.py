@@ -134,7 +134,7 @@ class _Part:
 
     def append(self, other: "_Part", *, bounded: bool) -> None:
         if len(self.texts) * len(other.texts) > FEW_TEXTS:
-            self.settle(bounded=bounded)
+            self.complete(bounded=bounded)
         if other.is_tail or (len(self.texts) > 1 and len(self.texts) * len(other.texts) > TEXTS):
             begins = self.begins_a_word(bounded=bounded)
             self.needs = [*self.all_needs(bounded=bounded), *other.needs]
@@ -145,7 +145,7 @@ class _Part:
             if len(self.texts) > MANY_TEXTS:
                 self.texts = set(map(_condensed, self.texts))
 
-    def settle(self, *, bounded: bool) -> None:
+    def complete(self, *, bounded: bool) -> None:
         """Turns what is read into a need at each gap: words that stand side by side need each other all the same."""
         if self.ends_in_a_gap() and any(map(_RUN.search, self.texts)):
             self.needs += _need(self.placed(bounded=bounded))
@@ -179,7 +179,7 @@ class _PatternReader:
             item = self._item(bounded=part.begins_a_word(bounded=bounded))
             part.append(item.repeated(*self._times()), bounded=bounded)
             if not self._depth:
-                part.settle(bounded=bounded)
+                part.complete(bounded=bounded)
         return part
 
     def _item(self, *, bounded: bool) -> _Part:

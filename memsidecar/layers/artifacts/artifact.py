@@ -9,9 +9,8 @@ from google.protobuf.struct_pb2 import Struct
 from memsidecar.domain.errors import InvalidField, TooLarge
 from memsidecar.domain.ids import new_id, optional_id
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.field_checks import check_metadata
-from memsidecar.layers.working.validation import check_time
-from memsidecar.stores.contract import Note, Owner
+from memsidecar.layers.field_checks import check_metadata, check_time
+from memsidecar.stores.contract import Owner, Record
 from memsidecar.tokens.contract import Counter
 from memsidecar.v1 import knowledge_pb2 as pb
 from memsidecar.v1.knowledge_pb2 import Artifact
@@ -38,7 +37,7 @@ class StoredArtifact:
     def is_expired(self, now_us: int) -> bool:
         return self.expire_time_us is not None and self.expire_time_us < now_us
 
-    def note(self, session_id: str) -> Note:
+    def note(self, session_id: str) -> Record:
         """What holds a message is erased with the messages; what a tool left behind, with the session only."""
         body = pb.Artifact(
             source=self.source,
@@ -50,10 +49,12 @@ class StoredArtifact:
         if self.expire_time_us is not None:
             body.expire_time.FromMicroseconds(self.expire_time_us)
         source = session_id if self.message_id else ""
-        return Note(self.id, slot_of(self.id), source, self.create_time_us, body.SerializeToString(deterministic=True))
+        return Record(
+            self.id, conflict_key_of(self.id), source, self.create_time_us, body.SerializeToString(deterministic=True)
+        )
 
 
-def artifact_of(note: Note) -> StoredArtifact:
+def artifact_of(note: Record) -> StoredArtifact:
     body = pb.Artifact.FromString(note.body)
     return StoredArtifact(
         id=note.id,
@@ -71,12 +72,12 @@ def owner_of(key: SessionKey) -> Owner:
     return Owner(key.namespace, session_id=key.session_id)
 
 
-def slot_of(artifact_id: str) -> int:
+def conflict_key_of(artifact_id: str) -> int:
     return int.from_bytes(blake2b(artifact_id.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 @dataclass(frozen=True)
-class Drafting:
+class ArtifactValidator:
     """Counting a megabyte takes a tenth of a second: never on the event loop. `check` alone may be called there."""
 
     counter: Counter

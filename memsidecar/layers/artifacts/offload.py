@@ -3,14 +3,14 @@
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from memsidecar.domain.errors import InvalidField, NoSuchThing
+from memsidecar.domain.errors import InvalidField, NotFound
 from memsidecar.domain.ids import MAX_ID_BYTES
 from memsidecar.domain.message import Role
-from memsidecar.domain.pruning import shorten
+from memsidecar.domain.pruning import truncate_middle
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.artifacts.artifact import StoredArtifact
-from memsidecar.layers.working.window_update import Trimming, shown_as
-from memsidecar.stores.contract import Journal, Trim, TwoWays
+from memsidecar.layers.working.window_update import WindowUpdater, truncated_copy
+from memsidecar.stores.contract import Journal, MessageVersions, UpdateWindow
 from memsidecar.tokens.contract import Counter
 from memsidecar.v1.message_pb2 import Message
 
@@ -21,25 +21,25 @@ _TRIES = 4
 
 
 @dataclass(frozen=True)
-class Offloading:
+class Offloader:
     """The artifact is stored first and the preview is shown after, so that a crash in between loses nothing."""
 
     journal: Journal
-    trim: Trimming
+    trim: WindowUpdater
     counter: Counter
     keep_tokens: int
 
-    def find(self, key: SessionKey, message_id: str) -> TwoWays:
+    def find(self, key: SessionKey, message_id: str) -> MessageVersions:
         found = self.journal.message(key, message_id)
         if found is None:
-            raise NoSuchThing(f"there is no message {message_id!r} in this session")
-        if found.written.role != Role.TOOL:
+            raise NotFound(f"there is no message {message_id!r} in this session")
+        if found.original.role != Role.TOOL:
             raise InvalidField(FIELD, "is not a tool message")
         return found
 
-    def fill(self, artifact: StoredArtifact, found: TwoWays, own_id: str) -> StoredArtifact:
+    def fill(self, artifact: StoredArtifact, found: MessageVersions, own_id: str) -> StoredArtifact:
         """The artifact with the message in it; under an id made from the message's, unless it has one of its own."""
-        message = Message.FromString(found.written.body)
+        message = Message.FromString(found.original.body)
         return replace(
             artifact,
             id=own_id or id_of(message.id),
@@ -55,16 +55,16 @@ class Offloading:
         if text is not None:
             self.trim(key, lambda: self._plan(key, artifact.message_id, text))
 
-    def _plan(self, key: SessionKey, message_id: str, text: str) -> Trim | None:
+    def _plan(self, key: SessionKey, message_id: str, text: str) -> UpdateWindow | None:
         found = self.journal.message(key, message_id)
         if found is None:
             return None
-        standing = Trim(key, found.head.version)
-        message = Message.FromString(found.shown.body)
-        if found.shown.pruned or message.content == text:
+        standing = UpdateWindow(key, found.head.version)
+        message = Message.FromString(found.displayed.body)
+        if found.displayed.pruned or message.content == text:
             return standing
-        short = shown_as(text, found.shown, message, self.counter)
-        return replace(standing, shortened=[short]) if short.tokens < found.written.tokens else standing
+        short = truncated_copy(text, found.displayed, message, self.counter)
+        return replace(standing, shortened=[short]) if short.tokens < found.original.tokens else standing
 
     def _preview(self, artifact: StoredArtifact, most_tokens: int) -> str | None:
         """None where the whole is no longer than that."""
@@ -73,7 +73,9 @@ class Offloading:
         if artifact.tokens <= most_tokens:
             return None
         for _ in range(_TRIES):
-            short = shorten(artifact.content, keep, lambda text: self._count(artifact, text)) if keep > 0 else None
+            short = (
+                truncate_middle(artifact.content, keep, lambda text: self._count(artifact, text)) if keep > 0 else None
+            )
             if short is None:
                 break
             text = f"{short.rstrip()}\n{line}"

@@ -3,10 +3,10 @@
 import threading
 from collections.abc import Sequence
 
-from memsidecar.stores.contract import Change, Journal
+from memsidecar.stores.contract import CommitEvent, Journal
 
 
-class Pulse:
+class CommitSignal:
     """Counts the commits of each namespace. Thread-safe; beating is cheap, because every Add waits for it."""
 
     def __init__(self, journal: Journal) -> None:
@@ -15,10 +15,10 @@ class Pulse:
         self._total = 0
         self._waiting = False
         self._woken = threading.Semaphore(0)
-        journal.listen(self._committed)
-        self._known = frozenset(journal.tails())
+        journal.subscribe(self._committed)
+        self._known = frozenset(journal.last_lsns())
 
-    def _committed(self, changes: Sequence[Change]) -> None:
+    def _committed(self, changes: Sequence[CommitEvent]) -> None:
         for change in changes:
             namespace = change.key.namespace
             self._beats[namespace] = self._beats.get(namespace, 0) + 1

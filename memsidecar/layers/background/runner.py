@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memsidecar.domain.errors import ShuttingDown
-from memsidecar.layers.background.commit_signal import Pulse
-from memsidecar.layers.background.task import NotNow, Task
-from memsidecar.layers.background.throttle import Courtesy
-from memsidecar.stores.contract import Chapter, Journal, News, Passed, SetAside, Ticket
-from memsidecar.stores.contract.change_feed import CHAPTER_BYTES, bytes_of
+from memsidecar.layers.background.commit_signal import CommitSignal
+from memsidecar.layers.background.task import RetryLater, Task
+from memsidecar.layers.background.throttle import BackgroundThrottle
+from memsidecar.stores.contract import AddDeadLetter, Journal, LogEntries, LogEntry, NoOp, PendingCommand
+from memsidecar.stores.contract.change_feed import MAX_BATCH_BYTES, entry_bytes
 
 log = logging.getLogger(__name__)
 
-CHAPTER = 256
+BATCH_ENTRIES = 256
 "Entries at once: more would keep others waiting, fewer would make many small commits."
-PIECE = 32
+READ_ENTRIES = 32
 "Entries that are read at once: about a millisecond. In between, whoever calls gets a turn."
-ATTEMPTS = 3
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 15.0
+MAX_ATTEMPTS = 3
+MIN_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 0.2, 15.0
 IDLE_SECONDS = 2.0
 LATE_SECONDS = 10.0
-LONGEST_ROUND_SECONDS = 2.0
+MAX_ROUND_SECONDS = 2.0
 
 
 class Lag(NamedTuple):
@@ -38,7 +38,7 @@ class Lag(NamedTuple):
 
 
 @dataclass
-class Follower:
+class TaskCursor:
     """One task in one namespace. `faults` are those of its failures in a row that may be an entry's."""
 
     task: Task
@@ -65,7 +65,7 @@ class Follower:
     def postpone(self, trouble: str) -> None:
         """Try again later, each time a little later."""
         self.failures += 1
-        pause = min(FIRST_PAUSE_SECONDS * 2 ** (self.failures - 1), LONGEST_PAUSE_SECONDS)
+        pause = min(MIN_BACKOFF_SECONDS * 2 ** (self.failures - 1), MAX_BACKOFF_SECONDS)
         self.not_before, self.trouble = time.monotonic() + pause, trouble
 
 
@@ -77,21 +77,26 @@ class Runner:
     """
 
     def __init__(
-        self, journal: Journal, pulse: Pulse, courtesy: Courtesy, tasks: list[Task], linger_seconds: float
+        self,
+        journal: Journal,
+        pulse: CommitSignal,
+        courtesy: BackgroundThrottle,
+        tasks: list[Task],
+        linger_seconds: float,
     ) -> None:
         self._courtesy = courtesy
         self._journal = journal
         self._pulse = pulse
         self._tasks = tasks
         self._linger_seconds = linger_seconds
-        self._followers: dict[tuple[str, str], Follower] = {}
-        self._aside = {(one.task, one.lsn) for task in tasks for one in journal.set_aside(task.name)}
+        self._followers: dict[tuple[str, str], TaskCursor] = {}
+        self._aside = {(one.task, one.lsn) for task in tasks for one in journal.dead_letters(task.name)}
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="background", daemon=True)
         self._last_work = time.monotonic()
 
     def start(self) -> None:
-        self._follow(self._journal.tails())
+        self._follow(self._journal.last_lsns())
         self._thread.start()
 
     def stop(self) -> None:
@@ -104,10 +109,10 @@ class Runner:
 
     def lags(self) -> list[Lag]:
         """Where a task is behind; empty when all have caught up."""
-        tails = self._journal.tails()
+        tails = self._journal.last_lsns()
         behind = [one for one in list(self._followers.values()) if one.is_behind]
         lags = [self._lag(one, tails.get(one.namespace, 0)) for one in behind]
-        return [lag for lag in lags if lag.entries or lag.trouble]
+        return [lag for lag in lags if lag.entries or lag.last_error]
 
     def is_behind(self, namespace: str) -> bool:
         """Whether what the tasks make of a namespace may be old: one of them is kept from it, or has much to do."""
@@ -115,15 +120,15 @@ class Runner:
         mine = [one for one in list(self._followers.values()) if one.namespace == namespace]
         return any(one.trouble or (one.behind_since or late) < late for one in mine)
 
-    def _lag(self, follower: Follower, tail: int) -> Lag:
+    def _lag(self, follower: TaskCursor, tail: int) -> Lag:
         try:
             entries = max(0, tail - follower.task.position(follower.namespace))
-        except NotNow:
+        except RetryLater:
             entries = tail
         seconds = time.monotonic() - follower.behind_since if follower.behind_since else 0.0
         return Lag(follower.task.name, follower.namespace, entries, seconds, follower.trouble)
 
-    def set_aside_count(self) -> int:
+    def dead_letter_count(self) -> int:
         return len(self._aside)
 
     # -- on the runner's own thread
@@ -144,8 +149,8 @@ class Runner:
         taken = list(self._turns(due))
         if any(taken):
             self._last_work = time.monotonic()
-        there_is_more = self._rest() or CHAPTER in taken or len(taken) < len(due)
-        self._courtesy.give_way()
+        there_is_more = self._rest() or BATCH_ENTRIES in taken or len(taken) < len(due)
+        self._courtesy.yield_cpu()
         if there_is_more:
             return
         if self._pulse.total != total or any(taken):
@@ -153,14 +158,14 @@ class Runner:
         else:
             self._pulse.wait_beyond(total, self._until_next())
 
-    def _turns(self, due: Sequence[Follower]) -> Iterator[int]:
+    def _turns(self, due: Sequence[TaskCursor]) -> Iterator[int]:
         """In rotation, until it has taken long enough: chores have to be done, too, and some of them are promised."""
         begun = time.monotonic()
         for follower in due:
             name = (follower.task.name, follower.namespace)
             self._followers[name] = self._followers.pop(name)
             yield self._turn(follower)
-            if time.monotonic() - begun > LONGEST_ROUND_SECONDS:
+            if time.monotonic() - begun > MAX_ROUND_SECONDS:
                 return
 
     def _behind_since(self) -> float:
@@ -171,9 +176,9 @@ class Runner:
     def _follow(self, namespaces: Iterable[str]) -> None:
         for namespace in namespaces:
             for task in self._tasks:
-                self._followers.setdefault((task.name, namespace), Follower(task, namespace))
+                self._followers.setdefault((task.name, namespace), TaskCursor(task, namespace))
 
-    def _is_due(self, follower: Follower) -> bool:
+    def _is_due(self, follower: TaskCursor) -> bool:
         news = follower.beat != self._pulse.of(follower.namespace) and not self._stopping.is_set()
         return news and follower.not_before <= time.monotonic()
 
@@ -182,19 +187,19 @@ class Runner:
         later = [one.not_before - time.monotonic() for one in self._followers.values() if one.trouble]
         return max(0.01, min([IDLE_SECONDS, *later]))
 
-    def _turn(self, follower: Follower) -> int:
+    def _turn(self, follower: TaskCursor) -> int:
         """Take one chapter, and say how many entries it had."""
-        beat, now, end = self._pulse.of(follower.namespace), time.monotonic(), self._journal.figures().last_lsn
+        beat, now, end = self._pulse.of(follower.namespace), time.monotonic(), self._journal.stats().last_lsn
         try:
             chapter = self._chapter(follower, now)
             if not chapter:
                 follower.caught_up(beat)
                 return 0
             self._take(follower, chapter)
-            if len(chapter) < CHAPTER and not follower.trouble and self._is_over(follower, chapter[-1].lsn, end):
+            if len(chapter) < BATCH_ENTRIES and not follower.trouble and self._is_over(follower, chapter[-1].lsn, end):
                 # Where somebody adds all the time there is news all the time, and who keeps up is not behind.
                 follower.behind_since = now
-        except NotNow as obstacle:
+        except RetryLater as obstacle:
             follower.postpone(str(obstacle))
             log.warning("%s waits: %s", follower.task.name, obstacle)
             return 0
@@ -206,64 +211,64 @@ class Runner:
             return 0
         return len(chapter)
 
-    def _chapter(self, follower: Follower, now: float) -> Chapter:
+    def _chapter(self, follower: TaskCursor, now: float) -> LogEntries:
         """The next entries; fewer than a chapter where the log ends, or they are large. Who has some is behind."""
-        chapter: list[News] = []
+        chapter: list[LogEntry] = []
         position, size = follower.task.position(follower.namespace), 0
-        while len(chapter) < CHAPTER and size < CHAPTER_BYTES:
-            piece = self._journal.news(follower.namespace, position, PIECE)
+        while len(chapter) < BATCH_ENTRIES and size < MAX_BATCH_BYTES:
+            piece = self._journal.read_changes(follower.namespace, position, READ_ENTRIES)
             chapter += piece
             if chapter:
                 follower.behind_since = follower.behind_since or now
-            if len(piece) < PIECE:
+            if len(piece) < READ_ENTRIES:
                 break
-            position, size = piece[-1].lsn, size + sum(map(bytes_of, piece))
-            self._courtesy.give_way()
+            position, size = piece[-1].lsn, size + sum(map(entry_bytes, piece))
+            self._courtesy.yield_cpu()
         return chapter
 
-    def _is_over(self, follower: Follower, taken: int, end: int) -> bool:
+    def _is_over(self, follower: TaskCursor, taken: int, end: int) -> bool:
         """Whether nothing of the log up to its end is left. A chapter may be short because its entries are large."""
-        left = self._journal.news(follower.namespace, taken, 1) if taken < end else ()
+        left = self._journal.read_changes(follower.namespace, taken, 1) if taken < end else ()
         return not left or left[0].lsn > end
 
-    def _take(self, follower: Follower, chapter: Chapter) -> None:
+    def _take(self, follower: TaskCursor, chapter: LogEntries) -> None:
         task, namespace = follower.task, follower.namespace
         try:
-            task.take(namespace, [self._unless_aside(task, entry) for entry in chapter])
+            task.process(namespace, [self._unless_aside(task, entry) for entry in chapter])
             follower.succeeded()
-        except (NotNow, ShuttingDown):
+        except (RetryLater, ShuttingDown):
             raise
         except Exception as error:  # the edge of the loop: one bad entry must not stop the rest
             follower.faults += 1
             log.exception("%s failed, attempt %d", task.name, follower.faults)
-            if follower.faults < ATTEMPTS:
+            if follower.faults < MAX_ATTEMPTS:
                 follower.postpone(type(error).__name__)
             else:
                 self._take_one_by_one(follower, chapter)
 
-    def _unless_aside(self, task: Task, entry: News) -> News:
-        return Passed(entry.lsn) if (task.name, entry.lsn) in self._aside else entry
+    def _unless_aside(self, task: Task, entry: LogEntry) -> LogEntry:
+        return NoOp(entry.lsn) if (task.name, entry.lsn) in self._aside else entry
 
-    def _take_one_by_one(self, follower: Follower, chapter: Chapter) -> None:
+    def _take_one_by_one(self, follower: TaskCursor, chapter: LogEntries) -> None:
         for entry in chapter:
             try:
-                follower.task.take(follower.namespace, [self._unless_aside(follower.task, entry)])
-            except (NotNow, ShuttingDown):
+                follower.task.process(follower.namespace, [self._unless_aside(follower.task, entry)])
+            except (RetryLater, ShuttingDown):
                 raise
             except Exception as error:  # the same edge: this is the entry that is to blame
                 log.exception("%s fails again and again", follower.task.name)
                 self._put_aside(follower, entry, error)
         follower.succeeded()
 
-    def _put_aside(self, follower: Follower, entry: News, error: Exception) -> None:
+    def _put_aside(self, follower: TaskCursor, entry: LogEntry, error: Exception) -> None:
         """By name of the error only: its text may carry what was said."""
         task, reason = follower.task, type(error).__name__
-        ticket = Ticket(SetAside(task.name, follower.namespace, entry.lsn, reason))
+        ticket = PendingCommand(AddDeadLetter(task.name, follower.namespace, entry.lsn, reason))
         self._journal.submit(ticket)
         ticket.wait()
         self._aside.add((task.name, entry.lsn))
         log.error("%s goes on without entry %d: %s", task.name, entry.lsn, reason)
-        task.take(follower.namespace, [Passed(entry.lsn)])
+        task.process(follower.namespace, [NoOp(entry.lsn)])
 
     def _rest(self) -> bool:
         idle = time.monotonic() - self._last_work > IDLE_SECONDS
@@ -271,7 +276,7 @@ class Runner:
 
     def _chore(self, task: Task, idle: bool) -> bool:
         try:
-            return task.rest(idle)
+            return task.maintain(idle)
         except ShuttingDown:
             raise
         except Exception:  # the same edge: chores are tried again

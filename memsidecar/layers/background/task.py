@@ -6,17 +6,17 @@ from itertools import islice
 from typing import Protocol
 
 from memsidecar.domain.errors import SidecarError
-from memsidecar.domain.session import Head
-from memsidecar.stores.contract import Advance, Chapter, Journal, Progress, Ticket
+from memsidecar.domain.session import SessionHead
+from memsidecar.stores.contract import AdvanceWatermark, Journal, LogEntries, PendingCommand, Progress
 
-ENTRIES_BETWEEN_MARKS = 2_000
+CHECKPOINT_ENTRIES = 2_000
 "How much of the log is read again after a crash, at most."
 
-Reached = Callable[[str], int | None]
+CompletedLsn = Callable[[str], int | None]
 "Up to which entry of a namespace's log a task is done; None where that is not known yet. Asked on any thread."
 
 
-class NotNow(SidecarError):
+class RetryLater(SidecarError):
     """Something the task needs is away; nobody's message is to blame, and the same will work later."""
 
 
@@ -31,19 +31,19 @@ class Task(Protocol):
     def position(self, namespace: str) -> int:
         """The last entry whose effect is kept. Raises NotNow."""
 
-    def take(self, namespace: str, chapter: Chapter) -> None:
+    def process(self, namespace: str, chapter: LogEntries) -> None:
         """Make the effect of these entries durable, and with it the position.
 
         Raises NotNow to be called again later with the same entries. Any other exception is laid at the entries'
         door: they are tried one by one, and the one that fails again and again is set aside.
         """
 
-    def rest(self, idle: bool) -> bool:
+    def maintain(self, idle: bool) -> bool:
         """Chores between chapters; `idle` when the log is quiet. True if there is more to do at once."""
 
 
 @dataclass
-class Marks:
+class OffsetTracker:
     """For tasks whose effect is the same when the log is read again. A mark is on disk, a position in RAM."""
 
     journal: Journal
@@ -72,7 +72,7 @@ class Marks:
     def is_due(self, namespace: str, done: int, idle: bool) -> bool:
         """Whether to mark what is done: much of it, or when there is nothing else to do."""
         ahead = done - self._marked[namespace]
-        return ahead >= ENTRIES_BETWEEN_MARKS or (idle and ahead > 0)
+        return ahead >= CHECKPOINT_ENTRIES or (idle and ahead > 0)
 
     def progress(self, namespace: str, done: int) -> Progress:
         """The mark as a part of the command that keeps the effect."""
@@ -81,21 +81,21 @@ class Marks:
 
     def mark(self, namespace: str, done: int) -> None:
         self._marked[namespace] = done
-        tell(self.journal, Ticket(Advance(self.task, namespace, done)))
+        submit_and_wait(self.journal, PendingCommand(AdvanceWatermark(self.task, namespace, done)))
 
 
-def tell(journal: Journal, ticket: Ticket) -> None:
+def submit_and_wait(journal: Journal, ticket: PendingCommand) -> None:
     """Hand in a command, and wait until it is durable."""
     journal.submit(ticket)
     ticket.wait()
 
 
 @dataclass(frozen=True)
-class Watermarks:
+class SessionWatermarks:
     journal: Journal
-    tasks: Mapping[str, Reached]
+    tasks: Mapping[str, CompletedLsn]
 
-    def __call__(self, namespace: str, heads: Sequence[Head]) -> Sequence[Mapping[str, int]]:
+    def __call__(self, namespace: str, heads: Sequence[SessionHead]) -> Sequence[Mapping[str, int]]:
         """For each of these sessions of the namespace, by task; with one read for all of them."""
         lsns = {task: lsn for task, reached in self.tasks.items() if (lsn := reached(namespace)) is not None}
         sequences = iter(self.journal.sequences_at([(head, lsn) for head in heads for lsn in lsns.values()]))

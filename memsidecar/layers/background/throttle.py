@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 SLICE_SECONDS = 0.003
 "Shorter ones would cost more than they spare: each turn at the GIL has to be asked for."
-TURN_SECONDS, OFFER_SECONDS = 0.000_25, 0.000_001
+GIL_HOLD_SECONDS, GIL_RELEASE_SECONDS = 0.000_25, 0.000_001
 """How long the GIL is kept within a slice, and how long it is let go of then: long enough for whoever wants it, because
 the system makes about 50 us of it. They would else have to wait for Python to take it away, some four times in an Add.
 """
-FIRST_LOOK_SECONDS = 0.005
-LONGEST_REST_SECONDS = 0.25
+MIN_POLL_SECONDS = 0.005
+MAX_SLEEP_SECONDS = 0.25
 
 
-class Courtesy:
+class BackgroundThrottle:
     """After a slice of work, rest until nobody waits for an answer, but at most `times` as long as the slice took, and
     at most a quarter of a second. Within a slice, offer the GIL to whoever wants it, without any rest.
 
@@ -41,28 +41,28 @@ class Courtesy:
         """From any thread: no more rests, and none that goes on."""
         self._ended.set()
 
-    def give_way(self) -> None:
+    def yield_cpu(self) -> None:
         """To be called often; the work between two calls is added up until it is a slice."""
         if threading.get_ident() != self._thread:
             return
         now = time.thread_time()
         worked = now - self._worked_before
         if worked >= SLICE_SECONDS:
-            times = self.times_when(time.monotonic() - self.behind_since)
-            self._rest(min(times * worked, LONGEST_REST_SECONDS))
+            times = self.sleep_ratio_at(time.monotonic() - self.behind_since)
+            self._rest(min(times * worked, MAX_SLEEP_SECONDS))
             self._worked_before = self._offered_at = time.thread_time()
-        elif now - self._offered_at >= TURN_SECONDS:
-            time.sleep(OFFER_SECONDS)
+        elif now - self._offered_at >= GIL_HOLD_SECONDS:
+            time.sleep(GIL_RELEASE_SECONDS)
             self._offered_at = now
 
     def _rest(self, seconds: float) -> None:
         """Looking costs a turn at the GIL, so it is done less and less often."""
-        end, pause = time.monotonic() + seconds, FIRST_LOOK_SECONDS
+        end, pause = time.monotonic() + seconds, MIN_POLL_SECONDS
         while self._is_busy() and (left := end - time.monotonic()) > 0:
             if self._ended.wait(min(pause, left)):
                 return
             pause *= 2
 
-    def times_when(self, behind_seconds: float) -> float:
+    def sleep_ratio_at(self, behind_seconds: float) -> float:
         late = max(behind_seconds / self._patience_seconds, 1.0)
         return max(self._fewest, self._times / late**2)

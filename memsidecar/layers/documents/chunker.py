@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memsidecar.layers.documents.segments import Border, Pieces, code_blocks, headings
+from memsidecar.layers.documents.segments import CutQuality, Segments, code_blocks, headings
 from memsidecar.tokens.contract import Counter
 
 VERSION = 1
@@ -16,10 +16,10 @@ _LEAST_SHARE = 0.5
 _SLACK_TOKENS = 4
 _GUESSES = 4
 _LEAST_RATIO, _GREATEST_RATIO = 0.25, 4.0
-_UNITS = (Border.SENTENCE, Border.WORD, Border.LETTER, Border.INSIDE)
+_UNITS = (CutQuality.SENTENCE, CutQuality.WORD, CutQuality.LETTER, CutQuality.INSIDE)
 
 
-class Stretch(NamedTuple):
+class ChunkSpan(NamedTuple):
     """A chunk: `text` is the whole text from `start` to `end`."""
 
     start: int
@@ -29,7 +29,7 @@ class Stretch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Chunking:
+class Chunker:
     """Cuts a text into chunks of at most `size` tokens, counted exactly.
 
     Chunks are stretches of the text, in order; between one's end and the next one's new text there is only white
@@ -57,7 +57,7 @@ class Chunking:
         """What the chunks depend on, besides the text."""
         return f"{self.size}/{self.overlap}/{self.counter.name}/{VERSION}"
 
-    def __call__(self, text: str) -> Iterator[Stretch]:
+    def __call__(self, text: str) -> Iterator[ChunkSpan]:
         """The chunks, one after the other; none of a text without anything but white space."""
         return _Cutting(self, text).stretches() if text else iter(())
 
@@ -70,12 +70,12 @@ class Chunking:
 class _Cutting:
     """One text on its way. `begin`, `fresh`, `past` are pieces: where the chunk begins, its new text, its end."""
 
-    def __init__(self, rules: Chunking, text: str) -> None:
+    def __init__(self, rules: Chunker, text: str) -> None:
         self._text = text
         self._count = rules.counter.count
         self._size, self._overlap = rules.size, rules.overlap
         limit = max(1, (rules.overlap or rules.size) // 4)
-        self._pieces = Pieces(text, self._count, limit)
+        self._pieces = Segments(text, self._count, limit)
         self._ratio = 1.0
         self._stand_together(rules.longest_kept)
 
@@ -87,7 +87,7 @@ class _Cutting:
         for heading in headings(self._text):
             self._pieces.head(heading)
 
-    def stretches(self) -> Iterator[Stretch]:
+    def stretches(self) -> Iterator[ChunkSpan]:
         begin = fresh = self._pieces.next_inked(0)
         while fresh < self._pieces.count:
             past, stretch = self._next(begin, fresh)
@@ -95,7 +95,7 @@ class _Cutting:
             fresh = self._pieces.next_inked(past)
             begin = self._overlap_before(fresh, begin, past, stretch.end)
 
-    def _next(self, begin: int, fresh: int) -> tuple[int, Stretch]:
+    def _next(self, begin: int, fresh: int) -> tuple[int, ChunkSpan]:
         """The best chunk that begins there and has something new."""
         reach = self._reach(begin, fresh)
         if reach == fresh and begin < fresh:
@@ -108,10 +108,10 @@ class _Cutting:
             reach = past - 1
         return fresh + 1, self._stretch(begin, fresh + 1)
 
-    def _stretch(self, begin: int, past: int) -> Stretch:
+    def _stretch(self, begin: int, past: int) -> ChunkSpan:
         start = self._pieces.begin(begin)
         text = self._text[start : self._pieces.starts[past]].rstrip()
-        return Stretch(start, start + len(text), text, self._count(text))
+        return ChunkSpan(start, start + len(text), text, self._count(text))
 
     def _reach(self, begin: int, fresh: int) -> int:
         """How far the chunk could go at most; `fresh` when not one piece fits.
@@ -147,10 +147,10 @@ class _Cutting:
         middle = self._pieces.past(begin, self._pieces.weight(begin, reach) * _LEAST_SHARE) + 1
         middle = min(max(middle, fresh + 1), reach)
         best = max(ranks[middle : reach + 1])
-        if best >= Border.WORD:
+        if best >= CutQuality.WORD:
             return ranks.rindex(best, middle, reach + 1)
         for at in range(middle - 1, fresh, -1):
-            if ranks[at] >= Border.WORD:
+            if ranks[at] >= CutQuality.WORD:
                 return at
         best = max(ranks[fresh + 1 : reach + 1])
         return ranks.rindex(best, fresh + 1, reach + 1)

@@ -8,26 +8,24 @@ from itertools import islice
 from typing import Protocol, TypeVar
 
 from memsidecar.domain.errors import InvalidField, TooLarge
-from memsidecar.domain.fact import Parts
+from memsidecar.domain.fact import ScoreBreakdown
 from memsidecar.domain.ids import check_id
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.documents.chunker import Chunking
-from memsidecar.layers.field_checks import check_metadata
+from memsidecar.layers.documents.chunker import Chunker
+from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES, check_metadata, check_time
 from memsidecar.layers.ownership import check_owner, claim
-from memsidecar.layers.record_cache import AtHand
-from memsidecar.layers.working.reads import ANSWER_BYTES
-from memsidecar.layers.working.validation import check_time
+from memsidecar.layers.record_cache import RecordCache
 from memsidecar.stores.contract import (
-    Change,
     Chunk,
+    CommitEvent,
+    DeleteDocument,
     DocumentDraft,
-    DocumentPage,
-    DropDocument,
+    DocumentQuery,
     Journal,
     Owner,
+    PendingCommand,
     PutDocument,
     StoredDocument,
-    Ticket,
 )
 from memsidecar.v1.knowledge_pb2 import Document
 
@@ -44,10 +42,10 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Drafting:
+class DocumentValidator:
     """Makes drafts. May take a second for a megabyte: never on the event loop."""
 
-    chunking: Chunking
+    chunking: Chunker
     max_document_bytes: int
 
     def check(self, document: Document) -> None:
@@ -120,24 +118,24 @@ def _time_us(document: Document) -> int:
 class Documents:
     """`begin_` hands a command to the journal and returns at once; `settled` is called when it is durable."""
 
-    def __init__(self, journal: Journal, draft: Drafting) -> None:
+    def __init__(self, journal: Journal, draft: DocumentValidator) -> None:
         self.journal = journal
         self.draft = draft
-        self._any: AtHand[bool] = AtHand(OWNERS_KEPT)
-        journal.listen(self._committed)
+        self._any: RecordCache[bool] = RecordCache(OWNERS_KEPT)
+        journal.subscribe(self._committed)
 
-    def _committed(self, changes: Sequence[Change]) -> None:
+    def _committed(self, changes: Sequence[CommitEvent]) -> None:
         """A changed document is told as a change of no session."""
         changed = {change.key.namespace for change in changes if not change.key.session_id}
         if changed:
-            self._any.forget(lambda owner: owner.namespace in changed)
+            self._any.invalidate_where(lambda owner: owner.namespace in changed)
 
-    def those_with_any(self, owners: Sequence[Owner]) -> list[Owner]:
+    def having_documents(self, owners: Sequence[Owner]) -> list[Owner]:
         """Most users have no documents, and what is not there need not be searched."""
         return [owner for owner in owners if self._has_any(owner)]
 
     def _has_any(self, owner: Owner) -> bool:
-        return self._any.get(owner, lambda: bool(self.journal.documents(DocumentPage(owner, 1))))
+        return self._any.get(owner, lambda: bool(self.journal.documents(DocumentQuery(owner, 1))))
 
     def owner(self, namespace: str, user_id: str, session_id: str) -> Owner:
         """Whose documents are meant. Raises NotYourSession where the session belongs to another user."""
@@ -151,7 +149,7 @@ class Documents:
         claim(self.journal, SessionKey(namespace, session_id), user_id)
         return self.owner(namespace, user_id, session_id)
 
-    def visible(self, namespace: str, user_id: str, session_id: str) -> Sequence[Owner]:
+    def visible_owners(self, namespace: str, user_id: str, session_id: str) -> Sequence[Owner]:
         """Whose documents may be found: everybody's, the user's and the session's.
 
         A session's user counts as named where only the session is.
@@ -169,30 +167,34 @@ class Documents:
         stored = self.journal.document(owner, document.id)
         return stored if stored is not None and self.draft.is_same(stored, document) else None
 
-    def begin_putting(self, draft: DocumentDraft, settled: Callable[[Ticket], None] | None = None) -> Ticket:
-        return self._begin(Ticket(PutDocument(draft), settled))
+    def submit_put(
+        self, draft: DocumentDraft, settled: Callable[[PendingCommand], None] | None = None
+    ) -> PendingCommand:
+        return self._begin(PendingCommand(PutDocument(draft), settled))
 
-    def begin_deleting(self, owner: Owner, document_id: str, settled: Callable[[Ticket], None] | None = None) -> Ticket:
+    def submit_delete(
+        self, owner: Owner, document_id: str, settled: Callable[[PendingCommand], None] | None = None
+    ) -> PendingCommand:
         """Settled when the last byte is gone, which may take a while."""
-        return self._begin(Ticket(DropDocument(owner, document_id), settled))
+        return self._begin(PendingCommand(DeleteDocument(owner, document_id), settled))
 
-    def _begin(self, ticket: Ticket) -> Ticket:
+    def _begin(self, ticket: PendingCommand) -> PendingCommand:
         self.journal.submit(ticket)
         return ticket
 
     def page(self, owner: Owner, after_id: str, size: int) -> tuple[Sequence[StoredDocument], bool]:
         """Documents in the order of their ids, as many as one answer holds, and whether there are more."""
-        found = self.journal.documents(DocumentPage(owner, size + 1, after_id))
-        kept = as_many_as_fit(found[:size], _cover)
+        found = self.journal.documents(DocumentQuery(owner, size + 1, after_id))
+        kept = fit_response(found[:size], _cover)
         return kept, len(kept) < len(found)
 
 
-def as_many_as_fit(items: Sequence[T], texts_of: Callable[[T], Iterable[bytes | str]]) -> Sequence[T]:
+def fit_response(items: Sequence[T], texts_of: Callable[[T], Iterable[bytes | str]]) -> Sequence[T]:
     """As many as one answer holds, and at least one: a single document or chunk is far smaller than an answer."""
     size = 0
     for at, item in enumerate(items):
         size += _FIGURES_BYTES + sum(len(text.encode() if isinstance(text, str) else text) for text in texts_of(item))
-        if at and size > ANSWER_BYTES:
+        if at and size > MAX_RESPONSE_BYTES:
             return items[:at]
     return items
 
@@ -207,7 +209,7 @@ class ChunkHit:
     index: int
     chunk: Chunk
     score: float
-    parts: Parts
+    parts: ScoreBreakdown
     cosine: float = 0.0
     "As it is, not relative to the other chunks."
 
@@ -217,7 +219,7 @@ class FoundChunks:
     """Chunks, best first, and what was missing when they were looked for: the contract's degradations."""
 
     hits: Sequence[ChunkHit]
-    lacks: frozenset[int] = frozenset()
+    degraded: frozenset[int] = frozenset()
 
 
 class FindChunks(Protocol):

@@ -116,7 +116,7 @@ def _marks() -> str:
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
 
-class Border(IntEnum):
+class CutQuality(IntEnum):
     """What begins at a place. Cutting there is the better, the higher."""
 
     INSIDE = 0
@@ -132,7 +132,7 @@ class Border(IntEnum):
     PARAGRAPH = 7
 
 
-class Pieces:
+class Segments:
     """The pieces of one text, by number. Piece `count` is its end.
 
     `borders` says what begins at a piece; `ranks` how good a place for a cut that is, after `keep` and `head`.
@@ -145,23 +145,23 @@ class Pieces:
         self.text = text
         self.count = len(cutter.starts)
         self.starts = array("q", [*cutter.starts, len(text)])
-        self.borders = cutter.borders + bytes([Border.PARAGRAPH])
-        self.borders[0] = Border.PARAGRAPH
+        self.borders = cutter.borders + bytes([CutQuality.PARAGRAPH])
+        self.borders[0] = CutQuality.PARAGRAPH
         self.ranks = self.borders[:]
         self.white = cutter.white
         self._totals = array("q", accumulate(cutter.weights, initial=0))
 
     def keep(self, span: Span) -> None:
         """Nothing in the span is a good place for a cut."""
-        self._lower(bisect_right(self.starts, span.begin), bisect_left(self.starts, span.end), Border.KEPT)
+        self._lower(bisect_right(self.starts, span.begin), bisect_left(self.starts, span.end), CutQuality.KEPT)
 
     def head(self, span: Span) -> None:
         """The span stands over what follows it: neither in it nor behind it is a good place for a cut."""
         behind = bisect_left(self.starts, span.end)
-        self._lower(bisect_right(self.starts, span.begin), behind, Border.LETTER)
-        self._lower(behind, behind + 1, Border.HEADED)
+        self._lower(bisect_right(self.starts, span.begin), behind, CutQuality.LETTER)
+        self._lower(behind, behind + 1, CutQuality.HEADED)
 
-    def _lower(self, first: int, past: int, rank: Border) -> None:
+    def _lower(self, first: int, past: int, rank: CutQuality) -> None:
         for at in range(first, min(past, self.count)):
             self.ranks[at] = min(self.ranks[at], rank)
 
@@ -220,38 +220,38 @@ class _Cutter:
                 self._add_finer(start, border, piece[:ink], piece[ink:])
             after_unspaced = unspaced
 
-    def _add(self, start: int, border: Border, piece: str, white: bool) -> None:
+    def _add(self, start: int, border: CutQuality, piece: str, white: bool) -> None:
         self.starts.append(start)
         self.borders.append(border)
         self.white.append(white)
         self.weights.append(self._known[piece])
 
-    def _border(self, start: int, white: str, unspaced: bool) -> Border:
+    def _border(self, start: int, white: str, unspaced: bool) -> CutQuality:
         if len(white) > 1 or white == "\n":
             breaks = len(_LINE_BREAK.findall(white))
             if breaks > 1 or any(one in white for one in _PAGE_BREAKS):
-                return Border.PARAGRAPH
+                return CutQuality.PARAGRAPH
             if breaks:
-                return Border.LINE
+                return CutQuality.LINE
         if start in self._sentences:
-            return Border.SENTENCE
-        return Border.WORD if white or unspaced else Border.LETTER
+            return CutQuality.SENTENCE
+        return CutQuality.WORD if white or unspaced else CutQuality.LETTER
 
-    def _add_finer(self, start: int, border: Border, white: str, word: str) -> None:
+    def _add_finer(self, start: int, border: CutQuality, white: str, word: str) -> None:
         """White space apart, then letters, then characters."""
         for part, begins in self._parts(white, word):
             self._weigh(part)
             self._add(start, max(border, begins), part, part.isspace())
-            start, border = start + len(part), Border.INSIDE
+            start, border = start + len(part), CutQuality.INSIDE
 
-    def _parts(self, white: str, word: str) -> Iterator[tuple[str, Border]]:
+    def _parts(self, white: str, word: str) -> Iterator[tuple[str, CutQuality]]:
         for one in [white] if self._weigh(white) <= self._limit else white:
             if one:
-                yield one, Border.LETTER
+                yield one, CutQuality.LETTER
         for letter in letters(word):
             whole = self._weigh(letter) <= self._limit
             for at, part in enumerate([letter] if whole else letter):
-                yield part, Border.INSIDE if at else Border.LETTER
+                yield part, CutQuality.INSIDE if at else CutQuality.LETTER
 
     def _weigh(self, piece: str) -> int:
         weight = self._known.get(piece)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from memsidecar.layers.episodic.quantized_vectors import room_for
 from memsidecar.stores.contract import Episodes
 
-NOBODY = -1
+NO_ROW = -1
 _TYPES: dict[str, type[np.generic]] = {
     "lsn": np.int64,
     "sequence": np.int64,
@@ -34,12 +34,12 @@ Rows = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
 REACH = 2
-FADING = 0.7
-STEPS = {
-    "before": np.float32(FADING),
-    "after": np.float32(FADING),
-    "before_that": np.float32(FADING**2),
-    "after_that": np.float32(FADING**2),
+DECAY = 0.7
+NEIGHBOUR_WEIGHTS = {
+    "before": np.float32(DECAY),
+    "after": np.float32(DECAY),
+    "before_that": np.float32(DECAY**2),
+    "after_that": np.float32(DECAY**2),
 }
 
 
@@ -76,7 +76,7 @@ class Columns:
             self[name][start:] = getattr(episodes, name)
         self["alive"][start:] = True
         for name in ("before", "before_that", "after", "after_that"):
-            self[name][start:] = NOBODY
+            self[name][start:] = NO_ROW
         return start
 
     def _grow(self, capacity: int) -> None:
@@ -88,31 +88,31 @@ class Columns:
 
 def neighbours(columns: Columns, rows: Rows) -> Rows:
     """Everybody who stands around these rows, in ascending order; some of the rows may be among them."""
-    beside = np.concatenate([columns[step][rows] for step in STEPS]).astype(np.int64)
-    return np.unique(beside[beside != NOBODY])
+    beside = np.concatenate([columns[step][rows] for step in NEIGHBOUR_WEIGHTS]).astype(np.int64)
+    return np.unique(beside[beside != NO_ROW])
 
 
-def spread(columns: Columns, values: Floats) -> Floats:
+def diffuse(columns: Columns, values: Floats) -> Floats:
     """For every row its own value and, fading, its neighbours'."""
     padded = np.append(values, np.float32(0))  # where NOBODY, the last, stands for nobody
     total = values.copy()
-    for step, weight in STEPS.items():
+    for step, weight in NEIGHBOUR_WEIGHTS.items():
         there = padded.take(columns[step], mode="wrap")
         there *= weight
         total += there
     return total
 
 
-def spread_few(columns: Columns, rows: Rows, values: Floats, scratch: Floats) -> tuple[Rows, Floats]:
+def diffuse_sparse(columns: Columns, rows: Rows, values: Floats, scratch: Floats) -> tuple[Rows, Floats]:
     """The same where only these rows have a value: who gets something, some of them repeatedly, and how much.
 
     `scratch` is zeros, one a row, and is left so.
     """
     reached = [rows]
     scratch[rows] = values
-    for step, weight in STEPS.items():
+    for step, weight in NEIGHBOUR_WEIGHTS.items():
         there = columns[step][rows]
-        exists = there != NOBODY
+        exists = there != NO_ROW
         beside = there[exists].astype(np.int64)
         scratch[beside] += weight * values[exists]  # nobody stands there twice: each has one before and one behind
         reached.append(beside)
@@ -122,11 +122,11 @@ def spread_few(columns: Columns, rows: Rows, values: Floats, scratch: Floats) ->
     return everybody, amounts
 
 
-def sums_around(columns: Columns, rows: Rows, values_of: Callable[[Rows], Floats]) -> Floats:
+def context_sums(columns: Columns, rows: Rows, values_of: Callable[[Rows], Floats]) -> Floats:
     """For these rows, the same; `values_of` is asked for the rows that are needed."""
     total = values_of(rows)
-    for step, weight in STEPS.items():
+    for step, weight in NEIGHBOUR_WEIGHTS.items():
         there = columns[step][rows]
-        exists = there != NOBODY
+        exists = there != NO_ROW
         total[exists] += weight * values_of(there[exists].astype(np.int64))
     return total

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from memsidecar.layers.documents.documents import ChunkHit, FoundChunks
-from memsidecar.layers.episodic.query import Findings, Lack, Pointer, Question, Range
+from memsidecar.layers.episodic.query import Degradation, RankedHit, RankedHits, SearchQuery, SearchScope
 from memsidecar.layers.episodic.ranking import Weights
-from memsidecar.layers.episodic.search import Retrieving
-from memsidecar.stores.contract import Chunk, Found, Journal, Owner, StoredDocument
+from memsidecar.layers.episodic.search import Searcher
+from memsidecar.stores.contract import Chunk, Journal, LocatedMessage, Owner, StoredDocument
 
 MOST_KEPT = 8
 "A few, because each may have thousands of pointers: who turns a page does it soon. Later, the question is asked anew."
@@ -23,31 +23,31 @@ _SEARCHED_AGAIN_AT_MOST = 100
 T = TypeVar("T")
 
 
-class KeptFindings:
+class SearchResultCache:
     """The newest few. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._findings: OrderedDict[Hashable, Findings] = OrderedDict()
+        self._findings: OrderedDict[Hashable, RankedHits] = OrderedDict()
 
-    def get(self, question: Question, within: Range, min_score: float) -> Findings | None:
+    def get(self, question: SearchQuery, within: SearchScope, min_score: float) -> RankedHits | None:
         with self._lock:
             return self._findings.get(_key(question, within, min_score))
 
-    def put(self, question: Question, within: Range, min_score: float, findings: Findings) -> None:
+    def put(self, question: SearchQuery, within: SearchScope, min_score: float, findings: RankedHits) -> None:
         with self._lock:
             self._findings[_key(question, within, min_score)] = findings
             while len(self._findings) > MOST_KEPT:
                 self._findings.popitem(last=False)
 
 
-def _key(question: Question, within: Range, min_score: float) -> Hashable:
+def _key(question: SearchQuery, within: SearchScope, min_score: float) -> Hashable:
     asked = (question.text, question.mode, None if question.vector is None else question.vector.tobytes())
-    where = (within.namespace, tuple(within.shelves), within.session, within.roles, within.hidden)
+    where = (within.namespace, tuple(within.shelves), within.session, within.roles, within.exclude_from)
     return (
         *asked,
         *where,
-        within.repeats,
+        within.include_repeats,
         within.as_of,
         within.after_us,
         within.before_us,
@@ -57,7 +57,7 @@ def _key(question: Question, within: Range, min_score: float) -> Hashable:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PageRequest:
     """Which part of the hits: from `start` in the order of their scores, as it was at `as_of`."""
 
     limit: int
@@ -67,44 +67,46 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Hits(Generic[T]):
+class HitPage(Generic[T]):
     """Hits, best first; `next` is the turn that goes on behind them, if there may be more."""
 
-    hits: Sequence[tuple[Pointer, T]]
-    lacks: frozenset[Lack]
-    next: Turn | None
+    hits: Sequence[tuple[RankedHit, T]]
+    degraded: frozenset[Degradation]
+    next: PageRequest | None
 
 
 @dataclass(frozen=True)
-class Recalling:
+class HitLoader:
     journal: Journal
-    retrieve: Retrieving
-    kept: KeptFindings = field(default_factory=KeptFindings)
+    retrieve: Searcher
+    kept: SearchResultCache = field(default_factory=SearchResultCache)
 
     def messages(
         self,
-        question: Question,
-        within: Range,
-        turn: Turn,
-        admits: Callable[[Found], bool],
+        question: SearchQuery,
+        within: SearchScope,
+        turn: PageRequest,
+        admits: Callable[[LocatedMessage], bool],
         go_on: Callable[[], bool] = lambda: True,
-    ) -> Hits[Found]:
+    ) -> HitPage[LocatedMessage]:
         """`go_on` is asked between steps, so that a caller who is gone does not keep a thread busy."""
 
-        def fetch(pointers: Sequence[Pointer]) -> list[Found | None]:
-            found = self.journal.find([one.lsn for one in pointers])
+        def fetch(pointers: Sequence[RankedHit]) -> list[LocatedMessage | None]:
+            found = self.journal.get_by_lsn([one.lsn for one in pointers])
             return [_theirs(found.get(one.lsn), within) for one in pointers]
 
         return self._fill(question, within, turn, _Fetching(fetch, admits, lambda one: len(one.message.body), go_on))
 
-    def chunks(self, question: Question, within: Range, turn: Turn) -> Hits[tuple[StoredDocument, Chunk]]:
+    def chunks(
+        self, question: SearchQuery, within: SearchScope, turn: PageRequest
+    ) -> HitPage[tuple[StoredDocument, Chunk]]:
         """A document that is replaced meanwhile is looked for again, so that nobody sees a part of it.
 
         Not for ever: an index that names what the journal does not know must not keep a thread busy.
         """
         patience = iter(range(_SEARCHED_AGAIN_AT_MOST))
 
-        def fetch(pointers: Sequence[Pointer]) -> list[tuple[StoredDocument, Chunk] | None]:
+        def fetch(pointers: Sequence[RankedHit]) -> list[tuple[StoredDocument, Chunk] | None]:
             found = self.journal.find_chunks([(one.lsn, one.sequence) for one in pointers])
             if len(found) < len(pointers) and next(patience, None) is not None:
                 raise _Replaced
@@ -119,24 +121,26 @@ class Recalling:
             except _Replaced:
                 continue
 
-    def _fill(self, question: Question, within: Range, turn: Turn, fetching: "_Fetching[T]") -> Hits[T]:
+    def _fill(
+        self, question: SearchQuery, within: SearchScope, turn: PageRequest, fetching: "_Fetching[T]"
+    ) -> HitPage[T]:
         within = replace(within, as_of=turn.as_of)
         wanted = turn.start + turn.limit + 1
         while True:
             findings = self._findings(question, within, wanted, turn.min_score)
-            hits, consumed, full = fetching.take(findings.pointers[turn.start :], turn.limit)
-            exhausted = findings.by_candidates or len(findings.pointers) < wanted
+            hits, consumed, full = fetching.take(findings.hits[turn.start :], turn.limit)
+            exhausted = findings.approximate or len(findings.hits) < wanted
             if full or exhausted or not fetching.go_on():
-                return Hits(hits, findings.lacks, _next(turn, findings, consumed, exhausted))
+                return HitPage(hits, findings.degraded, _next(turn, findings, consumed, exhausted))
             wanted *= _MORE
 
-    def _findings(self, question: Question, within: Range, wanted: int, min_score: float) -> Findings:
+    def _findings(self, question: SearchQuery, within: SearchScope, wanted: int, min_score: float) -> RankedHits:
         """Of a ranking among candidates, later pages see what the first one saw."""
         kept = self.kept.get(question, within, min_score) if within.as_of is not None else None
         if kept is not None:
             return kept
         findings = self.retrieve(question, within, wanted, min_score)
-        if findings.by_candidates:
+        if findings.approximate:
             self.kept.put(question, replace(within, as_of=findings.as_of), min_score, findings)
         return findings
 
@@ -145,9 +149,9 @@ class _Replaced(Exception):
     """What a pointer points at is not there any more."""
 
 
-def _next(turn: Turn, findings: Findings, consumed: int, exhausted: bool) -> Turn | None:
+def _next(turn: PageRequest, findings: RankedHits, consumed: int, exhausted: bool) -> PageRequest | None:
     start = turn.start + consumed
-    ended = exhausted and start >= len(findings.pointers)
+    ended = exhausted and start >= len(findings.hits)
     return None if ended else replace(turn, start=start, as_of=findings.as_of)
 
 
@@ -155,14 +159,14 @@ def _next(turn: Turn, findings: Findings, consumed: int, exhausted: bool) -> Tur
 class _Fetching(Generic[T]):
     """How pointers become hits: `size_of` one, and whether it is `admitted` at all."""
 
-    fetch: Callable[[Sequence[Pointer]], list[T | None]]
+    fetch: Callable[[Sequence[RankedHit]], list[T | None]]
     admits: Callable[[T], bool]
     size_of: Callable[[T], int]
     go_on: Callable[[], bool] = lambda: True
 
-    def take(self, pointers: Sequence[Pointer], limit: int) -> tuple[list[tuple[Pointer, T]], int, bool]:
+    def take(self, pointers: Sequence[RankedHit], limit: int) -> tuple[list[tuple[RankedHit, T]], int, bool]:
         """Hits, how many pointers were looked at for them, and whether the answer is full."""
-        hits: list[tuple[Pointer, T]] = []
+        hits: list[tuple[RankedHit, T]] = []
         size = 0
         for start in range(0, len(pointers), _FETCHED_AT_ONCE):
             some = pointers[start : start + _FETCHED_AT_ONCE]
@@ -178,7 +182,7 @@ class _Fetching(Generic[T]):
         return hits, len(pointers), len(hits) == limit
 
 
-def _theirs(found: Found | None, within: Range) -> Found | None:
+def _theirs(found: LocatedMessage | None, within: SearchScope) -> LocatedMessage | None:
     """The message, if it is still there and the one who asks may see it."""
     scope = within.scope
     if found is None or scope is None or found.key.namespace != scope.namespace:
@@ -189,17 +193,17 @@ def _theirs(found: Found | None, within: Range) -> Found | None:
 
 
 @dataclass(frozen=True)
-class ChunkFinding:
+class ChunkSearcher:
     """Keeps the promise of `layers.documents.finding.FindChunks`."""
 
-    recall: Recalling
+    hits: HitLoader
     weights: Weights
 
     def __call__(self, owners: Sequence[Owner], query: str, limit: int, min_score: float) -> FoundChunks:
-        question = Question(query, weights=self.weights)
-        found = self.recall.chunks(question, Range.of_owners(owners), Turn(limit, min_score))
+        question = SearchQuery(query, weights=self.weights)
+        found = self.hits.chunks(question, SearchScope.of_owners(owners), PageRequest(limit, min_score))
         hits = [
             ChunkHit(document, pointer.sequence, chunk, pointer.score, pointer.parts, pointer.cosine)
             for pointer, (document, chunk) in found.hits
         ]
-        return FoundChunks(hits, found.lacks)
+        return FoundChunks(hits, found.degraded)

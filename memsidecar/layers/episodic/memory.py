@@ -6,22 +6,22 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from memsidecar.domain.session import Head
+from memsidecar.domain.session import SessionHead
 from memsidecar.embedding.contract import Embedders
-from memsidecar.layers.background import Courtesy, Lag, Pulse, Runner
-from memsidecar.layers.episodic.generations import Place, Places
-from memsidecar.layers.episodic.hits import Recalling
-from memsidecar.layers.episodic.indexer import Indexing
-from memsidecar.layers.episodic.partition_cache import HotShelves
-from memsidecar.layers.episodic.query import Question, Range
+from memsidecar.layers.background import BackgroundThrottle, CommitSignal, Lag, Runner, ThrottleConfig
+from memsidecar.layers.episodic.generations import GenerationManager, NamespaceIndex
+from memsidecar.layers.episodic.hits import HitLoader
+from memsidecar.layers.episodic.indexer import Indexer
+from memsidecar.layers.episodic.partition_cache import PartitionCache
+from memsidecar.layers.episodic.query import SearchQuery, SearchScope
 from memsidecar.layers.episodic.ranking import Weights
-from memsidecar.layers.episodic.search import Retrieving
+from memsidecar.layers.episodic.search import Searcher
 from memsidecar.stores.contract import Index, Journal
 
 log = logging.getLogger(__name__)
 
 MOST_RELEVANT = 1_000
-INDEXING_TIMES, INDEXING_FEWEST_TIMES, INDEXING_PATIENCE_SECONDS = 29.0, 0.0, 8.0
+INDEXING_THROTTLE = ThrottleConfig(max_sleep_ratio=29.0, min_sleep_ratio=0.0, speedup_after_seconds=8.0)
 "Search reads what is not indexed yet by itself, and each of those messages makes it a little slower."
 
 CHAPTER = 1_000
@@ -50,21 +50,21 @@ class EpisodicMemory:
         self.limits = limits
         self.embedders = embedders
         self._journal = journal
-        self._last_lsn = journal.figures().last_lsn
+        self._last_lsn = journal.stats().last_lsn
         self._is_busy = is_busy
-        self._pulse = Pulse(journal)
-        self._hot = HotShelves(limits.memory_bytes)
-        self._retrieve = Retrieving(journal, embedders, self._hot, self._pulse)
-        self.recall = Recalling(journal, self._retrieve)
+        self._commits = CommitSignal(journal)
+        self._partitions = PartitionCache(limits.memory_bytes)
+        self._searcher = Searcher(journal, embedders, self._partitions, self._commits)
+        self.hits = HitLoader(journal, self._searcher)
         self._runner: Runner | None = None
-        self._indexing: Indexing | None = None
+        self._indexing: Indexer | None = None
         self._index: Index | None = None
         self._lock = threading.Lock()
         self._closed = False
 
     @property
     def ready(self) -> bool:
-        return self._retrieve.places is not None
+        return self._searcher.generations is not None
 
     def open(self, open_index: Callable[[], Index]) -> None:
         """Takes a while; what was added meanwhile is indexed then."""
@@ -72,24 +72,24 @@ class EpisodicMemory:
         with ExitStack() as opened:
             index = open_index()
             opened.callback(index.close)
-            places = Places(self._journal, index, self.embedders, self._last_lsn)
-            courtesy = Courtesy(self._is_busy, INDEXING_TIMES, INDEXING_FEWEST_TIMES, INDEXING_PATIENCE_SECONDS)
-            indexing = Indexing(self._journal, places, self._hot, self._pulse, courtesy.give_way)
-            runner = Runner(self._journal, self._pulse, courtesy, [indexing], self.limits.linger_seconds)
+            places = GenerationManager(self._journal, index, self.embedders, self._last_lsn)
+            courtesy = BackgroundThrottle(self._is_busy, INDEXING_THROTTLE)
+            indexing = Indexer(self._journal, places, self._partitions, self._commits, courtesy.yield_cpu)
+            runner = Runner(self._journal, self._commits, courtesy, [indexing], self.limits.linger_seconds)
             with self._lock:
                 if self._closed:
                     return
                 runner.start()
-                self._index, self._runner, self._retrieve.places = index, runner, places
+                self._index, self._runner, self._searcher.generations = index, runner, places
                 self._indexing = indexing
             opened.pop_all()
         log.info("retrieval is ready")
 
-    def relevance(self, head: Head, text: str) -> Mapping[int, float]:
+    def relevance(self, head: SessionHead, text: str) -> Mapping[int, float]:
         """How much the messages of a session have to do with a text: 0 to 1 by sequence."""
-        question = Question(text, weights=self.limits.weights)
-        found = self._retrieve(question, Range.of_session(head), MOST_RELEVANT, 0.0)
-        return {pointer.sequence: pointer.score for pointer in found.pointers}
+        question = SearchQuery(text, weights=self.limits.weights)
+        found = self._searcher(question, SearchScope.of_session(head), MOST_RELEVANT, 0.0)
+        return {pointer.sequence: pointer.score for pointer in found.hits}
 
     def reached(self, namespace: str) -> int | None:
         """Up to which entry everything is indexed; None where that is not known yet."""
@@ -108,7 +108,7 @@ class EpisodicMemory:
 
 
 @dataclass
-class Reindexing:
+class IndexRebuild:
     """For a journal that nobody else writes to."""
 
     journal: Journal
@@ -116,27 +116,27 @@ class Reindexing:
     embedders: Embedders
 
     def __post_init__(self) -> None:
-        self._places = Places(self.journal, self.index, self.embedders, self.journal.figures().last_lsn)
-        self._indexing = Indexing(self.journal, self._places, HotShelves(0), Pulse(self.journal))
+        self._places = GenerationManager(self.journal, self.index, self.embedders, self.journal.stats().last_lsn)
+        self._indexing = Indexer(self.journal, self._places, PartitionCache(0), CommitSignal(self.journal))
 
     def total(self) -> int:
         """How much there is to go through, in the unit of the progress."""
-        return sum(self.journal.tails().values())
+        return sum(self.journal.last_lsns().values())
 
     def __call__(self, progress: Callable[[int], object]) -> None:
         """Raises NotNow when the embedder or the index is away; the old index stays then, what was built goes."""
-        for namespace, tail in self.journal.tails().items():
+        for namespace, tail in self.journal.last_lsns().items():
             self._build(self._places.get(namespace), tail, progress)
 
-    def _build(self, place: Place, tail: int, progress: Callable[[int], object]) -> None:
+    def _build(self, place: NamespaceIndex, tail: int, progress: Callable[[int], object]) -> None:
         self._places.rebuild(place)
         position = 0
-        while chapter := self.journal.news(place.namespace, position, CHAPTER):
-            self._indexing.take(place.namespace, chapter)
+        while chapter := self.journal.read_changes(place.namespace, position, CHAPTER):
+            self._indexing.process(place.namespace, chapter)
             progress(chapter[-1].lsn - position)
             position = chapter[-1].lsn
         progress(tail - position)
         if place.rising is not None:
             self._places.take_over(place)
-        while self._indexing.rest(idle=True):
+        while self._indexing.maintain(idle=True):
             pass

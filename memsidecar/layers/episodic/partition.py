@@ -7,11 +7,11 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.layers.episodic.columns import NOBODY, Columns, neighbours, sums_around
+from memsidecar.layers.episodic.columns import NO_ROW, Columns, context_sums, neighbours
 from memsidecar.layers.episodic.postings import Postings
-from memsidecar.layers.episodic.quantized_vectors import PackedVectors
-from memsidecar.layers.text_analysis import as_written, length_of, without_characters, words_of
-from memsidecar.stores.contract import Episodes, Harvest
+from memsidecar.layers.episodic.quantized_vectors import QuantizedVectors
+from memsidecar.layers.text_analysis import drop_bigram_characters, parse_index_terms, text_length, tokenize
+from memsidecar.stores.contract import Episodes, IndexBatch
 
 Rows = NDArray[np.int64]
 
@@ -20,7 +20,7 @@ _FEW_ROWS = 64
 _MORE_TO_COME = 16
 
 
-class Shelf:
+class Partition:
     """Readers and one writer take turns: `reading()` and `writing()`; everything else is for whoever is inside.
 
     `beat` is the pulse of the namespace when the shelf was last known to be at the end of the log. `lacks_vectors` says
@@ -33,7 +33,7 @@ class Shelf:
         self.beat = -1
         self.lacks_vectors = False
         self.columns = Columns()
-        self.vectors = PackedVectors(dimensions)
+        self.vectors = QuantizedVectors(dimensions)
         self.postings = Postings(stems)
         self.speaker_words: list[frozenset[str]] = []
         self._speakers: dict[str, int] = {}
@@ -92,24 +92,24 @@ class Shelf:
         self._link_all()
         self._measure(np.arange(self.columns.count))
 
-    def advance(self, after: int, end: int, harvest: Harvest) -> bool:
+    def advance(self, after: int, end: int, harvest: IndexBatch) -> bool:
         """Take what the log says behind `after` up to `end`, as far as it is new; False if some is missing before.
 
         The task that indexes and those who search tell the same news, in any order.
         """
         with self.writing():
             if after <= self.position < end:
-                self.apply(harvest.since(self.position))
+                self.apply(harvest.after(self.position))
                 self.position = end
             return after <= self.position
 
-    def apply(self, harvest: Harvest) -> None:
+    def apply(self, harvest: IndexBatch) -> None:
         """Forget what is gone, then take what came; what is known already only gets its new score."""
-        for session in harvest.gone_sessions:
+        for session in harvest.deleted_sessions:
             self._forget(session)
         if harvest.episodes is not None and len(harvest.episodes):
             new = self._rescored(harvest.episodes)
-            start = self._take(harvest.episodes.chosen(np.flatnonzero(new)))
+            start = self._take(harvest.episodes.take(np.flatnonzero(new)))
             for row in range(start, self.columns.count):
                 self._link(row)
             fresh = np.arange(start, self.columns.count)
@@ -140,9 +140,9 @@ class Shelf:
         columns = self.columns
         start = columns.extend(episodes)
         self.vectors.extend(episodes.vectors)
-        texts = [as_written(kept) for kept in episodes.words]
+        texts = [parse_index_terms(kept) for kept in episodes.terms]
         self.postings.extend(start, [words for words, _ in texts])
-        columns["length"][start:] = [length_of(words) for words, _ in texts]
+        columns["length"][start:] = [text_length(words) for words, _ in texts]
         columns["asks"][start:] = [asks for _, asks in texts]
         columns["speaker"][start:] = [self._speaker(name) for name in episodes.name]
         columns["talk"][start:] = [self._talk(session) for session in episodes.session.tolist()]
@@ -154,19 +154,19 @@ class Shelf:
     def _speaker(self, name: str) -> int:
         number = self._speakers.setdefault(name, len(self._speakers))
         if number == len(self.speaker_words):
-            self.speaker_words.append(frozenset(without_characters(words_of(name))))
+            self.speaker_words.append(frozenset(drop_bigram_characters(tokenize(name))))
         return number
 
     def _link(self, row: int) -> None:
         """Put a row behind the last one of its session."""
         columns = self.columns
         session = int(columns["session"][row])
-        last = self._last_rows.get(session, NOBODY)
-        if last != NOBODY and columns["sequence"][row] == columns["sequence"][last] + 1:
+        last = self._last_rows.get(session, NO_ROW)
+        if last != NO_ROW and columns["sequence"][row] == columns["sequence"][last] + 1:
             earlier = columns["before"][last]
             columns["before"][row], columns["before_that"][row] = last, earlier
             columns["after"][last] = row
-            if earlier != NOBODY:
+            if earlier != NO_ROW:
                 columns["after_that"][earlier] = row
         self._last_rows[session] = row
 
@@ -187,5 +187,5 @@ class Shelf:
         columns = self.columns
         for first in range(0, len(rows), _ROWS_AT_ONCE):
             some = rows[first : first + _ROWS_AT_ONCE]
-            columns["length_around"][some] = sums_around(columns, some, lambda these: columns["length"][these])
-            columns["norm_around"][some] = np.linalg.norm(sums_around(columns, some, self.vectors.rows), axis=1)
+            columns["length_around"][some] = context_sums(columns, some, lambda these: columns["length"][these])
+            columns["norm_around"][some] = np.linalg.norm(context_sums(columns, some, self.vectors.rows), axis=1)

@@ -5,15 +5,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
-from memsidecar.layers.episodic.log_tail import Tail
-from memsidecar.layers.episodic.partition import Shelf
-from memsidecar.stores.contract import Harvest
+from memsidecar.layers.episodic.log_tail import LogTail
+from memsidecar.layers.episodic.partition import Partition
+from memsidecar.stores.contract import IndexBatch
 
 TAILS_KEPT = 64
 TOO_LARGE_KEPT = 1_024
 
 
-class ShelfKey(NamedTuple):
+class PartitionKey(NamedTuple):
     """A shelf of one generation of a namespace's index."""
 
     namespace: str
@@ -21,41 +21,41 @@ class ShelfKey(NamedTuple):
     shelf: int
 
 
-class DoesNotFit(Exception):
+class PartitionTooLarge(Exception):
     """The shelf is larger than all shelves together may be."""
 
 
-class HotShelves:
+class PartitionCache:
     """And, for scopes that are not in RAM, the tails of namespaces. Thread-safe."""
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
         self._lock = threading.Lock()
-        self._shelves: OrderedDict[ShelfKey, Shelf] = OrderedDict()
-        self._loading: dict[ShelfKey, threading.Lock] = {}
-        self._too_large: OrderedDict[ShelfKey, None] = OrderedDict()
-        self._tails: OrderedDict[tuple[str, int], Tail] = OrderedDict()
+        self._shelves: OrderedDict[PartitionKey, Partition] = OrderedDict()
+        self._loading: dict[PartitionKey, threading.Lock] = {}
+        self._too_large: OrderedDict[PartitionKey, None] = OrderedDict()
+        self._tails: OrderedDict[tuple[str, int], LogTail] = OrderedDict()
 
-    def is_too_large(self, key: ShelfKey) -> bool:
+    def is_too_large(self, key: PartitionKey) -> bool:
         with self._lock:
             return key in self._too_large
 
-    def tail(self, namespace: str, generation: int) -> Tail:
+    def tail(self, namespace: str, generation: int) -> LogTail:
         with self._lock:
-            tail = self._tails.setdefault((namespace, generation), Tail())
+            tail = self._tails.setdefault((namespace, generation), LogTail())
             self._tails.move_to_end((namespace, generation))
             while len(self._tails) > TAILS_KEPT:
                 self._tails.popitem(last=False)
             return tail
 
-    def get(self, key: ShelfKey) -> Shelf | None:
+    def get(self, key: PartitionKey) -> Partition | None:
         with self._lock:
             shelf = self._shelves.get(key)
             if shelf is not None:
                 self._shelves.move_to_end(key)
             return shelf
 
-    def get_or_load(self, key: ShelfKey, load: Callable[[], Shelf]) -> Shelf:
+    def get_or_load(self, key: PartitionKey, load: Callable[[], Partition]) -> Partition:
         """The shelf; whoever comes while another loads it waits for that one."""
         if (shelf := self.get(key)) is not None:
             return shelf
@@ -66,23 +66,23 @@ class HotShelves:
                 shelf = self._loaded(key, load)
         return shelf
 
-    def _loaded(self, key: ShelfKey, load: Callable[[], Shelf]) -> Shelf:
+    def _loaded(self, key: PartitionKey, load: Callable[[], Partition]) -> Partition:
         try:
             shelf = load()
-        except DoesNotFit:
+        except PartitionTooLarge:
             self._note_too_large(key)
             raise
         self._keep(key, shelf)
         return shelf
 
-    def _note_too_large(self, key: ShelfKey) -> None:
+    def _note_too_large(self, key: PartitionKey) -> None:
         with self._lock:
             self._loading.pop(key, None)
             self._too_large[key] = None
             while len(self._too_large) > TOO_LARGE_KEPT:
                 self._too_large.popitem(last=False)
 
-    def _keep(self, key: ShelfKey, shelf: Shelf) -> None:
+    def _keep(self, key: PartitionKey, shelf: Partition) -> None:
         with self._lock:
             self._shelves[key] = shelf
             self._loading.pop(key, None)
@@ -99,14 +99,14 @@ class HotShelves:
             _, dropped = self._shelves.popitem(last=False)
             size -= dropped.size_bytes
 
-    def tell(self, namespace: str, generation: int, after: int, end: int, harvest: Harvest) -> None:
+    def tell(self, namespace: str, generation: int, after: int, end: int, harvest: IndexBatch) -> None:
         """Pass on what was indexed to the shelves that are here. One that has missed something is dropped."""
         with self._lock:
             told = [(key, shelf) for key, shelf in self._shelves.items() if key[:2] == (namespace, generation)]
         lost = [
             key
             for key, shelf in told
-            if not shelf.advance(after, end, harvest.on_shelves([key.shelf])) or shelf.is_mostly_dead
+            if not shelf.advance(after, end, harvest.in_partitions([key.shelf])) or shelf.is_mostly_dead
         ]
         with self._lock:
             for key in lost:
@@ -119,7 +119,7 @@ class HotShelves:
             for key in [key for key in self._tails if key[0] == namespace]:
                 del self._tails[key]
 
-    def discard(self, key: ShelfKey) -> None:
+    def discard(self, key: PartitionKey) -> None:
         with self._lock:
             self._shelves.pop(key, None)
 

@@ -12,7 +12,7 @@ from memsidecar.layers.text_analysis import stem
 Rows = NDArray[np.int64]
 Counts = NDArray[np.float32]
 
-MOST_COUNTED = 255  # of one word in one episode; the row's number is kept in the 24 bits above
+MAX_TERM_FREQUENCY = 255  # of one word in one episode; the row's number is kept in the 24 bits above
 _ROW_BITS = 24
 _POSTING_BYTES, _WORD_BYTES = 4, 260
 
@@ -40,7 +40,7 @@ class Postings:
         rows = np.repeat(np.arange(first_row, first_row + len(texts)), [len(one) for one in numbered])
         words = np.array([number for one in numbered for number in one], np.int64)
         together, counts = np.unique(words << _ROW_BITS | rows, return_counts=True)
-        postings = (together & (1 << _ROW_BITS) - 1) << 8 | np.minimum(counts, MOST_COUNTED)
+        postings = (together & (1 << _ROW_BITS) - 1) << 8 | np.minimum(counts, MAX_TERM_FREQUENCY)
         self._posting_count += len(postings)
         self._append(together >> _ROW_BITS, postings.astype(np.uint32))
 
@@ -72,7 +72,7 @@ class Postings:
         if number is None:
             return np.empty(0, np.int64)
         packed = self._packed(number)
-        rows: Rows = (packed[(packed & MOST_COUNTED) == min(count, MOST_COUNTED)] >> 8).astype(np.int64)
+        rows: Rows = (packed[(packed & MAX_TERM_FREQUENCY) == min(count, MAX_TERM_FREQUENCY)] >> 8).astype(np.int64)
         return rows
 
     def occurrences(self, word: str) -> tuple[Rows, Counts]:
@@ -81,7 +81,7 @@ class Postings:
         if not inflections:
             return np.empty(0, np.int64), np.empty(0, np.float32)
         packed = np.concatenate([self._packed(number) for number in inflections])
-        rows, counts = (packed >> 8).astype(np.int64), (packed & MOST_COUNTED).astype(np.float32)
+        rows, counts = (packed >> 8).astype(np.int64), (packed & MAX_TERM_FREQUENCY).astype(np.float32)
         if len(inflections) == 1:
             return rows, counts
         together, places = np.unique(rows, return_inverse=True)

@@ -20,7 +20,7 @@ def room_for(rows: int, capacity: int) -> int:
     return max(rows, _FIRST_ROWS, capacity + capacity // 2)
 
 
-class PackedVectors:
+class QuantizedVectors:
     """Rows of unit length, or zeros. Grows at the end; rows are never taken away."""
 
     def __init__(self, dimensions: int) -> None:

@@ -8,19 +8,25 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.domain.fact import Parts
-from memsidecar.domain.session import Head
+from memsidecar.domain.fact import ScoreBreakdown
+from memsidecar.domain.session import SessionHead
 from memsidecar.layers.episodic.ranking import Weights
-from memsidecar.layers.text_analysis import characters_of, content_words, is_unspaced, without_characters, words_of
-from memsidecar.stores.contract import Heard, Owner, Scope
+from memsidecar.layers.text_analysis import (
+    bigram_characters,
+    content_terms_or_all,
+    drop_bigram_characters,
+    is_unsegmented,
+    tokenize,
+)
+from memsidecar.stores.contract import LogFilter, Owner, Scope
 
 # Each word is looked up and weighed on its own: 10,000 of them took 0.75 s on 5,000 messages. A question has
 # fewer than these; of a whole document that is pasted as a query, the beginning says what it is about.
-WORDS_COUNTED = 64
+MAX_QUERY_TERMS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class AnalyzedQuery:
     """`words` are its first words, each once, and of characters without blanks the pairs; `names` those of them that
     name somebody who spoke; `content` the rest that says what is asked for, with the characters of its pairs, of which
     some are words; `vector` its meaning, None where there is none to be had."""
@@ -31,21 +37,23 @@ class Query:
     vector: NDArray[np.float32] | None = None
 
 
-def analysed(text: str, speaker_words: Iterable[frozenset[str]], vector: NDArray[np.float32] | None) -> Query:
+def analyze_query(
+    text: str, speaker_words: Iterable[frozenset[str]], vector: NDArray[np.float32] | None
+) -> AnalyzedQuery:
     """Whoever is named as a speaker is looked for among the speakers, and not in the texts."""
-    words = tuple(_wanted(text)[:WORDS_COUNTED])
+    words = tuple(_wanted(text)[:MAX_QUERY_TERMS])
     known = frozenset().union(*speaker_words)
     names = known.intersection(words)
     left = [word for word in words if word not in names] or words
-    content = content_words([*left, *characters_of(left)])
-    return Query(words, names, tuple(content), vector)
+    content = content_terms_or_all([*left, *bigram_characters(left)])
+    return AnalyzedQuery(words, names, tuple(content), vector)
 
 
 def _wanted(text: str) -> list[str]:
-    return without_characters(list(dict.fromkeys(words_of(text))))
+    return drop_bigram_characters(list(dict.fromkeys(tokenize(text))))
 
 
-def without(text: str, names: Iterable[str]) -> str:
+def remove_names(text: str, names: Iterable[str]) -> str:
     """The text with these words taken out, for its meaning alone."""
     gone = frozenset(names)
     left = [part for part in text.split() if not _names(part, gone)]
@@ -55,15 +63,15 @@ def without(text: str, names: Iterable[str]) -> str:
 def _names(part: str, names: frozenset[str]) -> bool:
     """Whether it is somebody's name: where nothing is written apart, it may be a whole sentence with one in it."""
     words = frozenset(_wanted(part))
-    return words <= names if any(map(is_unspaced, words)) else not names.isdisjoint(words)
+    return words <= names if any(map(is_unsegmented, words)) else not names.isdisjoint(words)
 
 
-def messages_of(user_id: str, session: int) -> int:
+def message_partition(user_id: str, session: int) -> int:
     """The shelf of a session's messages; `session` is its number."""
     return _number("user", user_id) if user_id else _number("session", str(session))
 
 
-def documents_of(owner: Owner) -> int:
+def document_partition(owner: Owner) -> int:
     if owner.session_id:
         return _number("session's documents", owner.session_id)
     return _number("user's documents", owner.user_id) if owner.user_id else _number("everybody's documents", "")
@@ -80,7 +88,7 @@ class Mode(Enum):
     HYBRID = auto()
 
 
-class Lack(IntEnum):
+class Degradation(IntEnum):
     """What was missing when this was answered. The numbers are the contract's degradations."""
 
     INDEX = 1
@@ -89,7 +97,7 @@ class Lack(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class SearchScope:
     """Where to look: on these shelves, or with none in the whole namespace; in one session of them if it is named.
 
     `scope` says the same of messages in names, `owners` of documents: by them the journal is asked, and every hit
@@ -105,30 +113,34 @@ class Range:
     roles: frozenset[int] = frozenset()
     after_us: int | None = None
     before_us: int | None = None
-    hidden: tuple[int, int] | None = None
-    repeats: bool = True
+    exclude_from: tuple[int, int] | None = None
+    include_repeats: bool = True
     as_of: int | None = None
     scope: Scope | None = None
     owners: Sequence[Owner] = ()
-    heard: Heard | None = None
+    heard: LogFilter | None = None
     "Whose messages stand on these shelves, so that what others say need not be read; None: anybody's."
 
     @classmethod
-    def of_user(cls, namespace: str, user_id: str) -> "Range":
+    def of_user(cls, namespace: str, user_id: str) -> "SearchScope":
         scope = Scope(namespace, user_id)
-        return cls(namespace, [messages_of(user_id, 0)], scope=scope, heard=Heard(user_id))
+        return cls(namespace, [message_partition(user_id, 0)], scope=scope, heard=LogFilter(user_id))
 
     @classmethod
-    def of_session(cls, head: Head) -> "Range":
+    def of_session(cls, head: SessionHead) -> "SearchScope":
         """On its user's shelf where there is one."""
         scope = Scope(head.key.namespace, session_id=head.key.session_id)
-        heard = Heard(head.user_id) if head.user_id else Heard(session=head.number)
-        return cls(scope.namespace, [messages_of(head.user_id, head.number)], head.number, scope=scope, heard=heard)
+        heard = LogFilter(head.user_id) if head.user_id else LogFilter(session=head.row_id)
+        return cls(
+            scope.namespace, [message_partition(head.user_id, head.row_id)], head.row_id, scope=scope, heard=heard
+        )
 
     @classmethod
-    def of_owners(cls, owners: Sequence[Owner]) -> "Range":
+    def of_owners(cls, owners: Sequence[Owner]) -> "SearchScope":
         """Their documents. Whatever anybody says is none."""
-        return cls(owners[0].namespace, [documents_of(owner) for owner in owners], owners=owners, heard=Heard())
+        return cls(
+            owners[0].namespace, [document_partition(owner) for owner in owners], owners=owners, heard=LogFilter()
+        )
 
     @property
     def chunks(self) -> bool:
@@ -136,7 +148,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SearchQuery:
     """`now_us` and `half_life_us` are for the weight of recency."""
 
     text: str
@@ -148,25 +160,25 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Pointer:
+class RankedHit:
     """An episode that was found: where it stands in the log, and why. `cosine` is as it is, not relative to others."""
 
     lsn: int
     sequence: int
     session: int
     score: float
-    parts: Parts
+    parts: ScoreBreakdown
     cosine: float
     evaluation: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class RankedHits:
     """Pointers, best first, and what was missing."""
 
-    pointers: Sequence[Pointer]
-    lacks: frozenset[Lack] = frozenset()
+    hits: Sequence[RankedHit]
+    degraded: frozenset[Degradation] = frozenset()
     as_of: int = 0
     "Up to which entry of the log everything was considered."
-    by_candidates: bool = False
+    approximate: bool = False
     "All that was ranked is here, and asking again may name others: pages go on in this."

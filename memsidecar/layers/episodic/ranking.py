@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.domain.fact import Parts
-from memsidecar.layers.episodic.partition import Shelf
-from memsidecar.layers.episodic.query import Mode, Pointer, Query, Question, Range
+from memsidecar.domain.fact import ScoreBreakdown
+from memsidecar.layers.episodic.partition import Partition
+from memsidecar.layers.episodic.query import AnalyzedQuery, Mode, RankedHit, SearchQuery, SearchScope
 from memsidecar.layers.episodic.signals import Corpus, Signals, signals, surroundings
-from memsidecar.layers.text_analysis import is_question, length_of, words_of
+from memsidecar.layers.text_analysis import is_question, text_length, tokenize
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -27,9 +27,9 @@ class Weights:
     """How much each signal counts beside the others; 0 leaves it out."""
 
     keyword: float = 1.0
-    keyword_around: float = 1.5
+    keyword_context: float = 1.5
     semantic: float = 1.0
-    semantic_around: float = 1.0
+    semantic_context: float = 1.0
     answers: float = 0.5
     speaker: float = 1.5
     session: float = 1.0
@@ -45,7 +45,7 @@ class Ranked:
     factors: dict[str, np.float32]
     exact: Mask
 
-    def parts(self, rows: NDArray[np.int64]) -> list[Parts]:
+    def parts(self, rows: NDArray[np.int64]) -> list[ScoreBreakdown]:
         """What the scores of these rows are made of."""
         shares = {name: figures[rows] * self.factors[name] for name, figures in self.figures.items()}
         nothing = np.zeros(len(rows), np.float32)
@@ -55,7 +55,7 @@ class Ranked:
             np.sum([shares.get(name, nothing) for name in _AROUND], axis=0),
             *(shares.get(name, nothing) for name in ("speaker", "session", "recency")),
         ]
-        return [Parts(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
+        return [ScoreBreakdown(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def rank(signals: Signals, weights: Weights, admitted: Mask, talks: NDArray[np.int64], recency: Floats) -> Ranked:
@@ -111,16 +111,19 @@ def _shared(
     score = np.where(exact, total * scale + _HALF, total * scale)
     return Ranked(score, figures, {name: factor * scale for name, factor in factors.items()}, exact)
 
+
 _MORE_THAN_NOTHING = np.finfo(np.float32).smallest_subnormal
 _KEYWORDS_ALONE = Weights(
-    keyword=1, keyword_around=0, semantic=0, semantic_around=0, answers=0, speaker=0, session=0, recency=0
+    keyword=1, keyword_context=0, semantic=0, semantic_context=0, answers=0, speaker=0, session=0, recency=0
 )
 
 
 class Ranking:
     """The ranking of some shelves, for as long as they are held for reading."""
 
-    def __init__(self, shelves: Sequence[Shelf], query: Query, question: Question, within: Range) -> None:
+    def __init__(
+        self, shelves: Sequence[Partition], query: AnalyzedQuery, question: SearchQuery, within: SearchScope
+    ) -> None:
         self._shelves = shelves
         parts = [surroundings(shelf, query, scope_of(shelf, within)) for shelf in shelves]
         corpus = Corpus.of(parts)
@@ -128,7 +131,7 @@ class Ranking:
         self._admitted = _joined([_admitted(part.shelf, part.scope, within, question) for part in parts])
         self._ranked = self._rank(question)
 
-    def _rank(self, question: Question) -> Ranked:
+    def _rank(self, question: SearchQuery) -> Ranked:
         if question.mode is Mode.SEMANTIC:
             return _by_meaning(self._signals)
         weights = _KEYWORDS_ALONE if question.mode is Mode.KEYWORD else question.weights
@@ -145,7 +148,7 @@ class Ranking:
         starts = np.cumsum([0, *(shelf.talk_count for shelf in self._shelves)])
         return _joined([shelf.columns["talk"] + start for shelf, start in zip(self._shelves, starts, strict=False)])
 
-    def best(self, limit: int, min_score: float) -> list[Pointer]:
+    def best(self, limit: int, min_score: float) -> list[RankedHit]:
         """Equal scores stand newest first, so that the order is always the same."""
         scores = self._ranked.score * self._admitted
         least = max(np.float32(min_score), _MORE_THAN_NOTHING)
@@ -155,18 +158,18 @@ class Ranking:
         lsns, sequences = self._column("lsn")[rows], self._column("sequence")[rows]
         return self._pointers(rows[np.lexsort((sequences, -lsns, -scores[rows]))][:limit])
 
-    def _pointers(self, rows: NDArray[np.int64]) -> list[Pointer]:
+    def _pointers(self, rows: NDArray[np.int64]) -> list[RankedHit]:
         names = [self._column(name)[rows].tolist() for name in ("lsn", "sequence", "session")]
         scores, cosines = np.minimum(self._ranked.score[rows], 1).tolist(), self._signals.semantic[rows].tolist()
         evaluations = [None if math.isnan(one) else one for one in self._column("score")[rows].tolist()]
-        return list(map(Pointer, *names, scores, self._ranked.parts(rows), cosines, evaluations))
+        return list(map(RankedHit, *names, scores, self._ranked.parts(rows), cosines, evaluations))
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def scope_of(shelf: Shelf, within: Range) -> Mask:
+def scope_of(shelf: Partition, within: SearchScope) -> Mask:
     """The rows that are there at all, as far as this question goes."""
     columns = shelf.columns
     scope: Mask = columns["alive"].copy()
@@ -177,7 +180,7 @@ def scope_of(shelf: Shelf, within: Range) -> Mask:
     return scope
 
 
-def _admitted(shelf: Shelf, scope: Mask, within: Range, question: Question) -> Mask:
+def _admitted(shelf: Partition, scope: Mask, within: SearchScope, question: SearchQuery) -> Mask:
     """Of the scope, what the request names; the others may still be somebody's neighbours."""
     columns, admitted = shelf.columns, scope
     if within.roles:
@@ -186,18 +189,18 @@ def _admitted(shelf: Shelf, scope: Mask, within: Range, question: Question) -> M
         admitted = admitted & (columns["time_us"] > within.after_us)
     if within.before_us is not None:
         admitted = admitted & (columns["time_us"] < within.before_us)
-    if within.hidden is not None:
-        session, sequence = within.hidden
+    if within.exclude_from is not None:
+        session, sequence = within.exclude_from
         admitted = admitted & ~((columns["session"] == session) & (columns["sequence"] >= sequence))
-    if not within.repeats and is_question(question.text):
+    if not within.include_repeats and is_question(question.text):
         admitted = admitted & ~_repeats(shelf, question)
     return admitted
 
 
-def _repeats(shelf: Shelf, question: Question) -> Mask:
+def _repeats(shelf: Partition, question: SearchQuery) -> Mask:
     """The rows that ask the same, in the same words."""
-    words, columns = words_of(question.text), shelf.columns
-    rows = np.flatnonzero(columns["asks"] & (columns["length"] == length_of(words)))
+    words, columns = tokenize(question.text), shelf.columns
+    rows = np.flatnonzero(columns["asks"] & (columns["length"] == text_length(words)))
     for word, count in Counter(words).items():
         if not len(rows):
             break
@@ -213,7 +216,7 @@ def _by_meaning(found: Signals) -> Ranked:
     return Ranked(found.semantic, {"semantic": found.semantic}, {"semantic": np.float32(1)}, nowhere)
 
 
-def _recency(times_us: NDArray[np.int64], question: Question) -> Floats:
+def _recency(times_us: NDArray[np.int64], question: SearchQuery) -> Floats:
     """1 for now, half of it after each half-life."""
     if not question.half_life_us:
         return np.zeros(len(times_us), np.float32)

@@ -9,16 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memsidecar.embedding.contract import Embedder, EmbedderMismatch, Embedders, EmbedderUnavailable
-from memsidecar.layers.background import Pulse
-from memsidecar.layers.episodic.candidates import candidates
-from memsidecar.layers.episodic.generations import Place, Places, Standing
-from memsidecar.layers.episodic.index_batch import Gathering, Vectoring, blank, unit
-from memsidecar.layers.episodic.log_tail import PIECES_AT_MOST, Piece, recent_news
-from memsidecar.layers.episodic.partition import Shelf
-from memsidecar.layers.episodic.partition_cache import DoesNotFit, HotShelves, ShelfKey
-from memsidecar.layers.episodic.query import Findings, Lack, Mode, Query, Question, Range, analysed, without
+from memsidecar.layers.background import CommitSignal
+from memsidecar.layers.episodic.candidates import find_candidates
+from memsidecar.layers.episodic.generations import GenerationManager, NamespaceIndex, OpenGeneration
+from memsidecar.layers.episodic.index_batch import BatchBuilder, BatchEmbedder, unit, zero_vectors
+from memsidecar.layers.episodic.log_tail import PIECES_AT_MOST, TailSegment, journal_fallback
+from memsidecar.layers.episodic.partition import Partition
+from memsidecar.layers.episodic.partition_cache import PartitionCache, PartitionKey, PartitionTooLarge
+from memsidecar.layers.episodic.query import (
+    AnalyzedQuery,
+    Degradation,
+    Mode,
+    RankedHits,
+    SearchQuery,
+    SearchScope,
+    analyze_query,
+    remove_names,
+)
 from memsidecar.layers.episodic.ranking import Ranking, scope_of
-from memsidecar.stores.contract import Ended, Episodes, Harvest, Heard, IndexUnavailable, Journal, Within
+from memsidecar.stores.contract import EndOfLog, Episodes, IndexBatch, IndexUnavailable, Journal, LogFilter, TableFilter
 
 CHAPTER, CHAPTERS_AT_MOST = 1_000, 8
 "How much of what is not indexed yet a search reads itself; what is beyond is left to the next one, and it says so."
@@ -32,12 +41,12 @@ _NO_VECTORS = (EmbedderUnavailable, EmbedderMismatch)
 class _Asking:
     """One search on its way: what was missing so far, and up to which entry everything was considered."""
 
-    question: Question
-    within: Range
+    question: SearchQuery
+    within: SearchScope
     limit: int
-    lacks: set[Lack] = field(default_factory=set)
+    degraded: set[Degradation] = field(default_factory=set)
     last_lsn: int = 0
-    by_candidates: bool = False
+    approximate: bool = False
 
 
 class _Source(NamedTuple):
@@ -46,24 +55,24 @@ class _Source(NamedTuple):
     namespace: str
     embedder: Embedder | None
     dimensions: int
-    heard: Heard | None
+    heard: LogFilter | None
 
     @classmethod
-    def of(cls, place: Place, heard: Heard | None = None) -> "_Source":
+    def of(cls, place: NamespaceIndex, heard: LogFilter | None = None) -> "_Source":
         return cls(place.namespace, place.live.embedder, place.live.table.generation.dimensions, heard)
 
 
 @dataclass
-class Retrieving:
+class Searcher:
     """`places` is None until the index is open. Thread-safe."""
 
     journal: Journal
     embedders: Embedders
-    hot: HotShelves
-    pulse: Pulse
-    places: Places | None = None
+    hot: PartitionCache
+    pulse: CommitSignal
+    generations: GenerationManager | None = None
 
-    def __call__(self, question: Question, within: Range, limit: int, min_score: float) -> Findings:
+    def __call__(self, question: SearchQuery, within: SearchScope, limit: int, min_score: float) -> RankedHits:
         asking = _Asking(question, within, limit)
         try:
             shelves, query = self._from_index(asking)
@@ -76,12 +85,12 @@ class Retrieving:
             for shelf in shelves:
                 reading.enter_context(shelf.reading())
             best = Ranking(shelves, query, question, ranked).best(asking.limit, min_score)
-        return Findings(best, frozenset(asking.lacks - _harmless(question)), as_of, asking.by_candidates)
+        return RankedHits(best, frozenset(asking.degraded - _harmless(question)), as_of, asking.approximate)
 
-    def _from_index(self, asking: _Asking) -> tuple[Sequence[Shelf], Query]:
-        if self.places is None:
+    def _from_index(self, asking: _Asking) -> tuple[Sequence[Partition], AnalyzedQuery]:
+        if self.generations is None:
             raise IndexUnavailable("retrieval is still warming up")
-        found = self.places.find(asking.within.namespace)
+        found = self.generations.find(asking.within.namespace)
         if found is None:
             return self._from_log(asking)
         # As it stands now: another table may take over at any moment, and two must not be mixed in one answer.
@@ -90,16 +99,16 @@ class Retrieving:
             if self._fits(place, asking.within):
                 shelves = [self._caught_up(place, number, asking) for number in asking.within.shelves]
                 return shelves, self._query(shelves, place.live.embedder, asking)
-        except DoesNotFit:
+        except PartitionTooLarge:
             pass
         return self._among_candidates(place, asking)
 
-    def _fits(self, place: Place, within: Range) -> bool:
+    def _fits(self, place: NamespaceIndex, within: SearchScope) -> bool:
         keys = [_key(place, number) for number in within.shelves]
         if any(self.hot.is_too_large(key) for key in keys):
             return False
         rows = sum(
-            place.live.table.count(Within(shelf=key.shelf, chunks=within.chunks))
+            place.live.table.count(TableFilter(partition=key.shelf, chunks=within.chunks))
             for key in keys
             if self.hot.get(key) is None
         )
@@ -108,7 +117,7 @@ class Retrieving:
 
     # -- in RAM
 
-    def _caught_up(self, place: Place, number: int, asking: _Asking) -> Shelf:
+    def _caught_up(self, place: NamespaceIndex, number: int, asking: _Asking) -> Partition:
         shelf = self.hot.get_or_load(_key(place, number), lambda: self._load(place.live, number, asking.within.chunks))
         if shelf.lacks_vectors and self._answers(place.live.embedder):
             self.hot.discard(_key(place, number))
@@ -117,23 +126,23 @@ class Retrieving:
         asking.last_lsn = max(asking.last_lsn, shelf.position)
         return shelf
 
-    def _load(self, live: Standing, number: int, chunks: bool) -> Shelf:
+    def _load(self, live: OpenGeneration, number: int, chunks: bool) -> Partition:
         """The position first: rows that come in between are told once more, and known by then."""
-        shelf = Shelf(live.table.generation.dimensions)
+        shelf = Partition(live.table.generation.dimensions)
         shelf.position = live.position
-        shelf.expect(live.table.count(Within(shelf=number, chunks=chunks)))
-        shelf.load(self._while_it_fits(shelf, live.table.shelf(number, chunks)))
+        shelf.expect(live.table.count(TableFilter(partition=number, chunks=chunks)))
+        shelf.load(self._while_it_fits(shelf, live.table.read_partition(number, chunks)))
         return shelf
 
-    def _while_it_fits(self, shelf: Shelf, parts: Iterator[Episodes]) -> Iterator[Episodes]:
+    def _while_it_fits(self, shelf: Partition, parts: Iterator[Episodes]) -> Iterator[Episodes]:
         for part in parts:
             if shelf.size_bytes > self.hot.max_bytes:
-                raise DoesNotFit
+                raise PartitionTooLarge
             yield part
 
-    def _catch_up(self, shelf: Shelf, place: Place, number: int, asking: _Asking) -> None:
+    def _catch_up(self, shelf: Partition, place: NamespaceIndex, number: int, asking: _Asking) -> None:
         for _ in range(CHAPTERS_AT_MOST):
-            beat, after = self.pulse.of(place.namespace), shelf.position
+            beat, after = self.pulse.commit_count(place.namespace), shelf.position
             if shelf.beat == beat:
                 return
             piece = self._read(_Source.of(place, asking.within.heard), after, number)
@@ -142,57 +151,57 @@ class Retrieving:
                 return
             shelf.advance(piece.after, piece.end, piece.harvest)
             self.hot.make_room()
-            asking.lacks |= piece.lacks
-            shelf.lacks_vectors = shelf.lacks_vectors or Lack.EMBEDDER in piece.lacks
+            asking.degraded |= piece.degraded
+            shelf.lacks_vectors = shelf.lacks_vectors or Degradation.EMBEDDER in piece.degraded
             if piece.last:
                 shelf.beat = beat
                 return
-        asking.lacks.add(Lack.STALE)
+        asking.degraded.add(Degradation.STALE)
 
-    def _read(self, source: _Source, after: int, number: int | None = None) -> Piece | None:
+    def _read(self, source: _Source, after: int, number: int | None = None) -> TailSegment | None:
         """What the log says behind an entry, of one shelf or of all; None at its end."""
-        chapter = self.journal.news(source.namespace, after, CHAPTER, source.heard)
+        chapter = self.journal.read_changes(source.namespace, after, CHAPTER, source.heard)
         if not chapter:
             return None
-        gathering = Gathering(self.journal, number)
+        gathering = BatchBuilder(self.journal, number)
         for entry in chapter:
             gathering.take(entry)
         harvest, lacks = self._harvest(gathering, source.embedder, source.dimensions)
-        return Piece(after, chapter[-1].lsn, harvest, lacks, isinstance(chapter[-1], Ended))
+        return TailSegment(after, chapter[-1].lsn, harvest, lacks, isinstance(chapter[-1], EndOfLog))
 
     def _harvest(
-        self, gathering: Gathering, embedder: Embedder | None, dimensions: int
-    ) -> tuple[Harvest, frozenset[Lack]]:
+        self, gathering: BatchBuilder, embedder: Embedder | None, dimensions: int
+    ) -> tuple[IndexBatch, frozenset[Degradation]]:
         """With vectors, or without where there are none to be had."""
         try:
             if embedder is not None:
-                return gathering.harvest(Vectoring(self.embedders.in_a_hurry(embedder))), frozenset()
+                return gathering.harvest(BatchEmbedder(self.embedders.interactive(embedder))), frozenset()
         except _NO_VECTORS:
             pass
-        return gathering.harvest(lambda sheaves: blank(sheaves, dimensions)), frozenset({Lack.EMBEDDER})
+        return gathering.harvest(lambda sheaves: zero_vectors(sheaves, dimensions)), frozenset({Degradation.EMBEDDER})
 
     # -- from the tables
 
-    def _among_candidates(self, place: Place, asking: _Asking) -> tuple[Sequence[Shelf], Query]:
+    def _among_candidates(self, place: NamespaceIndex, asking: _Asking) -> tuple[Sequence[Partition], AnalyzedQuery]:
         tail = self._tail(place, asking)
         first = self._query((), place.live.embedder, asking)
         table = place.live.table
-        shelf = candidates(table, first, asking.question, asking.within, limit=asking.limit, tail=tail)
-        asking.by_candidates, asking.limit = True, shelf.columns.count
+        shelf = find_candidates(table, first, asking.question, asking.within, limit=asking.limit, tail=tail)
+        asking.approximate, asking.limit = True, shelf.columns.count
         return [shelf], self._query([shelf], place.live.embedder, asking)
 
-    def _tail(self, place: Place, asking: _Asking) -> list[Harvest]:
-        beat = self.pulse.of(place.namespace)
+    def _tail(self, place: NamespaceIndex, asking: _Asking) -> list[IndexBatch]:
+        beat = self.pulse.commit_count(place.namespace)
         tail = self.hot.tail(place.namespace, place.live.number)
         pieces = tail.since(place.live, beat, lambda after: self._pieces(_Source.of(place), after, asking))
         if len(pieces) >= PIECES_AT_MOST:
-            asking.lacks.add(Lack.STALE)
+            asking.degraded.add(Degradation.STALE)
         asking.last_lsn = pieces[-1].end if pieces else place.live.position
-        asking.lacks.update(lack for piece in pieces for lack in piece.lacks)
+        asking.degraded.update(lack for piece in pieces for lack in piece.degraded)
         return [_within(piece.harvest, asking.within) for piece in pieces]
 
-    def _pieces(self, source: _Source, after: int, asking: _Asking) -> list[Piece]:
-        pieces: list[Piece] = []
+    def _pieces(self, source: _Source, after: int, asking: _Asking) -> list[TailSegment]:
+        pieces: list[TailSegment] = []
         for _ in range(CHAPTERS_AT_MOST):
             piece = self._read(source, after)
             if piece is None:
@@ -201,52 +210,52 @@ class Retrieving:
             if piece.last:
                 return pieces
             after = piece.end
-        asking.lacks.add(Lack.STALE)
+        asking.degraded.add(Degradation.STALE)
         return pieces
 
     # -- without the index
 
-    def _from_log(self, asking: _Asking) -> tuple[Sequence[Shelf], Query]:
+    def _from_log(self, asking: _Asking) -> tuple[Sequence[Partition], AnalyzedQuery]:
         """Nothing of the namespace is indexed yet, if there is anything at all: no table is made for a question."""
         embedder, namespace = self.embedders.default, asking.within.namespace
-        shelf = Shelf(embedder.dimensions)
+        shelf = Partition(embedder.dimensions)
         source = _Source(namespace, embedder, embedder.dimensions, asking.within.heard)
-        for piece in self._pieces(source, 0, asking) if self.pulse.knows(namespace) else ():
+        for piece in self._pieces(source, 0, asking) if self.pulse.has_data(namespace) else ():
             shelf.apply(_within(piece.harvest, asking.within))
             asking.last_lsn = piece.end
-            asking.lacks |= piece.lacks
+            asking.degraded |= piece.degraded
         return [shelf], self._query([shelf], embedder, asking)
 
-    def _from_journal(self, asking: _Asking) -> tuple[Sequence[Shelf], Query]:
-        asking.lacks.add(Lack.INDEX)
-        gathering = Gathering(self.journal)
-        for entry in recent_news(self.journal, asking.within):
+    def _from_journal(self, asking: _Asking) -> tuple[Sequence[Partition], AnalyzedQuery]:
+        asking.degraded.add(Degradation.INDEX)
+        gathering = BatchBuilder(self.journal)
+        for entry in journal_fallback(self.journal, asking.within):
             gathering.take(entry)
             asking.last_lsn = max(asking.last_lsn, entry.lsn)
         embedder = self.embedders.default
-        shelf = Shelf(embedder.dimensions)
+        shelf = Partition(embedder.dimensions)
         harvest, lacks = self._harvest(gathering, embedder, embedder.dimensions)
         shelf.apply(harvest)
-        asking.lacks |= lacks
+        asking.degraded |= lacks
         return [shelf], self._query([shelf], embedder, asking)
 
     # -- the question
 
-    def _query(self, shelves: Sequence[Shelf], embedder: Embedder | None, asking: _Asking) -> Query:
+    def _query(self, shelves: Sequence[Partition], embedder: Embedder | None, asking: _Asking) -> AnalyzedQuery:
         within = asking.within
         asked = replace(within, as_of=asking.last_lsn if within.as_of is None else within.as_of)
         named = asking.question.mode is not Mode.KEYWORD  # where nothing but words counts, a name is one of them
         speakers = [words for shelf in shelves if named for words in _speakers(shelf, asked)]
-        query = analysed(asking.question.text, speakers, None)
+        query = analyze_query(asking.question.text, speakers, None)
         return replace(query, vector=self._meaning(query, embedder, asking))
 
     def _answers(self, embedder: Embedder | None) -> bool:
         try:
-            return embedder is not None and len(self.embedders.in_a_hurry(embedder).embed(["is anybody there"])) == 1
+            return embedder is not None and len(self.embedders.interactive(embedder).embed(["is anybody there"])) == 1
         except _NO_VECTORS:
             return False
 
-    def _meaning(self, query: Query, embedder: Embedder | None, asking: _Asking) -> NDArray[np.float32] | None:
+    def _meaning(self, query: AnalyzedQuery, embedder: Embedder | None, asking: _Asking) -> NDArray[np.float32] | None:
         question = asking.question
         if question.mode is Mode.KEYWORD:
             return None
@@ -254,16 +263,16 @@ class Retrieving:
             return unit(question.vector)
         try:
             if embedder is not None and question.vector is None:
-                (vector,) = self.embedders.in_a_hurry(embedder).embed([without(question.text, query.names)])
+                (vector,) = self.embedders.interactive(embedder).embed([remove_names(question.text, query.names)])
                 if vector.any() or not query.words:
                     return vector if vector.any() else None
         except _NO_VECTORS:
             pass
-        asking.lacks.add(Lack.EMBEDDER)
+        asking.degraded.add(Degradation.EMBEDDER)
         return None
 
 
-def _speakers(shelf: Shelf, within: Range) -> list[frozenset[str]]:
+def _speakers(shelf: Partition, within: SearchScope) -> list[frozenset[str]]:
     """Those who speak in what is asked about: whoever came later must not change the meaning between two pages."""
     if not any(shelf.speaker_words):
         return []
@@ -272,15 +281,15 @@ def _speakers(shelf: Shelf, within: Range) -> list[frozenset[str]]:
         return [shelf.speaker_words[number] for number in np.flatnonzero(spoken)]
 
 
-def _harmless(question: Question) -> set[Lack]:
+def _harmless(question: SearchQuery) -> set[Degradation]:
     """What is missing and not missed."""
-    return {Lack.EMBEDDER} if question.mode is Mode.KEYWORD else set()
+    return {Degradation.EMBEDDER} if question.mode is Mode.KEYWORD else set()
 
 
-def _key(place: Place, number: int) -> ShelfKey:
-    return ShelfKey(place.namespace, place.live.number, number)
+def _key(place: NamespaceIndex, number: int) -> PartitionKey:
+    return PartitionKey(place.namespace, place.live.number, number)
 
 
-def _within(harvest: Harvest, within: Range) -> Harvest:
+def _within(harvest: IndexBatch, within: SearchScope) -> IndexBatch:
     """What of it is on the shelves that are asked for, messages or chunks."""
-    return harvest.of_kind(within.chunks) if not within.shelves else harvest.on_shelves(within.shelves)
+    return harvest.of_kind(within.chunks) if not within.shelves else harvest.in_partitions(within.shelves)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.layers.episodic.columns import NOBODY, neighbours, spread, spread_few, sums_around
-from memsidecar.layers.episodic.partition import Shelf
-from memsidecar.layers.episodic.query import Query
+from memsidecar.layers.episodic.columns import NO_ROW, context_sums, diffuse, diffuse_sparse, neighbours
+from memsidecar.layers.episodic.partition import Partition
+from memsidecar.layers.episodic.query import AnalyzedQuery
 from memsidecar.layers.text_analysis import stem
 
 Floats = NDArray[np.float32]
@@ -32,9 +32,9 @@ class Signals:
     """
 
     keyword: Floats
-    keyword_around: Floats
+    keyword_context: Floats
     semantic: Floats
-    semantic_around: Floats
+    semantic_context: Floats
     answers: Floats
     speaker: Floats
     exact: Mask
@@ -60,7 +60,7 @@ class Surroundings:
     """A shelf, which of its rows are in scope, where the words of the query stand in it, and the lengths and norms of
     rows together with their neighbours."""
 
-    shelf: Shelf
+    shelf: Partition
     scope: Mask
     words: Sequence[Occurrences]
     lengths: Floats
@@ -85,23 +85,23 @@ class Corpus:
         return cls(np.float32(length / max(texts, 1) or 1), np.float32(around / max(texts, 1) or 1), rarities)
 
 
-def surroundings(shelf: Shelf, query: Query, scope: Mask) -> Surroundings:
+def surroundings(shelf: Partition, query: AnalyzedQuery, scope: Mask) -> Surroundings:
     words = [_occurrences(shelf, word, scope) for word in distinct(query)]
     return Surroundings(shelf, scope, words, *_around(shelf, scope))
 
 
-def distinct(query: Query) -> list[str]:
+def distinct(query: AnalyzedQuery) -> list[str]:
     """One word of each stem: the others would count the same texts again."""
     return list({stem(word): word for word in query.content}.values())
 
 
-def _occurrences(shelf: Shelf, word: str, scope: Mask) -> Occurrences:
+def _occurrences(shelf: Partition, word: str, scope: Mask) -> Occurrences:
     rows, counts = shelf.postings.occurrences(word)
     seen = scope[rows]
     return Occurrences(rows, counts) if seen.all() else Occurrences(rows[seen], counts[seen])
 
 
-def _around(shelf: Shelf, scope: Mask) -> tuple[Floats, Floats]:
+def _around(shelf: Partition, scope: Mask) -> tuple[Floats, Floats]:
     """Lengths and norms of the rows with their neighbours. Who is out of scope is nobody's neighbour."""
     columns = shelf.columns
     lengths, norms = columns["length_around"], columns["norm_around"]
@@ -112,20 +112,20 @@ def _around(shelf: Shelf, scope: Mask) -> tuple[Floats, Floats]:
     affected = beside[scope[beside]]
     if len(affected):
         lengths, norms = lengths.copy(), norms.copy()
-        lengths[affected] = sums_around(columns, affected, lambda rows: columns["length"][rows] * scope[rows])
-        sums = sums_around(columns, affected, lambda rows: shelf.vectors.rows(rows) * scope[rows, None])
+        lengths[affected] = context_sums(columns, affected, lambda rows: columns["length"][rows] * scope[rows])
+        sums = context_sums(columns, affected, lambda rows: shelf.vectors.rows(rows) * scope[rows, None])
         norms[affected] = np.linalg.norm(sums, axis=1)
     return lengths, norms
 
 
-def signals(part: Surroundings, query: Query, corpus: Corpus) -> Signals:
+def signals(part: Surroundings, query: AnalyzedQuery, corpus: Corpus) -> Signals:
     keyword, keyword_around = _keyword(part, corpus)
     semantic, semantic_around = _semantic(part, query)
     return Signals(
         keyword=keyword,
-        keyword_around=keyword_around,
+        keyword_context=keyword_around,
         semantic=semantic,
-        semantic_around=semantic_around,
+        semantic_context=semantic_around,
         answers=_answers(part.shelf, keyword),
         speaker=_named(part.shelf, query),
         exact=_exact(part.shelf, query),
@@ -139,14 +139,14 @@ def _keyword(part: Surroundings, corpus: Corpus) -> tuple[Floats, Floats]:
         lengths = np.divide(columns["length"][word.rows], corpus.mean_length, dtype=np.float32)
         itself[word.rows] += _bm25(word.counts, lengths, rarity)
         if len(word.rows) * _FEW < columns.count:
-            rows, counts = spread_few(columns, word.rows, word.counts, scratch)
+            rows, counts = diffuse_sparse(columns, word.rows, word.counts, scratch)
             lengths = np.divide(part.lengths[rows], corpus.mean_length_around, dtype=np.float32)
             around[rows] = around[rows] + _bm25(counts, lengths, rarity)  # not +=: some rows stand there repeatedly
         else:
             counts = np.zeros(columns.count, np.float32)
             counts[word.rows] = word.counts
             lengths = np.divide(part.lengths, corpus.mean_length_around, dtype=np.float32)
-            around += _bm25(spread(columns, counts), lengths, rarity)
+            around += _bm25(diffuse(columns, counts), lengths, rarity)
     return itself, around
 
 
@@ -158,7 +158,7 @@ def _bm25(counts: Floats, relative_lengths: Floats, rarity: np.float32) -> Float
     return divisor
 
 
-def _semantic(part: Surroundings, query: Query) -> tuple[Floats, Floats]:
+def _semantic(part: Surroundings, query: AnalyzedQuery) -> tuple[Floats, Floats]:
     """The cosine with the row, and with the sum of it and its neighbours: products add up, so one pass is enough."""
     shelf = part.shelf
     if query.vector is None:
@@ -166,20 +166,20 @@ def _semantic(part: Surroundings, query: Query) -> tuple[Floats, Floats]:
         return nothing, nothing
     products = shelf.vectors.dots(query.vector)
     products *= part.scope
-    around = spread(shelf.columns, products)
+    around = diffuse(shelf.columns, products)
     around /= np.maximum(part.norms, np.float32(1e-6))
     return np.clip(products, 0, 1, out=products), np.clip(around, 0, 1, out=around)
 
 
-def _answers(shelf: Shelf, keyword: Floats) -> Floats:
+def _answers(shelf: Partition, keyword: Floats) -> Floats:
     columns = shelf.columns
-    questions = np.flatnonzero(columns["asks"] & (keyword > 0) & (columns["after"] != NOBODY))
+    questions = np.flatnonzero(columns["asks"] & (keyword > 0) & (columns["after"] != NO_ROW))
     answers = np.zeros(columns.count, np.float32)
     answers[columns["after"][questions]] = keyword[questions]
     return answers
 
 
-def _named(shelf: Shelf, query: Query) -> Floats:
+def _named(shelf: Partition, query: AnalyzedQuery) -> Floats:
     """1 where the query names who spoke."""
     if not query.names:
         return np.zeros(shelf.columns.count, np.float32)
@@ -188,7 +188,7 @@ def _named(shelf: Shelf, query: Query) -> Floats:
     return spoken
 
 
-def _exact(shelf: Shelf, query: Query) -> Mask:
+def _exact(shelf: Partition, query: AnalyzedQuery) -> Mask:
     exact = np.zeros(shelf.columns.count, np.bool_)
     rows = shelf.postings.rows_of(query.words[0]) if query.words else np.empty(0, np.int64)
     for word in query.words[1:]:

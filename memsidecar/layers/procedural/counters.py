@@ -8,8 +8,8 @@ from heapq import nsmallest
 from math import log2
 from typing import NamedTuple
 
-from memsidecar.layers.procedural.observations import OTHER, Length, Observation, key_of, term_key
-from memsidecar.layers.procedural.style import Wish
+from memsidecar.layers.procedural.observations import OTHER, Length, Observation, question_key, term_key
+from memsidecar.layers.procedural.style import LengthPreference
 
 _HALF_LIFE_CONVERSATIONS = 40  # so long a thing is missed before it counts half when room is made
 
@@ -26,7 +26,7 @@ _MOST_TOPICS, _MOST_QUESTIONS = 250, 60
 _OPEN_SESSIONS = 8  # what was said in others is over, and what is said there later is not listened to
 
 
-class Count(NamedTuple):
+class TopCount(NamedTuple):
     """`last` is the number of conversations when it occurred last."""
 
     shown: str
@@ -35,34 +35,34 @@ class Count(NamedTuple):
 
 
 @dataclass(slots=True)
-class Tally:
+class TopCounter:
     """Bounded: when there are a quarter too many, the least goes. What comes back later begins anew, so that a count
     may be too low and is never too high."""
 
     most: int
-    counts: dict[str, Count] = field(default_factory=dict)
+    counts: dict[str, TopCount] = field(default_factory=dict)
 
     def add(self, key: str, shown: str, now: int) -> None:
         """Once for each conversation. `now` is the number of conversations so far."""
-        before = self.counts.get(key) or Count(shown, 0, now)
-        self.counts[key] = Count(before.shown, before.conversations + 1, now)
+        before = self.counts.get(key) or TopCount(shown, 0, now)
+        self.counts[key] = TopCount(before.shown, before.conversations + 1, now)
         if len(self.counts) > self.most * 5 // 4:
             self._make_room(now)
 
-    def often(self, fewest: float) -> Iterator[Count]:
+    def often(self, fewest: float) -> Iterator[TopCount]:
         """Those that occurred in so many conversations, most first."""
         ranked = sorted(self.counts.values(), key=lambda count: (-count.conversations, count.shown))
         return (count for count in ranked if count.conversations >= fewest)
 
-    def copy(self) -> "Tally":
-        return Tally(self.most, dict(self.counts))
+    def copy(self) -> "TopCounter":
+        return TopCounter(self.most, dict(self.counts))
 
-    def rows(self) -> list[Count]:
+    def rows(self) -> list[TopCount]:
         return list(self.counts.values())
 
     def restore(self, rows: Sequence[Sequence[object]], key_of: Callable[[str], str]) -> None:
         """The keys are not kept: what is shown has the same one."""
-        counts = (Count(*row) for row in rows)  # type: ignore[arg-type] # as `rows` made them
+        counts = (TopCount(*row) for row in rows)  # type: ignore[arg-type] # as `rows` made them
         self.counts = {key_of(count.shown): count for count in counts}
 
     def _make_room(self, now: int) -> None:
@@ -71,12 +71,12 @@ class Tally:
         self.counts = {key: count for key, count in self.counts.items() if key in kept}
 
 
-def _worth(count: Count, now: int) -> tuple[float, str]:
+def _worth(count: TopCount, now: int) -> tuple[float, str]:
     return log2(count.conversations) - (now - count.last) / _HALF_LIFE_CONVERSATIONS, count.shown
 
 
 @dataclass(slots=True)
-class Matter:
+class SessionTopics:
     """Of one session that goes on. Terms and questions as they are shown; terms with the messages that have them."""
 
     turns: int = 0
@@ -94,22 +94,22 @@ class Matter:
             del self.terms[rare]
         if one.questions:
             asked = [*self.questions, *(question.wording for question in one.questions)]
-            first = {key: wording for wording in reversed(asked) if (key := key_of(wording))}
+            first = {key: wording for wording in reversed(asked) if (key := question_key(wording))}
             self.questions = list(reversed(first.values()))[:_MAX_SESSION_QUESTIONS]
 
     def prominent(self) -> Iterator[str]:
         needed = min(2, -(-self.turns // _TURNS_A_MENTION))
         return (term for term, mentions in self.terms.items() if mentions >= needed)
 
-    def count_in(self, topics: Tally, questions: Tally, now: int) -> None:
+    def count_in(self, topics: TopCounter, questions: TopCounter, now: int) -> None:
         for term in self.prominent():
             topics.add(term_key(term), term, now)
         for wording in self.questions:
-            questions.add(key_of(wording), wording, now)
+            questions.add(question_key(wording), wording, now)
 
 
 @dataclass(slots=True)
-class Recent:
+class SessionCounts:
     """What is to be known of a session while it may go on. `pending` is the length of an answer not answered yet."""
 
     session: int
@@ -118,7 +118,7 @@ class Recent:
     technical_turns: int = 0
     day: int = -1
     pending: int = Length.NONE
-    wishes: int = Wish.NONE
+    wishes: int = LengthPreference.NONE
     over: bool = False
     resumed: bool = False
 
@@ -129,7 +129,7 @@ class Recent:
 
 
 @dataclass(slots=True)
-class Habits:
+class UsageCounters:
     """All counts of one user. `engaged` and `left`: answers by their length, after which the user went on or did not.
 
     Of conversations that are no longer recent only the sums are left (`technical`, `left`).
@@ -145,10 +145,10 @@ class Habits:
     wishes: Counter[int] = field(default_factory=Counter)
     engaged: Counter[int] = field(default_factory=Counter)
     left: Counter[int] = field(default_factory=Counter)
-    topics: Tally = field(default_factory=lambda: Tally(_MOST_TOPICS))
-    questions: Tally = field(default_factory=lambda: Tally(_MOST_QUESTIONS))
-    recent: dict[int, Recent] = field(default_factory=dict)
-    open: dict[int, Matter] = field(default_factory=dict)
+    topics: TopCounter = field(default_factory=lambda: TopCounter(_MOST_TOPICS))
+    questions: TopCounter = field(default_factory=lambda: TopCounter(_MOST_QUESTIONS))
+    recent: dict[int, SessionCounts] = field(default_factory=dict)
+    open: dict[int, SessionTopics] = field(default_factory=dict)
 
     def add(self, observations: Iterable[Observation]) -> None:
         """In the order of the messages. One that was added before, by its session and sequence, is passed over."""
@@ -158,23 +158,23 @@ class Habits:
                 self._take(one, self._record(one))
                 self._fold()
 
-    def _take(self, one: Observation, record: Recent) -> None:
+    def _take(self, one: Observation, record: SessionCounts) -> None:
         record.sequence = one.sequence
         if one.by_user:
             self._hear(one, record)
         elif record.turns:  # else it greets, and answers nothing
             record.pending = one.answer
 
-    def _record(self, one: Observation) -> Recent:
+    def _record(self, one: Observation) -> SessionCounts:
         """The session's, which is now the newest. A session of before the folded ones goes on, it does not begin."""
         record = self.recent.pop(one.session, None)
         if record is None:
             resumed = one.sequence > 1 and one.session <= self.newest_folded
-            record = Recent(one.session, one.sequence, over=resumed, resumed=resumed)
+            record = SessionCounts(one.session, one.sequence, over=resumed, resumed=resumed)
         self.recent[one.session] = record
         return record
 
-    def _hear(self, one: Observation, record: Recent) -> None:
+    def _hear(self, one: Observation, record: SessionCounts) -> None:
         self.conversations += record.turns == 0 and not record.resumed
         self.turns += 1
         record.turns += 1
@@ -187,7 +187,7 @@ class Habits:
         if not record.over:
             self._note_matter(one)
 
-    def _note_time(self, one: Observation, record: Recent) -> None:
+    def _note_time(self, one: Observation, record: SessionCounts) -> None:
         """The first message of a session on a day: those that follow it within minutes say nothing more."""
         day = one.time_us // _DAY_US
         if day != record.day:
@@ -195,16 +195,16 @@ class Habits:
             self.hours[one.time_us // _HOUR_US % HOURS] += 1
             self.days = sorted({*self.days, day})[-_DAYS_KEPT:]
 
-    def _note_engagement(self, one: Observation, record: Recent) -> None:
+    def _note_engagement(self, one: Observation, record: SessionCounts) -> None:
         """Thanks alone are no engagement: the answer stays the last one."""
         if record.pending and one.engages:
             self.engaged[record.pending] += 1
             record.pending = Length.NONE
 
-    def _note_wish(self, one: Observation, record: Recent) -> None:
-        if one.wish and not record.wishes & one.wish:
-            record.wishes |= one.wish
-            self.wishes[one.wish] += 1
+    def _note_wish(self, one: Observation, record: SessionCounts) -> None:
+        if one.length_preference and not record.wishes & one.length_preference:
+            record.wishes |= one.length_preference
+            self.wishes[one.length_preference] += 1
 
     def _note_kinds(self, one: Observation) -> None:
         for question in one.questions:
@@ -213,7 +213,7 @@ class Habits:
 
     def _note_matter(self, one: Observation) -> None:
         """The session is the newest of the open ones now; the oldest of too many is over."""
-        self.open[one.session] = matter = self.open.pop(one.session, Matter())
+        self.open[one.session] = matter = self.open.pop(one.session, SessionTopics())
         matter.add(one)
         if len(self.open) > _OPEN_SESSIONS:
             oldest = next(iter(self.open))
@@ -224,7 +224,7 @@ class Habits:
         if matter := self.open.pop(session, None):
             matter.count_in(self.topics, self.questions, self.conversations)
 
-    def matters(self) -> tuple[Tally, Tally]:
+    def matters(self) -> tuple[TopCounter, TopCounter]:
         """Topics and questions, those of the open sessions among them."""
         topics, questions = self.topics.copy(), self.questions.copy()
         for matter in self.open.values():
@@ -263,7 +263,7 @@ class Habits:
         return json.dumps(state, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
     @classmethod
-    def from_bytes(cls, kept: bytes) -> "Habits | None":
+    def from_bytes(cls, kept: bytes) -> "UsageCounters | None":
         """None where another version made it: then all is to be counted anew."""
         state = json.loads(kept)
         if state["version"] != VERSION:
@@ -272,7 +272,7 @@ class Habits:
         habits.conversations, habits.turns, habits.technical, habits.newest_folded = state["sums"]
         habits.wishes, habits.engaged, habits.left = (Counter(dict(counts)) for counts in state["counts"])
         habits.topics.restore(state["topics"], term_key)
-        habits.questions.restore(state["questions"], key_of)
-        habits.open = {session: Matter(*matter) for session, *matter in state["open"]}
-        habits.recent = {row[0]: Recent(*row) for row in state["recent"]}
+        habits.questions.restore(state["questions"], question_key)
+        habits.open = {session: SessionTopics(*matter) for session, *matter in state["open"]}
+        habits.recent = {row[0]: SessionCounts(*row) for row in state["recent"]}
         return habits

@@ -5,26 +5,26 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 
-from memsidecar.domain.message import Role, Stored
-from memsidecar.domain.text import without_served
-from memsidecar.layers.background import Marks, tell
-from memsidecar.layers.procedural.observations import Heard, Observation, observe
-from memsidecar.layers.procedural.record import ID, SLOT, Record, published_of, record_of
-from memsidecar.layers.record_cache import AtHand
+from memsidecar.domain.message import Role, StoredMessage
+from memsidecar.domain.text import strip_injected
+from memsidecar.layers.background import OffsetTracker, submit_and_wait
+from memsidecar.layers.procedural.observations import Observation, ObservedMessage, observe
+from memsidecar.layers.procedural.record import ID, SLOT, UsageState, published_of, record_of
+from memsidecar.layers.record_cache import RecordCache
 from memsidecar.stores.contract import (
-    Change,
-    Chapter,
-    Claimed,
+    CommitEvent,
     Journal,
-    News,
-    Note,
-    NoteKind,
+    LogEntries,
+    LogEntry,
+    MessageWritten,
     Owner,
-    Revised,
-    ReviseNotes,
-    Said,
+    PendingCommand,
+    Record,
+    RecordChanges,
+    RecordKind,
     Scope,
-    Ticket,
+    SessionClaimed,
+    UpsertRecords,
 )
 from memsidecar.v1.knowledge_pb2 import GetPatternsResponse
 from memsidecar.v1.message_pb2 import Message
@@ -44,16 +44,16 @@ class ProceduralMemory:
 
     name = TASK
 
-    def __init__(self, journal: Journal, every_conversations: int, give_way: Callable[[], None]) -> None:
+    def __init__(self, journal: Journal, every_conversations: int, yield_cpu: Callable[[], None]) -> None:
         self._journal = journal
         self._every_conversations = every_conversations
-        self._give_way = give_way
+        self._give_way = yield_cpu
         self._lock = threading.RLock()
-        self._records: OrderedDict[Owner, Record] = OrderedDict()
-        self._marks = Marks(journal, self.name)
-        self._hints: AtHand[Sequence[str]] = AtHand(HINTS_KEPT)
+        self._records: OrderedDict[Owner, UsageState] = OrderedDict()
+        self._offsets = OffsetTracker(journal, self.name)
+        self._hints: RecordCache[Sequence[str]] = RecordCache(HINTS_KEPT)
         self._erasures: Counter[str] = Counter()
-        journal.listen(self._committed)
+        journal.subscribe(self._committed)
 
     # -- for those who ask
 
@@ -66,7 +66,7 @@ class ProceduralMemory:
     def patterns(self, owner: Owner, refresh: bool) -> GetPatternsResponse:
         """As they were last computed; with `refresh`, out of everything that was said up to now."""
         if not refresh:
-            note = self._journal.note(owner, NoteKind.PATTERNS, ID)
+            note = self._journal.record(owner, RecordKind.PATTERNS, ID)
             return published_of(note) if note else GetPatternsResponse()
         with self._lock:
             self._catch_up(owner.namespace)
@@ -75,43 +75,43 @@ class ProceduralMemory:
                 record = self._published(owner)
             return record.published
 
-    def _published(self, owner: Owner) -> Record:
+    def _published(self, owner: Owner) -> UsageState:
         record = self._record(owner)
         record.publish()
         self._flush(record)
         return record
 
     def _catch_up(self, namespace: str) -> None:
-        while chapter := self._journal.news(namespace, self.position(namespace), _CHAPTER):
-            self.take(namespace, chapter)
+        while chapter := self._journal.read_changes(namespace, self.position(namespace), _CHAPTER):
+            self.process(namespace, chapter)
 
     # -- for the runner
 
     def position(self, namespace: str) -> int:
         with self._lock:
-            return self._marks.position(namespace)
+            return self._offsets.position(namespace)
 
     def reached(self, namespace: str) -> int:
         """Up to which entry everything is counted. From any thread, and without waiting for what is being counted."""
-        return self._marks.reached(namespace)
+        return self._offsets.completed_lsn(namespace)
 
-    def take(self, namespace: str, chapter: Chapter) -> None:
+    def process(self, namespace: str, chapter: LogEntries) -> None:
         """Entry by entry: whoever asks meanwhile goes first, and may have taken some of them then."""
         for entry in chapter:
             with self._lock:
-                if entry.lsn > self._marks.position(namespace):
+                if entry.lsn > self._offsets.position(namespace):
                     self._read(entry)
             self._give_way()
         with self._lock:
-            self._marks.move(namespace, max(self._marks.position(namespace), chapter[-1].lsn))
+            self._offsets.advance(namespace, max(self._offsets.position(namespace), chapter[-1].lsn))
 
-    def rest(self, idle: bool) -> bool:
+    def maintain(self, idle: bool) -> bool:
         with self._lock:
-            for namespace in self._marks.namespaces():
-                position = self._marks.position(namespace)
-                if self._marks.is_due(namespace, position, idle):
+            for namespace in self._offsets.namespaces():
+                position = self._offsets.position(namespace)
+                if self._offsets.is_due(namespace, position, idle):
                     self._keep_all(namespace)
-                    self._marks.mark(namespace, position)
+                    self._offsets.commit(namespace, position)
         return False
 
     def _keep_all(self, namespace: str) -> None:
@@ -121,14 +121,14 @@ class ProceduralMemory:
 
     # -- counting
 
-    def _read(self, entry: News) -> None:
-        if isinstance(entry, Said) and entry.lsn == entry.first_lsn:
+    def _read(self, entry: LogEntry) -> None:
+        if isinstance(entry, MessageWritten) and entry.lsn == entry.first_lsn:
             self._count(self._record(_owner(entry)), entry.lsn, entry.session, entry.message)
-        elif isinstance(entry, Claimed):
+        elif isinstance(entry, SessionClaimed):
             self._drop(Owner(entry.key.namespace, session_id=entry.key.session_id))
             self._drop(Owner(entry.key.namespace, entry.user_id))
 
-    def _count(self, record: Record, lsn: int, session: int, message: Stored) -> None:
+    def _count(self, record: UsageState, lsn: int, session: int, message: StoredMessage) -> None:
         if lsn <= record.lsn:
             return
         record.lsn = lsn
@@ -141,14 +141,14 @@ class ProceduralMemory:
             record.publish()
             self._flush(record)
 
-    def _record(self, owner: Owner) -> Record:
+    def _record(self, owner: Owner) -> UsageState:
         record = self._records.get(owner)
         if record is not None and not record.gone:
             self._records.move_to_end(owner)
             return record
         # Before the note is read: an erasure in between must not pass unnoticed.
         erasures = self._erasures[owner.namespace]
-        note = self._journal.note(owner, NoteKind.PATTERNS, ID) if record is None else None
+        note = self._journal.record(owner, RecordKind.PATTERNS, ID) if record is None else None
         record = (record_of(owner, note, erasures) if note else None) or self._recounted(owner, erasures)
         self._records[owner] = record
         while len(self._records) > RECORDS_KEPT:
@@ -156,9 +156,9 @@ class ProceduralMemory:
             self._records.popitem(last=False)
         return record
 
-    def _recounted(self, owner: Owner, erasures: int) -> Record:
+    def _recounted(self, owner: Owner, erasures: int) -> UsageState:
         """Out of what is in the journal now: for a new user nothing, after an erasure all that is left."""
-        record = Record(owner, erasures=erasures, dirty=True)
+        record = UsageState(owner, erasures=erasures, dirty=True)
         for lsn, seen in reversed(list(self._scanned(owner))):
             record.lsn = lsn
             record.habits.add([seen] if seen else [])
@@ -177,44 +177,44 @@ class ProceduralMemory:
 
     # -- keeping
 
-    def _flush(self, record: Record) -> None:
+    def _flush(self, record: UsageState) -> None:
         """Not after an erasure that took something of it: what is gone must not come back as a habit."""
         if not record.dirty:
             return
 
-        def revise(notes: Sequence[Note]) -> Revised:
+        def revise(notes: Sequence[Record]) -> RecordChanges:
             erased = record.erasures != self._erasures[record.owner.namespace]
             record.gone = (record.kept and not notes) or (not record.kept and erased)
-            return Revised() if record.gone else Revised([note])
+            return RecordChanges() if record.gone else RecordChanges([note])
 
         note = record.note()
-        tell(self._journal, Ticket(ReviseNotes(record.owner, NoteKind.PATTERNS, [SLOT], revise)))
+        submit_and_wait(self._journal, PendingCommand(UpsertRecords(record.owner, RecordKind.PATTERNS, [SLOT], revise)))
         record.dirty, record.kept = record.gone, not record.gone
-        self._hints.forget_one(record.owner)
+        self._hints.invalidate(record.owner)
 
     def _drop(self, owner: Owner) -> None:
         """Counted anew when somebody asks, or says something."""
         self._records.pop(owner, None)
-        command = ReviseNotes(
-            owner, NoteKind.PATTERNS, [SLOT], lambda notes: Revised(dropped=[one.id for one in notes])
+        command = UpsertRecords(
+            owner, RecordKind.PATTERNS, [SLOT], lambda notes: RecordChanges(deletes=[one.id for one in notes])
         )
-        tell(self._journal, Ticket(command))
-        self._hints.forget_one(owner)
+        submit_and_wait(self._journal, PendingCommand(command))
+        self._hints.invalidate(owner)
 
-    def _committed(self, changes: Sequence[Change]) -> None:
+    def _committed(self, changes: Sequence[CommitEvent]) -> None:
         erased = {change.key.namespace for change in changes if change.reload and not change.appended}
         self._erasures.update(erased)
         if erased:
-            self._hints.forget(lambda owner: owner.namespace in erased)
+            self._hints.invalidate_where(lambda owner: owner.namespace in erased)
 
 
-def _owner(said: Said) -> Owner:
+def _owner(said: MessageWritten) -> Owner:
     namespace = said.key.namespace
     return Owner(namespace, said.user_id) if said.user_id else Owner(namespace, session_id=said.key.session_id)
 
 
-def _observed(session: int, message: Stored) -> Observation | None:
+def _observed(session: int, message: StoredMessage) -> Observation | None:
     if message.role not in (Role.USER, Role.ASSISTANT):
         return None
-    text = without_served(Message.FromString(message.body).content)
-    return observe(Heard(session, message.sequence, message.role, message.time_us, text))
+    text = strip_injected(Message.FromString(message.body).content)
+    return observe(ObservedMessage(session, message.sequence, message.role, message.time_us, text))

@@ -10,14 +10,14 @@ import regex
 
 from memsidecar.domain.message import Role
 from memsidecar.layers.procedural.style import (
-    Wish,
+    LengthPreference,
+    extract_prose,
+    find_length_preference,
+    is_content_word,
     is_technical,
-    prose_of,
-    sentences_of,
-    shortened,
-    tells,
-    wish_of,
-    words_of,
+    prose_sentences,
+    prose_words,
+    truncate_to_bytes,
 )
 from memsidecar.layers.text_analysis import stem
 
@@ -79,15 +79,17 @@ class Question(NamedTuple):
 
 
 def questions_of(prose: str) -> Iterator[Question]:
-    found = (Question(kind_of(line), _wording(line)) for line in map(str.lower, sentences_of(prose)) if _is_asked(line))
+    found = (
+        Question(kind_of(line), _wording(line)) for line in map(str.lower, prose_sentences(prose)) if _is_asked(line)
+    )
     return islice(found, _MOST_IN_A_MESSAGE)
 
 
-def key_of(wording: str) -> str:
+def question_key(wording: str) -> str:
     """The same for two questions that differ in filling words and inflection alone; empty for what can be about all."""
     if _UNSPACED.search(wording):
         return wording
-    roots = [stem(word) for word in words_of(wording) if tells(word)]
+    roots = [stem(word) for word in prose_words(wording) if is_content_word(word)]
     return f"{kind_of(wording)} {' '.join(roots)}" if len(set(roots)) >= _FEWEST_TELLING_WORDS else ""
 
 
@@ -100,7 +102,7 @@ def _is_asked(line: str) -> bool:
 
 
 def _wording(line: str) -> str:
-    return shortened(" ".join(words_of(line)), LONGEST_WORDING_BYTES)
+    return truncate_to_bytes(" ".join(prose_words(line)), LONGEST_WORDING_BYTES)
 
 
 class Length(IntEnum):
@@ -112,7 +114,7 @@ class Length(IntEnum):
     LONG = 3
 
 
-class Heard(NamedTuple):
+class ObservedMessage(NamedTuple):
     """A message as habits know it. Within a session, sequences only rise."""
 
     session: int
@@ -133,11 +135,11 @@ class Observation(NamedTuple):
     engages: bool = False
     questions: tuple[Question, ...] = ()
     terms: tuple[str, ...] = ()
-    wish: Wish = Wish.NONE
+    length_preference: LengthPreference = LengthPreference.NONE
     technical: bool = False
 
 
-def observe(message: Heard) -> Observation | None:
+def observe(message: ObservedMessage) -> Observation | None:
     """None for what is neither said by the user nor an answer to them."""
     if not message.text.strip():
         return None
@@ -156,29 +158,29 @@ def _length(text: str) -> Length:
     return Length.SHORT if words < _SHORT_WORDS else Length.LONG if words > _LONG_WORDS else Length.MEDIUM
 
 
-def _of_user(message: Heard) -> Observation:
-    prose = prose_of(message.text)
+def _of_user(message: ObservedMessage) -> Observation:
+    prose = extract_prose(message.text)
     technical = is_technical(message.text, prose)
     return Observation(
         message.session,
         message.sequence,
         message.time_us,
         by_user=True,
-        engages=technical or any(map(tells, words_of(prose))),
+        engages=technical or any(map(is_content_word, prose_words(prose))),
         questions=tuple(questions_of(prose)),
         terms=tuple(islice(dict.fromkeys(_terms(prose)), _MOST_TERMS_IN_A_MESSAGE)),
-        wish=wish_of(prose),
+        length_preference=find_length_preference(prose),
         technical=technical,
     )
 
 
 def _terms(prose: str) -> Iterator[str]:
     """Words, and pairs of words that stand side by side. Whoever is spoken to is not what is spoken about."""
-    for sentence in sentences_of(_ADDRESSED.sub(r"\1", prose)):
-        words = [(word, tells(word)) for word in words_of(sentence)]
+    for sentence in prose_sentences(_ADDRESSED.sub(r"\1", prose)):
+        words = [(word, is_content_word(word)) for word in prose_words(sentence)]
         for word, telling in words:
             if telling:
-                yield shortened(word, LONGEST_TERM_BYTES)
+                yield truncate_to_bytes(word, LONGEST_TERM_BYTES)
         for (first, one), (second, other) in pairwise(words):
             if one and other and first != second:
-                yield shortened(f"{first} {second}", LONGEST_TERM_BYTES)
+                yield truncate_to_bytes(f"{first} {second}", LONGEST_TERM_BYTES)

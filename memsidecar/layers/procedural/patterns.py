@@ -7,10 +7,10 @@ from math import ceil
 from statistics import fmean, median
 from typing import NamedTuple
 
-from memsidecar.layers.procedural.counters import HOURS, Habits
+from memsidecar.layers.procedural.counters import HOURS, UsageCounters
 from memsidecar.layers.procedural.observations import Length
 from memsidecar.layers.procedural.significance import beyond_coincidence, standing_out, surely_at_least, tail
-from memsidecar.layers.procedural.style import Wish
+from memsidecar.layers.procedural.style import LengthPreference
 
 CONCISE, DETAILED, TECHNICAL, GENERAL = "concise", "detailed", "technical", "general"
 DAILY, WEEKLY, OCCASIONAL = "daily", "weekly", "occasional"
@@ -25,7 +25,7 @@ _GENERAL_CONVERSATIONS, _GENERAL_SHARE = 10, 0.1
 _LENGTH_ANSWERS, _LENGTH_DIFFERENCE = 20, 0.2
 _MOST_OF_A_KIND = 10
 
-MOST_TOKENS = 100
+MAX_HINT_TOKENS = 100
 _TOPICS, _QUESTIONS = 3, 2
 _TOPIC_SHARE, _TOPIC_CONVERSATIONS = 0.2, 6  # what comes up less often says little about the next conversation
 _QUESTION_SHARE, _OFTEN = 0.08, 10  # one in twelve conversations, but ten times are often in any case
@@ -54,7 +54,7 @@ class Engagement(NamedTuple):
 class Patterns:
     """All that can be said of some habits. Every answer is empty where there is not enough evidence."""
 
-    habits: Habits
+    habits: UsageCounters
 
     @property
     def mean_turns(self) -> float:
@@ -127,7 +127,7 @@ class Patterns:
 
     def wished(self) -> Pattern | None:
         """What was asked for in so many words: often, and far more often than the other."""
-        concise, detailed = self.habits.wishes[Wish.CONCISE], self.habits.wishes[Wish.DETAILED]
+        concise, detailed = self.habits.wishes[LengthPreference.CONCISE], self.habits.wishes[LengthPreference.DETAILED]
         for count, other, name in ((concise, detailed, CONCISE), (detailed, concise, DETAILED)):
             if self._is_wished(count, other):
                 return Pattern("answer_length", name, count)
@@ -172,12 +172,12 @@ def _surely_more(more: tuple[int, int], less: tuple[int, int]) -> float:
     return surely_at_least(*more) - at_most
 
 
-def hints(patterns: Patterns) -> str:
+def render_hints(patterns: Patterns) -> str:
     """Most useful first, as many lines as fit."""
     kept: list[str] = []
     tokens = 0
     for line in _lines(patterns):
-        if tokens + (cost := _tokens(line)) <= MOST_TOKENS:
+        if tokens + (cost := _tokens(line)) <= MAX_HINT_TOKENS:
             kept.append(line)
             tokens += cost
     return "\n".join(kept)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import regex
 
-from memsidecar.domain.text import COMMON_WORDS, FUNCTION_WORDS, forms
+from memsidecar.domain.text import COMMON_WORDS, FUNCTION_WORDS, word_set
 from memsidecar.layers.text_analysis import stem
 
 _LONGEST_READ_CHARACTERS = 8_000  # a habit shows itself in what is said first; a pasted log has none
@@ -25,7 +25,7 @@ _SENTENCE = regex.compile(r"(?:[^.!?\n\u3002\u061f]++|\.(?=\w))++[.!?\u3002\u061
 _WORDS_KEPT = 16_384
 
 # What people say to an assistant about anything: no topic of theirs.
-_ASKING = forms("""
+_ASKING = word_set("""
 advice answer article assistant clarify code compare comparison concise create define describe description detail
 details detailed difference draft elaborate email error explanation fail fix follow format generate hint improve
 information input message note option options output paragraph please project prompt provide recommend recommendation
@@ -38,7 +38,7 @@ eight nine ten
 _SAYS_NOTHING = frozenset(stem(word) for word in FUNCTION_WORDS | COMMON_WORDS | _ASKING) | FUNCTION_WORDS
 
 
-class Wish(IntFlag):
+class LengthPreference(IntFlag):
     """What a message asks of the length of answers."""
 
     NONE = 0
@@ -65,7 +65,7 @@ _DETAILED = regex.compile(
     rf"|\b(?:that|{_ANSWER})(?:'s| is| was| are) (?:way |much |far )?too (?:short|brief)\b"
 )
 # Without one of these there is no wish, and most messages have none: they are looked for first, because it is quicker.
-_SIGNS_OF_CONCISE = (
+_CONCISE_KEYWORDS = (
     "tl",
     "short",
     "concise",
@@ -82,7 +82,7 @@ _SIGNS_OF_CONCISE = (
     "to the point",
     "just the",
 )
-_SIGNS_OF_DETAILED = (
+_DETAILED_KEYWORDS = (
     "detail",
     "depth",
     "elaborate",
@@ -105,7 +105,7 @@ _IDENTIFIER = regex.compile(
 _SIGNS_OF_IDENTIFIERS = ("_", "()", "Error", "Exception", "--", "/", "`")
 _INNER_SIGN_OF_IDENTIFIERS = regex.compile(r"\w\.\w|[a-z][A-Z]")
 _STYLE_WORD = re.compile(r"[a-z+#]+")
-_JARGON = forms("""
+_JARGON = word_set("""
 algorithm api apis array async asyncio aws azure backend bash bitmap boolean bytecode cache callback cli closure
 cluster compile compiler concurrency config coroutine cpu css cuda daemon database dataframe deadlock debugger
 decorator dependency deploy deployment deserialize django dns docker dockerfile embedding endpoint enum firewall
@@ -121,13 +121,13 @@ _JARGON_SHARE = 0.15
 _FEWEST_SIGNS = 2
 
 
-def wish_of(prose: str) -> Wish:
+def find_length_preference(prose: str) -> LengthPreference:
     """What of two contrary wishes is meant, nobody knows: then none."""
     line = " ".join(prose.lower().split())
-    asked = (Wish.CONCISE if _asks(_CONCISE, _SIGNS_OF_CONCISE, line) else Wish.NONE) | (
-        Wish.DETAILED if _asks(_DETAILED, _SIGNS_OF_DETAILED, line) else Wish.NONE
+    asked = (LengthPreference.CONCISE if _asks(_CONCISE, _CONCISE_KEYWORDS, line) else LengthPreference.NONE) | (
+        LengthPreference.DETAILED if _asks(_DETAILED, _DETAILED_KEYWORDS, line) else LengthPreference.NONE
     )
-    return asked if asked in {Wish.CONCISE, Wish.DETAILED} else Wish.NONE
+    return asked if asked in {LengthPreference.CONCISE, LengthPreference.DETAILED} else LengthPreference.NONE
 
 
 def is_technical(text: str, prose: str) -> bool:
@@ -135,12 +135,12 @@ def is_technical(text: str, prose: str) -> bool:
     if _CODE.search(text):
         return True
     words = _STYLE_WORD.findall(prose.lower())
-    identifiers, jargon = _identifiers(prose), sum(word in _JARGON for word in words)
+    identifiers, jargon = _count_identifiers(prose), sum(word in _JARGON for word in words)
     signs = identifiers + jargon
     return signs >= _FEWEST_SIGNS and (identifiers >= _FEWEST_SIGNS or signs >= _JARGON_SHARE * len(words))
 
 
-def _identifiers(prose: str) -> int:
+def _count_identifiers(prose: str) -> int:
     may_be = any(sign in prose for sign in _SIGNS_OF_IDENTIFIERS) or _INNER_SIGN_OF_IDENTIFIERS.search(prose)
     return len(_IDENTIFIER.findall(prose)) if may_be else 0
 
@@ -151,7 +151,7 @@ def _asks(pattern: regex.Pattern[str], signs: Sequence[str], line: str) -> bool:
     )
 
 
-def prose_of(text: str) -> str:
+def extract_prose(text: str) -> str:
     """What the user wrote themselves: no code, no quotation, no address; only the beginning of what is long."""
     # The normal form makes full-width signs plain ones, so that a question mark is one in any script.
     text = unicodedata.normalize("NFKC", text[:_LONGEST_READ_CHARACTERS]).replace("\u2019", "'")
@@ -161,16 +161,16 @@ def prose_of(text: str) -> str:
     return text
 
 
-def sentences_of(prose: str) -> Iterator[str]:
+def prose_sentences(prose: str) -> Iterator[str]:
     return (found for match in _SENTENCE.finditer(prose) if (found := match[0].strip()))
 
 
-def words_of(text: str) -> list[str]:
+def prose_words(text: str) -> list[str]:
     word = _ASCII_WORD if text.isascii() else _PROSE_WORD
     return [found.removesuffix("'s") for found in word.findall(text.lower())]
 
 
-def tells(word: str) -> bool:
+def is_content_word(word: str) -> bool:
     """Whether a word can be what somebody talks about."""
     return 1 < len(word) <= _LONGEST_WORD_CHARACTERS and _tells(word)
 
@@ -182,7 +182,7 @@ def _tells(word: str) -> bool:
     return not word.isdigit() and word not in _SAYS_NOTHING and stem(word) not in _SAYS_NOTHING
 
 
-def shortened(text: str, longest_bytes: int) -> str:
+def truncate_to_bytes(text: str, longest_bytes: int) -> str:
     """Whole words, as many as fit: what is kept must be bounded whatever the script."""
     if len(text.encode("utf-8", "replace")) <= longest_bytes:
         return text

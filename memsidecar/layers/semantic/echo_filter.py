@@ -5,7 +5,7 @@ from collections import OrderedDict
 from hashlib import blake2b
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.domain.text import without_served
+from memsidecar.domain.text import strip_injected
 
 SESSIONS_KEPT, LINES_KEPT = 256, 2_000
 SHORTEST_LINE = 12
@@ -14,14 +14,14 @@ LINES_OF_AN_ECHO = 2
 "A single line may be said twice; from so many on it is a copy."
 
 
-class Echoes:
+class EchoFilter:
     """Remembers the lines of the newest contexts of each session in use, and since when. Thread-safe; RAM only."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._served: OrderedDict[SessionKey, OrderedDict[bytes, int]] = OrderedDict()
 
-    def serve(self, key: SessionKey, last_sequence: int, *texts: str) -> None:
+    def add_injected(self, key: SessionKey, last_sequence: int, *texts: str) -> None:
         """These texts go out; the session then stands at this message."""
         prints = [_print(line) for text in texts for line in _lines(text)]
         with self._lock:
@@ -35,9 +35,9 @@ class Echoes:
             while len(self._served) > SESSIONS_KEPT:
                 self._served.popitem(last=False)
 
-    def own_words(self, key: SessionKey, sequence: int, text: str) -> str:
+    def strip_echoes(self, key: SessionKey, sequence: int, text: str) -> str:
         """What of a message is the speaker's own: without what was served to the session before it."""
-        text = without_served(text)
+        text = strip_injected(text)
         with self._lock:
             served = self._served.get(key)
             echoed = {line for line in _lines(text) if served and served.get(_print(line), sequence) < sequence}

@@ -7,11 +7,11 @@ from hashlib import blake2b
 from typing import cast
 
 from memsidecar.domain.errors import InvalidField
-from memsidecar.domain.fact import LISTS, FactType
+from memsidecar.domain.fact import MULTI_VALUED_TYPES, FactType
 from memsidecar.domain.ids import check_id, new_id, optional_id
-from memsidecar.layers.semantic.fact_merge import CLIENT, Told
-from memsidecar.layers.working.validation import check_time
-from memsidecar.stores.contract import Note
+from memsidecar.layers.field_checks import check_time
+from memsidecar.layers.semantic.fact_merge import CLIENT, PutFact
+from memsidecar.stores.contract import Record
 from memsidecar.v1 import knowledge_pb2 as pb
 from memsidecar.v1.knowledge_pb2 import Fact
 
@@ -43,16 +43,16 @@ class KnownFact:
     source_message_ids: tuple[str, ...] = ()
     pinned: bool = False
     until_us: int = 0
-    goes_with: str = ""
+    erased_with: str = ""
 
     @property
     def slot(self) -> int:
-        return slot_of(self.type, self.key, self.value)
+        return conflict_key_of(self.type, self.key, self.value)
 
-    def says_the_same(self, other: "KnownFact") -> bool:
-        return plain(self.value) == plain(other.value)
+    def has_same_value(self, other: "KnownFact") -> bool:
+        return normalize(self.value) == normalize(other.value)
 
-    def note(self) -> Note:
+    def note(self) -> Record:
         body = pb.Fact(
             type=cast(pb.FactType, int(self.type)),
             key=self.key,
@@ -66,10 +66,10 @@ class KnownFact:
         body.valid_from.FromMicroseconds(self.valid_from_us)
         body.extracted_at.FromMicroseconds(self.extracted_us)
         encoded = body.SerializeToString(deterministic=True)
-        return Note(self.id, self.slot, self.goes_with, self.seen_us, encoded, self.until_us)
+        return Record(self.id, self.slot, self.erased_with, self.seen_us, encoded, self.until_us)
 
 
-def fact_of(note: Note) -> KnownFact:
+def fact_of(note: Record) -> KnownFact:
     body = pb.Fact.FromString(note.body)
     return KnownFact(
         id=note.id,
@@ -85,23 +85,23 @@ def fact_of(note: Note) -> KnownFact:
         source_message_ids=tuple(body.source_message_ids),
         pinned=body.pinned,
         until_us=note.until_us,
-        goes_with=note.source,
+        erased_with=note.source,
     )
 
 
-def plain(text: str) -> str:
+def normalize(text: str) -> str:
     """In one spelling, so that "Acme Corp." and "acme  corp" are the same."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).rstrip(".!")
 
 
-def slot_of(kind: FactType, key: str, value: str) -> int:
+def conflict_key_of(kind: FactType, key: str, value: str) -> int:
     """What a fact competes for: its key, or where many can hold at once its value, too."""
-    about = [str(int(kind)), plain(key)] + ([plain(value)] if kind in LISTS else [])
+    about = [str(int(kind)), normalize(key)] + ([normalize(value)] if kind in MULTI_VALUED_TYPES else [])
     digest = blake2b(_SEPARATOR.join(about).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
 
-def told_fact(fact: Fact, field: str, session_id: str) -> Told:
+def parse_fact(fact: Fact, field: str, session_id: str) -> PutFact:
     """The fact as told in a session (empty: in none), or InvalidField."""
     if int(fact.type) not in tuple(FactType):
         raise InvalidField(f"{field}.type", "is not a known type")
@@ -124,9 +124,9 @@ def told_fact(fact: Fact, field: str, session_id: str) -> Told:
         source_message_ids=sources,
         pinned=fact.pinned,
         # Made of messages, it goes with them; told by the caller alone, it stays.
-        goes_with=session_id if sources else "",
+        erased_with=session_id if sources else "",
     )
-    return Told(known, undated=not any(map(fact.HasField, _TIMES)))
+    return PutFact(known, undated=not any(map(fact.HasField, _TIMES)))
 
 
 def _check_value(field: str, value: str) -> None:

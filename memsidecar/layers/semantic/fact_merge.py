@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from memsidecar.domain.fact import FactType
-from memsidecar.layers.semantic.fact import KnownFact, fact_of, slot_of
-from memsidecar.stores.contract import Note, Revised
+from memsidecar.layers.semantic.fact import KnownFact, conflict_key_of, fact_of
+from memsidecar.stores.contract import Record, RecordChanges
 
 CLIENT = "client"
 LAST_US = 253_402_300_799_999_999
@@ -15,7 +15,7 @@ LAST_US = 253_402_300_799_999_999
 LIKES, DISLIKES = "likes", "dislikes:"
 
 
-class Told(NamedTuple):
+class PutFact(NamedTuple):
     """A fact that somebody tells; `undated` where they did not say when."""
 
     fact: KnownFact
@@ -23,7 +23,7 @@ class Told(NamedTuple):
 
 
 @dataclass
-class Slots:
+class FactMerge:
     """What is known in some slots, and what becomes of it. Of each slot, one fact or none is current."""
 
     facts: dict[str, KnownFact] = field(default_factory=dict)
@@ -31,17 +31,17 @@ class Slots:
     _by_slot: dict[int, dict[str, KnownFact]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, notes: Iterable[Note]) -> "Slots":
+    def of(cls, notes: Iterable[Record]) -> "FactMerge":
         slots = cls()
         for note in notes:
-            slots.facts[note.id] = slots._in(note.slot)[note.id] = fact_of(note)
+            slots.facts[note.id] = slots._in(note.conflict_key)[note.id] = fact_of(note)
         return slots
 
     def take(self, fact: KnownFact) -> KnownFact:
         """The fact as it is then; the one that was there, where nothing new was said."""
         slot = fact.slot
         current = self._current(slot)
-        if current is not None and current.says_the_same(fact):
+        if current is not None and current.has_same_value(fact):
             return self._keep(slot, _seen_again(current, fact))
         past = self._past(slot, fact)
         if past is not None:
@@ -55,7 +55,7 @@ class Slots:
         self._keep(slot, replace(current, until_us=max(fact.valid_from_us, 1)))
         return self._keep(slot, fact)
 
-    def tell(self, told: Told) -> KnownFact:
+    def tell(self, told: PutFact) -> KnownFact:
         return self.take(self._newest(told.fact) if told.undated else told.fact)
 
     def _newest(self, fact: KnownFact) -> KnownFact:
@@ -77,12 +77,12 @@ class Slots:
             return
         if when_us <= max(current.valid_from_us, current.seen_us):
             return
-        if not value or current.says_the_same(replace(current, value=value)):
+        if not value or current.has_same_value(replace(current, value=value)):
             self._keep(slot, replace(current, until_us=max(when_us, 1)))
 
     @property
-    def revised(self) -> Revised:
-        return Revised([fact.note() for fact in self.changed.values()])
+    def revised(self) -> RecordChanges:
+        return RecordChanges([fact.to_record() for fact in self.changed.values()])
 
     def _in(self, slot: int) -> dict[str, KnownFact]:
         return self._by_slot.setdefault(slot, {})
@@ -95,7 +95,7 @@ class Slots:
         for known in self._in(slot).values():
             # An end before 1970 cannot be told, because 0 is none: it is known when it was last said.
             ended_us = known.until_us if known.until_us > 1 else known.seen_us
-            if known.until_us and fact.valid_from_us <= ended_us and known.says_the_same(fact):
+            if known.until_us and fact.valid_from_us <= ended_us and known.has_same_value(fact):
                 return known
         return None
 
@@ -114,8 +114,8 @@ def _seen_again(current: KnownFact, fact: KnownFact) -> KnownFact:
     """Said by the caller, or in another session since: it does not come from the first one alone any more."""
     if fact.seen_us <= current.seen_us:
         return current
-    goes_with = fact.goes_with if current.goes_with else ""
-    return replace(current, seen_us=fact.seen_us, goes_with=goes_with)
+    goes_with = fact.erased_with if current.erased_with else ""
+    return replace(current, seen_us=fact.seen_us, erased_with=goes_with)
 
 
 def _ended_before(current: KnownFact, fact: KnownFact) -> KnownFact:
@@ -126,17 +126,17 @@ def _ended_before(current: KnownFact, fact: KnownFact) -> KnownFact:
     return replace(fact, until_us=max(ended_us, 1))
 
 
-def take_all(notes: Sequence[Note], told: Iterable[Told]) -> tuple[Revised, list[KnownFact]]:
+def merge_facts(notes: Sequence[Record], told: Iterable[PutFact]) -> tuple[RecordChanges, list[KnownFact]]:
     """What to keep, and each fact as it is after all of them."""
-    slots = Slots.of(notes)
+    slots = FactMerge.of(notes)
     taken = [slots.tell(one) for one in told]
     return slots.revised, [slots.facts[fact.id] for fact in taken]
 
 
-def opposite_slot(kind: FactType, key: str, value: str) -> int | None:
+def opposite_key(kind: FactType, key: str, value: str) -> int | None:
     """Where the opposite of a fact would be; None for facts that have none."""
     if kind is FactType.INTEREST and key == LIKES:
-        return slot_of(FactType.PREFERENCE, DISLIKES + value, value)
+        return conflict_key_of(FactType.PREFERENCE, DISLIKES + value, value)
     if kind is FactType.PREFERENCE and key.startswith(DISLIKES):
-        return slot_of(FactType.INTEREST, LIKES, value)
+        return conflict_key_of(FactType.INTEREST, LIKES, value)
     return None

@@ -5,23 +5,23 @@ from dataclasses import dataclass
 
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.session import SessionKey
+from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES
 from memsidecar.layers.ownership import check_owner, claim
-from memsidecar.layers.record_cache import AtHand, Settled
+from memsidecar.layers.record_cache import DoneCallback, RecordCache
 from memsidecar.layers.semantic.fact import KnownFact, fact_of
-from memsidecar.layers.semantic.fact_merge import Told, take_all
-from memsidecar.layers.text_analysis import content_words, stem, words_of
-from memsidecar.layers.working.reads import ANSWER_BYTES
+from memsidecar.layers.semantic.fact_merge import PutFact, merge_facts
+from memsidecar.layers.text_analysis import content_terms_or_all, stem, tokenize
 from memsidecar.stores.contract import (
-    Change,
-    DropNote,
+    CommitEvent,
+    DeleteRecord,
     Journal,
-    Note,
-    NoteKind,
-    NotePage,
     Owner,
-    Revised,
-    ReviseNotes,
-    Ticket,
+    PendingCommand,
+    Record,
+    RecordChanges,
+    RecordKind,
+    RecordQuery,
+    UpsertRecords,
 )
 
 MOST_READ = 10_000
@@ -30,7 +30,7 @@ MOST_READ = 10_000
 _FIGURES_BYTES = 512
 "What an answer says of a fact besides its texts, at most."
 
-Place = tuple[float, int, str]
+FactCursor = tuple[float, int, str]
 "How sure it is, when it was last seen, and its id."
 
 MUCH_ASKED_FOR = 0.5
@@ -39,10 +39,10 @@ MUCH_ASKED_FOR = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class PendingPut:
     """A put on its way; `facts` is what they are when the ticket is settled, in the order in which they were given."""
 
-    ticket: Ticket
+    ticket: PendingCommand
     facts: list[KnownFact]
 
 
@@ -60,8 +60,8 @@ class Facts:
 
     def __init__(self, journal: Journal, cached_owners: int) -> None:
         self._journal = journal
-        self._at_hand: AtHand[Sequence[KnownFact]] = AtHand(cached_owners)
-        journal.listen(self._committed)
+        self._at_hand: RecordCache[Sequence[KnownFact]] = RecordCache(cached_owners)
+        journal.subscribe(self._committed)
 
     def owner(self, namespace: str, user_id: str, session_id: str) -> Owner:
         return owner_of(self._journal, namespace, user_id, session_id)
@@ -71,32 +71,32 @@ class Facts:
         claim(self._journal, SessionKey(namespace, session_id), user_id)
         return self.owner(namespace, user_id, session_id)
 
-    def begin_putting(self, owner: Owner, told: Sequence[Told], settled: Settled) -> Put:
+    def submit_put(self, owner: Owner, told: Sequence[PutFact], settled: DoneCallback) -> PendingPut:
         stored: list[KnownFact] = []
 
-        def revise(notes: Sequence[Note]) -> Revised:
-            revised, stored[:] = take_all(notes, told)
+        def revise(notes: Sequence[Record]) -> RecordChanges:
+            revised, stored[:] = merge_facts(notes, told)
             return revised
 
         slots = sorted({one.fact.slot for one in told})
-        return Put(self.begin_revising(ReviseNotes(owner, NoteKind.FACT, slots, revise), settled), stored)
+        return PendingPut(self.submit_upsert(UpsertRecords(owner, RecordKind.FACT, slots, revise), settled), stored)
 
-    def begin_revising(self, command: ReviseNotes, settled: Settled) -> Ticket:
-        return self._begin(Ticket(command, self._at_hand.forgetting(command.owner, settled)))
+    def submit_upsert(self, command: UpsertRecords, settled: DoneCallback) -> PendingCommand:
+        return self._begin(PendingCommand(command, self._at_hand.invalidating(command.owner, settled)))
 
-    def revise(self, command: ReviseNotes) -> None:
+    def revise(self, command: UpsertRecords) -> None:
         """The same for those who can wait."""
-        ticket = self._begin(Ticket(command))
+        ticket = self._begin(PendingCommand(command))
         try:
             ticket.wait()
         finally:
-            self._at_hand.forget_one(command.owner)
+            self._at_hand.invalidate(command.owner)
 
-    def begin_deleting(self, owner: Owner, fact_id: str, settled: Settled) -> Ticket:
-        command = DropNote(owner, NoteKind.FACT, fact_id)
-        return self._begin(Ticket(command, self._at_hand.forgetting(owner, settled)))
+    def submit_delete(self, owner: Owner, fact_id: str, settled: DoneCallback) -> PendingCommand:
+        command = DeleteRecord(owner, RecordKind.FACT, fact_id)
+        return self._begin(PendingCommand(command, self._at_hand.invalidating(owner, settled)))
 
-    def _begin(self, ticket: Ticket) -> Ticket:
+    def _begin(self, ticket: PendingCommand) -> PendingCommand:
         self._journal.submit(ticket)
         return ticket
 
@@ -105,42 +105,42 @@ class Facts:
         return self._at_hand.get(owner, lambda: self.all(owner, history=False))
 
     def all(self, owner: Owner, history: bool) -> Sequence[KnownFact]:
-        page = NotePage(owner, NoteKind.FACT, MOST_READ, history=history)
-        return [fact_of(note) for note in self._journal.notes(page)]
+        page = RecordQuery(owner, RecordKind.FACT, MOST_READ, history=history)
+        return [fact_of(note) for note in self._journal.records(page)]
 
-    def _committed(self, changes: Sequence[Change]) -> None:
+    def _committed(self, changes: Sequence[CommitEvent]) -> None:
         """What is erased takes facts of any user with it."""
         erased = {one.key.namespace for one in changes if one.reload or (one.head is None and one.key.session_id)}
         if erased:
-            self._at_hand.forget(lambda owner: owner.namespace in erased)
+            self._at_hand.invalidate_where(lambda owner: owner.namespace in erased)
 
 
 @dataclass(frozen=True, slots=True)
-class FactPage:
+class FactQuery:
     """Which facts: of these types (none: all), behind this place."""
 
     types: frozenset[FactType]
     history: bool
     size: int
-    after: Place | None = None
+    after: FactCursor | None = None
 
-    def of(self, facts: Facts, owner: Owner) -> tuple[Sequence[KnownFact], Place | None]:
+    def of(self, facts: Facts, owner: Owner) -> tuple[Sequence[KnownFact], FactCursor | None]:
         """As many as fit into an answer, and the place of the next page, if there is one."""
         known = facts.all(owner, history=True) if self.history else facts.current(owner)
-        wanted = sorted((one for one in known if self._is_wanted(one)), key=lambda fact: _order(place_of(fact)))
+        wanted = sorted((one for one in known if self._is_wanted(one)), key=lambda fact: _order(cursor_of(fact)))
         found = _as_many_as_fit(wanted[: self.size])
-        return found, place_of(found[-1]) if len(found) < len(wanted) else None
+        return found, cursor_of(found[-1]) if len(found) < len(wanted) else None
 
     def _is_wanted(self, fact: KnownFact) -> bool:
-        is_behind = self.after is None or _order(place_of(fact)) > _order(self.after)
+        is_behind = self.after is None or _order(cursor_of(fact)) > _order(self.after)
         return is_behind and (not self.types or fact.type in self.types)
 
 
-def place_of(fact: KnownFact) -> Place:
+def cursor_of(fact: KnownFact) -> FactCursor:
     return fact.confidence, fact.seen_us, fact.id
 
 
-def _order(place: Place) -> tuple[float, int, str]:
+def _order(place: FactCursor) -> tuple[float, int, str]:
     confidence, seen_us, fact_id = place
     return -confidence, -seen_us, fact_id
 
@@ -151,14 +151,14 @@ def _as_many_as_fit(facts: Sequence[KnownFact]) -> Sequence[KnownFact]:
     for at, fact in enumerate(facts):
         texts = (fact.key, fact.value, fact.session_id, fact.origin, *fact.source_message_ids)
         size += _FIGURES_BYTES + sum(len(text.encode()) for text in texts)
-        if at and size > ANSWER_BYTES:
+        if at and size > MAX_RESPONSE_BYTES:
             return facts[:at]
     return facts
 
 
-def ordered(facts: Sequence[KnownFact], query: str) -> list[KnownFact]:
+def order_for_context(facts: Sequence[KnownFact], query: str) -> list[KnownFact]:
     """Pinned ones, then who the user is, then what the query is about, then the surest and oldest."""
-    asked = frozenset(map(stem, content_words(words_of(query))))
+    asked = frozenset(map(stem, content_terms_or_all(tokenize(query))))
     return sorted(facts, key=lambda fact: (_rank(fact), -_relevance(fact, asked), -fact.confidence, _age(fact)))
 
 
@@ -171,7 +171,7 @@ def _relevance(fact: KnownFact, asked: frozenset[str]) -> float:
     folded = fact.value.casefold()
     if not any(word in folded for word in asked):
         return 0.0  # nearly always, and much sooner than by taking it apart
-    said = frozenset(map(stem, content_words(words_of(fact.value))))
+    said = frozenset(map(stem, content_terms_or_all(tokenize(fact.value))))
     share = len(said & asked) / len(said) if said else 0.0
     return share if share >= MUCH_ASKED_FOR else 0.0
 
@@ -180,7 +180,7 @@ def _rank(fact: KnownFact) -> int:
     return 0 if fact.pinned else 1 if fact.type is FactType.USER_PROFILE else 2
 
 
-def text_of(fact: KnownFact) -> str:
+def fact_text(fact: KnownFact) -> str:
     """Where the value stands in the key, because there are many of a kind, it is said once."""
     kind, _, rest = fact.key.partition(":")
     key = kind if rest == fact.value else fact.key

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from memsidecar.domain.errors import NoSuchThing
-from memsidecar.domain.message import Role, Stored
-from memsidecar.domain.session import Head, SessionKey
-from memsidecar.domain.text import without_served
-from memsidecar.language.contract import MalformedAnswer, ModelAway, Summarizer, Utterance
-from memsidecar.layers.summaries.store import RollingSummary, Summaries, new_summary
-from memsidecar.stores.contract import Journal, Selection
+from memsidecar.domain.errors import NotFound
+from memsidecar.domain.message import Role, StoredMessage
+from memsidecar.domain.session import SessionHead, SessionKey
+from memsidecar.domain.text import strip_injected
+from memsidecar.language.contract import MalformedAnswer, ModelUnavailable, Summarizer, Utterance
+from memsidecar.layers.summaries.store import RollingSummary, SummaryStore, new_summary
+from memsidecar.stores.contract import Journal, MessageQuery
 from memsidecar.v1.message_pb2 import Message
 
 log = logging.getLogger(__name__)
@@ -29,11 +29,11 @@ _MOST_AT_ONCE, _MOST_TOKENS_AT_ONCE = 200, 20_000
 
 
 @dataclass(frozen=True)
-class Summarizing:
+class SummaryUpdater:
     """`fallback` speaks where the configured summarizer cannot and there is nothing yet to lose."""
 
     journal: Journal
-    summaries: Summaries
+    summaries: SummaryStore
     summarizer: Summarizer
     fallback: Summarizer
     count: Callable[[str], int]
@@ -43,36 +43,36 @@ class Summarizing:
     def asks_a_model(self) -> bool:
         return self.summarizer is not self.fallback
 
-    def up_to(self, head: Head, last: int, max_tokens: int = 0) -> RollingSummary | None:
+    def up_to(self, head: SessionHead, last: int, max_tokens: int = 0) -> RollingSummary | None:
         """The summary of everything up to a message, or the one that was there where nothing better came of it.
 
-        Raises ModelAway, MalformedAnswer, unless there was none yet: then whoever needs nobody makes the first.
+        Raises ModelUnavailable, MalformedAnswer, unless there was none yet: then whoever needs nobody makes the first.
         """
         known = self.summaries.of(head.key)
         try:
             return self._kept(head, self._brought(known, head, last, self.summarizer, max_tokens or self.max_tokens))
-        except (ModelAway, MalformedAnswer) as failure:
+        except (ModelUnavailable, MalformedAnswer) as failure:
             if known is not None:
                 raise
             log.warning("a first summary is made without the model: %s", failure)
             return self._kept(head, self._brought(known, head, last, self.fallback, max_tokens or self.max_tokens))
 
-    def at_once(self, head: Head, last: int) -> str:
+    def at_once(self, head: SessionHead, last: int) -> str:
         """The same for those who cannot wait for a model; the summary's id, empty where there is nothing to say."""
         brought = self._brought(self.summaries.of(head.key), head, last, self.fallback, self.max_tokens)
         summary = self._kept(head, brought)
         return summary.id if summary else ""
 
-    def soon(self, head: Head, last: int) -> RollingSummary | None:
+    def soon(self, head: SessionHead, last: int) -> RollingSummary | None:
         """The same for those who cannot even wait for a commit: they have it now, the others in a moment."""
         known = self.summaries.of(head.key)
         summary = self._brought(known, head, last, self.fallback, self.max_tokens)
         if summary is not None and summary is not known:
-            self.summaries.begin_keeping(head.key, head.number, summary)
+            self.summaries.submit_save(head.key, head.row_id, summary)
         return summary
 
     def _brought(
-        self, known: RollingSummary | None, head: Head, last: int, by: Summarizer, limit: int
+        self, known: RollingSummary | None, head: SessionHead, last: int, by: Summarizer, limit: int
     ) -> RollingSummary | None:
         covered = known.last_sequence if known else 0
         if known is not None and last <= covered and known.tokens <= limit:
@@ -97,17 +97,17 @@ class Summarizing:
     def _utterances(self, key: SessionKey, after: int, last: int) -> Iterator[Utterance]:
         """Pruned messages, too: they left the window, not the memory."""
         while after < last:
-            selection = Selection(after, last + 1, limit=_AT_ONCE, include_pruned=True, max_bytes=PART_CHARACTERS)
+            selection = MessageQuery(after, last + 1, limit=_AT_ONCE, include_pruned=True, max_bytes=PART_CHARACTERS)
             messages = self.journal.messages(key, selection).messages
             if not messages:
                 return
             yield from (_utterance(one) for one in messages if one.role != Role.SYSTEM)
             after = messages[-1].sequence
 
-    def _kept(self, head: Head, summary: RollingSummary | None) -> RollingSummary | None:
+    def _kept(self, head: SessionHead, summary: RollingSummary | None) -> RollingSummary | None:
         try:
-            return self.summaries.keep(head.key, head.number, summary) if summary else None
-        except NoSuchThing:
+            return self.summaries.keep(head.key, head.row_id, summary) if summary else None
+        except NotFound:
             return None
 
 
@@ -116,12 +116,12 @@ def _new(known: RollingSummary | None, text: str, tokens: int, last: int, origin
     return new_summary(text, tokens, span, time.time_ns() // 1000, origin)
 
 
-def _utterance(one: Stored) -> Utterance:
+def _utterance(one: StoredMessage) -> Utterance:
     message = Message.FromString(one.body)
-    return Utterance(message.id, one.role, message.name, without_served(message.content), one.time_us)
+    return Utterance(message.id, one.role, message.name, strip_injected(message.content), one.time_us)
 
 
-def boundary(messages: Sequence[Stored], keep: int) -> int:
+def boundary(messages: Sequence[StoredMessage], keep: int) -> int:
     """The last message to speak for: a turn's end, so that at least `keep` stay as they were said; 0 for none.
 
     Where one turn is longer than all that, the end of a whole exchange in it.
@@ -141,21 +141,21 @@ def boundary(messages: Sequence[Stored], keep: int) -> int:
     return whole
 
 
-def _first_calls_behind(spoken: Sequence[Stored]) -> list[int]:
+def _first_calls_behind(spoken: Sequence[StoredMessage]) -> list[int]:
     """For each place the earliest call that a message from there on belongs to."""
     calls = accumulate((one.exchange or _NEVER for one in reversed(spoken)), min, initial=_NEVER)
     return list(calls)[::-1]
 
 
 @dataclass(frozen=True, slots=True)
-class Rhythm:
+class SummaryPolicy:
     """A summary is due after so many messages, or when what it does not speak for passes so many tokens."""
 
     every_messages: int = 12
     tail_tokens: int = 3_000
     keep_messages: int = 6
 
-    def is_due(self, messages: Sequence[Stored], known: bool) -> bool:
+    def is_due(self, messages: Sequence[StoredMessage], known: bool) -> bool:
         """From the second on, what the one before left as it was said comes on top, and the turn that is under way."""
         return len(messages) >= self.enough(known) or sum(one.tokens for one in messages) > self.tail_tokens
 
@@ -164,16 +164,16 @@ class Rhythm:
 
 
 @dataclass(frozen=True)
-class KeepingUp:
-    summarize: Summarizing
-    rhythm: Rhythm
+class SummarySchedule:
+    summarize: SummaryUpdater
+    rhythm: SummaryPolicy
 
-    def __call__(self, head: Head) -> RollingSummary | None:
-        """The summary, brought up to date if that is due. Raises ModelAway, MalformedAnswer."""
+    def __call__(self, head: SessionHead) -> RollingSummary | None:
+        """The summary, brought up to date if that is due. Raises ModelUnavailable, MalformedAnswer."""
         known, last, _ = self._due(head)
         return self.summarize.up_to(head, last) if last else known
 
-    def at_once(self, head: Head) -> RollingSummary | None:
+    def at_once(self, head: SessionHead) -> RollingSummary | None:
         """The same for a caller who waits: neither for a model, nor for a long history, nor for a commit.
 
         Between turns an agent waits for nothing else, and a summary that comes a turn late changes the beginning of
@@ -187,11 +187,11 @@ class KeepingUp:
         known, last, tokens = self._due(head)
         return self.summarize.soon(head, last) if last and tokens <= _MOST_TOKENS_AT_ONCE else known
 
-    def _due(self, head: Head) -> tuple[RollingSummary | None, int, int]:
+    def _due(self, head: SessionHead) -> tuple[RollingSummary | None, int, int]:
         """What there is, up to which message to summarise now (0 for none), and the tokens it does not speak for."""
         known = self.summarize.summaries.of(head.key)
         covered = known.last_sequence if known else 0
-        selection = Selection(covered, limit=_MOST_LOOKED_AT, include_pruned=True, bodies=False)
+        selection = MessageQuery(covered, limit=_MOST_LOOKED_AT, include_pruned=True, bodies=False)
         found = self.summarize.journal.messages(head.key, selection).messages
         messages = [one for one in found if one.role != Role.SYSTEM]
         last = boundary(messages, self.rhythm.keep_messages) if self.rhythm.is_due(messages, bool(known)) else 0

@@ -5,23 +5,23 @@ from dataclasses import dataclass
 from google.protobuf.struct_pb2 import Struct
 
 from memsidecar.domain.errors import InvalidField
-from memsidecar.domain.message import Flag, Stored
+from memsidecar.domain.message import Flag, StoredMessage
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.field_checks import check_metadata, merge
+from memsidecar.layers.field_checks import check_metadata, merge_metadata
 from memsidecar.layers.working.validation import check_score, flags_of
-from memsidecar.stores.contract import Journal, Revision, Rewrite, Rewritten, Ticket
+from memsidecar.stores.contract import Journal, MessageUpdated, PendingCommand, Revision, UpdateMessage
 from memsidecar.v1.message_pb2 import Message
 
 _KEPT_FLAGS = Flag.PRUNED | Flag.SHORTENED
 
 
 @dataclass(frozen=True)
-class Annotating:
+class MessageAnnotator:
     journal: Journal
 
     def __call__(
         self, key: SessionKey, user_id: str, message_id: str, score: float | None, metadata: Struct | None
-    ) -> Stored:
+    ) -> StoredMessage:
         if score is None and metadata is None:
             raise InvalidField("evaluation_score", "give a score, metadata, or both")
         if score is not None:
@@ -29,18 +29,20 @@ class Annotating:
         if metadata is not None:
             metadata.DiscardUnknownFields()
             check_metadata("metadata", metadata)
-        ticket = Ticket(Rewrite(key, user_id, message_id, lambda stored: _revise(stored, score, metadata)))
+        ticket = PendingCommand(
+            UpdateMessage(key, user_id, message_id, lambda stored: _revise(stored, score, metadata))
+        )
         self.journal.submit(ticket)
-        rewritten: Rewritten = ticket.wait()
+        rewritten: MessageUpdated = ticket.wait()
         return rewritten.message
 
 
-def _revise(stored: Stored, score: float | None, metadata: Struct | None) -> Revision:
+def _revise(stored: StoredMessage, score: float | None, metadata: Struct | None) -> Revision:
     message = Message.FromString(stored.body)
     if score is not None:
         message.evaluation_score = score
     if metadata is not None:
-        merge(message.metadata, metadata)
+        merge_metadata(message.metadata, metadata)
         check_metadata("metadata", message.metadata)
     flags = flags_of(message) | stored.flags & _KEPT_FLAGS
     return Revision(

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memsidecar.domain.errors import Busy
-from memsidecar.domain.message import Role, Stored
-from memsidecar.domain.session import Head, SessionKey
+from memsidecar.domain.errors import Overloaded
+from memsidecar.domain.message import Role, StoredMessage
+from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.layers.ownership import check_owner
-from memsidecar.layers.working.reads import Reading, same_past
-from memsidecar.stores.contract import Selection, Stale
+from memsidecar.layers.working.reads import SessionReader, require_unpruned
+from memsidecar.stores.contract import MessageQuery, VersionConflict
 
 TRIES = 20
 MOST_BYTES = 3 << 20
@@ -23,27 +23,27 @@ class Conversation:
     `question` is the newest message of a user, also where it is not among those: behind it may be a long run of tools.
     """
 
-    head: Head | None = None
-    spoken: Sequence[Stored] = ()
-    system: Sequence[Stored] = ()
-    question: Stored | None = None
+    head: SessionHead | None = None
+    messages: Sequence[StoredMessage] = ()
+    system: Sequence[StoredMessage] = ()
+    question: StoredMessage | None = None
 
 
 @dataclass(frozen=True)
-class Conversing:
-    reading: Reading
+class ConversationReader:
+    reading: SessionReader
 
     def __call__(self, key: SessionKey, user_id: str, turns: int, tokens: int) -> Conversation:
         """At least so many turns or so many tokens by the default tokenizer, or all there is."""
         for _ in range(TRIES):
             try:
                 return self._read(key, user_id, turns, tokens)
-            except Stale:
+            except VersionConflict:
                 continue
-        raise Busy("the session is pruned faster than it can be read")
+        raise Overloaded("the session is pruned faster than it can be read")
 
     def _read(self, key: SessionKey, user_id: str, turns: int, tokens: int) -> Conversation:
-        view = self.reading.views.get(key)
+        view = self.reading.session_cache.get(key)
         if view is None:
             return Conversation()
         check_owner(view.head, user_id)
@@ -57,28 +57,28 @@ class Conversing:
         system, question = self._system(view.head, tail, complete), self._question(view.head, tail)
         return Conversation(view.head, spoken, system, question)
 
-    def _before(self, head: Head, sequence: int | None) -> Sequence[Stored]:
-        selection = Selection(before=sequence or head.last_sequence + 1, limit=_STEP, newest_first=True)
-        return same_past(head, self.reading.journal.messages(head.key, selection)).messages[::-1]
+    def _before(self, head: SessionHead, sequence: int | None) -> Sequence[StoredMessage]:
+        selection = MessageQuery(before=sequence or head.last_sequence + 1, limit=_STEP, newest_first=True)
+        return require_unpruned(head, self.reading.journal.messages(head.key, selection)).messages[::-1]
 
-    def _system(self, head: Head, tail: Sequence[Stored], complete: bool) -> Sequence[Stored]:
+    def _system(self, head: SessionHead, tail: Sequence[StoredMessage], complete: bool) -> Sequence[StoredMessage]:
         there = [one for one in tail if one.role == Role.SYSTEM]
         if complete or len(there) == head.counts[Role.SYSTEM - 1]:
             return there
-        page = self.reading.journal.messages(head.key, Selection(role=Role.SYSTEM, limit=1 << 31))
-        return same_past(head, page).messages
+        page = self.reading.journal.messages(head.key, MessageQuery(role=Role.SYSTEM, limit=1 << 31))
+        return require_unpruned(head, page).messages
 
-    def _question(self, head: Head, tail: Sequence[Stored]) -> Stored | None:
+    def _question(self, head: SessionHead, tail: Sequence[StoredMessage]) -> StoredMessage | None:
         for one in reversed(tail):
             if one.role == Role.USER:
                 return one
         if not head.counts[Role.USER - 1]:
             return None
-        selection = Selection(before=head.last_sequence + 1, role=Role.USER, limit=1, newest_first=True)
-        return next(iter(same_past(head, self.reading.journal.messages(head.key, selection)).messages), None)
+        selection = MessageQuery(before=head.last_sequence + 1, role=Role.USER, limit=1, newest_first=True)
+        return next(iter(require_unpruned(head, self.reading.journal.messages(head.key, selection)).messages), None)
 
 
-def _newest(tail: Sequence[Stored], turns: int, tokens: int) -> tuple[Sequence[Stored], bool]:
+def _newest(tail: Sequence[StoredMessage], turns: int, tokens: int) -> tuple[Sequence[StoredMessage], bool]:
     """From the newest back to the beginning of a turn, and whether that is enough: else more must be read.
 
     Of a turn that is too long by itself, back to where no exchange is split.
@@ -98,5 +98,5 @@ def _newest(tail: Sequence[Stored], turns: int, tokens: int) -> tuple[Sequence[S
     return _without_system(tail), False
 
 
-def _without_system(messages: Sequence[Stored]) -> list[Stored]:
+def _without_system(messages: Sequence[StoredMessage]) -> list[StoredMessage]:
     return [one for one in messages if one.role != Role.SYSTEM]

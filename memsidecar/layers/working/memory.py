@@ -4,36 +4,36 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.working.annotate import Annotating
-from memsidecar.layers.working.conversation import Conversing
-from memsidecar.layers.working.prune import Pruning
-from memsidecar.layers.working.reads import Reading
-from memsidecar.layers.working.session_cache import Views
-from memsidecar.layers.working.sessions import AutoPruning, Budgets, Policies, Sessions
-from memsidecar.layers.working.substring_search import Searching
-from memsidecar.layers.working.token_counts import CountingByModel, Gauge
-from memsidecar.layers.working.validation import Drafting
-from memsidecar.layers.working.window_update import Relevance, SummarizeUpTo, Trimming, irrelevant, never_summarized
-from memsidecar.stores.contract import Append, Appended, Journal, Ticket
+from memsidecar.layers.working.annotate import MessageAnnotator
+from memsidecar.layers.working.conversation import ConversationReader
+from memsidecar.layers.working.prune import Pruner
+from memsidecar.layers.working.reads import SessionReader
+from memsidecar.layers.working.session_cache import SessionCache
+from memsidecar.layers.working.sessions import AutoPruner, SessionPolicies, Sessions, TokenBudgets
+from memsidecar.layers.working.substring_search import SubstringSearch
+from memsidecar.layers.working.token_counts import ModelTokenCounts, WindowCounter
+from memsidecar.layers.working.validation import MessageValidator
+from memsidecar.layers.working.window_update import Relevance, SummarizeUpTo, WindowUpdater, no_relevance, no_summary
+from memsidecar.stores.contract import Append, Appended, Journal, PendingCommand
 from memsidecar.tokens.contract import Counters
 from memsidecar.v1.message_pb2 import Message
 
 
 @dataclass(frozen=True)
-class Adding:
+class MessageAppender:
     """`begin` hands the messages to the journal and returns at once; `settled` is called when they are durable."""
 
     journal: Journal
-    draft: Drafting
+    validator: MessageValidator
 
-    def begin(self, command: Append, settled: Callable[[Ticket], None] | None = None) -> Ticket:
-        ticket = Ticket(command, settled)
+    def begin(self, command: Append, settled: Callable[[PendingCommand], None] | None = None) -> PendingCommand:
+        ticket = PendingCommand(command, settled)
         self.journal.submit(ticket)
         return ticket
 
     def __call__(self, key: SessionKey, user_id: str, messages: Sequence[Message]) -> Appended:
         """Add and wait until it is durable."""
-        drafts = [self.draft(message, f"messages[{at}]") for at, message in enumerate(messages)]
+        drafts = [self.validator(message, f"messages[{at}]") for at, message in enumerate(messages)]
         result: Appended = self.begin(Append(key, user_id, drafts)).wait()
         return result
 
@@ -60,29 +60,37 @@ class WorkingMemory:
         journal: Journal,
         counters: Counters,
         limits: WorkingLimits,
-        relevance: Relevance = irrelevant,
-        summarize: SummarizeUpTo = never_summarized,
+        relevance: Relevance = no_relevance,
+        summarize: SummarizeUpTo = no_summary,
     ) -> None:
         self.limits = limits
-        self.views = Views(journal, limits.memory_bytes, limits.tail_messages)
-        self.add = Adding(journal, Drafting(counters.default, limits.max_message_bytes, limits.vector_dimensions))
-        self.annotate = Annotating(journal)
-        self.read = Reading(journal, self.views)
-        self.gauge = Gauge(journal, counters)
-        self.trim = Trimming(journal)
-        self.prune = Pruning(
-            journal, self.read, self.gauge, self.trim, limits.overflow_keep_tokens, relevance, summarize
+        self.session_cache = SessionCache(journal, limits.memory_bytes, limits.tail_messages)
+        self.add = MessageAppender(
+            journal, MessageValidator(counters.default, limits.max_message_bytes, limits.vector_dimensions)
         )
-        self.count_by_model = CountingByModel(self.read, self.gauge)
-        self.converse = Conversing(self.read)
-        self.search = Searching(journal)
+        self.annotate = MessageAnnotator(journal)
+        self.read = SessionReader(journal, self.session_cache)
+        self.token_counts = ModelTokenCounts(journal, counters)
+        self.window_updater = WindowUpdater(journal)
+        self.prune = Pruner(
+            journal,
+            self.read,
+            self.token_counts,
+            self.window_updater,
+            limits.overflow_keep_tokens,
+            relevance,
+            summarize,
+        )
+        self.count_by_model = WindowCounter(self.read, self.token_counts)
+        self.conversation = ConversationReader(self.read)
+        self.search = SubstringSearch(journal)
         self.sessions = Sessions(journal, self.read)
-        self.policies = Policies.load(journal)
-        self.budgets = Budgets(self.policies, self.gauge, self.count_by_model)
-        self.auto_prune = AutoPruning(
+        self.policies = SessionPolicies.load(journal)
+        self.budgets = TokenBudgets(self.policies, self.token_counts, self.count_by_model)
+        self.auto_prune = AutoPruner(
             self.policies,
             self.prune,
-            self.gauge,
+            self.token_counts,
             self.read,
             limits.prune_min_messages,
             limits.prune_window,

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memsidecar.domain.errors import SidecarError
-from memsidecar.domain.session import Head, Policy, SessionKey
-from memsidecar.layers.working.prune import Pruning
-from memsidecar.layers.working.reads import Reading
-from memsidecar.layers.working.token_counts import CountingByModel, Gauge
-from memsidecar.layers.working.window_update import PruneOrder
-from memsidecar.stores.contract import Belongings, Erase, Journal, SessionPage, SetPolicy, Ticket
+from memsidecar.domain.session import Policy, SessionHead, SessionKey
+from memsidecar.layers.working.prune import Pruner
+from memsidecar.layers.working.reads import SessionReader
+from memsidecar.layers.working.token_counts import ModelTokenCounts, WindowCounter
+from memsidecar.layers.working.window_update import PruneRequest
+from memsidecar.stores.contract import Erase, ErasureCounts, Journal, PendingCommand, SessionQuery, SetPolicy
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Policies:
+class SessionPolicies:
     """How sessions prune themselves: their own policy, else their namespace's."""
 
     journal: Journal
@@ -29,17 +29,17 @@ class Policies:
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def load(cls, journal: Journal) -> "Policies":
+    def load(cls, journal: Journal) -> "SessionPolicies":
         return cls(journal, dict(journal.default_policies()))
 
-    def of(self, head: Head) -> Policy | None:
+    def of(self, head: SessionHead) -> Policy | None:
         return head.policy or self._defaults.get(head.key.namespace)
 
     def set(self, key: SessionKey, user_id: str, policy: Policy | None) -> Policy | None:
         """Set a policy, or take it away; the one that holds from now on."""
         # Rare, and the order in RAM must be the order in the journal.
         with self._one_at_a_time:
-            ticket = Ticket(SetPolicy(key, user_id, policy))
+            ticket = PendingCommand(SetPolicy(key, user_id, policy))
             self.journal.submit(ticket)
             ticket.wait()
             if not key.session_id:
@@ -54,33 +54,33 @@ class Policies:
 
 
 @dataclass(frozen=True)
-class AutoPruning:
+class AutoPruner:
     """Prunes a session that has passed its policy's budget, down to a share of it.
 
     The share keeps the window's beginning, and so the provider's prompt cache, the same for many turns and not one.
     An Add waits for it, so it asks neither an embedder nor the index: see PruneOrder's `when_over`.
     """
 
-    policies: Policies
-    pruning: Pruning
-    gauge: Gauge
-    reading: Reading
+    policies: SessionPolicies
+    pruning: Pruner
+    token_counts: ModelTokenCounts
+    reading: SessionReader
     min_messages: int
     window: int
     leave_share: float
 
-    def due(self, head: Head) -> bool:
+    def due(self, head: SessionHead) -> bool:
         policy = self.policies.of(head)
         if policy is None or not policy.auto_prune_tokens:
             return False
         return bool(policy.model) or head.total_tokens > policy.auto_prune_tokens
 
-    def run(self, head: Head) -> Head:
+    def run(self, head: SessionHead) -> SessionHead:
         """Prune as the policy says; where the session stands then."""
         policy = self.policies.of(head)
         if policy is None or not policy.auto_prune_tokens:
             return head
-        order = PruneOrder(
+        order = PruneRequest(
             policy.auto_prune_tokens,
             policy.strategy,
             self.window,
@@ -102,26 +102,26 @@ class AutoPruning:
 @dataclass(frozen=True)
 class Sessions:
     journal: Journal
-    reading: Reading
+    reading: SessionReader
 
-    def list(self, page: SessionPage) -> Sequence[Head]:
+    def list(self, page: SessionQuery) -> Sequence[SessionHead]:
         return self.journal.sessions(page)
 
-    def get(self, key: SessionKey, user_id: str) -> Head | None:
+    def get(self, key: SessionKey, user_id: str) -> SessionHead | None:
         return self.reading.head(key, user_id)
 
-    def belongings(self, command: Erase) -> Belongings:
+    def erasure_counts(self, command: Erase) -> ErasureCounts:
         """What `begin_erasing` would erase now; refused as that would be."""
-        return self.journal.belongings(command)
+        return self.journal.erasure_counts(command)
 
-    def begin_erasing(self, command: Erase, settled: Callable[[Ticket], None] | None = None) -> Ticket:
+    def submit_erase(self, command: Erase, settled: Callable[[PendingCommand], None] | None = None) -> PendingCommand:
         """Erase a session's messages, or all of it; settled when the last byte is gone, which may take a while."""
-        ticket = Ticket(command, settled)
+        ticket = PendingCommand(command, settled)
         self.journal.submit(ticket)
         return ticket
 
 
-class Budget(NamedTuple):
+class TokenBudget(NamedTuple):
     """`tokens` is 0 where there is none. `used_tokens` are by the tokenizer of the model that the budget is for."""
 
     tokens: int = 0
@@ -132,27 +132,27 @@ class Budget(NamedTuple):
         return self.used_tokens / self.tokens if self.tokens else 0.0
 
 
-NO_BUDGET = Budget()
+NO_BUDGET = TokenBudget()
 
 
 @dataclass(frozen=True)
-class Budgets:
-    policies: Policies
-    gauge: Gauge
-    count_by_model: CountingByModel
+class TokenBudgets:
+    policies: SessionPolicies
+    token_counts: ModelTokenCounts
+    count_by_model: WindowCounter
 
-    def hot(self, head: Head, model: str = "") -> Budget | None:
+    def cached(self, head: SessionHead, model: str = "") -> TokenBudget | None:
         """From RAM, without waiting; None where the budget is a model's, and the window is to be counted by it."""
         budget = self._by_default(head, model)
-        if budget.tokens and self.gauge.budget_model(self.policies.of(head), model):
+        if budget.tokens and self.token_counts.budget_model(self.policies.of(head), model):
             return None
         return budget
 
-    def of(self, head: Head, model: str = "") -> Budget:
+    def of(self, head: SessionHead, model: str = "") -> TokenBudget:
         """The policy's; else that of the model which is asked for."""
-        return self.hot(head, model) or self._by_model(head, model)
+        return self.cached(head, model) or self._by_model(head, model)
 
-    def in_any_case(self, head: Head) -> Budget:
+    def or_default(self, head: SessionHead) -> TokenBudget:
         """The same beside something that must be answered; by the default tokenizer where it cannot be counted."""
         try:
             return self.of(head)
@@ -160,10 +160,10 @@ class Budgets:
             log.warning("a session could not be counted by the model of its policy: %s", error)
             return self._by_default(head, "")
 
-    def _by_default(self, head: Head, model: str) -> Budget:
-        return Budget(self.gauge.budget_tokens(self.policies.of(head), model), head.total_tokens)
+    def _by_default(self, head: SessionHead, model: str) -> TokenBudget:
+        return TokenBudget(self.token_counts.budget_tokens(self.policies.of(head), model), head.total_tokens)
 
-    def _by_model(self, head: Head, model: str) -> Budget:
+    def _by_model(self, head: SessionHead, model: str) -> TokenBudget:
         policy = self.policies.of(head)
-        used = self.count_by_model.total(head, self.gauge.budget_model(policy, model))
-        return Budget(self.gauge.budget_tokens(policy, model), used)
+        used = self.count_by_model.total(head, self.token_counts.budget_model(policy, model))
+        return TokenBudget(self.token_counts.budget_tokens(policy, model), used)

@@ -5,16 +5,15 @@ from dataclasses import dataclass
 
 from google.protobuf.struct_pb2 import Struct
 
-from memsidecar.layers.field_checks import matches
-from memsidecar.layers.working.reads import ANSWER_BYTES
-from memsidecar.stores.contract import Found, Journal, Scope
+from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES, matches_metadata
+from memsidecar.stores.contract import Journal, LocatedMessage, Scope
 from memsidecar.v1.message_pb2 import Message
 
 SCANNED_AT_ONCE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class MessageFilter:
     """What a hit must be. Times in microseconds: later than `after_us` and earlier than `before_us`."""
 
     substring: str
@@ -23,7 +22,7 @@ class Wanted:
     after_us: int | None = None
     before_us: int | None = None
 
-    def admits(self, found: Found) -> bool:
+    def matches(self, found: LocatedMessage) -> bool:
         one = found.message
         if self.roles and one.role not in self.roles:
             return False
@@ -34,32 +33,32 @@ class Wanted:
         message = Message.FromString(one.body)
         if self.substring.casefold() not in message.content.casefold():
             return False
-        return self.metadata is None or matches(message.metadata, self.metadata)
+        return self.metadata is None or matches_metadata(message.metadata, self.metadata)
 
-    def has_its_tags(self, found: Found) -> bool:
+    def matches_metadata(self, found: LocatedMessage) -> bool:
         """The metadata alone: for those who have seen to the rest."""
-        return self.metadata is None or matches(Message.FromString(found.message.body).metadata, self.metadata)
+        return self.metadata is None or matches_metadata(Message.FromString(found.message.body).metadata, self.metadata)
 
 
 @dataclass(frozen=True)
-class Searching:
+class SubstringSearch:
     journal: Journal
 
     def __call__(
-        self, scope: Scope, wanted: Wanted, limit: int, before_lsn: int | None, go_on: Callable[[], bool]
-    ) -> tuple[Sequence[Found], int | None]:
+        self, scope: Scope, wanted: MessageFilter, limit: int, before_lsn: int | None, go_on: Callable[[], bool]
+    ) -> tuple[Sequence[LocatedMessage], int | None]:
         """Up to `limit` hits below `before_lsn`, and the lsn to go on below, if there may be more.
 
         `go_on` is asked between steps, so that a caller who is gone does not keep a thread busy.
         """
-        hits: list[Found] = []
+        hits: list[LocatedMessage] = []
         size = 0
         while go_on():
             found = self.journal.scan(scope, before_lsn, SCANNED_AT_ONCE)
             for one in found:
-                if wanted.admits(one):
+                if wanted.matches(one):
                     size += len(one.message.body)
-                    if len(hits) == limit or (hits and size > ANSWER_BYTES):
+                    if len(hits) == limit or (hits and size > MAX_RESPONSE_BYTES):
                         return hits, hits[-1].lsn
                     hits.append(one)
             if not found:

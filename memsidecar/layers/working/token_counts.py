@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from memsidecar.domain.errors import Busy, InvalidField
-from memsidecar.domain.message import Stored
-from memsidecar.domain.session import Head, Policy
-from memsidecar.layers.working.reads import Reading
+from memsidecar.domain.errors import InvalidField, Overloaded
+from memsidecar.domain.message import StoredMessage
+from memsidecar.domain.session import Policy, SessionHead
+from memsidecar.layers.working.reads import SessionReader
 from memsidecar.layers.working.validation import tokens_of
-from memsidecar.stores.contract import Calibrate, Calibration, Journal, Stale, Ticket
+from memsidecar.stores.contract import Calibrate, Calibration, Journal, PendingCommand, VersionConflict
 from memsidecar.tokens.contract import Counter, Counters
 from memsidecar.tokens.estimate import calibrate
 from memsidecar.tokens.models import lookup
@@ -21,21 +21,21 @@ _TOTALS_KEPT = 4_096
 TRIES = 20
 
 
-class Total(NamedTuple):
+class WindowTotal(NamedTuple):
     """What a window held when its session stood at `head`."""
 
-    head: Head
+    head: SessionHead
     tokens: int
 
 
 @dataclass(frozen=True)
-class Gauge:
+class ModelTokenCounts:
     """Counts by other tokenizers than the default are made when asked for, and remembered by message and window."""
 
     journal: Journal
     counters: Counters
     _recounts: dict[tuple[Counter, int, int, int], int] = field(default_factory=dict)
-    _totals: dict[tuple[Counter, int], Total] = field(default_factory=dict)
+    _totals: dict[tuple[Counter, int], WindowTotal] = field(default_factory=dict)
 
     def counter(self, namespace: str, model: str) -> Counter:
         if not model:
@@ -46,17 +46,19 @@ class Gauge:
         """Whether the model counts otherwise than the sums that are kept."""
         return self.counter(namespace, model) != self.counters.default
 
-    def recount(self, counter: Counter, head: Head, messages: Iterable[Stored]) -> Iterable[Stored]:
+    def recount(
+        self, counter: Counter, head: SessionHead, messages: Iterable[StoredMessage]
+    ) -> Iterable[StoredMessage]:
         """The same messages with the counter's tokens in place of the stored ones, and without their bodies."""
         for one in messages:
             yield one._replace(tokens=self.tokens(counter, head, one), body=b"")
 
-    def tokens(self, counter: Counter, head: Head, one: Stored) -> int:
+    def tokens(self, counter: Counter, head: SessionHead, one: StoredMessage) -> int:
         """What a message costs by a counter; the stored count where that is the default."""
         if counter == self.counters.default:
             return one.tokens
         # The length tells a shortened body from its original.
-        key = (counter, head.number, one.sequence, len(one.body))
+        key = (counter, head.row_id, one.sequence, len(one.body))
         tokens = self._recounts.get(key)
         if tokens is None:
             if len(self._recounts) >= _RECOUNTS_KEPT:
@@ -64,14 +66,14 @@ class Gauge:
             tokens = self._recounts[key] = tokens_of(Message.FromString(one.body), counter)
         return tokens
 
-    def last_total(self, counter: Counter, head: Head) -> Total | None:
+    def last_total(self, counter: Counter, head: SessionHead) -> WindowTotal | None:
         """What was counted last of the session, at whatever moment of it."""
-        return self._totals.get((counter, head.number))
+        return self._totals.get((counter, head.row_id))
 
-    def keep_total(self, counter: Counter, head: Head, tokens: int) -> None:
+    def keep_total(self, counter: Counter, head: SessionHead, tokens: int) -> None:
         if len(self._totals) >= _TOTALS_KEPT:
             self._totals.clear()
-        self._totals[counter, head.number] = Total(head, tokens)
+        self._totals[counter, head.row_id] = WindowTotal(head, tokens)
 
     def budget_model(self, policy: Policy | None, model: str = "") -> str:
         """Whose tokens the budget is in; empty for the default tokenizer's."""
@@ -93,7 +95,7 @@ class Gauge:
                 raise InvalidField(name, "must be at least 1")
         if self.counters.for_model(model).exact:
             return 1.0
-        ticket = Ticket(Calibrate(namespace, model, lambda before: _step(before, estimated, actual)))
+        ticket = PendingCommand(Calibrate(namespace, model, lambda before: _step(before, estimated, actual)))
         self.journal.submit(ticket)
         after: Calibration = ticket.wait()
         return after.factor
@@ -104,42 +106,42 @@ def _step(before: Calibration, estimated: int, actual: int) -> Calibration:
 
 
 @dataclass(frozen=True)
-class CountingByModel:
-    reading: Reading
-    gauge: Gauge
+class WindowCounter:
+    reading: SessionReader
+    token_counts: ModelTokenCounts
 
-    def __call__(self, head: Head, model: str) -> Head:
+    def __call__(self, head: SessionHead, model: str) -> SessionHead:
         """The head with the model's tokens in place of the default ones; recounts the window, and no more than it."""
-        if not self.gauge.differs(head.key.namespace, model):
+        if not self.token_counts.differs(head.key.namespace, model):
             return head
         for _ in range(TRIES):
             try:
-                return self._recounted(head, self.gauge.counter(head.key.namespace, model))
-            except Stale:
+                return self._recounted(head, self.token_counts.counter(head.key.namespace, model))
+            except VersionConflict:
                 now = self.reading.head(head.key, "")
                 if now is None:
-                    return Head(head.key, head.number)
+                    return SessionHead(head.key, head.row_id)
                 head = now
-        raise Busy("the session is written to faster than its messages can be counted again")
+        raise Overloaded("the session is written to faster than its messages can be counted again")
 
-    def total(self, head: Head, model: str) -> int:
+    def total(self, head: SessionHead, model: str) -> int:
         """The window's tokens by the model; what came since the last count is all that is counted, where it can be."""
-        counter = self.gauge.counter(head.key.namespace, model)
-        if counter == self.gauge.counters.default:
+        counter = self.token_counts.counter(head.key.namespace, model)
+        if counter == self.token_counts.counters.default:
             return head.total_tokens
-        last = self.gauge.last_total(counter, head)
+        last = self.token_counts.last_total(counter, head)
         added = self._added(last.head, head) if last else None
         if last is None or added is None:
             return self(head, model).total_tokens
-        tokens = last.tokens + sum(self.gauge.tokens(counter, head, one) for one in added)
-        self.gauge.keep_total(counter, head, tokens)
+        tokens = last.tokens + sum(self.token_counts.tokens(counter, head, one) for one in added)
+        self.token_counts.keep_total(counter, head, tokens)
         return tokens
 
-    def _added(self, before: Head, head: Head) -> Sequence[Stored] | None:
+    def _added(self, before: SessionHead, head: SessionHead) -> Sequence[StoredMessage] | None:
         """What came between two moments of a session; None unless it is at hand, and all that happened in between."""
         if before.version == head.version:
             return ()
-        view, count = self.reading.views.hot(head.key), head.last_sequence - before.last_sequence
+        view, count = self.reading.session_cache.cached(head.key), head.last_sequence - before.last_sequence
         if view is None or view.head.version != head.version or not 0 <= count <= view.end:
             return None
         added = view.entries[view.end - count : view.end]
@@ -147,17 +149,17 @@ class CountingByModel:
         grown = (before.pruned_count, before.message_count + count, total)
         return added if grown == (head.pruned_count, head.message_count, head.total_tokens) else None
 
-    def _recounted(self, head: Head, counter: Counter) -> Head:
+    def _recounted(self, head: SessionHead, counter: Counter) -> SessionHead:
         recounted = head.copy()
         recounted.tokens = [0, 0, 0, 0]
-        for one in self.gauge.recount(counter, head, self._window(head)):
+        for one in self.token_counts.recount(counter, head, self._window(head)):
             recounted.tokens[one.role - 1] += one.tokens
-        self.gauge.keep_total(counter, head, recounted.total_tokens)
+        self.token_counts.keep_total(counter, head, recounted.total_tokens)
         return recounted
 
-    def _window(self, head: Head) -> Iterable[Stored]:
+    def _window(self, head: SessionHead) -> Iterable[StoredMessage]:
         """The window up to the head's last message; what is added meanwhile is left for the next count."""
-        view = self.reading.views.hot(head.key)
+        view = self.reading.session_cache.cached(head.key)
         if view is not None and view.complete and view.head.version == head.version:
             return view.messages()
         return self.reading.window(head, bodies=True, while_growing=True)

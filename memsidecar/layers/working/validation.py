@@ -32,7 +32,7 @@ _IMPORTANT, _QUESTION = int(Flag.IMPORTANT), int(Flag.QUESTION)  # an enum's own
 
 
 @dataclass(frozen=True)
-class Drafting:
+class MessageValidator:
     """Makes drafts. `counter` is the server's default one: stored counts are all by it."""
 
     counter: Counter

@@ -3,40 +3,40 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memsidecar.domain.errors import Busy
-from memsidecar.domain.message import Flag, Stored
+from memsidecar.domain.errors import Overloaded
+from memsidecar.domain.message import Flag, StoredMessage
 from memsidecar.domain.pruning import NO_RELEVANCE
-from memsidecar.domain.session import Head, SessionKey, Strategy
+from memsidecar.domain.session import SessionHead, SessionKey, Strategy
 from memsidecar.layers.working.validation import tokens_of
-from memsidecar.stores.contract import Journal, Stale, Ticket, Trim, TrimNow
+from memsidecar.stores.contract import Journal, PendingCommand, UpdateWindow, UpdateWindowExclusive, VersionConflict
 from memsidecar.tokens.contract import Counter
 from memsidecar.v1.message_pb2 import Message
 
-Relevance = Callable[[Head, str], Mapping[int, float]]
+Relevance = Callable[[SessionHead, str], Mapping[int, float]]
 "How much each message of a session has to do with a text: 0 to 1 by sequence, absent where it has nothing."
 
 
-SummarizeUpTo = Callable[[Head, int], str]
+SummarizeUpTo = Callable[[SessionHead, int], str]
 "Bring a session's summary up to a message, at once; the summary's id."
 
 PLANS_BEFORE_WAITING = 3
 
-Plan = Callable[[], Trim | None]
+UpdatePlan = Callable[[], UpdateWindow | None]
 "What is to become of a session as it stands now; None where there is no such session."
 
 
-def never_summarized(_head: Head, _last: int) -> str:
+def no_summary(_head: SessionHead, _last: int) -> str:
     """Where nobody summarises."""
     return ""
 
 
-def irrelevant(_head: Head, _text: str) -> Mapping[int, float]:
+def no_relevance(_head: SessionHead, _text: str) -> Mapping[int, float]:
     """For a memory that cannot tell."""
     return NO_RELEVANCE
 
 
 @dataclass(frozen=True, slots=True)
-class PruneOrder:
+class PruneRequest:
     """What a caller asks for. `leave_share` is the share of max_tokens that pruning, once needed, leaves in use.
 
     `when_over`: only when max_tokens are passed, whatever the strategy, and without asking what is relevant, because an
@@ -57,7 +57,7 @@ class PruneOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
+class PruneResult:
     removed_count: int = 0
     removed_ids: Sequence[str] = ()
     tokens_before: int = 0
@@ -69,7 +69,7 @@ class Pruned:
 
 
 @dataclass(frozen=True)
-class Trimming:
+class WindowUpdater:
     """Plans on the caller's thread against one moment, and commits only if the session still stands there.
 
     A session that is written to without a pause would never stand still long enough; after a few tries the plan is
@@ -78,35 +78,35 @@ class Trimming:
 
     journal: Journal
 
-    def __call__(self, key: SessionKey, plan: Plan) -> None:
+    def __call__(self, key: SessionKey, plan: UpdatePlan) -> None:
         for _ in range(PLANS_BEFORE_WAITING):
             try:
                 return self._outside(plan)
-            except Stale:
+            except VersionConflict:
                 continue
         return self._while_nothing_moves(key, plan)
 
-    def _outside(self, plan: Plan) -> None:
+    def _outside(self, plan: UpdatePlan) -> None:
         trim = plan()
         if trim is not None and (trim.removed or trim.shortened):
             self._commit(trim)
 
-    def _while_nothing_moves(self, key: SessionKey, plan: Plan) -> None:
-        def decide() -> Trim:
+    def _while_nothing_moves(self, key: SessionKey, plan: UpdatePlan) -> None:
+        def decide() -> UpdateWindow:
             trim = plan()
             if trim is None:
-                raise Busy("the session was erased meanwhile")
+                raise Overloaded("the session was erased meanwhile")
             return trim
 
-        self._commit(TrimNow(key, decide))
+        self._commit(UpdateWindowExclusive(key, decide))
 
-    def _commit(self, command: Trim | TrimNow) -> None:
-        ticket = Ticket(command)
+    def _commit(self, command: UpdateWindow | UpdateWindowExclusive) -> None:
+        ticket = PendingCommand(command)
         self.journal.submit(ticket)
         ticket.wait()
 
 
-def shown_as(text: str, one: Stored, message: Message, counter: Counter) -> Stored:
+def truncated_copy(text: str, one: StoredMessage, message: Message, counter: Counter) -> StoredMessage:
     """A message as the window is to show it, with a shorter text of ours in place of its own; it is changed."""
     message.content, message.synthetic = text, True
     message.tokens = tokens_of(message, counter)

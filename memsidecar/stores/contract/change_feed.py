@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memsidecar.domain.message import Stored
+from memsidecar.domain.message import StoredMessage
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract.documents import StoredDocument
 
 
-class Said(NamedTuple):
+class MessageWritten(NamedTuple):
     """A message as it was written and as it is known now (its score and metadata included), never shortened.
 
     `lsn` is the entry that is told of: the message itself, or a later annotation of it; `first_lsn` is the message's
@@ -21,11 +21,11 @@ class Said(NamedTuple):
     session: int
     key: SessionKey
     user_id: str
-    message: Stored
+    message: StoredMessage
     vector: bytes | None
 
 
-class Claimed(NamedTuple):
+class SessionClaimed(NamedTuple):
     """A session that had messages and no user has one now."""
 
     lsn: int
@@ -34,37 +34,37 @@ class Claimed(NamedTuple):
     user_id: str
 
 
-class Gone(NamedTuple):
+class RowsErased(NamedTuple):
     """Everything that stood under this number before this entry is erased: a session's, or (negative) a document's."""
 
     lsn: int
     session: int
 
 
-class Shelved(NamedTuple):
+class DocumentWritten(NamedTuple):
     """A document was put, or put again: what stood under its number is gone. Only the newest put is told."""
 
     lsn: int
     document: StoredDocument
 
 
-class Passed(NamedTuple):
+class NoOp(NamedTuple):
     """An entry that says nothing to those who follow, or whose content is gone: only its number counts."""
 
     lsn: int
 
 
-class Ended(NamedTuple):
+class EndOfLog(NamedTuple):
     """Where the log ended when it was read: told last, and only to those who listen to a part of it."""
 
     lsn: int
 
 
-News = Said | Claimed | Gone | Shelved | Passed | Ended
+LogEntry = MessageWritten | SessionClaimed | RowsErased | DocumentWritten | NoOp | EndOfLog
 
 
 @dataclass(frozen=True, slots=True)
-class SetAsideEntry:
+class DeadLetter:
     """An entry that a task could not take, and why; the task goes on without it."""
 
     task: str
@@ -74,7 +74,7 @@ class SetAsideEntry:
     time_us: int
 
 
-class Heard(NamedTuple):
+class LogFilter(NamedTuple):
     """What is listened to: a user's messages, or those of one session (its number), or with neither the documents."""
 
     user_id: str = ""
@@ -85,15 +85,15 @@ class Heard(NamedTuple):
         return not (self.user_id or self.session)
 
 
-Chapter = Sequence[News]
-CHAPTER_BYTES = 4 << 20
+LogEntries = Sequence[LogEntry]
+MAX_BATCH_BYTES = 4 << 20
 "More is not told at once, but for the entry that passes it; and a chapter that is put together grows no further."
 
 
-def bytes_of(told: News) -> int:
+def entry_bytes(told: LogEntry) -> int:
     """How much of what was put it carries."""
-    if isinstance(told, Said):
+    if isinstance(told, MessageWritten):
         return len(told.message.body) + len(told.vector or b"")
-    if isinstance(told, Shelved):
+    if isinstance(told, DocumentWritten):
         return sum(len(chunk.text) for chunk in told.document.chunks)
     return 0

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from memsidecar.domain.errors import SidecarError, Unavailable
-from memsidecar.domain.message import Draft, Stored
-from memsidecar.domain.session import Head, Policy, SessionKey
-from memsidecar.stores.contract.documents import DropDocument, PutDocument
-from memsidecar.stores.contract.records import DropNote, ReviseNotes
+from memsidecar.domain.message import Draft, StoredMessage
+from memsidecar.domain.session import Policy, SessionHead, SessionKey
+from memsidecar.stores.contract.documents import DeleteDocument, PutDocument
+from memsidecar.stores.contract.records import DeleteRecord, UpsertRecords
 
 
-class Forerunner(Protocol):
+class Predecessor(Protocol):
     """A command that was submitted before; `error` is set when it was refused."""
 
     error: BaseException | None
@@ -31,9 +31,9 @@ class Append:
     user_id: str
     drafts: Sequence[Draft]
     expected_sequence: int | None = None
-    after: Forerunner | None = None
+    after: Predecessor | None = None
 
-    def check_forerunner(self) -> None:
+    def check_predecessor(self) -> None:
         if self.after is not None and self.after.error is not None:
             raise Unavailable("an earlier message of the same stream was refused")
 
@@ -47,7 +47,7 @@ class Added(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    head: Head
+    head: SessionHead
     results: Sequence[Added]
 
 
@@ -61,23 +61,23 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewrite:
+class UpdateMessage:
     """Change what is known about one message. `revise` is pure; it is given each stored encoding of the message."""
 
     key: SessionKey
     user_id: str
     message_id: str
-    revise: Callable[[Stored], Revision]
+    revise: Callable[[StoredMessage], Revision]
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
-    head: Head
-    message: Stored
+class MessageUpdated:
+    head: SessionHead
+    message: StoredMessage
 
 
 @dataclass(frozen=True, slots=True)
-class Trim:
+class UpdateWindow:
     """Take messages out of the window, and show shortened ones in place of their originals.
 
     Only if the session still stands at `expected_version`; else Stale, and nothing is changed.
@@ -86,23 +86,23 @@ class Trim:
     key: SessionKey
     expected_version: int
     removed: Sequence[int] = ()
-    shortened: Sequence[Stored] = ()
+    shortened: Sequence[StoredMessage] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class TrimNow:
+class UpdateWindowExclusive:
     """A Trim that is decided while nothing moves: `decide` is called when all before it is committed.
 
     It stands in everybody's way while it decides; for sessions that never hold still.
     """
 
     key: SessionKey
-    decide: Callable[[], Trim]
+    decide: Callable[[], UpdateWindow]
 
 
 @dataclass(frozen=True, slots=True)
-class Trimmed:
-    head: Head
+class WindowUpdated:
+    head: SessionHead
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +117,10 @@ class Erase:
 
     key: SessionKey
     user_id: str
-    whole: bool = False
+    delete_session: bool = False
 
 
-class Belongings(NamedTuple):
+class ErasureCounts(NamedTuple):
     """How much goes with a session: messages pruned or not, notes current or superseded, documents and their chunks."""
 
     messages: int = 0
@@ -136,8 +136,8 @@ class Belongings(NamedTuple):
 class Erased:
     """`head` is where the session stands now; None where it is gone, or never was."""
 
-    head: Head | None
-    gone: Belongings
+    head: SessionHead | None
+    counts: ErasureCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class SetPolicy:
 
 @dataclass(frozen=True, slots=True)
 class PolicySet:
-    head: Head | None
+    head: SessionHead | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class Calibrate:
 
 
 @dataclass(frozen=True, slots=True)
-class Advance:
+class AdvanceWatermark:
     """Remember up to which lsn a background task has come in a namespace; never moves back by itself."""
 
     task: str
@@ -190,7 +190,7 @@ class Advance:
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
+class AddDeadLetter:
     """Remember that a task goes on without this entry of the log; the same again does nothing."""
 
     task: str
@@ -201,28 +201,28 @@ class SetAside:
 
 Command = (
     Append
-    | Rewrite
-    | Trim
-    | TrimNow
+    | UpdateMessage
+    | UpdateWindow
+    | UpdateWindowExclusive
     | Erase
     | Claim
     | SetPolicy
     | Calibrate
-    | Advance
-    | SetAside
+    | AdvanceWatermark
+    | AddDeadLetter
     | PutDocument
-    | DropDocument
-    | ReviseNotes
-    | DropNote
+    | DeleteDocument
+    | UpsertRecords
+    | DeleteRecord
 )
 
 
-class Stale(SidecarError):
+class VersionConflict(SidecarError):
     """The session has moved on since the plan was made; plan again. Never leaves the layers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CommitEvent:
     """What one committed command did to a session's window; `head` is None when the session is gone.
 
     `reload` says that the window changed in a way that is not told here. Every erasure is told so, that of a session of
@@ -230,14 +230,14 @@ class Change:
     """
 
     key: SessionKey
-    head: Head | None
-    appended: Sequence[Stored] = ()
+    head: SessionHead | None
+    appended: Sequence[StoredMessage] = ()
     removed: Sequence[int] = ()
-    replaced: Sequence[Stored] = ()
+    replaced: Sequence[StoredMessage] = ()
     reload: bool = False
 
 
-class Ticket:
+class PendingCommand:
     """A command on its way. `settled` is called once, on the journal's thread, when it is durable or refused.
 
     It must not raise: others wait behind it for their own answer.
@@ -245,7 +245,7 @@ class Ticket:
 
     __slots__ = ("_gate", "_settled", "command", "done", "error", "result")
 
-    def __init__(self, command: Command, settled: Callable[["Ticket"], None] | None = None) -> None:
+    def __init__(self, command: Command, settled: Callable[["PendingCommand"], None] | None = None) -> None:
         self.command = command
         self.result: Any = None
         self.error: BaseException | None = None
@@ -256,7 +256,7 @@ class Ticket:
             self._gate = threading.Lock()
             self._gate.acquire()
 
-    def settle(self, result: Any = None, error: BaseException | None = None) -> None:
+    def complete(self, result: Any = None, error: BaseException | None = None) -> None:
         self.result, self.error, self.done = result, error, True
         if self._gate is not None:
             self._gate.release()

@@ -51,7 +51,7 @@ class StoredDocument:
     `chunks` is empty where only the figures were asked for.
     """
 
-    number: int
+    row_id: int
     version: int
     owner: Owner
     id: str
@@ -85,7 +85,7 @@ class DocumentPut:
 
 
 @dataclass(frozen=True, slots=True)
-class DropDocument:
+class DeleteDocument:
     """Erase a document from every file; NoSuchThing if there is none."""
 
     owner: Owner
@@ -93,12 +93,12 @@ class DropDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentDropped:
+class DocumentDeleted:
     removed_chunks: int
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentPage:
+class DocumentQuery:
     """Which documents of an owner to list, in the order of their ids, after this one."""
 
     owner: Owner

@@ -36,14 +36,14 @@ class Episodes:
 
     lsn: Ints
     sequence: Ints
-    written: Ints
-    shelf: Ints
+    written_lsn: Ints
+    partition: Ints
     session: Ints
     role: NDArray[np.int8]
     time_us: Ints
     score: Floats
     name: Sequence[str]
-    words: Sequence[str]
+    terms: Sequence[str]
     vectors: Floats
 
     def __len__(self) -> int:
@@ -53,55 +53,55 @@ class Episodes:
     def together(cls, parts: "Sequence[Episodes]") -> "Episodes":
         """Those of each part, one after another; there is at least one part."""
         columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _NUMBERS}
-        names, words = [one for part in parts for one in part.name], [one for part in parts for one in part.words]
-        return cls(**columns, name=names, words=words)
+        names, terms = [one for part in parts for one in part.name], [one for part in parts for one in part.terms]
+        return cls(**columns, name=names, terms=terms)
 
     def chosen(self, rows: Ints) -> "Episodes":
         """These alone, in this order."""
         columns = {name: getattr(self, name)[rows] for name in _NUMBERS}
-        names, words = [self.name[row] for row in rows], [self.words[row] for row in rows]
-        return Episodes(**columns, name=names, words=words)
+        names, terms = [self.name[row] for row in rows], [self.terms[row] for row in rows]
+        return Episodes(**columns, name=names, terms=terms)
 
 
 @dataclass(frozen=True, slots=True)
-class Harvest:
+class IndexBatch:
     """What a stretch of the log means for the index: what goes, then what comes."""
 
-    gone_sessions: Sequence[int] = ()
+    deleted_sessions: Sequence[int] = ()
     "All rows of these, but those with `written` at or above the number beside it in `gone_before`."
-    gone_before: Sequence[int] = ()
-    gone_episodes: Sequence[tuple[int, int]] = ()
+    deleted_before: Sequence[int] = ()
+    deleted_episodes: Sequence[tuple[int, int]] = ()
     "These (lsn, sequence), because they come again changed."
     episodes: Episodes | None = None
 
-    def since(self, lsn: int) -> "Harvest":
+    def since(self, lsn: int) -> "IndexBatch":
         """What of it comes from entries after this one."""
-        kept = [at for at, before in enumerate(self.gone_before) if before > lsn]
-        return Harvest(
-            gone_sessions=[self.gone_sessions[at] for at in kept],
-            gone_before=[self.gone_before[at] for at in kept],
-            gone_episodes=self.gone_episodes,
-            episodes=self.episodes and self.episodes.chosen(np.flatnonzero(self.episodes.written > lsn)),
+        kept = [at for at, before in enumerate(self.deleted_before) if before > lsn]
+        return IndexBatch(
+            deleted_sessions=[self.deleted_sessions[at] for at in kept],
+            deleted_before=[self.deleted_before[at] for at in kept],
+            deleted_episodes=self.deleted_episodes,
+            episodes=self.episodes and self.episodes.take(np.flatnonzero(self.episodes.written_lsn > lsn)),
         )
 
-    def on_shelves(self, shelves: Sequence[int]) -> "Harvest":
+    def in_partitions(self, shelves: Sequence[int]) -> "IndexBatch":
         """What of it concerns these shelves; what is gone may be gone from any."""
-        return self._where(lambda episodes: np.isin(episodes.shelf, list(shelves)))
+        return self._where(lambda episodes: np.isin(episodes.partition, list(shelves)))
 
-    def of_kind(self, chunks: bool) -> "Harvest":
+    def of_kind(self, chunks: bool) -> "IndexBatch":
         """What of it concerns chunks of documents, or messages."""
         return self._where(lambda episodes: (episodes.session < 0) == chunks)
 
-    def _where(self, chosen: Callable[[Episodes], NDArray[np.bool_]]) -> "Harvest":
-        episodes = self.episodes and self.episodes.chosen(np.flatnonzero(chosen(self.episodes)))
+    def _where(self, chosen: Callable[[Episodes], NDArray[np.bool_]]) -> "IndexBatch":
+        episodes = self.episodes and self.episodes.take(np.flatnonzero(chosen(self.episodes)))
         return replace(self, episodes=episodes)
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
+class TableFilter:
     """Where to look: a whole table, or one shelf, or one session of it; by role and time where given."""
 
-    shelf: int | None = None
+    partition: int | None = None
     session: int | None = None
     roles: Sequence[int] = ()
     after_us: int | None = None
@@ -111,7 +111,7 @@ class Within:
 
 
 @dataclass(frozen=True, slots=True)
-class TableFigures:
+class TableStats:
     """What a person who runs this wants to see of one table."""
 
     rows: int = 0
@@ -119,8 +119,8 @@ class TableFigures:
     versions: int = 0
     unindexed_rows: int = 0
     disk_bytes: int = 0
-    upkeep_failures: int = 0
-    last_upkeep_failure: str = ""
+    maintenance_failures: int = 0
+    last_maintenance_error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Generation:
     number: int
     embedder: str
     dimensions: int
-    words: int = 1
+    terms: int = 1
 
 
 class Table(Protocol):
@@ -143,21 +143,21 @@ class Table(Protocol):
     def watermark(self) -> int:
         """The largest `written`: what the log said up to there is in the table. 0 when it is empty."""
 
-    def apply(self, harvest: Harvest) -> None:
+    def apply(self, harvest: IndexBatch) -> None:
         """Take away, then append. Applying the same again after a crash in between leaves no duplicate.
 
         Raises IndexUnavailable and may have done a part of it when it cannot.
         """
 
-    def shelf(self, number: int, chunks: bool) -> Iterator[Episodes]:
+    def partition(self, number: int, chunks: bool) -> Iterator[Episodes]:
         """All of a shelf, part by part, because it may be large; in no order."""
 
-    def count(self, within: Within) -> int: ...
+    def count(self, within: TableFilter) -> int: ...
 
-    def matching(self, words: Sequence[str], within: Within, limit: int) -> Episodes:
+    def matching(self, terms: Sequence[str], within: TableFilter, limit: int) -> Episodes:
         """The best by any of the words (BM25), best first."""
 
-    def nearest(self, vector: Floats, within: Within, limit: int) -> Episodes:
+    def nearest(self, vector: Floats, within: TableFilter, limit: int) -> Episodes:
         """The nearest by cosine, nearest first; rows without a vector are never among them."""
 
     def around(self, places: Sequence[tuple[int, int]]) -> Episodes:
@@ -172,7 +172,7 @@ class Table(Protocol):
     def purge(self) -> None:
         """Leave no byte of what was taken away in any file, old versions included."""
 
-    def figures(self) -> TableFigures: ...
+    def figures(self) -> TableStats: ...
 
 
 class Index(Protocol):

@@ -7,7 +7,7 @@ from enum import IntEnum
 from memsidecar.stores.contract.documents import Owner
 
 
-class NoteKind(IntEnum):
+class RecordKind(IntEnum):
     """The numbers are on disk."""
 
     FACT = 1
@@ -16,11 +16,11 @@ class NoteKind(IntEnum):
     PATTERNS = 4
 
 
-_DERIVED_KINDS = {NoteKind.SUMMARY, NoteKind.PATTERNS}
+_DERIVED_KINDS = {RecordKind.SUMMARY, RecordKind.PATTERNS}
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class Record:
     """`id` is unique for its owner and kind. `slot` (64 bits, signed) is a hash of what the note is about.
 
     `source` is the session whose messages it was made of: it is erased with them, but for a fact, which stays when a
@@ -43,13 +43,13 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Revised:
+class RecordChanges:
     """Notes to keep, new ones or others in place of those with the same id, and ids of notes to erase.
 
     Whatever slot they are in. An id that is not there need not be erased, and one in both is kept.
     """
 
-    kept: Sequence[Note] = ()
+    kept: Sequence[Record] = ()
     dropped: Sequence[str] = ()
 
 
@@ -62,7 +62,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class ReviseNotes:
+class UpsertRecords:
     """Change an owner's notes of one kind, all or nothing. Nothing at all is written when nothing is new.
 
     `revise` is pure: it is given what is kept in the named slots (history included, oldest first by time and id) at a
@@ -72,41 +72,41 @@ class ReviseNotes:
     """
 
     owner: Owner
-    kind: NoteKind
+    kind: RecordKind
     slots: Sequence[int]
-    revise: Callable[[Sequence[Note]], Revised]
+    revise: Callable[[Sequence[Record]], RecordChanges]
     derived_from: int | None = None
     progress: Progress | None = None
 
     @property
     def is_derived(self) -> bool:
         """Whether the sidecar makes the notes of what it keeps. The others are a caller's, offloaded artifacts too."""
-        return self.kind in _DERIVED_KINDS or (self.kind == NoteKind.FACT and self.derived_from is not None)
+        return self.kind in _DERIVED_KINDS or (self.kind == RecordKind.FACT and self.derived_from is not None)
 
 
 @dataclass(frozen=True, slots=True)
-class NotesRevised:
-    kept: Sequence[Note]
+class RecordsUpserted:
+    kept: Sequence[Record]
 
 
 @dataclass(frozen=True, slots=True)
-class DropNote:
+class DeleteRecord:
     """Erase a note from every file; NoSuchThing if there is none.
 
     Answers the Note as it was; if its body is damaged, without it.
     """
 
     owner: Owner
-    kind: NoteKind
-    note_id: str
+    kind: RecordKind
+    record_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class NotePage:
+class RecordQuery:
     """Which notes of an owner to read, newest first by (time_us, id), after this place; history only if asked for."""
 
     owner: Owner
-    kind: NoteKind
+    kind: RecordKind
     limit: int = 100
     after: tuple[int, str] | None = None
     history: bool = False

@@ -15,7 +15,7 @@ from lancedb.table import AsyncTable
 
 from memsidecar.stores.contract.index import Floats, IndexUnavailable
 from memsidecar.stores.lance import files, rows
-from memsidecar.stores.lance.runtime import Border
+from memsidecar.stores.lance.runtime import LanceRuntime
 
 # The words come analysed: whatever stands between two spaces is one word, as it is.
 WORDS = FTS(
@@ -40,7 +40,7 @@ EVERY_PARTITION = 1 << 16
 SCAN_ROWS = 1_024
 
 
-class Readers:
+class ReaderEpochs:
     """Reading never waits. Whoever takes files away waits for the readers that may have seen them, and for no other.
 
     That is enough because a reader looks at the newest version there is when it begins, and that one stays.
@@ -70,7 +70,7 @@ class Readers:
             self._under_way.add(self._last)
             return self._last
 
-    def wait_for_those_before(self) -> None:
+    def wait_for_older(self) -> None:
         with self._changed:
             before = set(self._under_way)
             self._changed.wait_for(lambda: self._under_way.isdisjoint(before))
@@ -79,16 +79,16 @@ class Readers:
         """Let nobody in any more, and wait for all who are."""
         with self._changed:
             self._closed = True
-        self.wait_for_those_before()
+        self.wait_for_older()
 
 
-class Handle:
+class TableClient:
     """LanceDB's verbs on one table, each run to its end, with its errors translated."""
 
-    def __init__(self, table: AsyncTable, folder: Path, dimensions: int, run: Border) -> None:
+    def __init__(self, table: AsyncTable, folder: Path, dimensions: int, run: LanceRuntime) -> None:
         self.folder = folder
         self.dimensions = dimensions
-        self.readers = Readers()
+        self.readers = ReaderEpochs()
         self.writing = RLock()
         self._table = table
         self._run = run
@@ -113,9 +113,9 @@ class Handle:
         with self.readers.reading():
             return self._run(self._table.count_rows(where))
 
-    def matching(self, words: Sequence[str], where: str, limit: int) -> Any:
+    def matching(self, terms: Sequence[str], where: str, limit: int) -> Any:
         def query() -> AsyncQueryBase:
-            asked = self._table.query().nearest_to_text(_any_of(words))
+            asked = self._table.query().nearest_to_text(_any_of(terms))
             return asked.where(where).limit(limit).select([*rows.COLUMNS, "_score"])
 
         return self.read(query)
@@ -137,20 +137,20 @@ class Handle:
             return self._run(self._scan())
 
     async def _scan(self) -> tuple[int, int]:
-        count, written = 0, 0
+        count, written_lsn = 0, 0
         reader = await self._table.query().select(rows.COLUMNS).to_batches(max_batch_length=SCAN_ROWS)
         async for batch in reader:
             count += batch.num_rows
-            written = max(written, _checked(batch))
+            written_lsn = max(written_lsn, _checked(batch))
         if count != await self._table.count_rows():
             raise ValueError(f"{count} rows could be read of {await self._table.count_rows()}")
-        return count, written
+        return count, written_lsn
 
     def watermark(self) -> int:
         """The largest `written`, as it is stored."""
         with self.readers.reading():
             table = self._run(self._table.query().select(["written"]).to_arrow())
-        return max(table["written"].to_pylist(), default=0)
+        return max(table["written_lsn"].to_pylist(), default=0)
 
     def add(self, rows: Any) -> None:
         self._run(self._table.add(rows))
@@ -216,10 +216,10 @@ async def _next(batches: AsyncRecordBatchReader) -> Any:
     return None
 
 
-def _any_of(words: Sequence[str]) -> MatchQuery:
+def _any_of(terms: Sequence[str]) -> MatchQuery:
     """Only the tokenizer of the index sees this text: there is no query language in between."""
     return MatchQuery(
-        " ".join(words),
+        " ".join(terms),
         "words",
         operator=FullTextOperator.OR,
         boost=1.0,

@@ -10,17 +10,17 @@ import lancedb
 
 from memsidecar.stores.contract.index import Generation, IndexUnavailable
 from memsidecar.stores.lance import files, process_memory, rows
-from memsidecar.stores.lance.client import SCALARS, Handle
-from memsidecar.stores.lance.maintenance import Rules, Upkeep
-from memsidecar.stores.lance.repair import Healing
-from memsidecar.stores.lance.runtime import Border, start_workers, translated
+from memsidecar.stores.lance.client import SCALARS, TableClient
+from memsidecar.stores.lance.maintenance import MaintenanceConfig, TableMaintenance
+from memsidecar.stores.lance.repair import TableRepair
+from memsidecar.stores.lance.runtime import LanceRuntime, start_workers, translated
 from memsidecar.stores.lance.table import LanceTable
 
 log = logging.getLogger(__name__)
 
 Key = tuple[str, int]
 # Once may be chance: a machine that stops while a table is opened.
-MOST_DEATHS = 2
+MAX_CRASHES_ON_OPEN = 2
 
 
 class LanceIndex:
@@ -31,15 +31,15 @@ class LanceIndex:
         directory: Path,
         *,
         memory_bytes: int,
-        kept_seconds: float = Rules.kept_seconds,
-        vector_index_rows: int = Rules.vector_index_rows,
+        kept_seconds: float = MaintenanceConfig.kept_seconds,
+        vector_index_rows: int = MaintenanceConfig.vector_index_rows,
     ) -> None:
         """`memory_bytes` is what LanceDB may keep in its caches; by itself it would take 7 GiB."""
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._directory = directory
-        self._rules = Rules(kept_seconds, vector_index_rows)
+        self._rules = MaintenanceConfig(kept_seconds, vector_index_rows)
         start_workers()
-        self._run = Border()
+        self._run = LanceRuntime()
         session = lancedb.Session(memory_bytes * 3 // 4, memory_bytes // 4)
         self._database = self._run(lancedb.connect_async(directory, session=session))
         self._tables: dict[Key, LanceTable] = {}
@@ -71,7 +71,7 @@ class LanceIndex:
                 self._give_up(key, "has no card that can be read")
                 return None
             deaths = files.begin_opening(self._directory, *key)
-            if deaths < MOST_DEATHS:
+            if deaths < MAX_CRASHES_ON_OPEN:
                 return self._proven(key, generation)
             self._give_up(key, f"was being opened when the process died, {deaths} times")
             return None
@@ -97,19 +97,19 @@ class LanceIndex:
         files.remove_metadata(self._directory, *key)
 
     def _proven(self, key: Key, generation: Generation) -> LanceTable | None:
-        healing = Healing(self._folder(key), lambda: self._handle(key, generation.dimensions))
+        healing = TableRepair(self._folder(key), lambda: self._handle(key, generation.dimensions))
         self.repairs += healing.repairs
         if healing.handle is None:
             self._take_leave(key)
             return None
         return self._keep(key, generation, healing.handle, healing.watermark)
 
-    def _handle(self, key: Key, dimensions: int) -> Handle:
+    def _handle(self, key: Key, dimensions: int) -> TableClient:
         table = self._run(self._database.open_table(files.name(*key)))
-        return Handle(table, self._folder(key), dimensions, self._run)
+        return TableClient(table, self._folder(key), dimensions, self._run)
 
-    def _keep(self, key: Key, generation: Generation, handle: Handle, watermark: int) -> LanceTable:
-        upkeep = Upkeep(
+    def _keep(self, key: Key, generation: Generation, handle: TableClient, watermark: int) -> LanceTable:
+        upkeep = TableMaintenance(
             handle,
             self._rules,
             rows=handle.count(),
@@ -135,7 +135,7 @@ class LanceIndex:
         files.write(self._directory, key[0], generation)  # first: so nothing is ever there that nobody knows of
         schema = rows.schema(generation.dimensions)
         table = self._run(self._database.create_table(files.name(*key), schema=schema))
-        handle = Handle(table, self._folder(key), generation.dimensions, self._run)
+        handle = TableClient(table, self._folder(key), generation.dimensions, self._run)
         for column in ("words", *SCALARS):
             handle.build(column)
         return self._keep(key, generation, handle, watermark=0)
@@ -168,7 +168,7 @@ class LanceIndex:
             raise IndexUnavailable("the index is closed")
 
     def give_back(self) -> None:
-        process_memory.give_back()
+        process_memory.release_memory()
 
     def disk_bytes(self) -> int:
         return files.size_bytes(self._directory)

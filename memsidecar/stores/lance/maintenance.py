@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from memsidecar.stores.contract.index import IndexUnavailable
 from memsidecar.stores.lance import files, process_memory
-from memsidecar.stores.lance.client import SCALARS, Handle
+from memsidecar.stores.lance.client import SCALARS, TableClient
 from memsidecar.stores.lance.runtime import Unreadable, translated
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ CLOCKS_DIFFER_SECONDS = 0.1  # when a version was made, and when its file was wr
 
 
 @dataclass(frozen=True)
-class Rules:
+class MaintenanceConfig:
     """What may differ from one table to another, or in a test."""
 
     kept_seconds: float = 40.0
@@ -42,11 +42,11 @@ class Rules:
 
 
 @dataclass
-class Upkeep:
+class TableMaintenance:
     """Call it now and then. Its counts are those since the last run."""
 
-    handle: Handle
-    rules: Rules
+    handle: TableClient
+    rules: MaintenanceConfig
     rows: int
     commits: int
     has_vector_index: bool = False
@@ -92,12 +92,12 @@ class Upkeep:
         with self.handle.writing:
             if not self._is_due(idle):
                 return False
-            process_memory.give_back()
+            process_memory.release_memory()
             try:
                 self._run()
             except (IndexUnavailable, OSError) as error:
                 self._failed(error)
-            process_memory.give_back()
+            process_memory.release_memory()
             return True
 
     def _is_due(self, idle: bool) -> bool:
@@ -179,7 +179,7 @@ class Upkeep:
 
     def _prune(self, older_than: timedelta) -> None:
         """Readers that began on a version that goes are waited for; the newest stays, so others need not be."""
-        self.handle.readers.wait_for_those_before()
+        self.handle.readers.wait_for_older()
         self.handle.optimize(older_than)
         left = self.handle.versions() > 1
         self.unchanged_since = time.monotonic() if left else None
@@ -202,4 +202,4 @@ class Upkeep:
             raise IndexUnavailable("old versions could not be taken away; has the clock been set back?")
         files.forget_purge(self.handle.folder)
         self.purged, self.owes_purge = True, False
-        process_memory.give_back()
+        process_memory.release_memory()

@@ -27,7 +27,7 @@ ENVIRONMENT = {
 "MALLOC_ARENA_MAX=2 is read by the C library when the process starts, too early for assembly: it belongs in the image."
 
 
-def keep_little(arenas: int = 2) -> None:
+def limit_malloc_arenas(arenas: int = 2) -> None:
     """Every thread may get an arena of its own that keeps what is freed in it, and LanceDB has many threads.
 
     Large pieces are to go back to the system as soon as they are freed: by itself glibc begins to keep them, too.
@@ -40,7 +40,7 @@ def keep_little(arenas: int = 2) -> None:
             choose(_TRIM_THRESHOLD, _KEPT_BYTES)
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Compaction frees memory that glibc keeps: a hundred megabytes and more. Elsewhere there is nothing to do."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

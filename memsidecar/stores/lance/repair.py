@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from memsidecar.stores.lance import files, rows
-from memsidecar.stores.lance.client import EVERY_PARTITION, SCALARS, Handle
+from memsidecar.stores.lance.client import EVERY_PARTITION, SCALARS, TableClient
 from memsidecar.stores.lance.runtime import Unreadable
 
 log = logging.getLogger(__name__)
@@ -17,10 +17,10 @@ MOST_SCANS = 8
 _NO_WORD = "\N{REPLACEMENT CHARACTER}memsidecar\N{REPLACEMENT CHARACTER}"
 
 
-class Healing:
+class TableRepair:
     """Opens one table; afterwards `handle` is sound, or None if nothing could be saved."""
 
-    def __init__(self, folder: Path, open_table: Callable[[], Handle]) -> None:
+    def __init__(self, folder: Path, open_table: Callable[[], TableClient]) -> None:
         self._folder = folder
         self._open = open_table
         self._aside = files.next_aside(folder)
@@ -34,7 +34,7 @@ class Healing:
         if self.repairs:
             files.forget_asides(folder, before=self._aside)
 
-    def _newest_sound(self) -> Handle | None:
+    def _newest_sound(self) -> TableClient | None:
         scans = 0
         for manifest in files.manifests(self._folder):
             if self._is_worth_a_scan(manifest, scans):
@@ -53,7 +53,7 @@ class Healing:
             return False
         return scans == 0 or files.seems_complete(manifest)
 
-    def _proven(self) -> Handle | None:
+    def _proven(self) -> TableClient | None:
         try:
             handle = self._open()
             if not handle.schema().equals(rows.schema(handle.dimensions), check_metadata=False):
@@ -69,7 +69,7 @@ class Healing:
         files.set_aside(self._folder, self._aside)
         self.repairs += 1
 
-    def _mend_indexes(self, handle: Handle) -> None:
+    def _mend_indexes(self, handle: TableClient) -> None:
         found = handle.indexes()
         for column in (*SCALARS, "words"):  # in this order: a search by words uses the others
             if column not in found or not self._answers(handle, column):
@@ -80,7 +80,7 @@ class Healing:
             handle.drop_index(found["vector"].name)  # upkeep builds it again; until then the search is exact
             self.repairs += 1
 
-    def _answers(self, handle: Handle, column: str) -> bool:
+    def _answers(self, handle: TableClient, column: str) -> bool:
         try:
             if not self._files_are_whole(handle, column):
                 return False
@@ -90,13 +90,13 @@ class Healing:
             return False
         return True
 
-    def _files_are_whole(self, handle: Handle, column: str) -> bool:
+    def _files_are_whole(self, handle: TableClient, column: str) -> bool:
         folder = self._folder / "_indices" / str(handle.indexes()[column].index_uuid)
         paths = list(folder.glob("*"))
         return bool(paths) and all(files.is_whole(path) for path in paths)
 
 
-def _probe(handle: Handle, column: str) -> None:
+def _probe(handle: TableClient, column: str) -> None:
     if column == "words":
         handle.matching([_NO_WORD], "session >= 0", 1)
     elif column == "vector":

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from memsidecar.stores.contract.index import Episodes, Floats, Harvest, Within
+from memsidecar.stores.contract.index import Episodes, Floats, IndexBatch, TableFilter
 
 NUMBERS = ("lsn", "sequence", "written", "shelf", "session", "time_us")
 COLUMNS = [*NUMBERS, "role", "score", "name", "words", "vector"]
@@ -40,7 +40,7 @@ def rows(episodes: Episodes) -> Any:
         pa.array(np.asarray(episodes.role, np.int8)),
         pa.array(np.asarray(episodes.score, np.float32), from_pandas=False),
         pa.array(episodes.name, pa.utf8()),
-        pa.array(episodes.words, pa.utf8()),
+        pa.array(episodes.terms, pa.utf8()),
         _vectors(episodes.vectors),
     ]
     return pa.Table.from_arrays(columns, schema=schema(episodes.vectors.shape[1]))
@@ -59,7 +59,7 @@ def episodes(table: Any, dimensions: int) -> Episodes:
     return Episodes(
         **numbers,
         name=table["name"].to_pylist(),
-        words=table["words"].to_pylist(),
+        terms=table["terms"].to_pylist(),
         vectors=_matrix(table["vector"], dimensions),
     )
 
@@ -84,14 +84,14 @@ def sorted_by(table: Any, *keys: tuple[str, str]) -> Any:
     return table.sort_by(list(keys)) if table.num_rows > 1 else table
 
 
-def scope(within: Within) -> str:
+def scope(within: TableFilter) -> str:
     """The filter of a search."""
     return " AND ".join(_conditions(within))
 
 
-def _conditions(within: Within) -> Iterator[str]:
+def _conditions(within: TableFilter) -> Iterator[str]:
     yield "session < 0" if within.chunks else "session >= 0"
-    if within.shelf is not None:
+    if within.partition is not None:
         yield f"shelf = {int(within.shelf)}"
     if within.session is not None:
         yield f"session = {int(within.session)}"
@@ -104,7 +104,7 @@ def _conditions(within: Within) -> Iterator[str]:
 
 
 def whole_shelf(number: int, chunks: bool) -> str:
-    return scope(Within(shelf=number, chunks=chunks))
+    return scope(TableFilter(partition=number, chunks=chunks))
 
 
 def any_lsn(lsns: Iterable[int]) -> list[str]:
@@ -116,14 +116,14 @@ def places(wanted: Sequence[tuple[int, int]]) -> list[str]:
     return _filters(_pairs("session", "sequence", wanted))
 
 
-def gone(harvest: Harvest) -> list[str]:
+def gone(harvest: IndexBatch) -> list[str]:
     """What a harvest takes away. An episode that comes again goes only as far as it is older than what comes.
 
     So a harvest that is applied again takes nothing away, and there is no moment at which a crash could lose a row.
     """
-    before = zip(harvest.gone_before, harvest.gone_sessions, strict=True)
+    before = zip(harvest.deleted_before, harvest.deleted_sessions, strict=True)
     again = _coming_again(harvest)
-    for_good = [key for key in harvest.gone_episodes if key not in again]
+    for_good = [key for key in harvest.deleted_episodes if key not in again]
     return _filters(
         [
             *(f"session IN {_list(sessions)} AND written < {bound}" for bound, sessions in _grouped(before)),
@@ -133,18 +133,18 @@ def gone(harvest: Harvest) -> list[str]:
     )
 
 
-def _coming_again(harvest: Harvest) -> dict[tuple[int, int], int]:
+def _coming_again(harvest: IndexBatch) -> dict[tuple[int, int], int]:
     """The changed episodes, and by which entry each comes again."""
     if harvest.episodes is None:
         return {}
-    named = {(int(lsn), int(sequence)) for lsn, sequence in harvest.gone_episodes}
+    named = {(int(lsn), int(sequence)) for lsn, sequence in harvest.deleted_episodes}
     rows = zip(
         harvest.episodes.lsn.tolist(),
         harvest.episodes.sequence.tolist(),
-        harvest.episodes.written.tolist(),
+        harvest.episodes.written_lsn.tolist(),
         strict=True,
     )
-    return {(lsn, sequence): written for lsn, sequence, written in rows if (lsn, sequence) in named}
+    return {(lsn, sequence): written_lsn for lsn, sequence, written_lsn in rows if (lsn, sequence) in named}
 
 
 def _pairs(first: str, second: str, wanted: Iterable[tuple[int, int]]) -> Iterator[str]:

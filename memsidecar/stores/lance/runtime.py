@@ -28,7 +28,7 @@ class Unreadable(IndexUnavailable):
     """What is stored is not what was written, as far as can be told: waiting will not help."""
 
 
-class Border:
+class LanceRuntime:
     """Call it with a coroutine of LanceDB's, from any thread, and wait."""
 
     def __init__(self) -> None:

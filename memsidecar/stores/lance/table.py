@@ -10,13 +10,13 @@ from memsidecar.stores.contract.index import (
     Episodes,
     Floats,
     Generation,
-    Harvest,
-    TableFigures,
-    Within,
+    IndexBatch,
+    TableFilter,
+    TableStats,
 )
 from memsidecar.stores.lance import files, rows
-from memsidecar.stores.lance.client import PROBES, Handle
-from memsidecar.stores.lance.maintenance import Upkeep
+from memsidecar.stores.lance.client import PROBES, TableClient
+from memsidecar.stores.lance.maintenance import TableMaintenance
 from memsidecar.stores.lance.runtime import Unreadable
 
 
@@ -27,7 +27,7 @@ class LanceTable:
     before the harvest, and what is deleted twice or was added already changes nothing.
     """
 
-    def __init__(self, generation: Generation, handle: Handle, upkeep: Upkeep, watermark: int) -> None:
+    def __init__(self, generation: Generation, handle: TableClient, upkeep: TableMaintenance, watermark: int) -> None:
         self.generation = generation
         self._handle = handle
         self._upkeep = upkeep
@@ -44,7 +44,7 @@ class LanceTable:
     def watermark(self) -> int:
         return self._watermark
 
-    def apply(self, harvest: Harvest) -> None:
+    def apply(self, harvest: IndexBatch) -> None:
         with self._handle.writing, self._noticing_damage():
             self._settle_doubt()
             self._in_doubt = True  # until it is through: a failed commit may be one all the same
@@ -58,37 +58,37 @@ class LanceTable:
             self._handle.refresh()
             self._watermark = max(self._watermark, self._handle.watermark())
 
-    def _take_away(self, harvest: Harvest) -> None:
+    def _take_away(self, harvest: IndexBatch) -> None:
         for where in rows.gone(harvest):
             if self._handle.count(where):  # a deletion of nothing would be a version as well
-                if harvest.gone_sessions:
+                if harvest.deleted_sessions:
                     self._upkeep.will_owe_purge()
                 self._handle.delete(where)
                 self._upkeep.deleted()
 
     def _append(self, episodes: Episodes) -> None:
-        new = episodes.chosen(np.flatnonzero(~self._already_here(episodes)))
+        new = episodes.take(np.flatnonzero(~self._already_here(episodes)))
         if len(new):
             self._handle.add(rows.rows(new))
             self._upkeep.appended(len(new))
-        self._watermark = max(self._watermark, int(episodes.written.max()))
+        self._watermark = max(self._watermark, int(episodes.written_lsn.max()))
 
     def _already_here(self, episodes: Episodes) -> Any:
         """Rows above the watermark cannot be; of the others, those that are here as new as they come now."""
-        known = episodes.written <= self._watermark
+        known = episodes.written_lsn <= self._watermark
         if not known.any():
             return known
         here = self._written_of(episodes.lsn[known].tolist())
-        keys = zip(episodes.lsn.tolist(), episodes.sequence.tolist(), episodes.written.tolist(), strict=True)
-        return np.array([here.get((lsn, sequence), -1) >= written for lsn, sequence, written in keys])
+        keys = zip(episodes.lsn.tolist(), episodes.sequence.tolist(), episodes.written_lsn.tolist(), strict=True)
+        return np.array([here.get((lsn, sequence), -1) >= written_lsn for lsn, sequence, written_lsn in keys])
 
     def _written_of(self, lsns: Sequence[int]) -> dict[tuple[int, int], int]:
         columns = ["lsn", "sequence", "written"]
         tables = [self._handle.rows(where, columns) for where in rows.any_lsn(lsns)]
         found = rows.joined(tables, self.generation.dimensions).select(columns).to_pydict()
-        return {(lsn, sequence): written for lsn, sequence, written in zip(*found.values(), strict=True)}
+        return {(lsn, sequence): written_lsn for lsn, sequence, written_lsn in zip(*found.values(), strict=True)}
 
-    def shelf(self, number: int, chunks: bool) -> Iterator[Episodes]:
+    def partition(self, number: int, chunks: bool) -> Iterator[Episodes]:
         with self._noticing_damage():
             for part in self._handle.parts(rows.whole_shelf(number, chunks)):
                 yield self._episodes(part)
@@ -98,19 +98,19 @@ class LanceTable:
             parts = [self._handle.rows(where) for where in rows.places(places)]
         return self._episodes(rows.joined(parts, self.generation.dimensions))
 
-    def count(self, within: Within) -> int:
+    def count(self, within: TableFilter) -> int:
         with self._noticing_damage():
             return self._handle.count(rows.scope(within))
 
-    def matching(self, words: Sequence[str], within: Within, limit: int) -> Episodes:
-        wanted = list(dict.fromkeys(word for word in words if word))
+    def matching(self, terms: Sequence[str], within: TableFilter, limit: int) -> Episodes:
+        wanted = list(dict.fromkeys(word for word in terms if word))
         if not wanted or limit < 1:
             return self._none()
         with self._noticing_damage("words"):
             found = self._handle.matching(wanted, rows.scope(within), limit)
         return self._episodes(rows.sorted_by(found, ("_score", "descending")))
 
-    def nearest(self, vector: Floats, within: Within, limit: int) -> Episodes:
+    def nearest(self, vector: Floats, within: TableFilter, limit: int) -> Episodes:
         if not np.any(vector) or limit < 1:
             return self._none()
         where = rows.scope(within)
@@ -155,16 +155,16 @@ class LanceTable:
         with self._handle.writing, self._noticing_damage():
             self._upkeep.purge()
 
-    def figures(self) -> TableFigures:
+    def figures(self) -> TableStats:
         handle = self._handle
-        return TableFigures(
+        return TableStats(
             rows=handle.count(),
             fragments=handle.fragments(),
             versions=handle.versions(),
             unindexed_rows=max((one.num_unindexed_rows or 0 for one in handle.indexes().values()), default=0),
             disk_bytes=files.size_bytes(handle.folder),
-            upkeep_failures=self._upkeep.failures,
-            last_upkeep_failure=self._upkeep.last_failure,
+            maintenance_failures=self._upkeep.failures,
+            last_maintenance_error=self._upkeep.last_failure,
         )
 
     def close(self) -> None:

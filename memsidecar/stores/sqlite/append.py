@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from memsidecar.domain.errors import IdConflict, SequenceMismatch
-from memsidecar.domain.message import Draft, Flag, Stored
+from memsidecar.domain.message import Draft, Flag, StoredMessage
 from memsidecar.domain.pruning import link_exchange
 from memsidecar.domain.quota import Usage
-from memsidecar.domain.session import Head
-from memsidecar.stores.contract import Added, Append, Appended, Change
+from memsidecar.domain.session import SessionHead
+from memsidecar.stores.contract import Added, Append, Appended, CommitEvent
 from memsidecar.stores.message_encoding import message_bytes, with_sequence
 from memsidecar.stores.sqlite import rows
-from memsidecar.stores.sqlite.schema import Kind
-from memsidecar.stores.sqlite.transaction import Entry, Stage, is_claim, owned
-from memsidecar.stores.sqlite.writer_state import Known, id_hash
+from memsidecar.stores.sqlite.schema import LogKind
+from memsidecar.stores.sqlite.transaction import Entry, Transaction, is_claim, owned
+from memsidecar.stores.sqlite.writer_state import ExistingMessage, id_hash
 
 _AMONG = f"session = ? AND exchange IN (SELECT value FROM json_each(?)) AND exchange > 0 AND flags & {int(Flag.PRUNED)}"
 _PRUNED_PARTS = f"SELECT sequence, role, shown_tokens FROM messages WHERE {_AMONG}"
@@ -26,8 +26,8 @@ _REVIVED = """UPDATE sessions SET window_start = ?, pruned_count = pruned_count 
 _ADOPT = "UPDATE sessions SET user_id = ?, version = ?, last_active_us = ? WHERE number = ?"
 
 
-def append(stage: Stage, command: Append) -> Appended:
-    command.check_forerunner()
+def append(stage: Transaction, command: Append) -> Appended:
+    command.check_predecessor()
     before = stage.head(command.key)
     start = stage.new(command.key, command.user_id) if before is None else before
     batch = _Batch(stage, start, owned(start, command.user_id))
@@ -42,14 +42,14 @@ def append(stage: Stage, command: Append) -> Appended:
 class _Batch:
     """The messages of one command. Nothing of it is staged before all of it is known to be good."""
 
-    def __init__(self, stage: Stage, start: Head, head: Head) -> None:
+    def __init__(self, stage: Transaction, start: SessionHead, head: SessionHead) -> None:
         self.head = head
-        self.appended: list[Stored] = []
+        self.appended: list[StoredMessage] = []
         self._start = start
         self._stage = stage
         self._lsn = stage.lsn
         self._rows: list[Sequence[Any]] = []
-        self._known: dict[tuple[int, str], Known] = {}
+        self._known: dict[tuple[int, str], ExistingMessage] = {}
         self._bytes = 0
         self._claims = is_claim(start, head)
         if self._claims:
@@ -58,7 +58,7 @@ class _Batch:
             head.version, head.last_active_us = self._lsn, stage.now_us
 
     def add(self, draft: Draft) -> Added:
-        name = (self.head.number, draft.id)
+        name = (self.head.row_id, draft.id)
         known = self._stage.known.get(name) or self._known.get(name)
         if known is None:
             return self._add_new(draft)
@@ -77,12 +77,12 @@ class _Batch:
         figures = (draft.role, draft.tokens, draft.flags, draft.time_us, draft.score, exchange)
         names = (id_hash(draft.id), draft.fingerprint, draft.id)
         self._rows.append(
-            (self._lsn, head.number, sequence, *figures, *names, body, draft.vector, zlib.crc32(body), now_us)
+            (self._lsn, head.row_id, sequence, *figures, *names, body, draft.vector, zlib.crc32(body), now_us)
         )
         self._bytes += message_bytes(body, draft.vector)
-        self._known[head.number, draft.id] = Known(sequence, draft.tokens, draft.fingerprint)
+        self._known[head.row_id, draft.id] = ExistingMessage(sequence, draft.tokens, draft.fingerprint)
         self.appended.append(
-            Stored(sequence, draft.role, draft.tokens, exchange, draft.flags, draft.score, draft.time_us, body)
+            StoredMessage(sequence, draft.role, draft.tokens, exchange, draft.flags, draft.score, draft.time_us, body)
         )
         head.version, head.last_sequence, head.last_active_us = self._lsn, sequence, now_us
         head.count(draft.role, draft.tokens)
@@ -101,35 +101,35 @@ class _Batch:
         elif start.user_id != head.user_id:
             self._adopt()
         if head.open_calls is not start.open_calls:
-            stage.do("UPDATE sessions SET open_calls = ? WHERE number = ?", rows.open_calls_column(head), head.number)
+            stage.do("UPDATE sessions SET open_calls = ? WHERE number = ?", rows.open_calls_column(head), head.row_id)
         stage.lsn = self._lsn
         stage.message_rows += self._rows
         stage.known.update(self._known)
         stage.heads[head.key] = head
-        stage.changes.append(Change(head.key, head, self.appended, reload=bool(pruned)))
+        stage.changes.append(CommitEvent(head.key, head, self.appended, reload=bool(pruned)))
 
     def _adopt(self) -> None:
         """As with a new session, each message then adds itself to the row."""
         stage, start, head = self._stage, self._start, self.head
         version, active_us = start.version, start.last_active_us
         if self._claims:
-            version, active_us = stage.write(head.number, Entry(Kind.CLAIM)), stage.now_us
-        stage.do(_ADOPT, head.user_id, version, active_us, head.number)
+            version, active_us = stage.write(head.row_id, Entry(LogKind.CLAIM)), stage.now_us
+        stage.do(_ADOPT, head.user_id, version, active_us, head.row_id)
 
     def _revive(self, answered: Sequence[int], parts: Sequence[tuple[int, int, int]]) -> None:
         """Bring back what was pruned of an exchange that is answered now: a call and its answers are never apart."""
         more = self._count_again(parts)
-        self._stage.do(_UNPRUNE, self.head.number, json.dumps(answered))
-        self._stage.do(_REVIVED, self.head.window_start, len(parts), *more, self.head.number)
-        self._stage.revived.update((self.head.number, exchange) for exchange in answered)
+        self._stage.do(_UNPRUNE, self.head.row_id, json.dumps(answered))
+        self._stage.do(_REVIVED, self.head.window_start, len(parts), *more, self.head.row_id)
+        self._stage.revived.update((self.head.row_id, exchange) for exchange in answered)
 
     def _newly_answered(self) -> list[int]:
         """The exchanges answered here, but for those that the same transaction has brought back already."""
         answered = {one.exchange for one in self.appended if one.exchange not in (0, one.sequence)}
-        return [exchange for exchange in answered if (self.head.number, exchange) not in self._stage.revived]
+        return [exchange for exchange in answered if (self.head.row_id, exchange) not in self._stage.revived]
 
     def _read_pruned(self, exchanges: Sequence[int]) -> list[tuple[int, int, int]]:
-        asked = (self.head.number, json.dumps(exchanges))
+        asked = (self.head.row_id, json.dumps(exchanges))
         return self._stage.connection.execute(_PRUNED_PARTS, asked).fetchall()
 
     def _count_again(self, parts: Sequence[tuple[int, int, int]]) -> list[int]:

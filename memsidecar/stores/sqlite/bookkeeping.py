@@ -3,14 +3,14 @@
 import sqlite3
 from collections.abc import Sequence
 
-from memsidecar.stores.contract import Advance, Calibrate, Calibration, SetAside, SetAsideEntry
-from memsidecar.stores.sqlite.transaction import Stage
+from memsidecar.stores.contract import AddDeadLetter, AdvanceWatermark, Calibrate, Calibration, DeadLetter
+from memsidecar.stores.sqlite.transaction import Transaction
 
 _FORWARD_ONLY = """INSERT INTO watermarks VALUES (?, ?, ?)
   ON CONFLICT(task, namespace) DO UPDATE SET lsn = max(lsn, excluded.lsn)"""
 
 
-def advance(stage: Stage, command: Advance) -> None:
+def advance(stage: Transaction, command: AdvanceWatermark) -> None:
     stage.do(_FORWARD_ONLY, command.task, command.namespace, command.lsn)
 
 
@@ -21,7 +21,7 @@ def find_watermark(connection: sqlite3.Connection, task: str, namespace: str) ->
     return int(row[0]) if row else 0
 
 
-def calibrate(stage: Stage, command: Calibrate) -> Calibration:
+def calibrate(stage: Transaction, command: Calibrate) -> Calibration:
     after = command.step(find_calibration(stage.connection, command.namespace, command.model))
     columns = (command.namespace, command.model, after.factor, after.reports)
     stage.do("INSERT OR REPLACE INTO calibrations VALUES (?, ?, ?, ?)", *columns)
@@ -35,13 +35,13 @@ def find_calibration(connection: sqlite3.Connection, namespace: str, model: str)
     return Calibration(*row) if row else Calibration()
 
 
-def set_aside(stage: Stage, command: SetAside) -> None:
+def set_aside(stage: Transaction, command: AddDeadLetter) -> None:
     columns = (command.task, command.lsn, command.namespace, command.reason, stage.now_us)
     stage.do("INSERT OR IGNORE INTO set_asides VALUES (?, ?, ?, ?, ?)", *columns)
 
 
-def find_set_aside(connection: sqlite3.Connection, task: str) -> Sequence[SetAsideEntry]:
+def find_set_aside(connection: sqlite3.Connection, task: str) -> Sequence[DeadLetter]:
     found = connection.execute(
         "SELECT task, namespace, lsn, reason, time_us FROM set_asides WHERE task = ? ORDER BY lsn, namespace", (task,)
     )
-    return [SetAsideEntry(*row) for row in found]
+    return [DeadLetter(*row) for row in found]

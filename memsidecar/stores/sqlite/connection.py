@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memsidecar.domain.errors import Busy, DamagedFile, DiskFull, FatalStoreError, SidecarError
+from memsidecar.domain.errors import DataCorrupted, DiskFull, FatalStoreError, Overloaded, SidecarError
 from memsidecar.stores.sqlite.data_dir import free_bytes
 
 BUSY_TIMEOUT_MS = 5_000
@@ -39,7 +39,7 @@ def connect(path: Path, cache_kib: int) -> sqlite3.Connection:
     return connection
 
 
-def connect_to_look(path: Path) -> sqlite3.Connection:
+def connect_readonly(path: Path) -> sqlite3.Connection:
     """A connection that changes nothing, for a file that may not be ours or not be whole."""
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
 
@@ -76,11 +76,11 @@ def translate(error: sqlite3.Error, path: Path) -> SidecarError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     primary = code & 0xFF
     if primary in _DAMAGED:
-        return DamagedFile(f"{path.name} is damaged: {error}", file=str(path))
+        return DataCorrupted(f"{path.name} is damaged: {error}", file=str(path))
     if primary == sqlite3.SQLITE_FULL or (_is_io(primary) and _is_full(path) and not _is_fsync(code)):
         return DiskFull()
     if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return Busy("the journal is busy")
+        return Overloaded("the journal is busy")
     name = getattr(error, "sqlite_errorname", "unknown")
     return FatalStoreError(f"{path}: {error} ({name})")
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from memsidecar.domain.errors import DamagedFile, StartRefused
+from memsidecar.domain.errors import DataCorrupted, StartRefused
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class DirectoryLock:
         os.close(self._descriptor)
 
 
-class Extent(NamedTuple):
+class LogPosition(NamedTuple):
     """How far a journal has come: its last entry, and how many commits there were that left none in the log."""
 
     lsn: int = 0
@@ -111,14 +111,14 @@ class HighWaterMark:
         with path.open("r+b") as file:
             self._map = mmap.mmap(file.fileno(), _MARK_BYTES)
 
-    def read(self) -> Extent:
-        return Extent(*_MARK_FIELDS.unpack_from(self._map, _MARK_OFFSET))
+    def read(self) -> LogPosition:
+        return LogPosition(*_MARK_FIELDS.unpack_from(self._map, _MARK_OFFSET))
 
-    def note(self, extent: Extent) -> None:
+    def note(self, extent: LogPosition) -> None:
         # In one piece: to pack into the map itself would clear it first, and a crash could leave it so.
         self._map[_MARK_OFFSET : _MARK_OFFSET + _MARK_FIELDS.size] = _MARK_FIELDS.pack(*extent)
 
-    def check(self, found: Extent, journal: Path) -> None:
+    def check(self, found: LogPosition, journal: Path) -> None:
         noted = self.read()
         if found.lsn < noted.lsn:
             self._refuse(journal, f"ends at entry {found.lsn}, but entry {noted.lsn} was acknowledged")
@@ -126,7 +126,7 @@ class HighWaterMark:
             self._refuse(journal, f"lacks {noted.unlogged - found.unlogged} of the last changes that were acknowledged")
 
     def _refuse(self, journal: Path, finding: str) -> None:
-        raise DamagedFile(
+        raise DataCorrupted(
             f"{journal.name} {finding}: it or its -wal file is damaged or missing. Restore a backup; to go on with"
             f" what is left, remove {self._path}",
             file=str(journal),

@@ -8,25 +8,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memsidecar.domain.errors import DamagedFile, NoSuchThing
+from memsidecar.domain.errors import DataCorrupted, NotFound
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import (
-    Change,
     Chunk,
+    CommitEvent,
+    DeleteDocument,
+    DocumentDeleted,
     DocumentDraft,
-    DocumentDropped,
-    DocumentPage,
     DocumentPut,
-    DropDocument,
+    DocumentQuery,
     Owner,
     PutDocument,
     StoredDocument,
 )
-from memsidecar.stores.message_encoding import cover_of, document_bytes
-from memsidecar.stores.sqlite.schema import Kind
-from memsidecar.stores.sqlite.secure_delete import Erasing, Leftover, leave
-from memsidecar.stores.sqlite.transaction import Entry, Stage
+from memsidecar.stores.message_encoding import document_bytes, document_header
+from memsidecar.stores.sqlite.schema import LogKind
+from memsidecar.stores.sqlite.secure_delete import OrphanedTexts, PendingPurge, leave
+from memsidecar.stores.sqlite.transaction import Entry, Transaction
 
 _COLUMNS = """d.number, d.version, d.namespace, d.user_id, d.session_id, d.id, d.create_time_us, d.sha256,
   d.tokens, d.chunk_count, d.chunking, d.cover, d.first_chunk, d.bytes, c.text, c.crc"""
@@ -57,13 +57,13 @@ class Place(NamedTuple):
     bytes: int
 
     @property
-    def leftovers(self) -> Sequence[Leftover]:
+    def leftovers(self) -> Sequence[OrphanedTexts]:
         """All of its texts: the cover stands right before the chunks unless it was written anew."""
         last = self.first_chunk + self.chunk_count - 1
         if self.cover == self.first_chunk - 1:
-            return [Leftover(self.cover, last)]
-        cover = Leftover(self.cover, self.cover)
-        return [cover, Leftover(self.first_chunk, last)] if self.chunk_count else [cover]
+            return [OrphanedTexts(self.cover, last)]
+        cover = OrphanedTexts(self.cover, self.cover)
+        return [cover, OrphanedTexts(self.first_chunk, last)] if self.chunk_count else [cover]
 
 
 class Kept(NamedTuple):
@@ -90,7 +90,7 @@ def find_places_of(connection: sqlite3.Connection, key: SessionKey) -> Sequence[
     return [Place(*row) for row in connection.execute(query, key).fetchall()]
 
 
-def list_documents(connection: sqlite3.Connection, page: DocumentPage, path: Path) -> Sequence[StoredDocument]:
+def list_documents(connection: sqlite3.Connection, page: DocumentQuery, path: Path) -> Sequence[StoredDocument]:
     query = f"{_DOCUMENTS} WHERE {_OF_OWNER} AND d.id > ? ORDER BY d.id LIMIT ?"
     found = connection.execute(query, (*page.owner, page.after_id, page.limit)).fetchall()
     return [_kept(row, path).document for row in found]
@@ -144,11 +144,11 @@ def _checked(text: bytes | None, crc: int | None, path: Path) -> bytes:
     return text
 
 
-def _damaged(path: Path) -> DamagedFile:
-    return DamagedFile(f"{path.name} is damaged: a document does not match its checksum", file=str(path))
+def _damaged(path: Path) -> DataCorrupted:
+    return DataCorrupted(f"{path.name} is damaged: a document does not match its checksum", file=str(path))
 
 
-def put_document(stage: Stage, command: PutDocument) -> DocumentPut | Erasing:
+def put_document(stage: Transaction, command: PutDocument) -> DocumentPut | PendingPurge:
     draft = command.document
     kept = find_document(stage.connection, draft.owner, draft.id, stage.path)
     if kept is None:
@@ -158,7 +158,7 @@ def put_document(stage: Stage, command: PutDocument) -> DocumentPut | Erasing:
     return _put_text(stage, kept, draft)
 
 
-def _add(stage: Stage, draft: DocumentDraft) -> StoredDocument:
+def _add(stage: Transaction, draft: DocumentDraft) -> StoredDocument:
     number, owner, size = stage.next_document, draft.owner, document_bytes(draft)
     stage.book(owner.namespace, Usage(bytes=size))
     version, texts = _shelve(stage, number, draft)
@@ -167,32 +167,32 @@ def _add(stage: Stage, draft: DocumentDraft) -> StoredDocument:
     return draft.stored(number, version)
 
 
-def _put_cover(stage: Stage, kept: Kept, draft: DocumentDraft) -> DocumentPut | Erasing:
+def _put_cover(stage: Transaction, kept: Kept, draft: DocumentDraft) -> DocumentPut | PendingPurge:
     """The text is known: only what stands on the cover may be new, and nobody who follows the log needs to know."""
     document = replace(kept.document, title=draft.title, source=draft.source, metadata=draft.metadata)
     if document == kept.document:
         return DocumentPut(document, unchanged=True)
-    growth = len(cover_of(document)) - len(cover_of(kept.document))
+    growth = len(document_header(document)) - len(document_header(kept.document))
     stage.book(draft.owner.namespace, Usage(bytes=growth))
-    stage.do(_REPLACE_COVER, stage.add_texts([(cover_of(document), 0)]), growth, document.number)
-    leftovers = leave(stage, [Leftover(kept.place.cover, kept.place.cover)])
-    return Erasing(leftovers, DocumentPut(document, unchanged=False))
+    stage.do(_REPLACE_COVER, stage.add_texts([(document_header(document), 0)]), growth, document.row_id)
+    leftovers = leave(stage, [OrphanedTexts(kept.place.cover, kept.place.cover)])
+    return PendingPurge(leftovers, DocumentPut(document, unchanged=False))
 
 
-def _put_text(stage: Stage, kept: Kept, draft: DocumentDraft) -> Erasing:
-    number, size = kept.document.number, document_bytes(draft)
+def _put_text(stage: Transaction, kept: Kept, draft: DocumentDraft) -> PendingPurge:
+    number, size = kept.document.row_id, document_bytes(draft)
     stage.book(draft.owner.namespace, Usage(bytes=size - kept.place.bytes))
     version, texts = _shelve(stage, number, draft)
     stage.do(_REPLACE, version, *_figures(draft), *texts, size, number)
-    return Erasing(leave(stage, kept.place.leftovers), DocumentPut(draft.stored(number, version), unchanged=False))
+    return PendingPurge(leave(stage, kept.place.leftovers), DocumentPut(draft.stored(number, version), unchanged=False))
 
 
-def _shelve(stage: Stage, number: int, draft: DocumentDraft) -> tuple[int, tuple[int, int]]:
+def _shelve(stage: Transaction, number: int, draft: DocumentDraft) -> tuple[int, tuple[int, int]]:
     """Write the entry and the texts; answers the version, and where cover and chunks begin."""
     chunks = [(chunk.text.encode(), chunk.tokens) for chunk in draft.chunks]
-    version = stage.write(-number, Entry(Kind.DOCUMENT, id=draft.owner.namespace))
-    cover = stage.add_texts([(cover_of(draft), 0), *chunks])
-    stage.changes.append(Change(SessionKey(draft.owner.namespace, ""), None))
+    version = stage.write(-number, Entry(LogKind.DOCUMENT, id=draft.owner.namespace))
+    cover = stage.add_texts([(document_header(draft), 0), *chunks])
+    stage.changes.append(CommitEvent(SessionKey(draft.owner.namespace, ""), None))
     return version, (cover, cover + 1)
 
 
@@ -200,21 +200,21 @@ def _figures(draft: DocumentDraft) -> tuple[object, ...]:
     return draft.create_time_us, draft.sha256, draft.tokens, len(draft.chunks), draft.chunking
 
 
-def drop_document(stage: Stage, command: DropDocument) -> Erasing:
+def drop_document(stage: Transaction, command: DeleteDocument) -> PendingPurge:
     place = find_place(stage.connection, command.owner, command.document_id)
     if place is None:
-        raise NoSuchThing(f"there is no document {command.document_id!r}")
-    return Erasing(_drop(stage, command.owner.namespace, place), DocumentDropped(place.chunk_count))
+        raise NotFound(f"there is no document {command.document_id!r}")
+    return PendingPurge(_drop(stage, command.owner.namespace, place), DocumentDeleted(place.chunk_count))
 
 
-def drop_documents(stage: Stage, namespace: str, places: Sequence[Place]) -> list[Leftover]:
+def drop_documents(stage: Transaction, namespace: str, places: Sequence[Place]) -> list[OrphanedTexts]:
     """Drop what a session owns, each with an entry of its own."""
     return [leftover for place in places for leftover in _drop(stage, namespace, place)]
 
 
-def _drop(stage: Stage, namespace: str, place: Place) -> Sequence[Leftover]:
-    stage.write(-place.number, Entry(Kind.DROP, id=namespace))
+def _drop(stage: Transaction, namespace: str, place: Place) -> Sequence[OrphanedTexts]:
+    stage.write(-place.number, Entry(LogKind.DROP, id=namespace))
     stage.do("DELETE FROM documents WHERE number = ?", place.number)
     stage.book(namespace, Usage(bytes=-place.bytes))
-    stage.changes.append(Change(SessionKey(namespace, ""), None))
+    stage.changes.append(CommitEvent(SessionKey(namespace, ""), None))
     return leave(stage, place.leftovers)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
 from memsidecar.domain.errors import FatalStoreError, ShuttingDown
-from memsidecar.stores.contract import Ticket
+from memsidecar.stores.contract import PendingCommand
 
 log = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ SHARE_WAITED_FOR = 0.8
 _NEVER = 1 << 62
 
 
-class Pace:
+class GroupCommitDelay:
     """How long to wait before the next commit, and for how many callers, so that a group can fill.
 
     Without it a group holds one or two commands, because handlers take turns, and the commits themselves become the
@@ -55,25 +55,25 @@ class Committer:
 
     def __init__(
         self,
-        write: Callable[[Sequence[Ticket]], None],
+        write: Callable[[Sequence[PendingCommand]], None],
         chore: Callable[[], float | None],
         on_fatal: Callable[[FatalStoreError], None],
-        longest_gap_seconds: float,
+        max_commit_delay_seconds: float,
     ) -> None:
         self._write = write
         self._chore = chore
         self._on_fatal = on_fatal
-        self._pace = Pace(longest_gap_seconds)
-        self._queue: SimpleQueue[Ticket | None] = SimpleQueue()
+        self._pace = GroupCommitDelay(max_commit_delay_seconds)
+        self._queue: SimpleQueue[PendingCommand | None] = SimpleQueue()
         self._wanted = _NEVER
         self._enough = threading.Semaphore(0)
-        self._group: Sequence[Ticket] = ()
+        self._group: Sequence[PendingCommand] = ()
         self._door = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="committer", daemon=True)
         self._thread.start()
 
-    def submit(self, ticket: Ticket) -> None:
+    def submit(self, ticket: PendingCommand) -> None:
         with self._door:
             if self._closed:
                 raise ShuttingDown()
@@ -107,7 +107,7 @@ class Committer:
             self._pace.committed(len(self._group), self._queue.qsize())
         return not last
 
-    def _commit(self, group: Sequence[Ticket]) -> None:
+    def _commit(self, group: Sequence[PendingCommand]) -> None:
         try:
             self._write(group)
         except FatalStoreError:
@@ -116,12 +116,12 @@ class Committer:
             log.exception("a group could not be committed")
             self._refuse(group, bug)
 
-    def _refuse(self, tickets: Sequence[Ticket], error: Exception) -> None:
+    def _refuse(self, tickets: Sequence[PendingCommand], error: Exception) -> None:
         for ticket in tickets:
             if not ticket.done:
-                ticket.settle(error=error)
+                ticket.complete(error=error)
 
-    def _collect(self, patience_seconds: float | None) -> tuple[list[Ticket], bool]:
+    def _collect(self, patience_seconds: float | None) -> tuple[list[PendingCommand], bool]:
         try:
             first = self._queue.get(block=patience_seconds != 0, timeout=patience_seconds)
         except Empty:
@@ -148,7 +148,7 @@ class Committer:
                 self._enough.acquire()
             self._wanted = _NEVER
 
-    def _fill(self, first: Ticket) -> tuple[list[Ticket], bool]:
+    def _fill(self, first: PendingCommand) -> tuple[list[PendingCommand], bool]:
         group = [first]
         for _ in range(min(self._queue.qsize(), GROUP_LIMIT - 1)):
             ticket = self._queue.get()
@@ -163,4 +163,4 @@ class Committer:
         self._refuse(self._group, error)
         while not self._queue.empty():
             if (ticket := self._queue.get()) is not None:
-                ticket.settle(error=error)
+                ticket.complete(error=error)

@@ -7,15 +7,15 @@ from contextlib import closing
 from pathlib import Path
 
 from memsidecar.domain.errors import SidecarError, StartRefused
-from memsidecar.stores.sqlite.connection import connect_to_look, translate
+from memsidecar.stores.sqlite.connection import connect_readonly, translate
 from memsidecar.stores.sqlite.data_dir import DirectoryLock, HighWaterMark
 from memsidecar.stores.sqlite.rows import extent_of
 from memsidecar.stores.sqlite.schema import (
+    BYTES_VERSION,
     DOCUMENT_BYTES,
-    NOTE_BYTES,
+    RECORD_BYTES,
+    RECORDS_VERSION,
     SESSION_BYTES,
-    VERSION_OF_BYTES,
-    VERSION_OF_NOTES,
     version_of,
 )
 
@@ -34,7 +34,7 @@ _TORN = """SELECT namespace, id FROM documents d WHERE chunk_count + 1 <> (SELEC
 _BLANK = "SELECT n.namespace, n.id FROM notes n LEFT JOIN texts t ON t.number = n.body WHERE t.text IS NULL"
 _SIZES = f"""SELECT 'session', namespace, session_id FROM sessions WHERE bytes <> {SESSION_BYTES}
   UNION ALL SELECT 'document', namespace, id FROM documents WHERE bytes <> {DOCUMENT_BYTES}
-  UNION ALL SELECT 'note', namespace, id FROM notes WHERE bytes <> {NOTE_BYTES}"""
+  UNION ALL SELECT 'note', namespace, id FROM notes WHERE bytes <> {RECORD_BYTES}"""
 _CHECKSUMS = {
     "entry": "SELECT lsn, body, crc FROM log WHERE body IS NOT NULL",
     "text": "SELECT number, text, crc FROM texts WHERE text IS NOT NULL",
@@ -58,7 +58,7 @@ def examine(directory: Path, file_name: str = "journal.db") -> list[str]:
 
 
 def _findings(path: Path) -> list[str]:
-    with closing(connect_to_look(path)) as connection:
+    with closing(connect_readonly(path)) as connection:
         version = version_of(connection, str(path))
         _check_mark(connection, path)
         # What is damaged has another size, too: sizes say something of their own only where nothing is.
@@ -78,12 +78,12 @@ def _damages(connection: sqlite3.Connection, version: int) -> Iterator[str]:
     for namespace, document_id in connection.execute(_TORN):
         yield f"document {document_id!r} in namespace {namespace!r} has lost text"
     # An older file is examined as it is: only a start brings it up.
-    for namespace, note_id in connection.execute(_BLANK) if version >= VERSION_OF_NOTES else ():
+    for namespace, record_id in connection.execute(_BLANK) if version >= RECORDS_VERSION else ():
         yield f"note {note_id!r} in namespace {namespace!r} has lost its text"
 
 
 def _wrong_sizes(connection: sqlite3.Connection, version: int) -> Iterator[str]:
-    for kind, namespace, name in connection.execute(_SIZES) if version >= VERSION_OF_BYTES else ():
+    for kind, namespace, name in connection.execute(_SIZES) if version >= BYTES_VERSION else ():
         yield f"the size of {kind} {name!r} in namespace {namespace!r} does not match what is kept of it"
 
 

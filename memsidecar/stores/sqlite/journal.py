@@ -8,42 +8,48 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TypeVar
 
-from memsidecar.domain.errors import DamagedFile, DiskFull, FatalStoreError, ShuttingDown
-from memsidecar.domain.quota import Quotas, Usage, without_quotas
-from memsidecar.domain.session import Head, Policy, SessionKey
+from memsidecar.domain.errors import DataCorrupted, DiskFull, FatalStoreError, ShuttingDown
+from memsidecar.domain.quota import QuotaLookup, Usage, no_quotas
+from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract import (
-    Belongings,
     Calibration,
-    Change,
-    Chapter,
     Chunk,
-    DocumentPage,
+    CommitEvent,
+    DeadLetter,
+    DocumentQuery,
     Erase,
-    Found,
-    Heard,
-    JournalFigures,
-    Note,
-    NoteKind,
-    NotePage,
+    ErasureCounts,
+    JournalStats,
+    LocatedMessage,
+    LogEntries,
+    LogFilter,
+    MessagePage,
+    MessageQuery,
+    MessageVersions,
+    MessageWritten,
     Owner,
-    Page,
-    Said,
+    PendingCommand,
+    Record,
+    RecordKind,
+    RecordQuery,
     Scope,
-    Selection,
-    SessionPage,
-    SetAsideEntry,
+    SessionQuery,
     StoredDocument,
-    Ticket,
-    TwoWays,
 )
 from memsidecar.stores.sqlite import change_feed, documents, records
 from memsidecar.stores.sqlite.bookkeeping import find_set_aside
-from memsidecar.stores.sqlite.connection import WRITER_CACHE_KIB, closing_on_error, connect, connect_to_look, translated
+from memsidecar.stores.sqlite.connection import (
+    WRITER_CACHE_KIB,
+    closing_on_error,
+    connect,
+    connect_readonly,
+    translated,
+)
 from memsidecar.stores.sqlite.data_dir import (
     Ballast,
     DirectoryLock,
-    Extent,
     HighWaterMark,
+    LogPosition,
     make_directory,
     sync_directory,
     warn_of_doubtful_filesystem,
@@ -74,10 +80,10 @@ class SqliteJournal:
         directory: Path,
         *,
         read_connections: int = 4,
-        longest_gap_seconds: float = 0.004,
+        max_commit_delay_seconds: float = 0.004,
         checkpoint_bytes: int = 4 << 20,
         ballast_bytes: int = 8 << 20,
-        quotas: Quotas = without_quotas,
+        quotas: QuotaLookup = no_quotas,
         on_fatal: Callable[[FatalStoreError], None] = stop_here,
     ) -> None:
         make_directory(directory)
@@ -98,7 +104,7 @@ class SqliteJournal:
                 )
                 self._reader = opened.enter_context(closing(Reader(self._path, read_connections)))
             self._committer = opened.enter_context(
-                closing(Committer(self._writer.write, self._writer.erasures.step, self._fail, longest_gap_seconds))
+                closing(Committer(self._writer.write, self._writer.erasures.step, self._fail, max_commit_delay_seconds))
             )
             self._opened = opened.pop_all()
 
@@ -106,41 +112,41 @@ class SqliteJournal:
         self._writer.fail(error)
         self._on_fatal(error)
 
-    def submit(self, ticket: Ticket) -> None:
+    def submit(self, ticket: PendingCommand) -> None:
         self._committer.submit(ticket)
 
-    def listen(self, listener: Callable[[Sequence[Change]], None]) -> None:
+    def listen(self, listener: Callable[[Sequence[CommitEvent]], None]) -> None:
         self._writer.listen(listener)
 
-    def head(self, key: SessionKey) -> Head | None:
+    def head(self, key: SessionKey) -> SessionHead | None:
         head = self._reader.head(key)
         self._published(head)
         return head
 
-    def messages(self, key: SessionKey, selection: Selection) -> Page:
+    def messages(self, key: SessionKey, selection: MessageQuery) -> MessagePage:
         page = self._reader.messages(key, selection)
         self._published(page.head)
         return page
 
-    def message(self, key: SessionKey, message_id: str) -> TwoWays | None:
+    def message(self, key: SessionKey, message_id: str) -> MessageVersions | None:
         found = self._reader.message(key, message_id)
         self._published(found.head if found else None)
         return found
 
-    def _published(self, head: Head | None) -> None:
+    def _published(self, head: SessionHead | None) -> None:
         if head is not None:
             self._writer.wait_until_published(head.version)
 
     def exchange_end(self, key: SessionKey, exchange: int) -> int:
         return self._reader.exchange_end(key, exchange)
 
-    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> Sequence[Found]:
+    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> Sequence[LocatedMessage]:
         found = self._reader.scan(scope, before_lsn, limit)
         if found:
             self._writer.wait_until_published(found[0].lsn)
         return found
 
-    def sessions(self, page: SessionPage) -> Sequence[Head]:
+    def sessions(self, page: SessionQuery) -> Sequence[SessionHead]:
         heads = self._reader.sessions(page)
         if heads:
             self._writer.wait_until_published(max(head.version for head in heads))
@@ -162,57 +168,59 @@ class SqliteJournal:
         self._writer.wait_until_published(last)
         return answer
 
-    def belongings(self, command: Erase) -> Belongings:
+    def erasure_counts(self, command: Erase) -> ErasureCounts:
         return self._at_once(lambda moment: read_belongings(moment, command))
 
-    def sequences_at(self, places: Sequence[tuple[Head, int]]) -> Sequence[int]:
+    def sequences_at(self, places: Sequence[tuple[SessionHead, int]]) -> Sequence[int]:
         return self._at_once(lambda moment: change_feed.find_sequences_at(moment, places))
 
     def tails(self) -> Mapping[str, int]:
         return self._at_once(change_feed.read_tails)
 
-    def news(self, namespace: str, after_lsn: int, limit: int, heard: Heard | None = None) -> Chapter:
+    def read_changes(
+        self, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None = None
+    ) -> LogEntries:
         next_lsn: int | None = after_lsn
-        news: Chapter = ()
+        news: LogEntries = ()
         while next_lsn is not None and not news:
-            news, next_lsn = self._stretch(change_feed.Asked(namespace, next_lsn, limit, heard))
+            news, next_lsn = self._stretch(change_feed.Asked(namespace, next_lsn, limit, log_filter))
         return news
 
     def _stretch(self, asked: change_feed.Asked) -> change_feed.Stretch:
         return self._at_once(lambda moment: change_feed.read_stretch(moment, self._path, asked))
 
-    def said(self, session: int, after_sequence: int, limit: int) -> Sequence[Said]:
+    def read_session(self, session: int, after_sequence: int, limit: int) -> Sequence[MessageWritten]:
         return self._at_once(lambda moment: change_feed.read_said(moment, self._path, session, after_sequence, limit))
 
-    def find(self, lsns: Sequence[int]) -> Mapping[int, Found]:
+    def find(self, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
         return self._at_once(lambda moment: change_feed.find_first_said(moment, self._path, lsns))
 
     def document(self, owner: Owner, document_id: str) -> StoredDocument | None:
         kept = self._at_once(lambda moment: documents.find_document(moment, owner, document_id, self._path))
         return kept.document if kept else None
 
-    def documents(self, page: DocumentPage) -> Sequence[StoredDocument]:
+    def documents(self, page: DocumentQuery) -> Sequence[StoredDocument]:
         return self._at_once(lambda moment: documents.list_documents(moment, page, self._path))
 
     def find_chunks(self, places: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], tuple[StoredDocument, Chunk]]:
         return self._at_once(lambda moment: documents.find_chunks(moment, places, self._path))
 
-    def note(self, owner: Owner, kind: NoteKind, note_id: str) -> Note | None:
-        kept = self._at_once(lambda moment: records.find_note(moment, owner, kind, note_id))
+    def note(self, owner: Owner, kind: RecordKind, record_id: str) -> Record | None:
+        kept = self._at_once(lambda moment: records.find_note(moment, owner, kind, record_id))
         return kept.note(self._path) if kept else None
 
-    def notes(self, page: NotePage) -> Sequence[Note]:
+    def notes(self, page: RecordQuery) -> Sequence[Record]:
         return self._at_once(lambda moment: records.list_notes(moment, page, self._path))
 
-    def set_aside(self, task: str) -> Sequence[SetAsideEntry]:
+    def set_aside(self, task: str) -> Sequence[DeadLetter]:
         return self._at_once(lambda moment: find_set_aside(moment, task))
 
     def usage(self, namespace: str) -> Usage:
         return self._writer.meter.usage(namespace)
 
-    def figures(self) -> JournalFigures:
+    def figures(self) -> JournalStats:
         wal = self._path.with_name(f"{FILE_NAME}-wal")
-        return JournalFigures(
+        return JournalStats(
             last_lsn=self._writer.published_lsn,
             wal_bytes=wal.stat().st_size if wal.exists() else 0,
             file_bytes=self._path.stat().st_size,
@@ -236,21 +244,21 @@ def open_finding_room(path: Path, mark: HighWaterMark, ballast: Ballast) -> sqli
 
 def open_checked(path: Path, mark: HighWaterMark) -> sqlite3.Connection:
     with translated(path):
-        look_before_opening(path, mark)
+        verify_before_open(path, mark)
         return open_file(path)
 
 
-def look_before_opening(path: Path, mark: HighWaterMark) -> None:
+def verify_before_open(path: Path, mark: HighWaterMark) -> None:
     """Refuse a file that is not ours or not whole while nothing of it has been changed.
 
     To open it for writing would already start its write-ahead log over, and with it what might still be saved.
     """
     if not path.exists() or path.stat().st_size == 0:
-        mark.check(Extent(), path)
+        mark.check(LogPosition(), path)
         return
-    with closing(connect_to_look(path)) as connection:
+    with closing(connect_readonly(path)) as connection:
         version = version_of(connection, str(path))
-        mark.check(extent_of(connection) if version else Extent(), path)
+        mark.check(extent_of(connection) if version else LogPosition(), path)
         check_structure(connection, path, CHECK_AT_OPEN_SECONDS)
 
 
@@ -277,4 +285,4 @@ def check_structure(connection: sqlite3.Connection, path: Path, seconds: float) 
     finally:
         connection.set_progress_handler(None, 0)
     if verdict != "ok":
-        raise DamagedFile(f"{path.name} is damaged: {verdict}", file=str(path))
+        raise DataCorrupted(f"{path.name} is damaged: {verdict}", file=str(path))

@@ -8,13 +8,21 @@ from queue import LifoQueue
 from typing import Any, NamedTuple
 
 from memsidecar.domain.errors import ShuttingDown
-from memsidecar.domain.message import Stored
-from memsidecar.domain.session import Head, Policy, SessionKey, Strategy
-from memsidecar.stores.contract import Calibration, Found, Page, Scope, Selection, SessionPage, TwoWays
+from memsidecar.domain.message import StoredMessage
+from memsidecar.domain.session import Policy, SessionHead, SessionKey, Strategy
+from memsidecar.stores.contract import (
+    Calibration,
+    LocatedMessage,
+    MessagePage,
+    MessageQuery,
+    MessageVersions,
+    Scope,
+    SessionQuery,
+)
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.bookkeeping import find_calibration, find_watermark
 from memsidecar.stores.sqlite.connection import READER_CACHE_KIB, connect, rolled_back, translated
-from memsidecar.stores.sqlite.schema import Kind
+from memsidecar.stores.sqlite.schema import LogKind
 from memsidecar.stores.sqlite.session_commands import find_encodings
 
 _CHUNK = 200
@@ -33,7 +41,7 @@ _ONE_SESSION = """FROM sessions s CROSS JOIN messages m ON m.session = s.number
   ORDER BY m.sequence DESC"""
 _IN_ORDER_OF_THE_LOG = f"""FROM log l CROSS JOIN sessions s ON s.number = l.session
   CROSS JOIN messages m ON m.session = l.session AND m.sequence = l.sequence
-  WHERE {{narrowed}} AND l.kind = {int(Kind.MESSAGE)} AND l.lsn < ? ORDER BY l.lsn DESC"""
+  WHERE {{narrowed}} AND l.kind = {int(LogKind.MESSAGE)} AND l.lsn < ? ORDER BY l.lsn DESC"""
 
 
 class _Part(NamedTuple):
@@ -74,27 +82,29 @@ class Reader:
                 connection.close()
         self._connections.put(None)
 
-    def head(self, key: SessionKey) -> Head | None:
+    def head(self, key: SessionKey) -> SessionHead | None:
         with self.moment() as connection:
             return rows.find_head(connection, key)
 
-    def message(self, key: SessionKey, message_id: str) -> TwoWays | None:
+    def message(self, key: SessionKey, message_id: str) -> MessageVersions | None:
         with self.moment() as connection:
             head = rows.find_head(connection, key)
-            found = find_encodings(connection, self._path, head.number, message_id) if head else None
-        return TwoWays(head, found.written, found.shown) if head and found else None
+            found = find_encodings(connection, self._path, head.row_id, message_id) if head else None
+        return MessageVersions(head, found.original, found.displayed) if head and found else None
 
-    def messages(self, key: SessionKey, selection: Selection) -> Page:
+    def messages(self, key: SessionKey, selection: MessageQuery) -> MessagePage:
         with self.moment() as connection:
             head = rows.find_head(connection, key)
             if head is None:
-                return Page(None)
+                return MessagePage(None)
             found, cut = self._select(connection, head, selection)
-        return Page(head, found, cut)
+        return MessagePage(head, found, cut)
 
-    def _select(self, connection: sqlite3.Connection, head: Head, selection: Selection) -> tuple[list[Stored], bool]:
+    def _select(
+        self, connection: sqlite3.Connection, head: SessionHead, selection: MessageQuery
+    ) -> tuple[list[StoredMessage], bool]:
         """Walk the parts of the session in the asked order until the page is full."""
-        found: list[Stored] = []
+        found: list[StoredMessage] = []
         size = 0
         for part in self._parts(head, selection):
             for message in self._walk(connection, head, selection, part):
@@ -106,7 +116,7 @@ class Reader:
                     return found, False
         return found, False
 
-    def _parts(self, head: Head, selection: Selection) -> Sequence[_Part]:
+    def _parts(self, head: SessionHead, selection: MessageQuery) -> Sequence[_Part]:
         """The window is its system messages, wherever they stand, and what follows `window_start`.
 
         So that a session with a long pruned past is not walked through for the few messages that are left of it.
@@ -119,7 +129,9 @@ class Reader:
         recent = _Part(_STILL_IN_WINDOW, max(selection.after, start - 1), before)
         return (recent, old) if selection.newest_first else (old, recent)
 
-    def _walk(self, connection: sqlite3.Connection, head: Head, selection: Selection, part: _Part) -> Iterator[Stored]:
+    def _walk(
+        self, connection: sqlite3.Connection, head: SessionHead, selection: MessageQuery, part: _Part
+    ) -> Iterator[StoredMessage]:
         columns, join = f"{rows.SHOWN}, x'', 0", ""
         if selection.bodies:
             columns, join = f"{rows.SHOWN}, l.body, l.crc", "JOIN log l ON l.lsn = m.shown_lsn"
@@ -128,7 +140,7 @@ class Reader:
         found = connection.execute(
             f"""SELECT {columns} FROM messages m {part.where.format(join=join)} {role}
             AND m.session = ? AND m.sequence > ? AND m.sequence < ? ORDER BY m.sequence {order} LIMIT ?""",
-            (head.number, part.after, part.before, selection.limit),
+            (head.row_id, part.after, part.before, selection.limit),
         )
         while chunk := found.fetchmany(_CHUNK):
             for row in chunk:
@@ -140,11 +152,11 @@ class Reader:
             (last,) = connection.execute(
                 f"""SELECT coalesce(max(m.sequence), 0) FROM messages m
                 WHERE m.session = ? AND m.exchange = ? AND m.exchange > 0 AND {rows.IN_WINDOW}""",
-                (head.number if head else 0, exchange),
+                (head.row_id if head else 0, exchange),
             ).fetchone()
         return int(last)
 
-    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> list[Found]:
+    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> list[LocatedMessage]:
         narrowed, parameters = _narrowed(scope)
         with self.moment() as connection:
             # Figures first, bodies after: a sort or a join that carried bodies would read every one of the scope.
@@ -155,17 +167,17 @@ class Reader:
             ).fetchall()
             return list(self._with_bodies(connection, chosen))
 
-    def _with_bodies(self, connection: sqlite3.Connection, chosen: Sequence[Sequence[Any]]) -> Iterator[Found]:
+    def _with_bodies(self, connection: sqlite3.Connection, chosen: Sequence[Sequence[Any]]) -> Iterator[LocatedMessage]:
         size = 0
         for *figures, lsn, first_lsn, namespace, session_id, number, user_id in chosen:
             body = connection.execute("SELECT body, crc FROM log WHERE lsn = ?", (lsn,)).fetchone()
             message = rows.message_of((*figures, *body), self._path)
-            yield Found(first_lsn, SessionKey(namespace, session_id), message, number, user_id)
+            yield LocatedMessage(first_lsn, SessionKey(namespace, session_id), message, number, user_id)
             size += len(message.body)
             if size > _SCANNED_BYTES:
                 return
 
-    def sessions(self, page: SessionPage) -> list[Head]:
+    def sessions(self, page: SessionQuery) -> list[SessionHead]:
         conditions, parameters = ["s.namespace = ?"], [page.namespace]
         if page.user_id:
             conditions.append("s.user_id = ?")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from memsidecar.domain.errors import DamagedFile
-from memsidecar.domain.message import Flag, Stored
-from memsidecar.domain.session import Head, Policy, SessionKey, Strategy
-from memsidecar.stores.sqlite.data_dir import Extent
+from memsidecar.domain.errors import DataCorrupted
+from memsidecar.domain.message import Flag, StoredMessage
+from memsidecar.domain.session import Policy, SessionHead, SessionKey, Strategy
+from memsidecar.stores.sqlite.data_dir import LogPosition
 
 HEAD_COLUMNS = """s.number, s.namespace, s.session_id, s.user_id, s.version, s.last_sequence, s.window_start,
   s.pruned_count, s.count_1, s.count_2, s.count_3, s.count_4, s.tokens_1, s.tokens_2, s.tokens_3, s.tokens_4,
@@ -38,10 +38,10 @@ SHOWN = "m.sequence, m.role, m.shown_tokens, m.exchange, m.flags, m.score, m.tim
 WRITTEN = f"m.sequence, m.role, m.tokens, m.exchange, m.flags & ~{int(Flag.SHORTENED)}, m.score, m.time_us"
 
 
-def head_of(row: Sequence[Any]) -> Head:
-    return Head(
+def head_of(row: Sequence[Any]) -> SessionHead:
+    return SessionHead(
         key=SessionKey(row[1], row[2]),
-        number=row[0],
+        row_id=row[0],
         user_id=row[3],
         version=row[4],
         last_sequence=row[5],
@@ -56,11 +56,11 @@ def head_of(row: Sequence[Any]) -> Head:
     )
 
 
-def session_row(head: Head) -> tuple[Any, ...]:
-    return (head.number, *head.key, *saved_columns(head)[:-1])
+def session_row(head: SessionHead) -> tuple[Any, ...]:
+    return (head.row_id, *head.key, *saved_columns(head)[:-1])
 
 
-def saved_columns(head: Head) -> tuple[Any, ...]:
+def saved_columns(head: SessionHead) -> tuple[Any, ...]:
     return (
         head.user_id,
         head.version,
@@ -72,15 +72,15 @@ def saved_columns(head: Head) -> tuple[Any, ...]:
         head.create_time_us,
         head.last_active_us,
         open_calls_column(head),
-        head.number,
+        head.row_id,
     )
 
 
-def open_calls_column(head: Head) -> str | None:
+def open_calls_column(head: SessionHead) -> str | None:
     return json.dumps(head.open_calls) if head.open_calls else None
 
 
-def find_head(connection: sqlite3.Connection, key: SessionKey) -> Head | None:
+def find_head(connection: sqlite3.Connection, key: SessionKey) -> SessionHead | None:
     row = connection.execute(f"{HEADS} WHERE s.namespace = ? AND s.session_id = ?", key).fetchone()
     return None if row is None else head_of(row)
 
@@ -95,14 +95,14 @@ def last_lsn(connection: sqlite3.Connection) -> int:
     return int(lsn)
 
 
-def extent_of(connection: sqlite3.Connection) -> Extent:
+def extent_of(connection: sqlite3.Connection) -> LogPosition:
     (unlogged,) = connection.execute(_UNLOGGED).fetchone()
-    return Extent(last_lsn(connection), unlogged)
+    return LogPosition(last_lsn(connection), unlogged)
 
 
-def message_of(row: Sequence[Any], path: Path) -> Stored:
+def message_of(row: Sequence[Any], path: Path) -> StoredMessage:
     """A message from its figures, body and checksum. SQLite keeps no checksums, so this is where rot is noticed."""
     body, crc = row[7], row[8]
     if body is None or zlib.crc32(body) != crc:
-        raise DamagedFile(f"{path.name} is damaged: a message does not match its checksum", file=str(path))
-    return Stored._make((*row[:7], body))
+        raise DataCorrupted(f"{path.name} is damaged: a message does not match its checksum", file=str(path))
+    return StoredMessage._make((*row[:7], body))

@@ -8,7 +8,7 @@ from memsidecar.domain.errors import StartRefused
 APPLICATION_ID = 0x6D656D73  # "mems": tells our file from anybody else's
 
 
-class Kind(IntEnum):
+class LogKind(IntEnum):
     """What an entry of the log says."""
 
     MESSAGE = 1
@@ -23,7 +23,7 @@ class Kind(IntEnum):
 
 
 # Entries from this kind on tell their namespace themselves, in `id`: they outlive the row that would tell it.
-NAMED_FROM = int(Kind.CLEAR)
+FIRST_NAMESPACED_KIND = int(LogKind.CLEAR)
 
 # `log` holds what was said and done, in order, and no row of it is ever deleted (`erasing` says why). A superseded
 # encoding of a message loses its body, and `prev` leads from an encoding to the one before it, so that an erasure finds
@@ -124,7 +124,7 @@ CREATE INDEX note_times ON notes(namespace, session_id, user_id, kind, time_us, 
 CREATE INDEX note_sources ON notes(namespace, source) WHERE source <> '';
 ALTER TABLE policies ADD COLUMN summarize INTEGER NOT NULL DEFAULT 0;
 """
-VERSION_OF_NOTES = 3
+RECORDS_VERSION = 3
 
 # What of a namespace's quota each thing takes (`stores.measuring`), in the row of the thing itself: written when that
 # row is written, and known when it goes without looking at what it has.
@@ -132,14 +132,14 @@ SESSION_BYTES = """(SELECT coalesce(sum(length(l.body) + coalesce(length(l.vecto
   FROM messages m JOIN log l ON l.lsn = m.lsn WHERE m.session = sessions.number)"""
 DOCUMENT_BYTES = """(SELECT coalesce(sum(length(t.text)), 0) FROM texts t WHERE t.number = documents.cover
   OR t.number >= documents.first_chunk AND t.number < documents.first_chunk + documents.chunk_count)"""
-NOTE_BYTES = "coalesce((SELECT length(t.text) FROM texts t WHERE t.number = notes.body), 0)"
+RECORD_BYTES = "coalesce((SELECT length(t.text) FROM texts t WHERE t.number = notes.body), 0)"
 VERSION_4 = f"""
 ALTER TABLE sessions ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE documents ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE notes ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 UPDATE sessions SET bytes = {SESSION_BYTES};
 UPDATE documents SET bytes = {DOCUMENT_BYTES};
-UPDATE notes SET bytes = {NOTE_BYTES};
+UPDATE notes SET bytes = {RECORD_BYTES};
 DROP TRIGGER incoming_message;
 CREATE TRIGGER incoming_message INSTEAD OF INSERT ON incoming BEGIN
   INSERT INTO log(lsn, session, kind, sequence, time_us, id, body, vector, crc)
@@ -157,11 +157,11 @@ CREATE TRIGGER incoming_message INSTEAD OF INSERT ON incoming BEGIN
     WHERE number = NEW.session;
 END;
 """
-VERSION_OF_BYTES = 4
+BYTES_VERSION = 4
 
 # What makes each version out of the one before it, in order; the first makes it out of an empty file. Version 1 was
 # changed in place while it was developed: its number does not tell which tables a file has, so none is read.
-MIGRATIONS = {2: VERSION_2, VERSION_OF_NOTES: VERSION_3, VERSION_OF_BYTES: VERSION_4}
+MIGRATIONS = {2: VERSION_2, RECORDS_VERSION: VERSION_3, BYTES_VERSION: VERSION_4}
 OLDEST, NEWEST = min(MIGRATIONS), max(MIGRATIONS)
 
 

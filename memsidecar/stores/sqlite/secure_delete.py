@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memsidecar.domain.errors import Busy, DamagedFile, DiskFull, SidecarError
-from memsidecar.stores.contract import Ticket
+from memsidecar.domain.errors import DataCorrupted, DiskFull, Overloaded, SidecarError
+from memsidecar.stores.contract import PendingCommand
 from memsidecar.stores.sqlite.connection import rolled_back, translated
-from memsidecar.stores.sqlite.transaction import Stage
-from memsidecar.stores.sqlite.wal import Checkpoints, Room, pages_of
+from memsidecar.stores.sqlite.transaction import Transaction
+from memsidecar.stores.sqlite.wal import Checkpointer, DiskSpaceGuard, pages_of
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ _FULL_TEXTS = """SELECT number, length(text) FROM texts
 _EMPTY_TEXTS = "UPDATE texts SET text = NULL, tokens = NULL, crc = NULL WHERE number >= ? AND number <= ?"
 
 
-class Leftover(NamedTuple):
+class OrphanedTexts(NamedTuple):
     """A stretch of `texts` that belongs to no document and no note any more."""
 
     first: int
@@ -41,23 +41,23 @@ class Leftover(NamedTuple):
 
 
 # A session that was erased, by its number, or texts.
-Piece = int | Leftover
+Piece = int | OrphanedTexts
 
 
-class Erasing(NamedTuple):
+class PendingPurge(NamedTuple):
     """What is to be answered when nothing of these pieces is left in the file."""
 
     pieces: Sequence[Piece]
     result: Any
 
 
-def leave(stage: Stage, leftovers: Sequence[Leftover]) -> Sequence[Leftover]:
+def leave(stage: Transaction, leftovers: Sequence[OrphanedTexts]) -> Sequence[OrphanedTexts]:
     for leftover in leftovers:
         stage.do("INSERT INTO leftovers VALUES (?, ?)", *leftover)
     return leftovers
 
 
-class Erasures:
+class PurgeQueue:
     """A session that was erased is out of reach at once, because its number is in no session's row any more.
 
     So are texts that no row of a document or a note points to. Then come steps of a bounded size, so that nobody waits
@@ -65,13 +65,15 @@ class Erasures:
     `erasures` and the texts' places in `leftovers`, and the next start goes on.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, room: Room, checkpoints: Checkpoints) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, room: DiskSpaceGuard, checkpoints: Checkpointer
+    ) -> None:
         self._connection = connection
         self._path = path
         self._room = room
         self._checkpoints = checkpoints
         self._pieces = deque(unfinished(connection))
-        self._waiting: list[tuple[Ticket, Any]] = []
+        self._waiting: list[tuple[PendingCommand, Any]] = []
         self._waiting_since = 0.0
         self._rows_per_step = ROWS_PER_STEP
         # A crash may have come between the last row's deletion and the emptying of the write-ahead log.
@@ -80,9 +82,9 @@ class Erasures:
     def _answer_the_impatient(self) -> None:
         """Somebody outside reads the file for long. What was erased is out of reach; its bytes will follow."""
         if self._waiting and time.monotonic() > self._waiting_since + PATIENCE_SECONDS:
-            self.refuse_all(Busy("erased, but a reader still holds the old write-ahead log; call again"))
+            self.refuse_all(Overloaded("erased, but a reader still holds the old write-ahead log; call again"))
 
-    def begin(self, ticket: Ticket, erasing: Erasing) -> None:
+    def begin(self, ticket: PendingCommand, erasing: PendingPurge) -> None:
         if not self._waiting:
             self._waiting_since = time.monotonic()
         self._pieces.extend(erasing.pieces)
@@ -98,10 +100,10 @@ class Erasures:
             self._advance()
         except DiskFull:
             return self._find_room()
-        except Busy:
+        except Overloaded:
             self._answer_the_impatient()
             return RETRY_SECONDS
-        except DamagedFile as damage:
+        except DataCorrupted as damage:
             self._give_up(damage)
         return 0.0
 
@@ -115,9 +117,9 @@ class Erasures:
         waiting, self._waiting = self._waiting, []
         for ticket, _ in waiting:
             if not ticket.done:
-                ticket.settle(error=error)
+                ticket.complete(error=error)
 
-    def _give_up(self, damage: DamagedFile) -> None:
+    def _give_up(self, damage: DataCorrupted) -> None:
         """Until the next start, when somebody may have mended the file; `erasures` and `leftovers` remember."""
         log.error("erasing cannot go on: %s", damage)
         self._pieces.clear()
@@ -155,12 +157,12 @@ class Erasures:
 
     def _take(self, piece: Piece, limit: int) -> int:
         """Erase up to so many rows; how many these were. Fewer than asked for were the last."""
-        if isinstance(piece, Leftover):
+        if isinstance(piece, OrphanedTexts):
             return self._empty_texts(piece, limit)
         return self._delete_messages(piece, limit)
 
     def _forget(self, piece: Piece) -> None:
-        if isinstance(piece, Leftover):
+        if isinstance(piece, OrphanedTexts):
             self._connection.execute("DELETE FROM leftovers WHERE first = ?", (piece.first,))
         else:
             self._connection.execute("DELETE FROM erasures WHERE number = ?", (piece,))
@@ -175,7 +177,7 @@ class Erasures:
         self._checkpoints.wrote(pages_of(2 * len(rows)))
         return len(rows)
 
-    def _empty_texts(self, leftover: Leftover, limit: int) -> int:
+    def _empty_texts(self, leftover: OrphanedTexts, limit: int) -> int:
         rows = self._connection.execute(_FULL_TEXTS, (*leftover, limit)).fetchall()
         if rows:
             self._connection.execute(_EMPTY_TEXTS, (rows[0][0], rows[-1][0]))
@@ -188,10 +190,10 @@ class Erasures:
         waiting, self._waiting = self._waiting, []
         for ticket, result in waiting:
             if not ticket.done:
-                ticket.settle(result)
+                ticket.complete(result)
 
 
 def unfinished(connection: sqlite3.Connection) -> list[Piece]:
     """What an earlier process began to erase."""
     sessions: list[Piece] = [number for (number,) in connection.execute("SELECT number FROM erasures")]
-    return sessions + [Leftover(*row) for row in connection.execute("SELECT first, last FROM leftovers")]
+    return sessions + [OrphanedTexts(*row) for row in connection.execute("SELECT first, last FROM leftovers")]

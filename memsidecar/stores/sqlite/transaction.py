@@ -7,29 +7,29 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memsidecar.domain.errors import NotYourSession
+from memsidecar.domain.errors import SessionOwnerMismatch
 from memsidecar.domain.quota import Usage
-from memsidecar.domain.session import Head, SessionKey
+from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.stores.contract import (
-    Advance,
+    AddDeadLetter,
+    AdvanceWatermark,
     Append,
     Calibrate,
-    Change,
     Command,
-    DropDocument,
-    DropNote,
+    CommitEvent,
+    DeleteDocument,
+    DeleteRecord,
     Erase,
     Owner,
+    PendingCommand,
     PutDocument,
-    ReviseNotes,
-    SetAside,
-    Ticket,
-    TrimNow,
+    UpdateWindowExclusive,
+    UpsertRecords,
 )
 from memsidecar.stores.sqlite import rows
-from memsidecar.stores.sqlite.data_dir import Extent
-from memsidecar.stores.sqlite.schema import NAMED_FROM, Kind
-from memsidecar.stores.sqlite.writer_state import Known, Meter
+from memsidecar.stores.sqlite.data_dir import LogPosition
+from memsidecar.stores.sqlite.schema import FIRST_NAMESPACED_KIND, LogKind
+from memsidecar.stores.sqlite.writer_state import ExistingMessage, QuotaUsage
 
 # A message's own vector moves on to its newest encoding.
 _INSERT_LOG = """INSERT INTO log(lsn, session, kind, sequence, time_us, id, body, crc, prev, vector)
@@ -49,45 +49,45 @@ class Entry(NamedTuple):
     `id` is the message's, or the namespace of an entry that must tell it by itself.
     """
 
-    kind: Kind
+    kind: LogKind
     body: bytes = b""
     sequence: int | None = None
     id: str | None = None
     prev: int | None = None
 
 
-class Numbers(NamedTuple):
+class NextIds(NamedTuple):
     """How far the journal has come, and the next numbers for a session, a document and a text."""
 
-    extent: Extent
+    extent: LogPosition
     session: int
     document: int
     text: int
 
 
-class Stage:
+class Transaction:
     """One transaction in the making."""
 
     def __init__(
         self,
         connection: sqlite3.Connection,
         path: Path,
-        published: dict[SessionKey, Head],
-        numbers: Numbers,
-        meter: Meter,
+        published: dict[SessionKey, SessionHead],
+        numbers: NextIds,
+        meter: QuotaUsage,
     ) -> None:
         self.connection = connection
         self.path = path
         self._before, self.next_number, self.next_document, self.next_text = numbers
         self.lsn = self._before.lsn
         self.now_us = time.time_ns() // 1000
-        self.known: dict[tuple[int, str], Known] = {}
+        self.known: dict[tuple[int, str], ExistingMessage] = {}
         self.revived: set[tuple[int, int]] = set()
-        self.heads: dict[SessionKey, Head | None] = {}
+        self.heads: dict[SessionKey, SessionHead | None] = {}
         self.message_rows: list[Sequence[Any]] = []
         self.statements: list[Statement] = []
-        self.changes: list[Change] = []
-        self.outcomes: list[tuple[Ticket, Any]] = []
+        self.changes: list[CommitEvent] = []
+        self.outcomes: list[tuple[PendingCommand, Any]] = []
         self.dropped_notes: set[int] = set()
         self.used: dict[str, Usage] = {}
         self._meter = meter
@@ -99,13 +99,13 @@ class Stage:
         self._text_bytes = 0
 
     @property
-    def numbers(self) -> Numbers:
-        return Numbers(self.extent, self.next_number, self.next_document, self.next_text)
+    def numbers(self) -> NextIds:
+        return NextIds(self.extent, self.next_number, self.next_document, self.next_text)
 
     @property
-    def extent(self) -> Extent:
+    def extent(self) -> LogPosition:
         """How far the journal has come with this transaction."""
-        return Extent(self.lsn, self._before.unlogged + (bool(self.statements) and self.lsn == self._before.lsn))
+        return LogPosition(self.lsn, self._before.unlogged + (bool(self.statements) and self.lsn == self._before.lsn))
 
     def admits(self, command: Command) -> bool:
         """Whether the command would see the effects of all before it; if so, its place is taken.
@@ -114,7 +114,7 @@ class Stage:
         changed by one other command. A trim that decides by itself reads as everybody does: it comes first, or waits.
         """
         touched = _touched(command)
-        if touched in self._closed or (isinstance(command, TrimNow) and not self._is_empty):
+        if touched in self._closed or (isinstance(command, UpdateWindowExclusive) and not self._is_empty):
             return False
         if isinstance(command, Append):
             self._appended_to.add(touched)
@@ -128,7 +128,7 @@ class Stage:
         Of which session a note is made is known when it is staged, and not before. An erasure would miss a note that
         was staged before it, and a note could be made of what an erasure before it takes.
         """
-        if not isinstance(command, Erase | ReviseNotes | DropNote):
+        if not isinstance(command, Erase | UpsertRecords | DeleteRecord):
             return True
         erases = isinstance(command, Erase)
         if self._erases is None:
@@ -139,7 +139,7 @@ class Stage:
     def _is_empty(self) -> bool:
         return not self._appended_to and not self._closed
 
-    def head(self, key: SessionKey) -> Head | None:
+    def head(self, key: SessionKey) -> SessionHead | None:
         if key in self.heads:
             return self.heads[key]
         head = self._published.get(key)
@@ -149,8 +149,8 @@ class Stage:
                 self._published[key] = head
         return head
 
-    def new(self, key: SessionKey, user_id: str) -> Head:
-        return Head(key, self.next_number, user_id, create_time_us=self.now_us, last_active_us=self.now_us)
+    def new(self, key: SessionKey, user_id: str) -> SessionHead:
+        return SessionHead(key, self.next_number, user_id, create_time_us=self.now_us, last_active_us=self.now_us)
 
     def book(self, namespace: str, change: Usage, *, refusable: bool = True) -> None:
         """Take a change into what the namespace keeps; QuotaExceeded, and nothing is taken, if it grows too much.
@@ -193,19 +193,19 @@ class Stage:
         self.do(_INSERT_LOG, *place, entry.id, entry.body, zlib.crc32(entry.body), entry.prev, entry.prev)
         if entry.prev is not None:
             self.do(_EMPTY_LOG, entry.prev)
-        if entry.kind >= NAMED_FROM:
+        if entry.kind >= FIRST_NAMESPACED_KIND:
             self.do(_MOVE_TAIL, entry.id, self.lsn)
         return self.lsn
 
-    def log(self, head: Head, entry: Entry) -> int:
+    def log(self, head: SessionHead, entry: Entry) -> int:
         """Write an entry of the session, which is then the head's version."""
-        head.version, head.last_active_us = self.write(head.number, entry), self.now_us
+        head.version, head.last_active_us = self.write(head.row_id, entry), self.now_us
         return head.version
 
-    def claim(self, before: Head, head: Head) -> None:
+    def claim(self, before: SessionHead, head: SessionHead) -> None:
         """Tell those who follow the log that a session has a user now."""
         if is_claim(before, head):
-            self.log(head, Entry(Kind.CLAIM))
+            self.log(head, Entry(LogKind.CLAIM))
 
     def add_texts(self, texts: Sequence[tuple[bytes, int]]) -> int:
         """Write texts, with their tokens, one behind the other; the number of the first.
@@ -219,9 +219,9 @@ class Stage:
         self._text_bytes += sum([len(text) for text, _ in texts])
         return first
 
-    def keep(self, head: Head) -> None:
+    def keep(self, head: SessionHead) -> None:
         """Write the session's row as a whole."""
-        if head.number == self.next_number:
+        if head.row_id == self.next_number:
             self.next_number += 1
             self.do(rows.INSERT_SESSION, *rows.session_row(head))
         else:
@@ -229,16 +229,16 @@ class Stage:
         self.heads[head.key] = head
 
 
-def owned(head: Head, user_id: str) -> Head:
+def owned(head: SessionHead, user_id: str) -> SessionHead:
     """A copy that may be changed; the first request that names a user makes the session theirs."""
     if user_id and head.user_id and user_id != head.user_id:
-        raise NotYourSession()
+        raise SessionOwnerMismatch()
     head = head.copy()
     head.user_id = head.user_id or user_id
     return head
 
 
-def is_claim(before: Head, after: Head) -> bool:
+def is_claim(before: SessionHead, after: SessionHead) -> bool:
     """Whether what was nobody's became somebody's: its messages, and what is known of it without any."""
     return after.user_id != before.user_id
 
@@ -262,12 +262,12 @@ def _owned_place(owner: Owner, name: Hashable) -> Hashable:
 
 _TOUCHED: dict[type, Callable[[Any], Hashable]] = {
     Calibrate: lambda command: (command.namespace, command.model, "calibration"),
-    Advance: lambda command: (command.task, command.namespace, "watermark"),
-    SetAside: lambda command: (command.task, command.namespace, command.lsn),
+    AdvanceWatermark: lambda command: (command.task, command.namespace, "watermark"),
+    AddDeadLetter: lambda command: (command.task, command.namespace, command.lsn),
     PutDocument: lambda command: _owned_place(command.document.owner, command.document.id),
-    DropDocument: lambda command: _owned_place(command.owner, command.document_id),
-    ReviseNotes: lambda command: _owned_place(command.owner, command.kind),
-    DropNote: lambda command: _owned_place(command.owner, command.kind),
+    DeleteDocument: lambda command: _owned_place(command.owner, command.document_id),
+    UpsertRecords: lambda command: _owned_place(command.owner, command.kind),
+    DeleteRecord: lambda command: _owned_place(command.owner, command.kind),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memsidecar.domain.errors import Busy, DiskFull
+from memsidecar.domain.errors import DiskFull, Overloaded
 from memsidecar.stores.sqlite.connection import BUSY_TIMEOUT_MS, translated
 from memsidecar.stores.sqlite.data_dir import Ballast, free_bytes
 
@@ -26,7 +26,7 @@ def pages_of(rows: int, body_bytes: int = 0) -> int:
     return PAGES_PER_COMMIT + rows + body_bytes // PAGE_BYTES
 
 
-class Checkpoints:
+class Checkpointer:
     """SQLite's own automatic checkpoint swallows errors, a failed fsync among them; so this one is ours."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, limit_bytes: int) -> None:
@@ -64,7 +64,7 @@ class Checkpoints:
         """Empty the write-ahead log, so that nothing erased is left in it; Busy while a reader still uses it."""
         done, _ = self._run("TRUNCATE")
         if not done:
-            raise Busy("a reader still uses the write-ahead log")
+            raise Overloaded("a reader still uses the write-ahead log")
         self._pages = 0
 
     def _run(self, mode: str) -> tuple[bool, int]:
@@ -83,14 +83,14 @@ class Checkpoints:
             self._connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
 
 
-class Room:
+class DiskSpaceGuard:
     """Tells what would fill the disk so far that a checkpoint fails, and makes room.
 
     A log that cannot be moved can only grow. Then nothing could be erased any more, because erasing writes first, and
     a full disk would stay full.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, ballast: Ballast, checkpoints: Checkpoints) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, ballast: Ballast, checkpoints: Checkpointer) -> None:
         self._connection = connection
         self._path = path
         self._ballast = ballast

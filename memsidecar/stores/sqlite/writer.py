@@ -9,25 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from memsidecar.domain.errors import DiskFull, FatalStoreError, SidecarError
-from memsidecar.domain.quota import Quotas
-from memsidecar.domain.session import Head, SessionKey
+from memsidecar.domain.quota import QuotaLookup
+from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.stores.contract import (
-    Advance,
+    AddDeadLetter,
+    AdvanceWatermark,
     Append,
     Calibrate,
-    Change,
     Claim,
-    DropDocument,
-    DropNote,
+    CommitEvent,
+    DeleteDocument,
+    DeleteRecord,
     Erase,
+    PendingCommand,
     PutDocument,
-    ReviseNotes,
-    Rewrite,
-    SetAside,
     SetPolicy,
-    Ticket,
-    Trim,
-    TrimNow,
+    UpdateMessage,
+    UpdateWindow,
+    UpdateWindowExclusive,
+    UpsertRecords,
 )
 from memsidecar.stores.sqlite.append import append
 from memsidecar.stores.sqlite.bookkeeping import advance, calibrate, set_aside
@@ -37,27 +37,27 @@ from memsidecar.stores.sqlite.documents import drop_document, put_document
 from memsidecar.stores.sqlite.erase import erase
 from memsidecar.stores.sqlite.records import drop_note, revise_notes
 from memsidecar.stores.sqlite.rows import extent_of
-from memsidecar.stores.sqlite.secure_delete import Erasing, Erasures
+from memsidecar.stores.sqlite.secure_delete import PendingPurge, PurgeQueue
 from memsidecar.stores.sqlite.session_commands import claim, rewrite, set_policy, trim, trim_now
-from memsidecar.stores.sqlite.transaction import ROWS_PER_STATEMENT, Numbers, Stage, Statement, insertion
-from memsidecar.stores.sqlite.wal import Checkpoints, Room, pages_of
-from memsidecar.stores.sqlite.writer_state import Meter, SeenIds, find_known, id_hash
+from memsidecar.stores.sqlite.transaction import ROWS_PER_STATEMENT, NextIds, Statement, Transaction, insertion
+from memsidecar.stores.sqlite.wal import Checkpointer, DiskSpaceGuard, pages_of
+from memsidecar.stores.sqlite.writer_state import QuotaUsage, SeenIds, find_known, id_hash
 
-VERBS: dict[type, Callable[[Stage, Any], Any]] = {
+COMMAND_HANDLERS: dict[type, Callable[[Transaction, Any], Any]] = {
     Append: append,
-    Rewrite: rewrite,
-    Trim: trim,
-    TrimNow: trim_now,
+    UpdateMessage: rewrite,
+    UpdateWindow: trim,
+    UpdateWindowExclusive: trim_now,
     Erase: erase,
     Claim: claim,
     SetPolicy: set_policy,
     Calibrate: calibrate,
-    Advance: advance,
-    SetAside: set_aside,
+    AdvanceWatermark: advance,
+    AddDeadLetter: set_aside,
     PutDocument: put_document,
-    DropDocument: drop_document,
-    ReviseNotes: revise_notes,
-    DropNote: drop_note,
+    DeleteDocument: drop_document,
+    UpsertRecords: revise_notes,
+    DeleteRecord: drop_note,
 }
 
 log = logging.getLogger(__name__)
@@ -78,26 +78,26 @@ class Writer:
         ballast: Ballast,
         *,
         checkpoint_bytes: int,
-        quotas: Quotas,
+        quotas: QuotaLookup,
     ) -> None:
         self._connection = connection
         self._path = path
         self._mark = mark
-        self._checkpoints = Checkpoints(connection, path, checkpoint_bytes)
-        self._room = Room(connection, path, ballast, self._checkpoints)
-        self.erasures = Erasures(connection, path, self._room, self._checkpoints)
-        self._heads: dict[SessionKey, Head] = {}
+        self._checkpoints = Checkpointer(connection, path, checkpoint_bytes)
+        self._room = DiskSpaceGuard(connection, path, ballast, self._checkpoints)
+        self.erasures = PurgeQueue(connection, path, self._room, self._checkpoints)
+        self._heads: dict[SessionKey, SessionHead] = {}
         self._seen = SeenIds(IDS_KEPT)
-        self.meter = Meter(connection, quotas)
-        self._listeners: list[Callable[[Sequence[Change]], None]] = []
+        self.meter = QuotaUsage(connection, quotas)
+        self._listeners: list[Callable[[Sequence[CommitEvent]], None]] = []
         self._failed = False
         self._numbers = next_numbers(connection)
         self.published_lsn = self._numbers.extent.lsn
 
-    def listen(self, listener: Callable[[Sequence[Change]], None]) -> None:
+    def listen(self, listener: Callable[[Sequence[CommitEvent]], None]) -> None:
         self._listeners.append(listener)
 
-    def write(self, group: Sequence[Ticket]) -> None:
+    def write(self, group: Sequence[PendingCommand]) -> None:
         """Commit the group in as few transactions as its order allows; every ticket is settled."""
         waiting = deque(group)
         while waiting:
@@ -105,9 +105,9 @@ class Writer:
         self._checkpoints.run_when_due()
         self._forget_cold_heads()
 
-    def _stage(self, waiting: deque[Ticket]) -> Stage:
-        stage = Stage(self._connection, self._path, self._heads, self._numbers, self.meter)
-        admitted: list[Ticket] = []
+    def _stage(self, waiting: deque[PendingCommand]) -> Transaction:
+        stage = Transaction(self._connection, self._path, self._heads, self._numbers, self.meter)
+        admitted: list[PendingCommand] = []
         while waiting and stage.admits(waiting[0].command):
             admitted.append(waiting.popleft())
         try:
@@ -119,7 +119,7 @@ class Writer:
             self._take(stage, ticket)
         return stage
 
-    def _asked(self, stage: Stage, tickets: Sequence[Ticket]) -> list[int]:
+    def _asked(self, stage: Transaction, tickets: Sequence[PendingCommand]) -> list[int]:
         """Session and hash of every id that is about to be appended, so that one query serves the whole group."""
         asked: list[int] = []
         for ticket in tickets:
@@ -127,22 +127,22 @@ class Writer:
             if isinstance(command, Append) and (head := stage.head(command.key)) is not None:
                 for draft in command.drafts:
                     hashed = id_hash(draft.id)
-                    if not self._seen.is_new(head.number, hashed):
-                        asked += (head.number, hashed)
+                    if not self._seen.is_new(head.row_id, hashed):
+                        asked += (head.row_id, hashed)
         return asked
 
-    def _take(self, stage: Stage, ticket: Ticket) -> None:
+    def _take(self, stage: Transaction, ticket: PendingCommand) -> None:
         try:
-            stage.outcomes.append((ticket, VERBS[type(ticket.command)](stage, ticket.command)))
+            stage.outcomes.append((ticket, COMMAND_HANDLERS[type(ticket.command)](stage, ticket.command)))
         except SidecarError as refusal:
-            ticket.settle(error=refusal)
+            ticket.complete(error=refusal)
         except sqlite3.Error as error:
             self._refuse([ticket], translate(error, self._path))
         except Exception as bug:  # commands carry code of their callers: what fails there must not spoil the group
             log.exception("a command failed")
-            ticket.settle(error=bug)
+            ticket.complete(error=bug)
 
-    def _commit(self, stage: Stage) -> None:
+    def _commit(self, stage: Transaction) -> None:
         try:
             self._execute_finding_room(stage)
         except SidecarError as problem:
@@ -155,7 +155,7 @@ class Writer:
             # It is durable whatever a listener makes of it.
             self._settle(stage)
 
-    def _execute_finding_room(self, stage: Stage) -> None:
+    def _execute_finding_room(self, stage: Transaction) -> None:
         """On a full disk a checkpoint frees the write-ahead log; erasing may use up the ballast, too."""
         try:
             self._execute(stage)
@@ -163,7 +163,7 @@ class Writer:
             self._room.make(spending=_erases(stage))
             self._execute(stage)
 
-    def _execute(self, stage: Stage) -> None:
+    def _execute(self, stage: Transaction) -> None:
         pages = pages_of(len(stage.message_rows) + len(stage.statements), stage.body_bytes)
         if not self._room.is_there_for(pages) and not _erases(stage):
             raise DiskFull()
@@ -181,7 +181,7 @@ class Writer:
                 self._connection.execute(statement, parameters)
             self._connection.execute("COMMIT")
 
-    def _publish(self, stage: Stage) -> None:
+    def _publish(self, stage: Transaction) -> None:
         for key, head in stage.heads.items():
             if head is None:
                 self._heads.pop(key, None)
@@ -196,29 +196,29 @@ class Writer:
         finally:
             self.published_lsn = stage.lsn
 
-    def _tell(self, changes: Sequence[Change]) -> None:
+    def _tell(self, changes: Sequence[CommitEvent]) -> None:
         for listener in self._listeners:
             try:
                 listener(changes)
             except Exception:  # one that fails must neither keep the others from it nor spoil the group
                 log.exception("a listener failed")
 
-    def _note_ids(self, stage: Stage) -> None:
+    def _note_ids(self, stage: Transaction) -> None:
         for number in range(self._numbers.session, stage.next_number):
             self._seen.begin(number)
         for row in stage.message_rows:
             self._seen.add(row[SESSION_COLUMN], row[ID_HASH_COLUMN])
 
-    def _settle(self, stage: Stage) -> None:
+    def _settle(self, stage: Transaction) -> None:
         for ticket, result in stage.outcomes:
-            if isinstance(result, Erasing):
+            if isinstance(result, PendingPurge):
                 self.erasures.begin(ticket, result)
             else:
-                ticket.settle(result)
+                ticket.complete(result)
 
-    def _refuse(self, tickets: Sequence[Ticket], problem: SidecarError) -> None:
+    def _refuse(self, tickets: Sequence[PendingCommand], problem: SidecarError) -> None:
         for ticket in tickets:
-            ticket.settle(error=problem)
+            ticket.complete(error=problem)
         if isinstance(problem, FatalStoreError):
             raise problem
 
@@ -242,11 +242,11 @@ class Writer:
         self.erasures.refuse_all(error)
 
 
-def _erases(stage: Stage) -> bool:
-    return any(isinstance(ticket.command, Erase | DropDocument | DropNote) for ticket, _ in stage.outcomes)
+def _erases(stage: Transaction) -> bool:
+    return any(isinstance(ticket.command, Erase | DeleteDocument | DeleteRecord) for ticket, _ in stage.outcomes)
 
 
-def next_numbers(connection: sqlite3.Connection) -> Numbers:
+def next_numbers(connection: sqlite3.Connection) -> NextIds:
     given = dict(connection.execute("SELECT name, seq FROM sqlite_sequence"))
     (last_text,) = connection.execute("SELECT coalesce(max(number), 0) FROM texts").fetchone()
-    return Numbers(extent_of(connection), given.get("sessions", 0) + 1, given.get("documents", 0) + 1, last_text + 1)
+    return NextIds(extent_of(connection), given.get("sessions", 0) + 1, given.get("documents", 0) + 1, last_text + 1)

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from memsidecar.domain.quota import Quotas, Usage
+from memsidecar.domain.quota import QuotaLookup, Usage
 
 _PAIRS_PER_QUERY = 64
 
@@ -18,7 +18,7 @@ _ADD_UP = """SELECT namespace, sum(sessions), sum(messages), sum(bytes) FROM (
   ) GROUP BY namespace"""
 
 
-class Known(NamedTuple):
+class ExistingMessage(NamedTuple):
     """A message that is stored or staged, as far as a repeated id needs it: its first answer and its fingerprint."""
 
     sequence: int
@@ -63,12 +63,14 @@ def id_hash(message_id: str) -> int:
     return zlib.crc32(message_id.encode())
 
 
-def find_known(connection: sqlite3.Connection, asked: Sequence[int]) -> Iterator[tuple[tuple[int, str], Known]]:
+def find_known(
+    connection: sqlite3.Connection, asked: Sequence[int]
+) -> Iterator[tuple[tuple[int, str], ExistingMessage]]:
     """The messages whose session and hash are among those asked for: number, hash, number, hash, ..."""
     for start in range(0, len(asked), 2 * _PAIRS_PER_QUERY):
         pairs = asked[start : start + 2 * _PAIRS_PER_QUERY]
         for session, message_id, *known in connection.execute(_query(len(pairs) // 2), pairs):
-            yield (session, message_id), Known(*known)
+            yield (session, message_id), ExistingMessage(*known)
 
 
 def _query(pairs: int) -> str:
@@ -78,10 +80,10 @@ def _query(pairs: int) -> str:
       JOIN log l ON l.lsn = m.lsn"""
 
 
-class Meter:
+class QuotaUsage:
     """Changed on the committer's thread only; read on any."""
 
-    def __init__(self, connection: sqlite3.Connection, quotas: Quotas) -> None:
+    def __init__(self, connection: sqlite3.Connection, quotas: QuotaLookup) -> None:
         self.quotas = quotas
         self._used = {namespace: Usage(*figures) for namespace, *figures in connection.execute(_ADD_UP)}
 

@@ -3,77 +3,89 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from memsidecar.domain.session import Head
-from memsidecar.stores.contract import Claimed, Ended, Found, Gone, Heard, News, Passed, Said, Shelved
-from memsidecar.stores.volatile.session import About, Entry, Message, Session
-from memsidecar.stores.volatile.state import Ledger
+from memsidecar.domain.session import SessionHead
+from memsidecar.stores.contract import (
+    DocumentWritten,
+    EndOfLog,
+    LocatedMessage,
+    LogEntry,
+    LogFilter,
+    MessageWritten,
+    NoOp,
+    RowsErased,
+    SessionClaimed,
+)
+from memsidecar.stores.volatile.session import Entry, EntryKind, Message, Session
+from memsidecar.stores.volatile.state import JournalState
 
 
-def news(ledger: Ledger, namespace: str, after_lsn: int, limit: int, heard: Heard | None) -> Sequence[News]:
+def read_changes(
+    ledger: JournalState, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None
+) -> Sequence[LogEntry]:
     sessions = ledger.by_number()
     # Every number was given to one entry, from 1 on.
     behind = (ledger.log[at] for at in range(max(after_lsn, 0), len(ledger.log)))
-    mine = (entry for entry in behind if entry.namespace == namespace and _is_heard(sessions, entry, heard))
+    mine = (entry for entry in behind if entry.namespace == namespace and _is_heard(sessions, entry, log_filter))
     told = (_tell(ledger, sessions, entry) for entry in mine)
     news = list(islice((one for one in told if one is not None), limit))
-    if heard is not None and len(news) < limit and len(ledger.log) > after_lsn:
-        news.append(Ended(len(ledger.log)))
+    if log_filter is not None and len(news) < limit and len(ledger.log) > after_lsn:
+        news.append(EndOfLog(len(ledger.log)))
     return news
 
 
-def _is_heard(sessions: Mapping[int, Session], entry: Entry, heard: Heard | None) -> bool:
-    if heard is None or entry.about is About.ERASURE:
+def _is_heard(sessions: Mapping[int, Session], entry: Entry, log_filter: LogFilter | None) -> bool:
+    if log_filter is None or entry.about is EntryKind.ERASURE:
         return True
-    if entry.about in (About.DOCUMENT, About.WINDOW):
-        return entry.about is About.DOCUMENT and heard.documents
+    if entry.about in (EntryKind.DOCUMENT, EntryKind.WINDOW):
+        return entry.about is EntryKind.DOCUMENT and log_filter.documents
     session = sessions.get(entry.number)
-    return session is not None and (session.number == heard.session or session.user_id == heard.user_id != "")
+    return session is not None and (session.number == log_filter.session or session.user_id == log_filter.user_id != "")
 
 
-def _tell(ledger: Ledger, sessions: Mapping[int, Session], entry: Entry) -> News | None:
+def _tell(ledger: JournalState, sessions: Mapping[int, Session], entry: Entry) -> LogEntry | None:
     """None for entries of a session that was erased: they belong nowhere any more."""
-    if entry.about is About.ERASURE:
-        return Gone(entry.lsn, entry.number)
-    if entry.about is About.DOCUMENT:
+    if entry.about is EntryKind.ERASURE:
+        return RowsErased(entry.lsn, entry.number)
+    if entry.about is EntryKind.DOCUMENT:
         document = ledger.library.version(entry.lsn)
-        return Shelved(entry.lsn, document) if document else Passed(entry.lsn)
+        return DocumentWritten(entry.lsn, document) if document else NoOp(entry.lsn)
     session = sessions.get(entry.number)
     return _tell_of(session, entry) if session else None
 
 
-def _tell_of(session: Session, entry: Entry) -> News:
-    if entry.about is About.CLAIM:
-        return Claimed(entry.lsn, session.number, session.key, session.user_id)
-    if entry.about is About.WINDOW:
-        return Passed(entry.lsn)
+def _tell_of(session: Session, entry: Entry) -> LogEntry:
+    if entry.about is EntryKind.CLAIM:
+        return SessionClaimed(entry.lsn, session.number, session.key, session.user_id)
+    if entry.about is EntryKind.WINDOW:
+        return NoOp(entry.lsn)
     return _said(session, session.at(entry.sequence), entry.lsn)
 
 
-def _said(session: Session, message: Message, lsn: int) -> Said:
+def _said(session: Session, message: Message, lsn: int) -> MessageWritten:
     first_lsn, vector = message.lsn, message.draft.vector
-    return Said(lsn, first_lsn, session.number, session.key, session.user_id, message.written, vector)
+    return MessageWritten(lsn, first_lsn, session.number, session.key, session.user_id, message.original, vector)
 
 
-def said(ledger: Ledger, number: int, after_sequence: int, limit: int) -> Sequence[Said]:
+def said(ledger: JournalState, number: int, after_sequence: int, limit: int) -> Sequence[MessageWritten]:
     session = ledger.by_number().get(number)
     messages = session.messages if session else []
-    behind = [message for message in messages if message.written.sequence > after_sequence]
+    behind = [message for message in messages if message.original.sequence > after_sequence]
     return [_said(session, message, message.lsn) for message in behind[:limit] if session]
 
 
-def sequence_at(ledger: Ledger, head: Head, lsn: int) -> int:
-    session = ledger.by_number().get(head.number)
-    later = [message.written.sequence for message in session.messages if message.lsn > lsn] if session else []
+def sequence_at(ledger: JournalState, head: SessionHead, lsn: int) -> int:
+    session = ledger.by_number().get(head.row_id)
+    later = [message.original.sequence for message in session.messages if message.lsn > lsn] if session else []
     return min([head.last_sequence, *(sequence - 1 for sequence in later)])
 
 
-def find(ledger: Ledger, lsns: Sequence[int]) -> Mapping[int, Found]:
+def find(ledger: JournalState, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
     return {found.lsn: found for found in _found(ledger, lsns)}
 
 
-def _found(ledger: Ledger, lsns: Sequence[int]) -> Iterator[Found]:
+def _found(ledger: JournalState, lsns: Sequence[int]) -> Iterator[LocatedMessage]:
     sessions = ledger.by_number()
     for entry in (ledger.log[lsn - 1] for lsn in lsns if 0 < lsn <= len(ledger.log)):
         session = sessions.get(entry.number)
-        if session and entry.about is About.MESSAGE:
+        if session and entry.about is EntryKind.MESSAGE:
             yield session.found(session.at(entry.sequence))

@@ -3,28 +3,30 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from memsidecar.domain.errors import NoSuchThing
+from memsidecar.domain.errors import NotFound
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import (
     Chunk,
+    DeleteDocument,
+    DocumentDeleted,
     DocumentDraft,
-    DocumentDropped,
-    DocumentPage,
     DocumentPut,
-    DropDocument,
+    DocumentQuery,
     Owner,
     PutDocument,
     StoredDocument,
 )
 from memsidecar.stores.message_encoding import document_bytes
-from memsidecar.stores.volatile.session import About
+from memsidecar.stores.volatile.session import EntryKind
 
 
-class Library:
+class DocumentTable:
     """All documents. `write` adds an entry to the log and answers its lsn, `refuse_growth` raises QuotaExceeded."""
 
-    def __init__(self, write: Callable[[About, str, int], int], refuse_growth: Callable[[str, Usage], None]) -> None:
+    def __init__(
+        self, write: Callable[[EntryKind, str, int], int], refuse_growth: Callable[[str, Usage], None]
+    ) -> None:
         self._write = write
         self._refuse_growth = refuse_growth
         self._kept: dict[tuple[Owner, str], StoredDocument] = {}
@@ -52,16 +54,16 @@ class Library:
         if kept is None:
             self._number += 1
         number = self._number if kept is None else kept.number
-        version = self._write(About.DOCUMENT, draft.owner.namespace, -number)
+        version = self._write(EntryKind.DOCUMENT, draft.owner.namespace, -number)
         document = replace(draft.stored(number, version), chunks=tuple(draft.chunks))
         self._kept[draft.owner, draft.id] = document
         return document
 
-    def drop(self, command: DropDocument) -> DocumentDropped:
+    def drop(self, command: DeleteDocument) -> DocumentDeleted:
         place = (command.owner, command.document_id)
         if place not in self._kept:
-            raise NoSuchThing(f"there is no document {command.document_id!r}")
-        return DocumentDropped(self._drop(place).chunk_count)
+            raise NotFound(f"there is no document {command.document_id!r}")
+        return DocumentDeleted(self._drop(place).chunk_count)
 
     def drop_all_of(self, key: SessionKey) -> None:
         for place in sorted(place for place in self._kept if key.session_id and _session(place[0]) == key):
@@ -73,14 +75,14 @@ class Library:
 
     def _drop(self, place: tuple[Owner, str]) -> StoredDocument:
         document = self._kept.pop(place)
-        self._write(About.ERASURE, document.owner.namespace, -document.number)
+        self._write(EntryKind.ERASURE, document.owner.namespace, -document.row_id)
         return document
 
     def find(self, owner: Owner, document_id: str) -> StoredDocument | None:
         kept = self._kept.get((owner, document_id))
         return bare(kept) if kept else None
 
-    def page(self, page: DocumentPage) -> Sequence[StoredDocument]:
+    def page(self, page: DocumentQuery) -> Sequence[StoredDocument]:
         ids = sorted(name for owner, name in self._kept if owner == page.owner and name > page.after_id)
         return [bare(self._kept[page.owner, name]) for name in ids[: page.limit]]
 

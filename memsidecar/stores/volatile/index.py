@@ -8,7 +8,7 @@ from threading import RLock
 
 import numpy as np
 
-from memsidecar.stores.contract.index import Episodes, Floats, Generation, Harvest, Ints, TableFigures, Within
+from memsidecar.stores.contract.index import Episodes, Floats, Generation, IndexBatch, Ints, TableFilter, TableStats
 
 # Of BM25; LanceDB's own.
 K1, B = 1.2, 0.75
@@ -20,14 +20,14 @@ class Row:
 
     lsn: int
     sequence: int
-    written: int
-    shelf: int
+    written_lsn: int
+    partition: int
     session: int
     role: int
     time_us: int
     score: float
     name: str
-    words: str
+    terms: str
     vector: Floats
 
     @property
@@ -43,14 +43,14 @@ def _row(episodes: Episodes, place: int) -> Row:
     return Row(
         lsn=int(episodes.lsn[place]),
         sequence=int(episodes.sequence[place]),
-        written=int(episodes.written[place]),
-        shelf=int(episodes.shelf[place]),
+        written_lsn=int(episodes.written_lsn[place]),
+        partition=int(episodes.partition[place]),
         session=int(episodes.session[place]),
         role=int(episodes.role[place]),
         time_us=int(episodes.time_us[place]),
         score=float(episodes.score[place]),
         name=episodes.name[place],
-        words=episodes.words[place],
+        terms=episodes.terms[place],
         vector=episodes.vectors[place],
     )
 
@@ -62,22 +62,22 @@ def episodes_of(rows: Sequence[Row], dimensions: int) -> Episodes:
     return Episodes(
         lsn=column(lambda row: row.lsn),
         sequence=column(lambda row: row.sequence),
-        written=column(lambda row: row.written),
-        shelf=column(lambda row: row.shelf),
+        written_lsn=column(lambda row: row.written_lsn),
+        partition=column(lambda row: row.partition),
         session=column(lambda row: row.session),
         role=column(lambda row: row.role).astype(np.int8),
         time_us=column(lambda row: row.time_us),
         score=np.array([row.score for row in rows], np.float32),
         name=[row.name for row in rows],
-        words=[row.words for row in rows],
+        terms=[row.terms for row in rows],
         vectors=np.array([row.vector for row in rows], np.float32).reshape(len(rows), dimensions),
     )
 
 
-def _is_within(row: Row, within: Within) -> bool:
+def _is_within(row: Row, within: TableFilter) -> bool:
     return (
         (row.session < 0) == within.chunks
-        and within.shelf in (None, row.shelf)
+        and within.partition in (None, row.partition)
         and within.session in (None, row.session)
         and (not within.roles or row.role in within.roles)
         and (within.after_us is None or row.time_us > within.after_us)
@@ -98,41 +98,41 @@ class VolatileTable:
     def watermark(self) -> int:
         return self._watermark
 
-    def apply(self, harvest: Harvest) -> None:
+    def apply(self, harvest: IndexBatch) -> None:
         new = rows_of(harvest.episodes) if harvest.episodes is not None else []
         with self._lock:
-            self._take_away(harvest, {row.key: row.written for row in new})
-            here = {row.key: row.written for row in self._rows}
-            self._rows = self._rows + [row for row in new if here.get(row.key, -1) < row.written]
-            self._watermark = max([self._watermark, *(row.written for row in new)])
+            self._take_away(harvest, {row.key: row.written_lsn for row in new})
+            here = {row.key: row.written_lsn for row in self._rows}
+            self._rows = self._rows + [row for row in new if here.get(row.key, -1) < row.written_lsn]
+            self._watermark = max([self._watermark, *(row.written_lsn for row in new)])
 
-    def _take_away(self, harvest: Harvest, coming: dict[tuple[int, int], int]) -> None:
+    def _take_away(self, harvest: IndexBatch, coming: dict[tuple[int, int], int]) -> None:
         """An episode that comes again goes only as far as it is older than what comes."""
         bounds: dict[int, int] = {}
-        for session, bound in zip(harvest.gone_sessions, harvest.gone_before, strict=True):
+        for session, bound in zip(harvest.deleted_sessions, harvest.deleted_before, strict=True):
             bounds[session] = max(bound, bounds.get(session, bound))
-        named = set(harvest.gone_episodes)
+        named = set(harvest.deleted_episodes)
 
         def goes(row: Row) -> bool:
-            changed = row.key in named and row.written < coming.get(row.key, row.written + 1)
-            return changed or row.written < bounds.get(row.session, row.written)
+            changed = row.key in named and row.written_lsn < coming.get(row.key, row.written_lsn + 1)
+            return changed or row.written_lsn < bounds.get(row.session, row.written_lsn)
 
         self._rows = [row for row in self._rows if not goes(row)]
 
-    def shelf(self, number: int, chunks: bool) -> Iterator[Episodes]:
-        yield self._episodes(self._within(Within(shelf=number, chunks=chunks)))
+    def partition(self, number: int, chunks: bool) -> Iterator[Episodes]:
+        yield self._episodes(self._within(TableFilter(partition=number, chunks=chunks)))
 
-    def count(self, within: Within) -> int:
+    def count(self, within: TableFilter) -> int:
         return len(self._within(within))
 
-    def matching(self, words: Sequence[str], within: Within, limit: int) -> Episodes:
+    def matching(self, terms: Sequence[str], within: TableFilter, limit: int) -> Episodes:
         """Rarity and length are of the whole table, as in an index; the scope only chooses."""
         bm25 = Bm25(self._rows)
-        wanted = {word for word in words if word}
+        wanted = {word for word in terms if word}
         scored = [(bm25.score(row, wanted), row) for row in self._within(within)]
         return self._best([(score, row) for score, row in scored if score > 0], limit)
 
-    def nearest(self, vector: Floats, within: Within, limit: int) -> Episodes:
+    def nearest(self, vector: Floats, within: TableFilter, limit: int) -> Episodes:
         if not np.any(vector):
             return self._episodes([])
         with_vector = [row for row in self._within(within) if np.any(row.vector)]
@@ -142,7 +142,7 @@ class VolatileTable:
         wanted = set(places)
         return self._episodes([row for row in self._rows if (row.session, row.sequence) in wanted])
 
-    def _within(self, within: Within) -> list[Row]:
+    def _within(self, within: TableFilter) -> list[Row]:
         return [row for row in self._rows if _is_within(row, within)]
 
     def _best(self, scored: list[tuple[float, Row]], limit: int) -> Episodes:
@@ -158,8 +158,8 @@ class VolatileTable:
     def purge(self) -> None:
         """What was taken away is nowhere."""
 
-    def figures(self) -> TableFigures:
-        return TableFigures(rows=len(self._rows))
+    def figures(self) -> TableStats:
+        return TableStats(rows=len(self._rows))
 
 
 def _cosine(one: Floats, other: Floats) -> float:
@@ -170,13 +170,13 @@ class Bm25:
     """The statistics of all rows."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        split = [row.words.split(" ") if row.words else [] for row in rows]
+        split = [row.terms.split(" ") if row.terms else [] for row in rows]
         self._count = len(rows)
         self._mean_length = sum(map(len, split)) / max(1, len(rows))
-        self._found_in = Counter(word for words in split for word in set(words))
+        self._found_in = Counter(word for terms in split for word in set(terms))
 
     def score(self, row: Row, wanted: set[str]) -> float:
-        frequencies = Counter(row.words.split(" ")) if row.words else Counter[str]()
+        frequencies = Counter(row.terms.split(" ")) if row.terms else Counter[str]()
         length = frequencies.total() / self._mean_length if self._mean_length else 0.0
         return sum(self._part(frequencies[word], length, word) for word in wanted if frequencies[word])
 

@@ -5,36 +5,36 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from memsidecar.domain.errors import ShuttingDown, SidecarError
-from memsidecar.domain.quota import Quotas, Usage, without_quotas
-from memsidecar.domain.session import Head, Policy, SessionKey
+from memsidecar.domain.quota import QuotaLookup, Usage, no_quotas
+from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract import (
-    Belongings,
     Calibration,
-    Change,
-    Chapter,
     Chunk,
-    DocumentPage,
+    CommitEvent,
+    DeadLetter,
+    DocumentQuery,
     Erase,
-    Found,
-    Heard,
-    JournalFigures,
-    Note,
-    NoteKind,
-    NotePage,
+    ErasureCounts,
+    JournalStats,
+    LocatedMessage,
+    LogEntries,
+    LogFilter,
+    MessagePage,
+    MessageQuery,
+    MessageVersions,
+    MessageWritten,
     Owner,
-    Page,
-    Said,
+    PendingCommand,
+    Record,
+    RecordKind,
+    RecordQuery,
     Scope,
-    Selection,
-    SessionPage,
-    SetAsideEntry,
+    SessionQuery,
     StoredDocument,
-    Ticket,
-    TwoWays,
 )
 from memsidecar.stores.volatile import change_feed
 from memsidecar.stores.volatile.session import Session
-from memsidecar.stores.volatile.state import Ledger
+from memsidecar.stores.volatile.state import JournalState
 
 log = logging.getLogger(__name__)
 
@@ -42,60 +42,60 @@ log = logging.getLogger(__name__)
 class VolatileJournal:
     """Keeps the promises of `stores.contract.Journal`, but for surviving the process."""
 
-    def __init__(self, *, quotas: Quotas = without_quotas) -> None:
+    def __init__(self, *, quotas: QuotaLookup = no_quotas) -> None:
         self._lock = threading.RLock()
-        self._ledger = Ledger(self._tell, quotas)
-        self._listeners: list[Callable[[Sequence[Change]], None]] = []
+        self._ledger = JournalState(self._tell, quotas)
+        self._listeners: list[Callable[[Sequence[CommitEvent]], None]] = []
         self._closed = False
 
-    def submit(self, ticket: Ticket) -> None:
+    def submit(self, ticket: PendingCommand) -> None:
         with self._lock:
             self._refuse_when_closed()
             try:
                 result = self._ledger.carry_out(ticket.command)
             except SidecarError as refusal:
-                ticket.settle(error=refusal)
+                ticket.complete(error=refusal)
             except Exception as bug:  # commands carry code of their callers: what fails there is their answer
                 log.exception("a command failed")
-                ticket.settle(error=bug)
+                ticket.complete(error=bug)
             else:
-                ticket.settle(result)
+                ticket.complete(result)
 
-    def listen(self, listener: Callable[[Sequence[Change]], None]) -> None:
+    def listen(self, listener: Callable[[Sequence[CommitEvent]], None]) -> None:
         self._listeners.append(listener)
 
-    def _tell(self, change: Change) -> None:
+    def _tell(self, change: CommitEvent) -> None:
         for listener in self._listeners:
             try:
                 listener([change])
             except Exception:  # one that fails must neither keep the others from it nor undo what was done
                 log.exception("a listener failed")
 
-    def head(self, key: SessionKey) -> Head | None:
-        return self.messages(key, Selection(limit=0)).head
+    def head(self, key: SessionKey) -> SessionHead | None:
+        return self.messages(key, MessageQuery(limit=0)).head
 
-    def messages(self, key: SessionKey, selection: Selection) -> Page:
+    def messages(self, key: SessionKey, selection: MessageQuery) -> MessagePage:
         with self._lock:
             self._refuse_when_closed()
             session = self._ledger.sessions.get(key)
             if session is None:
-                return Page(None)
-            return Page(self._ledger.head(session), *session.select(selection))
+                return MessagePage(None)
+            return MessagePage(self._ledger.head(session), *session.select(selection))
 
-    def message(self, key: SessionKey, message_id: str) -> TwoWays | None:
+    def message(self, key: SessionKey, message_id: str) -> MessageVersions | None:
         with self._lock:
             self._refuse_when_closed()
             session = self._ledger.sessions.get(key)
             found = session.find(message_id) if session else None
             if session is None or found is None:
                 return None
-            return TwoWays(self._ledger.head(session), found.written, found.shown)
+            return MessageVersions(self._ledger.head(session), found.original, found.displayed)
 
     def exchange_end(self, key: SessionKey, exchange: int) -> int:
-        window = self.messages(key, Selection(limit=1 << 62, max_bytes=1 << 62)).messages
+        window = self.messages(key, MessageQuery(limit=1 << 62, max_bytes=1 << 62)).messages
         return max((one.sequence for one in window if exchange and one.exchange == exchange), default=0)
 
-    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> Sequence[Found]:
+    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> Sequence[LocatedMessage]:
         with self._lock:
             self._refuse_when_closed()
             found = [
@@ -107,7 +107,7 @@ class VolatileJournal:
             ]
         return sorted(found, key=lambda one: one.lsn, reverse=True)[:limit]
 
-    def sessions(self, page: SessionPage) -> Sequence[Head]:
+    def sessions(self, page: SessionQuery) -> Sequence[SessionHead]:
         with self._lock:
             self._refuse_when_closed()
             heads = [self._ledger.head(session) for session in self._ledger.sessions.values()]
@@ -129,12 +129,12 @@ class VolatileJournal:
             self._refuse_when_closed()
             return self._ledger.watermarks.get((task, namespace), 0)
 
-    def belongings(self, command: Erase) -> Belongings:
+    def erasure_counts(self, command: Erase) -> ErasureCounts:
         with self._lock:
             self._refuse_when_closed()
-            return self._ledger.belongings(command)
+            return self._ledger.erasure_counts(command)
 
-    def sequences_at(self, places: Sequence[tuple[Head, int]]) -> Sequence[int]:
+    def sequences_at(self, places: Sequence[tuple[SessionHead, int]]) -> Sequence[int]:
         with self._lock:
             self._refuse_when_closed()
             return [change_feed.sequence_at(self._ledger, head, lsn) for head, lsn in places]
@@ -144,17 +144,19 @@ class VolatileJournal:
             self._refuse_when_closed()
             return dict(self._ledger.tails)
 
-    def news(self, namespace: str, after_lsn: int, limit: int, heard: Heard | None = None) -> Chapter:
+    def read_changes(
+        self, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None = None
+    ) -> LogEntries:
         with self._lock:
             self._refuse_when_closed()
-            return change_feed.news(self._ledger, namespace, after_lsn, limit, heard)
+            return change_feed.read_changes(self._ledger, namespace, after_lsn, limit, log_filter)
 
-    def said(self, session: int, after_sequence: int, limit: int) -> Sequence[Said]:
+    def read_session(self, session: int, after_sequence: int, limit: int) -> Sequence[MessageWritten]:
         with self._lock:
             self._refuse_when_closed()
             return change_feed.said(self._ledger, session, after_sequence, limit)
 
-    def find(self, lsns: Sequence[int]) -> Mapping[int, Found]:
+    def find(self, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
         with self._lock:
             self._refuse_when_closed()
             return change_feed.find(self._ledger, lsns)
@@ -164,7 +166,7 @@ class VolatileJournal:
             self._refuse_when_closed()
             return self._ledger.library.find(owner, document_id)
 
-    def documents(self, page: DocumentPage) -> Sequence[StoredDocument]:
+    def documents(self, page: DocumentQuery) -> Sequence[StoredDocument]:
         with self._lock:
             self._refuse_when_closed()
             return self._ledger.library.page(page)
@@ -174,17 +176,17 @@ class VolatileJournal:
             self._refuse_when_closed()
             return self._ledger.library.find_chunks(places)
 
-    def note(self, owner: Owner, kind: NoteKind, note_id: str) -> Note | None:
+    def note(self, owner: Owner, kind: RecordKind, record_id: str) -> Record | None:
         with self._lock:
             self._refuse_when_closed()
-            return self._ledger.notebook.find(owner, kind, note_id)
+            return self._ledger.notebook.find(owner, kind, record_id)
 
-    def notes(self, page: NotePage) -> Sequence[Note]:
+    def notes(self, page: RecordQuery) -> Sequence[Record]:
         with self._lock:
             self._refuse_when_closed()
             return self._ledger.notebook.page(page)
 
-    def set_aside(self, task: str) -> Sequence[SetAsideEntry]:
+    def set_aside(self, task: str) -> Sequence[DeadLetter]:
         with self._lock:
             self._refuse_when_closed()
             return [entry for place, entry in sorted(self._ledger.set_asides.items()) if place[0] == task]
@@ -193,8 +195,8 @@ class VolatileJournal:
         with self._lock:
             return self._ledger.usage(namespace)
 
-    def figures(self) -> JournalFigures:
-        return JournalFigures(last_lsn=len(self._ledger.log))
+    def figures(self) -> JournalStats:
+        return JournalStats(last_lsn=len(self._ledger.log))
 
     def close(self) -> None:
         with self._lock:
@@ -213,7 +215,7 @@ def _is_within(session: Session, scope: Scope) -> bool:
     )
 
 
-def _is_listed(head: Head, page: SessionPage) -> bool:
+def _is_listed(head: SessionHead, page: SessionQuery) -> bool:
     return (
         head.key.namespace == page.namespace
         and page.user_id in ("", head.user_id)
@@ -221,5 +223,5 @@ def _is_listed(head: Head, page: SessionPage) -> bool:
     )
 
 
-def _activity(head: Head) -> tuple[int, str]:
+def _activity(head: SessionHead) -> tuple[int, str]:
     return head.last_active_us, head.key.session_id
