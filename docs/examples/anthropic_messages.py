@@ -1,9 +1,9 @@
-"""BuildContext for Anthropic: `python docs/examples/anthropic_messages.py ADDRESS SESSION` prints the request."""
+"""Convert a context for Anthropic. `python docs/examples/anthropic_messages.py ADDRESS SESSION` prints the request."""
 
 import json
 from typing import Any
 
-from exchanges import Call, arguments_of, context_of_the_command_line, steps
+from exchanges import Call, arguments_of, context_from_args, steps
 
 from memsidecar.v1.context_pb2 import BuildContextResponse
 from memsidecar.v1.message_pb2 import Role
@@ -13,23 +13,23 @@ Block = dict[str, Any]
 
 
 def anthropic_request(context: BuildContextResponse) -> dict[str, list[Block]]:
-    """`system` and `messages` of the Messages API, with a cache breakpoint behind each of the two stable parts."""
+    """Return `system` and `messages` of the Messages API, with a cache breakpoint after each stable part."""
     system: list[Block] = []
     messages: list[Block] = []
-    border: Block | None = None
+    last_stable: Block | None = None
     for step in steps(context):
         text: list[Block] = [{"type": "text", "text": step.text}] if step.text.strip() else []
         if step.role == Role.ROLE_SYSTEM and step.stable:
             system += text
             continue
-        # A system message further down, what was retrieved for this turn, becomes a part of what the user says.
-        _say(messages, "assistant" if step.role == Role.ROLE_ASSISTANT else "user", text)
-        _say(messages, "assistant", [_use(call) for call in step.calls])
-        # All results of parallel calls in one message, and before any text in it.
-        _say(messages, "user", [_result(call) for call in step.calls])
+        # The second system message, retrieved for this turn, becomes a part of the user message.
+        _append(messages, "assistant" if step.role == Role.ROLE_ASSISTANT else "user", text)
+        _append(messages, "assistant", [_use(call) for call in step.calls])
+        # All results of parallel calls are in one message, before any text.
+        _append(messages, "user", [_result(call) for call in step.calls])
         if step.stable and messages:
-            border = messages[-1]["content"][-1]
-    for block in (system[-1] if system else None, border):
+            last_stable = messages[-1]["content"][-1]
+    for block in (system[-1] if system else None, last_stable):
         if block is not None:
             block["cache_control"] = CACHED
     if messages and messages[0]["role"] != "user":
@@ -37,8 +37,8 @@ def anthropic_request(context: BuildContextResponse) -> dict[str, list[Block]]:
     return {"system": system, "messages": messages}
 
 
-def _say(messages: list[Block], role: str, blocks: list[Block]) -> None:
-    """Roles alternate, so what the same one says next belongs to the same message."""
+def _append(messages: list[Block], role: str, blocks: list[Block]) -> None:
+    """Append blocks; roles must alternate, so blocks of the same role join the last message."""
     if blocks and messages and messages[-1]["role"] == role:
         messages[-1]["content"] += blocks
     elif blocks:
@@ -54,4 +54,4 @@ def _result(call: Call) -> Block:
 
 
 if __name__ == "__main__":
-    print(json.dumps(anthropic_request(context_of_the_command_line()), indent=2))
+    print(json.dumps(anthropic_request(context_from_args()), indent=2))

@@ -1,7 +1,7 @@
-"""A context's messages in the order that providers ask for: behind each call its result, and no result without a call.
+"""Bring the messages of a context into the order that providers require.
 
-The sidecar keeps messages in the order in which they came. Providers are stricter: results stand right behind the
-message with the calls, each call has one, and ids do not repeat. Here this is put right, once for all of them.
+The sidecar keeps messages in the order of their arrival. Providers are stricter: results directly follow the message
+with the calls, each call has one result, and ids do not repeat. `steps` establishes this for all providers.
 """
 
 import json
@@ -17,7 +17,7 @@ from memsidecar.v1.memory_pb2_grpc import MemoryServiceStub
 from memsidecar.v1.message_pb2 import Message, Role
 
 NO_RESULT = "[no result was recorded]"
-LONGEST_ID = 40
+MAX_ID_CHARS = 40
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Call:
 
 @dataclass
 class Step:
-    """What one message says. `stable`: it is part of the prefix that will be the same next turn."""
+    """One message with its calls. `stable`: it belongs to the prefix that stays the same in the next turn."""
 
     role: Role
     text: str
@@ -40,57 +40,57 @@ class Step:
 
 
 def steps(context: BuildContextResponse) -> list[Step]:
-    found: list[Step] = []
+    result: list[Step] = []
     open_calls: dict[str, list[Call]] = defaultdict(list)
     ids: set[str] = set()
-    for at, message in enumerate(context.messages):
-        stable = at < context.stable_prefix_count
+    for position, message in enumerate(context.messages):
+        stable = position < context.stable_prefix_count
         if message.role != Role.ROLE_TOOL:
-            step = Step(message.role, _said(message), stable, message=message)
+            step = Step(message.role, _text(message), stable, message=message)
             for call in message.tool_calls:
-                step.calls.append(Call(_new(call.id, ids), call.name, call.arguments_json))
+                step.calls.append(Call(_unique_id(call.id, ids), call.name, call.arguments_json))
                 open_calls[call.id].append(step.calls[-1])
-            found.append(step)
-        elif waiting := open_calls[message.tool_call_id]:
-            waiting.pop().result = message.content
+            result.append(step)
+        elif calls := open_calls[message.tool_call_id]:
+            calls.pop().result = message.content
         else:
-            found.append(Step(Role.ROLE_USER, f"Result of a tool: {message.content}", stable, message=message))
-    return found
+            result.append(Step(Role.ROLE_USER, f"Result of a tool: {message.content}", stable, message=message))
+    return result
 
 
-def _said(message: Message) -> str:
-    """Several people in one conversation are told apart by their names, which most providers have no field for."""
+def _text(message: Message) -> str:
+    """Return the text with the speaker's name, because most providers have no field for it."""
     named = message.name and message.role == Role.ROLE_USER
     return f"{message.name}: {message.content}" if named else message.content
 
 
-def _new(call_id: str, ids: set[str]) -> str:
-    """Some providers reuse ids from answer to answer; others refuse two that are the same, long ones, and odd signs."""
-    plain = re.sub(r"[^a-zA-Z0-9_-]", "_", call_id)[:LONGEST_ID]
-    fresh, number = plain, 1
-    while fresh in ids:
+def _unique_id(call_id: str, ids: set[str]) -> str:
+    """Return a short, unique id of plain characters: some providers repeat ids, others reject such ids."""
+    plain = re.sub(r"[^a-zA-Z0-9_-]", "_", call_id)[:MAX_ID_CHARS]
+    unique, number = plain, 1
+    while unique in ids:
         number += 1
-        fresh = f"{plain[: LONGEST_ID - 4]}_{number}"
-    ids.add(fresh)
-    return fresh
+        unique = f"{plain[: MAX_ID_CHARS - 4]}_{number}"
+    ids.add(unique)
+    return unique
 
 
 def arguments_of(call: Call) -> dict[str, object]:
-    """As an object. What the model wrote need not be one."""
+    """Return the arguments as an object; the model may have written another value."""
     return as_object(call.arguments_json or "{}", "arguments")
 
 
 def as_object(text: str, otherwise: str) -> dict[str, object]:
-    """The object that a text is; any other text under a name."""
+    """Return the JSON object in a text; any other text becomes the value of the key `otherwise`."""
     try:
-        read = json.loads(text)
+        value = json.loads(text)
     except ValueError:
-        read = text
-    return read if isinstance(read, dict) else {otherwise: read}
+        value = text
+    return value if isinstance(value, dict) else {otherwise: value}
 
 
-def context_of_the_command_line() -> BuildContextResponse:
-    """`python docs/examples/NAME.py ADDRESS SESSION`, as in `... 127.0.0.1:7600 s1`."""
+def context_from_args() -> BuildContextResponse:
+    """Build the context for `python docs/examples/NAME.py ADDRESS SESSION`, as in `... 127.0.0.1:7600 s1`."""
     address, session_id = sys.argv[1:3]
     with grpc.insecure_channel(address) as channel:
         memory = MemoryServiceStub(channel)

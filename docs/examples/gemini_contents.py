@@ -1,20 +1,20 @@
-"""BuildContext for Gemini: `python docs/examples/gemini_contents.py ADDRESS SESSION` prints the request."""
+"""Convert a context for Gemini. `python docs/examples/gemini_contents.py ADDRESS SESSION` prints the request."""
 
 import json
 from typing import Any
 
-from exchanges import Call, Step, arguments_of, as_object, context_of_the_command_line, steps
+from exchanges import Call, Step, arguments_of, as_object, context_from_args, steps
 
 from memsidecar.v1.context_pb2 import BuildContextResponse
 from memsidecar.v1.message_pb2 import Role
 
 SIGNATURE = "thought_signature"
-"Under this name in a message's metadata the agent keeps the thoughtSignature of a call, which Gemini 3 wants back."
+"Metadata key under which the agent stores the thoughtSignature of a call, which Gemini 3 requires back."
 Part = dict[str, Any]
 
 
 def gemini_request(context: BuildContextResponse) -> dict[str, object]:
-    """`system_instruction` and `contents` of generateContent."""
+    """Return `system_instruction` and `contents` of generateContent."""
     instructions: list[Part] = []
     contents: list[Part] = []
     for step in steps(context):
@@ -22,9 +22,9 @@ def gemini_request(context: BuildContextResponse) -> dict[str, object]:
         if step.role == Role.ROLE_SYSTEM and step.stable:
             instructions += text
             continue
-        _say(contents, "model" if step.role == Role.ROLE_ASSISTANT else "user", text)
-        _say(contents, "model", _calls(step))
-        _say(contents, "user", [_result(call) for call in step.calls])
+        _append(contents, "model" if step.role == Role.ROLE_ASSISTANT else "user", text)
+        _append(contents, "model", _calls(step))
+        _append(contents, "user", [_result(call) for call in step.calls])
     if contents and contents[0]["role"] != "user":
         contents.insert(0, {"role": "user", "parts": [{"text": "(The conversation begins.)"}]})
     request: dict[str, object] = {"contents": contents}
@@ -34,9 +34,9 @@ def gemini_request(context: BuildContextResponse) -> dict[str, object]:
 
 
 def _calls(step: Step) -> list[Part]:
-    """The signature belongs to the first of parallel calls."""
-    called = ({"id": call.id, "name": call.name, "args": arguments_of(call)} for call in step.calls)
-    calls: list[Part] = [{"functionCall": call} for call in called]
+    """Return the calls of a step; the signature belongs to the first of parallel calls."""
+    values = ({"id": call.id, "name": call.name, "args": arguments_of(call)} for call in step.calls)
+    calls: list[Part] = [{"functionCall": value} for value in values]
     if calls and SIGNATURE in step.message.metadata:
         calls[0]["thoughtSignature"] = step.message.metadata[SIGNATURE]
     return calls
@@ -46,8 +46,8 @@ def _result(call: Call) -> Part:
     return {"functionResponse": {"id": call.id, "name": call.name, "response": as_object(call.result, "result")}}
 
 
-def _say(contents: list[Part], role: str, parts: list[Part]) -> None:
-    """Roles alternate, so what the same one says next belongs to the same content."""
+def _append(contents: list[Part], role: str, parts: list[Part]) -> None:
+    """Append parts; roles must alternate, so parts of the same role join the last content."""
     if parts and contents and contents[-1]["role"] == role:
         contents[-1]["parts"] += parts
     elif parts:
@@ -55,4 +55,4 @@ def _say(contents: list[Part], role: str, parts: list[Part]) -> None:
 
 
 if __name__ == "__main__":
-    print(json.dumps(gemini_request(context_of_the_command_line()), indent=2))
+    print(json.dumps(gemini_request(context_from_args()), indent=2))

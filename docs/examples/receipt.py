@@ -1,6 +1,6 @@
-"""The example of docs/context.md: `python docs/examples/receipt.py ADDRESS` tells a story and prints the account.
+"""Print the receipt of docs/context.md: `python docs/examples/receipt.py ADDRESS`.
 
-Two sessions of one user, three weeks apart, in a namespace of their own: run it on a sidecar once.
+Stores two sessions of one user, three weeks apart, in a namespace of their own. Run it once on a sidecar.
 """
 
 import sys
@@ -16,7 +16,7 @@ from memsidecar.v1.knowledge_pb2_grpc import KnowledgeServiceStub
 from memsidecar.v1.memory_pb2_grpc import MemoryServiceStub
 from memsidecar.v1.message_pb2 import Message, Role, ToolCall
 
-WHO: dict[str, Any] = {"namespace": "example", "user_id": "ana"}
+SCOPE: dict[str, Any] = {"namespace": "example", "user_id": "ana"}
 WEEK_SECONDS = 7 * 24 * 3600
 MARCH = (
     "Hi, I'm Ana and I work at Acme as a data engineer.",
@@ -58,25 +58,25 @@ RUNBOOK = knowledge_pb2.Document(
 )
 
 
-def tell(memory: MemoryServiceStub, knowledge: KnowledgeServiceStub) -> None:
-    _add(memory, "march", _talk(MARCH), time.time() - 3 * WEEK_SECONDS)
-    _add(memory, "may", [*_talk(MAY), *TOOLS], time.time())
-    knowledge.PutArtifact(knowledge_pb2.PutArtifactRequest(session_id="may", artifact=DEADLOCKS, **WHO))
-    knowledge.PutDocument(knowledge_pb2.PutDocumentRequest(document=RUNBOOK, **WHO))
-    while len(knowledge.ListFacts(knowledge_pb2.ListFactsRequest(**WHO)).facts) < 4:
+def store(memory: MemoryServiceStub, knowledge: KnowledgeServiceStub) -> None:
+    _add(memory, "march", _messages(MARCH), time.time() - 3 * WEEK_SECONDS)
+    _add(memory, "may", [*_messages(MAY), *TOOLS], time.time())
+    knowledge.PutArtifact(knowledge_pb2.PutArtifactRequest(session_id="may", artifact=DEADLOCKS, **SCOPE))
+    knowledge.PutDocument(knowledge_pb2.PutDocumentRequest(document=RUNBOOK, **SCOPE))
+    while len(knowledge.ListFacts(knowledge_pb2.ListFactsRequest(**SCOPE)).facts) < 4:
         time.sleep(0.2)
 
 
-def _talk(texts: tuple[str, ...]) -> list[Message]:
+def _messages(texts: tuple[str, ...]) -> list[Message]:
     roles = (Role.ROLE_USER, Role.ROLE_ASSISTANT)
-    return [Message(role=roles[at % 2], content=text) for at, text in enumerate(texts)]
+    return [Message(role=roles[position % 2], content=text) for position, text in enumerate(texts)]
 
 
 def _add(memory: MemoryServiceStub, session_id: str, messages: list[Message], seconds: float) -> None:
-    for at, message in enumerate(messages, 1):
-        message.id = f"{session_id}-{at}"
-        message.create_time.FromMicroseconds(int(seconds * 1_000_000) + at)
-    memory.AddBatch(memory_pb2.AddBatchRequest(session_id=session_id, messages=messages, **WHO))
+    for number, message in enumerate(messages, 1):
+        message.id = f"{session_id}-{number}"
+        message.create_time.FromMicroseconds(int(seconds * 1_000_000) + number)
+    memory.AddBatch(memory_pb2.AddBatchRequest(session_id=session_id, messages=messages, **SCOPE))
 
 
 def build(memory: MemoryServiceStub, max_tokens: int) -> BuildContextResponse:
@@ -87,15 +87,15 @@ def build(memory: MemoryServiceStub, max_tokens: int) -> BuildContextResponse:
             profile="Ana maintains the billing databases. She is in Lisbon.",
             max_tokens=max_tokens,
             debug=True,
-            **WHO,
+            **SCOPE,
         )
     )
     return context
 
 
 def show(context: BuildContextResponse) -> None:
-    for at, message in enumerate(context.messages):
-        stable = "stable" if at < context.stable_prefix_count else ""
+    for position, message in enumerate(context.messages):
+        stable = "stable" if position < context.stable_prefix_count else ""
         role = Role.Name(message.role).removeprefix("ROLE_").lower()
         calls = ", ".join(f"{call.name}({call.arguments_json})" for call in message.tool_calls)
         print(f"{role:10}{stable:7}{message.tokens:5}  {message.content or calls}")
@@ -109,11 +109,11 @@ def show(context: BuildContextResponse) -> None:
 def _show_section(section: SectionReceipt) -> None:
     name = Section.Name(section.section).removeprefix("SECTION_")
     print(f"{name:16}{section.limit_tokens or '':>6}{section.used_tokens:6}")
-    for item in (one for one in section.items if one.included):
+    for item in (item for item in section.items if item.included):
         score = f"{item.score:.2f}" if item.score else ""
         (preview, *_) = item.preview.splitlines() or [""]
         print(f"  {item.tokens:5} {score:5} {_reason(item.reason):10} {preview}".rstrip())
-    left_out = Counter(_reason(one.reason) for one in section.items if not one.included)
+    left_out = Counter(_reason(item.reason) for item in section.items if not item.included)
     if left_out:
         print("  left out:", ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items())))
 
@@ -124,5 +124,5 @@ def _reason(reason: int) -> str:
 
 if __name__ == "__main__":
     with grpc.insecure_channel(sys.argv[1]) as channel:
-        tell(MemoryServiceStub(channel), KnowledgeServiceStub(channel))
+        store(MemoryServiceStub(channel), KnowledgeServiceStub(channel))
         show(build(MemoryServiceStub(channel), 2_000))

@@ -1,4 +1,4 @@
-"""One turn of an agent: `python docs/examples/turn.py ADDRESS SESSION QUESTION`, with a stand-in for the model."""
+"""Run one turn of an agent: `python docs/examples/turn.py ADDRESS SESSION QUESTION`, with a stand-in for the model."""
 
 import sys
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from memsidecar.v1.message_pb2 import Message
 
 MODEL = "gpt-4o"
 Ask = Callable[[list[dict[str, object]]], tuple[str, int]]
-"From messages to the answer, and the tokens that the provider charged for them."
+"Maps messages to the answer and the tokens that the provider charged."
 
 
 def one_turn(memory: MemoryServiceStub, session_id: str, question: str, ask: Ask) -> str:
@@ -32,9 +32,9 @@ def one_turn(memory: MemoryServiceStub, session_id: str, question: str, ask: Ask
 
 
 def reserved(context: BuildContextResponse) -> int:
-    """What was kept free for the answer is in total_tokens, and was not sent."""
+    """Return the output reserve, which is part of total_tokens and was not sent."""
     sections = context.receipt.sections
-    return sum(one.used_tokens for one in sections if one.section == Section.SECTION_OUTPUT_RESERVE)
+    return sum(section.used_tokens for section in sections if section.section == Section.SECTION_OUTPUT_RESERVE)
 
 
 def _add(memory: MemoryServiceStub, session_id: str, message: Message) -> None:
@@ -42,8 +42,11 @@ def _add(memory: MemoryServiceStub, session_id: str, message: Message) -> None:
 
 
 def stand_in(messages: list[dict[str, object]]) -> tuple[str, int]:
-    """With the openai package: answer = client.chat.completions.create(model=MODEL, messages=messages), and then
-    answer.choices[0].message.content with answer.usage.prompt_tokens."""
+    """Stand in for a model.
+
+    With the openai package: answer = client.chat.completions.create(model=MODEL, messages=messages), then return
+    answer.choices[0].message.content and answer.usage.prompt_tokens.
+    """
     return f"I was shown {len(messages)} messages.", 40 * len(messages)
 
 
