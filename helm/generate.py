@@ -1,4 +1,4 @@
-"""Makes what the chart repeats: the README's table from values.yaml, the schema's settings from memsidecar's own."""
+"""Generate the README's table from values.yaml, and the schema's settings from memsidecar's settings."""
 
 import json
 import re
@@ -17,7 +17,7 @@ KEY = re.compile(r"(?P<indent> *)(?P<name>\w+):")
 
 
 def described(values: str) -> Iterator[tuple[str, str]]:
-    """Each path that has a `# --` comment above it, and the comment."""
+    """Yield each path with a `# --` comment above it, and the comment."""
     path: list[str] = []
     comment: list[str] = []
     for line in values.splitlines():
@@ -61,7 +61,7 @@ def schema() -> str:
 def accepted(annotation: Any) -> dict[str, Any]:
     if get_origin(annotation) is Literal:
         return {"enum": list(get_args(annotation))}
-    # Seconds, shares and weights have no unit to write; sizes such as 64MiB are whole numbers.
+    # Seconds, ratios and weights are plain numbers; sizes such as 64MiB may be strings.
     if annotation is float:
         return {"type": "number"}
     return {"type": ["string", "number"]}

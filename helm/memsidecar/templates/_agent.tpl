@@ -1,4 +1,4 @@
-{{/* The items of env in a container that uses the memory. */}}
+{{/* Items of env for a container that uses the memory. */}}
 {{- define "memsidecar.agentEnv" -}}
 - name: MEMSIDECAR_ADDRESS
   value: {{ include "memsidecar.address" . | quote }}
@@ -8,12 +8,12 @@
 {{- end }}
 {{- end }}
 
-{{/* The items of volumeMounts in a container that uses the memory; nothing on loopback without a token. */}}
+{{/* Items of volumeMounts for a container that uses the memory; none on loopback without a token. */}}
 {{- define "memsidecar.agentMounts" -}}
 {{- if eq .Values.listen.kind "socket" }}
 - name: memsidecar-run
   mountPath: /run/memsidecar
-  # Connecting writes nothing there; an agent that could might put a socket of its own in this one's place.
+  # Read-only: connecting needs no write access, and an agent with it could replace the socket.
   readOnly: true
 {{- end }}
 {{- if .Values.agent.tokenSecretName }}

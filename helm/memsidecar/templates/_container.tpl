@@ -1,4 +1,4 @@
-{{/* The one container of all modes. */}}
+{{/* The container, the same in all modes. */}}
 {{- define "memsidecar.container" -}}
 {{- include "memsidecar.refuse" . -}}
 name: memsidecar
@@ -41,7 +41,7 @@ ports:
   {{- end }}
   - name: memory-health
     containerPort: {{ .Values.listen.healthPort }}
-# Agents start when memory is there. Two minutes: a journal that was not closed is read again first.
+# Agents start when the sidecar is ready. Two minutes, because recovery first reads a journal that was not closed.
 startupProbe:
   grpc:
     port: {{ .Values.listen.healthPort }}
@@ -49,7 +49,7 @@ startupProbe:
   periodSeconds: 1
   timeoutSeconds: 3
   failureThreshold: 120
-# Patient, because a busy machine is no reason to restart.
+# Tolerant, because a busy machine is no reason for a restart.
 livenessProbe:
   grpc:
     port: {{ .Values.listen.healthPort }}
@@ -71,7 +71,7 @@ terminationMessagePolicy: FallbackToLogsOnError
 volumeMounts:
   - name: memsidecar-data
     mountPath: /data
-  # SQLite and LanceDB spill there, and the root is read-only.
+  # SQLite and LanceDB write temporary files here; the root file system is read-only.
   - name: memsidecar-tmp
     mountPath: /tmp
   {{- if eq .Values.listen.kind "socket" }}
@@ -85,7 +85,7 @@ volumeMounts:
   {{- end }}
 {{- end }}
 
-{{/* Pod security standard "restricted", and a root that cannot be written. */}}
+{{/* Pod security standard "restricted", and a read-only root file system. */}}
 {{- define "memsidecar.restricted" -}}
 runAsNonRoot: true
 {{- with .Values.user }}
@@ -100,19 +100,19 @@ seccompProfile:
   type: RuntimeDefault
 {{- end }}
 
-{{/* The item of a pod's initContainers: started before all that follow it, stopped after them. */}}
+{{/* Item of a pod's initContainers: starts before all that follow it, stops after them. */}}
 {{- define "memsidecar.sidecar" -}}
 - {{ include "memsidecar.container" . | nindent 2 | trim }}
   restartPolicy: Always
 {{- end }}
 
-{{/* Of the pods that are this chart's own. */}}
+{{/* Security context of the pods that this chart creates. */}}
 {{- define "memsidecar.podSecurity" -}}
 runAsNonRoot: true
 {{- with .Values.user }}
 runAsUser: {{ . }}
 runAsGroup: {{ . }}
-# A new volume belongs to root; through this group it can be written. Walking a large journal at each start takes long.
+# A new volume belongs to root; this group may write to it. OnRootMismatch: changing all files at each start is slow.
 fsGroup: {{ . }}
 fsGroupChangePolicy: OnRootMismatch
 {{- end }}

@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{/* Room is left for the longest suffix. */}}
+{{/* Truncated, to leave room for the longest suffix. */}}
 {{- define "memsidecar.fullname" -}}
 {{- $name := include "memsidecar.name" . }}
 {{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
@@ -31,7 +31,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- default (ternary "pvc" "emptyDir" (eq .Values.mode "service")) .Values.storage.kind }}
 {{- end }}
 
-{{/* Where the server listens. */}}
+{{/* Listen address of the server. */}}
 {{- define "memsidecar.listen" -}}
 {{- if eq .Values.mode "service" -}}
 {{ .Values.listen.wideHost }}:{{ .Values.listen.port }}
@@ -42,7 +42,7 @@ unix:/run/memsidecar/memsidecar.sock
 {{- end }}
 {{- end }}
 
-{{/* Where agents find it. */}}
+{{/* Address for agents. */}}
 {{- define "memsidecar.address" -}}
 {{- if eq .Values.mode "service" -}}
 {{ include "memsidecar.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values.listen.port }}
@@ -51,7 +51,7 @@ unix:/run/memsidecar/memsidecar.sock
 {{- end }}
 {{- end }}
 
-{{/* Volumes of a storage class and sockets are reached by their group; an emptyDir is everybody's in the pod. */}}
+{{/* Volumes of a storage class and sockets need their group; every container of the pod can use an emptyDir. */}}
 {{- define "memsidecar.needsGroup" -}}
 {{- if or (ne (include "memsidecar.storage" .) "emptyDir") (eq .Values.listen.kind "socket") }}true{{ end }}
 {{- end }}

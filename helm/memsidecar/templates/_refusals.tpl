@@ -1,4 +1,4 @@
-{{/* What the schema cannot say: combinations of values that would not run, or would run unsafely. */}}
+{{/* Checks that the schema cannot express: combinations of values that would not run, or would run unsafely. */}}
 {{- define "memsidecar.refuse" -}}
 {{- $mode := .Values.mode }}
 {{- $version := .Capabilities.KubeVersion.Version }}
@@ -10,7 +10,7 @@
 {{- end }}
 {{- if and (eq $mode "service") (not .Values.access.insecure) }}
 {{- if not (and .Values.tls.secretName .Values.access.secretName) }}
-{{- fail "memsidecar: mode service is reached over the network, so it needs tls.secretName and access.secretName (see the chart's README for both). access.insecure=true does without, and then whoever reaches the port reads every memory." }}
+{{- fail "memsidecar: mode service is reached over the network, so it needs tls.secretName and access.secretName (see the chart's README for both). access.insecure=true disables this check; every client that reaches the port can then read all memory." }}
 {{- end }}
 {{- end }}
 {{- if and (eq $mode "service") (eq .Values.listen.kind "socket") }}
@@ -20,22 +20,22 @@
 {{- fail (printf "memsidecar: listen.port and listen.healthPort are both %d, and two listeners cannot share a port." (int .Values.listen.port)) }}
 {{- end }}
 {{- if and (ne $mode "service") (or .Values.tls.secretName .Values.tls.clientCaSecretName) }}
-{{- fail (printf "memsidecar: tls.* is for mode service. In mode %s nothing leaves the pod; to ask for a token, set access.secretName and agent.tokenSecretName." $mode) }}
+{{- fail (printf "memsidecar: tls.* is for mode service. In mode %s no traffic leaves the pod; to require a token, set access.secretName and agent.tokenSecretName." $mode) }}
 {{- end }}
 {{- if and .Values.tls.clientCaSecretName (not .Values.tls.secretName) }}
 {{- fail "memsidecar: tls.clientCaSecretName needs tls.secretName: callers show certificates over TLS only." }}
 {{- end }}
 {{- if and (eq $mode "injection") (eq (include "memsidecar.storage" .) "pvc") }}
-{{- fail "memsidecar: storage.kind=pvc is one claim, and mode injection serves many pods. Take ephemeral or emptyDir, or mode sidecar with a claim for each agent." }}
+{{- fail "memsidecar: storage.kind=pvc is one claim, and mode injection serves many pods. Use ephemeral or emptyDir, or mode sidecar with a claim for each agent." }}
 {{- end }}
 {{- range $name := list "listen" "health_listen" "data_dir" "tls_certificate_file" "tls_key_file" "tls_client_ca_file" "access_file" "insecure_listen" }}
 {{- if hasKey $.Values.settings $name }}
 {{- fail (printf "memsidecar: settings.%s is the chart's own; see listen.*, storage.*, tls.* and access.*." $name) }}
 {{- end }}
 {{- end }}
-{{- /* The schema sees an empty list, but not a null: Helm takes the key away before. */}}
+{{- /* The schema sees an empty list, but not a null: Helm removes the key before. */}}
 {{- if and (eq $mode "service") .Values.networkPolicy.enabled (not .Values.networkPolicy.from) }}
-{{- fail "memsidecar: networkPolicy.from names nobody, which Kubernetes takes for everybody. Name who may call, or do without the policy with networkPolicy.enabled=false." }}
+{{- fail "memsidecar: networkPolicy.from is empty, which Kubernetes treats as all peers. Name the permitted callers, or disable the policy with networkPolicy.enabled=false." }}
 {{- end }}
 {{- if and (eq $mode "service") .Values.networkPolicy.enabled (not .Values.networkPolicy.egress) (or .Values.settings.model_url .Values.settings.embedder_url) }}
 {{- fail "memsidecar: settings name a model or an embedder, and networkPolicy.egress lets nothing out. Add a rule for it, and one for DNS." }}

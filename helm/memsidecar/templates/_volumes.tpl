@@ -1,4 +1,4 @@
-{{/* What the container mounts of Secrets: whole folders, because a file mounted by subPath never sees a rotation. */}}
+{{/* Mounts of Secrets: whole directories, because a file mounted by subPath is never updated. */}}
 {{- define "memsidecar.secrets" -}}
 {{- $secrets := list
   (dict "volume" "memsidecar-tls" "secret" .Values.tls.secretName "path" "/etc/memsidecar/tls")
@@ -12,7 +12,7 @@
 {{- end }}
 {{- end }}
 
-{{/* The items of a pod's volumes. A claim without a name comes from the StatefulSet's volumeClaimTemplates. */}}
+{{/* Items of a pod's volumes. A claim without a name comes from the StatefulSet's volumeClaimTemplates. */}}
 {{- define "memsidecar.volumes" -}}
 {{- $storage := include "memsidecar.storage" . }}
 {{- if eq $storage "emptyDir" }}
@@ -39,14 +39,14 @@
 - name: memsidecar-run
   emptyDir:
     medium: Memory
-    # Holds a socket and its lock, both empty. What is in it counts as memory of the pod.
+    # Contains a socket and its lock, both empty. Its content counts as memory of the pod.
     sizeLimit: 1Mi
 {{- end }}
 {{- range include "memsidecar.secrets" . | fromYamlArray }}
 - name: {{ .volume }}
   secret:
     secretName: {{ .secret }}
-    # In a pod without fsGroup the files belong to root; nobody but the one container mounts them.
+    # In a pod without fsGroup the files belong to root; only this container mounts them.
     defaultMode: 0444
 {{- end }}
 {{- if and .Values.agent.tokenSecretName (ne .Values.mode "service") }}
@@ -67,7 +67,7 @@ resources:
     storage: {{ .Values.storage.size }}
 {{- end }}
 
-{{/* The items of a StatefulSet's volumeClaimTemplates; nothing unless storage.kind is pvc and names no claim. */}}
+{{/* Items of a StatefulSet's volumeClaimTemplates; none unless storage.kind is pvc without an existing claim. */}}
 {{- define "memsidecar.claims" -}}
 {{- if and (eq (include "memsidecar.storage" .) "pvc") (not .Values.storage.existingClaim) }}
 - metadata:
