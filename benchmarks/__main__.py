@@ -1,7 +1,7 @@
 """Measure, print, and write the figures to a file: `python -m benchmarks [quick] [calls] [retrieval] [context]`.
 
-Without a section all are measured. Only a full run is kept in the repository's results, each section for itself; a
-quick one shows that everything still runs.
+Without a section, all sections run. Only a full run updates the repository's results, one section at a time; a quick
+run only verifies that the benchmarks work.
 """
 
 import json
@@ -56,7 +56,7 @@ def _retrieval(quick: bool) -> Iterator[Result]:
 
 
 def _measured(results: Iterator[Result]) -> list[Result]:
-    """Each is shown as soon as it is there."""
+    """Print each result as soon as it is available, and return all of them."""
     found = []
     for result in results:
         found.append(result)
@@ -90,7 +90,7 @@ def _plain(results: list[Result]) -> list[dict[str, Any]]:
 
 
 def _keep(quick: bool, section: dict[str, Any]) -> None:
-    """The other sections stay as they are."""
+    """Update one section of the results file; keep the others."""
     if quick:
         return
     report = json.loads(RESULTS.read_text()) | section

@@ -1,10 +1,10 @@
-"""The bare baseline: the same grpcio and the same request types, with nothing behind them and nothing around them.
+"""Baseline server: the same grpcio and the same request types, with empty handlers and no interceptors.
 
     python -m benchmarks.empty threads|asyncio|syncing
 
-`Add` decodes its request and answers an empty message; with `syncing`, after a thread of its own has written as much as
-an Add writes to the write-ahead log, as SQLite writes it, and synced it. `GetRecent` decodes and answers a prebuilt
-message object of 50 messages, which gRPC encodes for each call. Prints its port.
+`Add` decodes its request and returns an empty message. With `syncing`, a separate thread first writes and syncs as many
+bytes as an Add writes to the write-ahead log, in SQLite's format. `GetRecent` decodes its request and returns a
+prebuilt message object of 50 messages, which gRPC encodes for each call. The server prints its port.
 """
 
 import asyncio
@@ -52,14 +52,14 @@ async def add_async(_request: pb.AddRequest, _context: Any) -> pb.AddResponse:
     return pb.AddResponse()
 
 
-sync = getattr(os, "fdatasync", os.fsync)  # which macOS lacks
+sync = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
 class Log:
-    """A file that is written over and over, in frames as SQLite writes them."""
+    """File that is overwritten repeatedly, in frames like SQLite's."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(prefix="memsidecar-bench-", buffering=0)  # noqa: SIM115  as long as we live
+        self._file = tempfile.TemporaryFile(prefix="memsidecar-bench-", buffering=0)  # noqa: SIM115  open until exit
         self._file.write(bytes(LOG_BYTES))
         os.fsync(self._file.fileno())
 

@@ -1,8 +1,8 @@
-"""How well facts are found, by type, on the labelled utterances: `python -m benchmarks.facts [show|speed]`.
+"""Measure fact extraction by type on the labelled utterances: `python -m benchmarks.facts [show|speed]`.
 
-A finding is right where it has the type of an expected fact, holds or ends as that does, and shares most words with its
-value. What is found twice is right once. With `show`, what is wrong or missing is printed as well; with `speed`, only
-what the rules cost, beside telling the words of the same messages and their stems.
+A finding is right if it has the type of an expected fact, the same validity (holds or ends), and shares most words with
+its value. A fact that is found twice counts as right once. `show` also prints wrong and missing facts. `speed` measures
+only the cost of the rules, compared with tokenizing and stemming the same messages.
 """
 
 import json
@@ -50,7 +50,7 @@ class Expected(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A short conversation, and what it tells about the user. `part` says whether the rules were written with it."""
+    """A short conversation and its facts about the user. `part` says whether the rules were written with it."""
 
     part: str
     kind: str
@@ -82,7 +82,7 @@ class Score:
 
 @dataclass
 class Judgement:
-    """What was found in one case, against what was expected."""
+    """Found facts of one case, compared with the expected ones."""
 
     case: Case
     right: list[Finding] = field(default_factory=list)
@@ -132,7 +132,7 @@ def _words(value: str) -> set[str]:
 
 
 def scores(judgements: list[Judgement]) -> dict[str, Score]:
-    """By type, and "all"."""
+    """Return the score of each type, and of "all"."""
     found = {kind.name: Score() for kind in FactType} | {"all": Score()}
     for judgement in judgements:
         for kind in FactType:
@@ -167,7 +167,7 @@ def _messages(cases: list[Case]) -> dict[str, list[Utterance]]:
 
 
 def _questions(words: set[str]) -> list[str]:
-    """As long as developers ask, and of as many sentences; what they say does not matter here."""
+    """Return random texts with the length and the number of sentences of developers' questions."""
     chance, some = random.Random(0), sorted(words)
     return [" ".join(_sentences(chance, some, chance.randint(*QUESTION_WORDS))) for _ in range(QUESTIONS)]
 
@@ -184,7 +184,7 @@ def _stems(said: list[Utterance]) -> list[str]:
 
 
 def _microseconds(messages: list[Utterance], *works: Callable[[list[Utterance]], object]) -> list[float]:
-    """For one message. The works take turns, and the best round of each counts: what else runs only makes it longer."""
+    """Return the seconds per message of each function: the best of alternating rounds, because load only adds time."""
     best = [float("inf")] * len(works)
     for _ in range(ROUNDS):
         for at, work in enumerate(works):

@@ -1,4 +1,4 @@
-"""What is measured: always two things in turn, in one run, and the ratio between them."""
+"""Benchmarks of calls: each compares two sides, alternating in one run, and reports their ratio."""
 
 import random
 import statistics
@@ -27,7 +27,7 @@ SESSIONS = [f"bench-{n}" for n in range(CALLERS)]
 
 @dataclass(frozen=True)
 class Effort:
-    """How long and how often. Rounds alternate between the two sides, so that a slow minute hits both."""
+    """Durations and repetitions. Rounds alternate between the two sides, so that a slow minute affects both."""
 
     seconds: float
     rounds: int
@@ -41,7 +41,7 @@ QUICK = Effort(seconds=0.5, rounds=1, long_session=5_000, repetitions=50)
 
 @dataclass(frozen=True)
 class Result:
-    """A measured ratio, what it should be (`at_most` or at least), and what stands behind it."""
+    """A measured ratio, its target (`at_most` or at least), and the figures behind it."""
 
     name: str
     value: float
@@ -56,7 +56,7 @@ class Result:
 
 
 class Bench:
-    """Two empty handlers, one that only writes and syncs, and one sidecar, running side by side."""
+    """Two empty handlers, one that only writes and syncs, and one sidecar, all running."""
 
     def __init__(self, effort: Effort) -> None:
         self.effort = effort
@@ -94,7 +94,7 @@ class Bench:
         yield Result("seconds from start to the ready line", self.sidecar.ready_seconds, 1.0, at_most=True, unit="s")
         yield Result("resident memory after the first exact Add", self.first_add_mb, 150, at_most=True, unit="MB")
 
-    # -- beside the empty handlers
+    # -- compared with the empty handlers
 
     def add(self, callers: int, connections: int, target: float) -> Iterator[Result]:
         count = int(self.effort.seconds * ADDS_PER_SECOND_AT_MOST)
@@ -108,7 +108,7 @@ class Bench:
         yield Result(f"Add, {shape}: p99 / p50", spread, 4, at_most=True)
 
     def bare_sync(self) -> Result:
-        """Whether one caller's aim can be reached by who only writes and syncs what an Add does, and nothing else."""
+        """Return the ratio of a handler that only writes and syncs like an Add: an upper bound for one caller."""
         rates: dict[str, list[float]] = {"syncing": [], "empty": []}
         for _ in range(self.effort.rounds):
             path = self._adds(1_000)
@@ -153,8 +153,9 @@ class Bench:
     def _in_turn(
         self, prepare: Callable[[], Path], load: Callable[[Running, Path, bool], Figures]
     ) -> tuple[list[Figures], dict[str, list[Figures]]]:
-        """Rounds of: each empty handler, then the sidecar, with fresh requests. Before it, the sidecar has learned and
-        indexed what the round before has brought: that must not slow down what it is compared with.
+        """Run rounds of each empty handler, then the sidecar, with new requests.
+
+        Each round begins when the sidecar's background tasks are idle, so that they do not slow down the other side.
         """
         mine: list[Figures] = []
         others: dict[str, list[Figures]] = {kind: [] for kind in self.empty}
@@ -170,7 +171,7 @@ class Bench:
     def _ratios(
         self, name: str, mine: list[Figures], others: dict[str, list[Figures]], target: float, factor: int = 1
     ) -> Iterator[Result]:
-        """Beside grpcio's default server, a thread pool, and beside its asyncio one, which is the harder target."""
+        """Yield the ratios to grpcio's default server, a thread pool, and to its asyncio server, the harder target."""
         rate = statistics.median(one.calls_per_second for one in mine)
         for kind, theirs in others.items():
             ratio = statistics.median(
@@ -185,7 +186,7 @@ class Bench:
             }
             yield Result(f"{name} ({kind})", ratio, target, details=details)
 
-    # -- a long session beside a short one
+    # -- a long session compared with a short one
 
     def long_session(self) -> Iterator[Result]:
         long = self.effort.long_session
@@ -202,7 +203,7 @@ class Bench:
             self.stub.AddBatch(pb.AddBatchRequest(session_id=session, messages=batch), timeout=60)
 
     def _grown(self, name: str, call: Callable[[str], float]) -> Result:
-        """The two sessions in turn; medians, because one checkpoint must not decide."""
+        """Measure both sessions in turn; use medians, so that a single checkpoint does not decide."""
         times: dict[str, list[float]] = {"short": [], "long": []}
         for _ in range(self.effort.repetitions):
             for session, taken in times.items():
@@ -224,7 +225,7 @@ class Bench:
         return _seconds(lambda: self.stub.Count(pb.CountRequest(session_id=session), timeout=30))
 
     def _one_prune(self, session: str) -> float:
-        """Ten new messages, then a budget that leaves no room for the ten oldest."""
+        """Add ten messages, then prune to a budget without the ten oldest."""
         self._fill(session, 10)
         total = self.stub.Count(pb.CountRequest(session_id=session), timeout=30).stats.tokens
         oldest = self.stub.GetAll(pb.GetAllRequest(session_id=session, page_size=10), timeout=30).messages

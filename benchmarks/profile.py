@@ -1,7 +1,7 @@
-"""Where the time of a durable Add goes, inside the sidecar: `python -m benchmarks.profile`.
+"""Measure the parts of a durable Add inside the sidecar: `python -m benchmarks.profile`.
 
-The parts are timed one after the other on one thread, without gRPC: checking and counting on the event loop's side,
-then what the committer does with a group of 1, 16 and 100 messages.
+The parts run one after the other on one thread, without gRPC: validation and token counts, which belong to the event
+loop, then the committer's work on a group of 1, 16 and 100 messages.
 """
 
 import random
@@ -21,11 +21,11 @@ from memsidecar.tokens.registry import Counters
 from memsidecar.v1 import memory_pb2 as pb
 
 MESSAGES = 3_200
-PARTS = {"_stage": "check, number, encode", "_execute": "write and sync (SQLite)", "_publish": "make visible"}
+PARTS = {"_stage": "check ids, assign sequences, encode", "_execute": "write and sync (SQLite)", "_publish": "publish"}
 
 
 class Timed:
-    """Adds up the time spent in some methods of the writer."""
+    """Accumulates the time spent in some methods of the writer."""
 
     def __init__(self, writer: Writer) -> None:
         self.seconds = dict.fromkeys(PARTS, 0.0)

@@ -1,4 +1,4 @@
-"""The figures as a table, and the README's copy of it."""
+"""Render the results as a table, and write it to the README."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Prepared requests: each Add with an id of its own, 400 characters of ordinary English."""
+"""Prepared requests: each Add has its own id and 400 characters of ordinary English."""
 
 import random
 import uuid
@@ -42,7 +42,7 @@ def batches(count: int, size: int, sessions: list[str], seed: int) -> Iterator[b
 
 
 def write(path: Path, requests: Iterable[bytes]) -> Path:
-    """Each request with its length before it, as the load generator reads them."""
+    """Write each request with a length prefix, the format of the load generator."""
     with path.open("wb") as file:
         for request in requests:
             file.write(varint(len(request)) + request)

@@ -1,4 +1,4 @@
-"""The servers that are compared, each in a process of its own, and the load on them."""
+"""Servers under comparison, each in its own process, and the load on them."""
 
 import json
 import signal
@@ -26,9 +26,9 @@ class Figures:
 
 @dataclass(frozen=True)
 class Shape:
-    """How many callers, each with one call in flight, on how many connections, for how long.
+    """Number of callers, each with one call in flight, number of connections, and duration.
 
-    With a `rate`, calls are due so many times a second, and wait for a free caller if there is none.
+    With a `rate`, calls are scheduled at that many per second, and wait for a free caller if there is none.
     """
 
     callers: int
@@ -49,7 +49,7 @@ class Running:
 
     @property
     def peak_mb(self) -> float:
-        """The most that was ever resident."""
+        """Return the peak resident memory."""
         return self._memory_mb("VmHWM:")
 
     def _memory_mb(self, name: str) -> float:
@@ -60,7 +60,7 @@ class Running:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """What it still has to do in the background must not slow down what it is compared with."""
+        """Stop the process, so that its background work does not slow down the other side."""
         self.process.send_signal(signal.SIGSTOP)
         try:
             yield

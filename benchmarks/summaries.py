@@ -1,9 +1,8 @@
-"""How much of what is asked for later does a summary keep? `python -m benchmarks.summaries --data FILE`.
+"""Measure how many words of later answers a summary keeps: `python -m benchmarks.summaries --data FILE`.
 
-FILE holds conversations of LoCoMo (licensed CC BY-NC 4.0: read from wherever it is, never a part of this repository).
-Each is taken as one session and rolled up like the sidecar does it: every 12 messages, the summary so far and the
-messages older than the newest 6 become the new summary. A figure is the share of the distinct content words of all
-answers that stand in the text.
+FILE contains conversations of LoCoMo (licensed CC BY-NC 4.0, so it is not part of this repository). Each is one session
+and is summarised like in the sidecar: every 12 messages, the current summary and the messages before the newest 6
+become the new summary. A figure is the share of the distinct content words of all answers that occur in the text.
 """
 
 import argparse
@@ -74,7 +73,7 @@ def last(utterances: Sequence[Utterance], budget_tokens: int) -> str:
 
 
 def _words(utterances: Sequence[Utterance]) -> list[str]:
-    """The beginning and the end alone are looked at: a word has a token at least."""
+    """Return the words; callers use only the beginning and the end, because a word has at least one token."""
     return " ".join(f"{one.name}: {one.text}" for one in utterances).split(" ")
 
 

@@ -1,1 +1,1 @@
-"""Contexts, measured: what a prompt cache reuses of them, and what they cost beside the search in them."""
+"""Benchmarks of contexts: reuse by a prompt cache, and cost compared with the search that they contain."""

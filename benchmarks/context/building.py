@@ -1,4 +1,4 @@
-"""BuildContext over gRPC beside the Search that it contains, for a user with few messages and one with many."""
+"""Compare BuildContext over gRPC with the Search that it contains, for a user with few messages and one with many."""
 
 import statistics
 import tempfile
@@ -18,10 +18,10 @@ from memsidecar.v1.context_pb2 import BuildContextRequest
 QUESTIONS = 500
 CALLERS = 8
 FEW_SHARE = 100
-"The user with few messages has one of so many of the other's."
+"The user with few messages has this fraction (1 / FEW_SHARE) of the other's."
 BEYOND_SEARCH_MS, GROWTH, P99_BESIDE_P50 = 3, 1.5, 4
 POOL = 20
-"As many are ranked and read for a context by default."
+"Number of messages that BuildContext ranks and reads by default."
 _SYSTEM = "You are a helpful assistant who remembers what was said and answers to the point. " * 12
 
 
@@ -59,7 +59,7 @@ def building(effort: Effort, folder: Path) -> Iterator[Result]:
 
 
 def _turns(user: str, size: int) -> Iterator[corpus.Turn]:
-    """All of them the user's."""
+    """Yield turns that all belong to the user."""
     for turn in corpus.turns(size):
         yield corpus.Turn(f"{user}-{turn.id}", user, f"{user}-{turn.session}", turn.text)
 
@@ -75,7 +75,7 @@ def _round(server: Running, folder: Path, effort: Effort, user: str, times: Time
 
 
 def _contexts(user: str, questions: list[str]) -> Iterator[bytes]:
-    """In a session of the user with fifty messages."""
+    """Yield requests for a session of the user with fifty messages."""
     session = f"{user}-{corpus.turns(1)[0].session}"
     for question in questions:
         yield BuildContextRequest(

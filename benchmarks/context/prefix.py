@@ -1,9 +1,9 @@
-"""How much of a prompt does a provider's cache reuse? `python -m benchmarks.context.prefix --data FILE`.
+"""Measure the share of a prompt that a provider's cache reuses: `python -m benchmarks.context.prefix --data FILE`.
 
-FILE holds conversations of LoCoMo (licensed CC BY-NC 4.0: read from wherever it is, never a part of this repository).
-Each is fed turn by turn as one session; before each answer a context is built. A prefix cache reuses the tokens that
-the prompt has in common with the one before, from the beginning to the first that differs. Beside it stands the same
-context with all memory in front of the conversation, where many agents put it.
+FILE contains conversations of LoCoMo (licensed CC BY-NC 4.0, so it is not part of this repository). Each conversation
+is added turn by turn as one session, and a context is built before each answer. A prefix cache reuses the tokens that a
+prompt shares with the previous one, from the beginning to the first difference. For comparison, the same is measured
+with all memory in front of the conversation, where many agents put it.
 """
 
 import argparse
@@ -31,7 +31,7 @@ _COUNT = Counters("o200k_base").default.count
 
 @dataclass
 class Cache:
-    """A provider's, of the newest prompt."""
+    """Cache of a provider for the newest prompt."""
 
     before: list[str] = field(default_factory=list)
     total: int = 0
@@ -56,7 +56,7 @@ def _common(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
 
 
 def _beginning(old: str, new: str) -> str:
-    """What both begin with, in whole words."""
+    """Return the common prefix in whole words."""
     length = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     return new[: new.rfind(" ", 0, length) + 1]
 

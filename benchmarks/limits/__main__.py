@@ -1,7 +1,7 @@
-"""Measure what limits are for, print it, and write it to a file: `python -m benchmarks.limits [quick]`.
+"""Measure the effect of limits, print it, and write it to a file: `python -m benchmarks.limits [quick]`.
 
-How much a quiet tenant notices of a loud one, without and with a rate quota; and how much memory callers can make a
-sidecar hold. A quick run shows that everything still runs, and is not kept.
+Measures how much a flooding tenant slows down a quiet one, with and without a rate quota, and how much memory callers
+can make a sidecar allocate. A quick run only verifies that the benchmarks work, and is not saved.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What tenant B notices while tenant A floods: beside B alone, on the same sidecar, right before it."""
+"""Measure tenant B while tenant A floods, compared with B alone on the same sidecar directly before."""
 
 import random
 import subprocess
@@ -24,15 +24,15 @@ FLOODS = ("BuildContext", "GetAll", "Add")
 CALLERS = (16, 64)
 SESSIONS, MESSAGES = 16, 60
 CALLS_PER_SECOND = 25.0
-"Of B, evenly: far below what the sidecar can do, and below the quota."
+"Even rate of B: far below the capacity of the sidecar, and below the quota."
 RAMP_SECONDS = 0.5
 SETTLING_SECONDS = 8.0
-"What was said is read for facts and summaries first, in the background."
+"Time for the background tasks to process the added messages."
 
 
 @dataclass(frozen=True)
 class Noticed:
-    """Ratios are to B alone. A `rate_quota` of 0 is none."""
+    """Ratios relative to B alone. A `rate_quota` of 0 means none."""
 
     flood: str
     callers: int
@@ -45,7 +45,7 @@ class Noticed:
 
 @dataclass(frozen=True)
 class Tenants:
-    """A and B, each with a token for its own namespace."""
+    """Tenants A and B, each with a token for its own namespace."""
 
     server: Running
     tokens: dict[str, str]
@@ -102,7 +102,7 @@ def _compared(flood: str, callers: int, rate_quota: float, alone: Figures, meanw
 
 @contextmanager
 def _flooding(tenants: Tenants, method: str, callers: int, folder: Path, seconds: float) -> Iterator[None]:
-    """As fast as they can, whatever they are told."""
+    """Send calls at full speed and ignore errors."""
     path = requests.write(folder / "flood", _asked(method, "a", int(seconds * 10_000) if method == "Add" else 1))
     command = [
         str(LOAD),

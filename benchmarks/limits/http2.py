@@ -1,4 +1,4 @@
-"""A caller that speaks HTTP/2 by hand, to do what no well-behaved gRPC client does: stall, flood and never read."""
+"""HTTP/2 caller that misbehaves in ways that no gRPC client permits: it stalls, floods and never reads."""
 
 import selectors
 import socket
@@ -25,12 +25,12 @@ Header = tuple[str, str]
 
 
 def framed(message: bytes) -> bytes:
-    """As gRPC sends a message."""
+    """Return the message with gRPC's length prefix."""
     return struct.pack(">BI", 0, len(message)) + message
 
 
 class RawCaller:
-    """One connection. Nothing is read unless `listen` is called, and nothing is granted beyond `window` bytes."""
+    """One connection. It reads only in `listen`, and grants the server at most `window` bytes."""
 
     def __init__(
         self,
@@ -59,11 +59,11 @@ class RawCaller:
 
     @property
     def most_streams(self) -> int:
-        """As the server allows on one connection."""
+        """Return the concurrent streams that the server permits on one connection."""
         return int(self._http.remote_settings.max_concurrent_streams)
 
     def call(self, method: str, headers: Iterable[Header] = ()) -> int:
-        """Begin a call, and send nothing of its request yet."""
+        """Begin a call without sending its request."""
         stream = self._http.get_next_available_stream_id()
         fixed = ((":method", "POST"), (":scheme", "http"), (":path", method), (":authority", "localhost"))
         grpc = (("content-type", "application/grpc"), ("te", "trailers"))
@@ -72,14 +72,14 @@ class RawCaller:
         return stream
 
     def ask(self, method: str, message: bytes, headers: Iterable[Header] = ()) -> int:
-        """A whole call with a small request."""
+        """Send a complete call with a small request."""
         stream = self.call(method, headers)
         self._http.send_data(stream, framed(message), end_stream=True)
         self._flush()
         return stream
 
     def send(self, streams: Sequence[int], data: bytes, seconds: float) -> int:
-        """On all the streams in turn, as fast as the server takes it; what it took in that time."""
+        """Send on all streams in turn, as fast as the server accepts; return the accepted bytes."""
         sent = dict.fromkeys(streams, 0)
         give_up = time.monotonic() + seconds
         while not self.is_closed and time.monotonic() < give_up:
@@ -118,18 +118,18 @@ class RawCaller:
         self._flush()
 
     def grant(self, size: int, streams: Iterable[int]) -> None:
-        """Allow the server to send so much more on each of them."""
+        """Permit the server to send `size` more bytes on each stream."""
         for stream in streams:
             self._http.increment_flow_control_window(size)
             self._http.increment_flow_control_window(size, stream)
         self._flush()
 
     def raw(self, data: bytes) -> None:
-        """Bytes as they are, be they HTTP/2 or not."""
+        """Send raw bytes, valid HTTP/2 or not."""
         self.socket.sendall(data)
 
     def listen(self, seconds: float) -> None:
-        """Take in what comes within that time, and answer what HTTP/2 wants answered."""
+        """Receive for the given time, and send the replies that HTTP/2 requires."""
         give_up = time.monotonic() + seconds
         while not self.is_closed:
             patience = max(0.0, give_up - time.monotonic())
@@ -140,7 +140,7 @@ class RawCaller:
                 return
 
     def until_answered(self, streams: Iterable[int], seconds: float) -> list[int]:
-        """The gRPC status of each; -1 where there is none after that time."""
+        """Return the gRPC status of each stream; -1 if there is none after that time."""
         waiting, give_up = set(streams), time.monotonic() + seconds
         wanted = sorted(waiting)
         while waiting - self.statuses.keys() and not self.is_closed and time.monotonic() < give_up:
@@ -148,7 +148,7 @@ class RawCaller:
         return [self.statuses.get(one, -1) for one in wanted]
 
     def _readable(self, seconds: float) -> bool:
-        with selectors.PollSelector() as selector:  # select itself knows no more than 1,024 files
+        with selectors.PollSelector() as selector:  # select() supports at most 1,024 files
             selector.register(self.socket, selectors.EVENT_READ)
             return bool(selector.select(seconds))
 

@@ -1,4 +1,4 @@
-"""What callers can make a sidecar hold: resident memory before, and the most of it meanwhile."""
+"""Measure the memory that callers can make a sidecar allocate: resident before, and at its peak."""
 
 import resource
 import threading
@@ -27,7 +27,7 @@ SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Known:
-    """A sidecar with an access file, which guards itself, and callers that it lets in: they can do the most harm."""
+    """Sidecar with an access file, and authenticated callers, because these can cause the most load."""
 
     server: Running
     bearer: tuple[tuple[str, str], ...]
@@ -49,7 +49,7 @@ class Held:
 
 
 def everything(folder: Path) -> Iterator[Held]:
-    """Each on a sidecar of its own: memory that was used once is not always given back to the system."""
+    """Run each case on a new sidecar, because a process does not always return freed memory to the system."""
     for what, burden in _BURDENS.items():
         token = new_token()
         access = folder / "access.toml"
@@ -64,7 +64,7 @@ def everything(folder: Path) -> Iterator[Held]:
 
 
 def _fill(known: Known) -> None:
-    """A session of which one answer has three MiB."""
+    """Add a session whose response has three MiB."""
     with grpc.insecure_channel(known.server.address) as channel:
         stub: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
         for _ in range(3):

@@ -1,1 +1,1 @@
-"""Retrieval: what it costs beside a bare LanceDB and beside Chroma, what it costs an Add, and how well it finds."""
+"""Benchmarks of retrieval: cost compared with LanceDB and Chroma, cost for an Add, and quality."""

@@ -1,4 +1,4 @@
-"""What indexing costs an Add, and how far it is behind: two sidecars, with and without an index, in turn."""
+"""Measure the cost of indexing for an Add, and the index lag: two sidecars, with and without an index, in turn."""
 
 import statistics
 import time
@@ -22,7 +22,7 @@ from memsidecar.v1.message_pb2 import ROLE_USER, Message
 
 PER_SECOND = 400
 PACED_CALLERS = 64
-"Enough that a call is seldom late because all of them wait."
+"Enough callers that a call is seldom late because all of them wait."
 CALLERS = 16
 SESSIONS = [f"bench-{n}" for n in range(CALLERS)]
 MOST_PER_SECOND = 6_000
@@ -54,19 +54,19 @@ class AddBench:
     on: Running
     off: Running
     added: int = field(default=0, init=False)
-    "To the one with an index."
+    "Connects to the sidecar with an index."
 
     def __post_init__(self) -> None:
         self.files = IndexFiles.of(self.folder / "on")
 
     def warm(self) -> None:
-        """The first Add loads the tokenizer, the first chapter the embedder: whoever is timed first would pay."""
+        """Warm up: the first Add loads the tokenizer, and the first batch loads the embedder."""
         for side in (self.on, self.off):
             self._load(side, self._requests(CALLERS * 20), Shape(CALLERS, 1, self.effort.add_seconds))
         self._drained()
         until_quiet(self.on)
 
-    # -- at a rate that leaves time
+    # -- at a rate below capacity
 
     def paced(self) -> Iterator[Result]:
         on, off = self._in_turn(self._paced)
@@ -77,9 +77,9 @@ class AddBench:
         yield Result(name, ratio, 1.5, at_most=True, details=details)
 
     def lag(self) -> Iterator[Result]:
-        """How long ago the newest message was said that the index has; at the worst of many looks.
+        """Return the largest age of the newest indexed message, of many samples.
 
-        Looking costs something as well, so that this is another run than the one above.
+        Sampling has a cost, so this is a separate run.
         """
         lags: list[float] = []
         path = self._requests(self._paced_adds())
@@ -97,7 +97,7 @@ class AddBench:
         name = f"Add at {PER_SECOND}/s: index lag, largest of all looks"
         yield Result(name, max(lags), 2, at_most=True, unit="s", details=details)
 
-    # -- as fast as it goes
+    # -- at full speed
 
     def saturated(self) -> Iterator[Result]:
         backlogs: list[int] = []
@@ -119,10 +119,10 @@ class AddBench:
         yield Result(f"{SATURATED}: backlog drained, for each {PER_BACKLOG:,}", drained, 60, True, "s", details)
 
     def watched(self) -> Iterator[Result]:
-        """The same once more, with somebody who looks: how the backlog grows, and whether Search tells the truth.
+        """Repeat with sampling: measure the growth of the backlog, and whether Search reports missing messages.
 
-        Looking takes time from the Adds, so that these are not the ones that are timed above. And it goes on longer:
-        the index lets a burst pass before it takes its share.
+        Sampling slows down the Adds, so this is a separate run. It is longer, because the throttle delays the index
+        during a burst.
         """
         seen = {"found": 0.0, "said": 0.0, "hidden": 0.0}
         looks: list[tuple[float, int]] = []
@@ -145,12 +145,12 @@ class AddBench:
         yield Result(name, seen["hidden"], 0, at_most=True, unit="", details=seen)
 
     def _entries_beyond_the_rows(self) -> int:
-        """The rows are read first: what comes meanwhile counts as not indexed."""
+        """Return the unindexed entries; rows are read first, so entries added meanwhile count as unindexed."""
         indexed = self.files.rows()
         return entries_logged(self.folder / "on") - indexed
 
     def _probe(self, stub: Any, seen: dict[str, float]) -> None:
-        """Somebody adds a word and looks for it at once: it is found, or the answer says what it lacks."""
+        """Add a word and search for it at once: the search must find it, or report the degradation."""
         word = f"probe{next(_SEEDS)}"
         message = Message(role=ROLE_USER, content=f"remember {word} for me")
         stub.Add(pb.AddRequest(user_id="probe", session_id="probe", message=message), timeout=60)
@@ -162,8 +162,9 @@ class AddBench:
     # -- both
 
     def _in_turn(self, load: Callable[[Running], Figures]) -> tuple[list[Figures], list[Figures]]:
-        """First one side, then the other, each with the index at rest and while the other one stands still: there is
-        something to learn for both of them afterwards.
+        """Load one side, then the other, each with an idle index and while the other process is stopped.
+
+        Both have background work afterwards.
         """
         on: list[Figures] = []
         off: list[Figures] = []
@@ -206,7 +207,7 @@ class AddBench:
 
 
 def _growing(looks: list[tuple[float, int]], figures: Figures) -> Result:
-    """The backlog at the end beside the one at half time. 2: it grows for ever; below `FEW`, there is none."""
+    """Return the backlog at the end relative to half time. 2: unbounded growth. Below `FEW` entries: no backlog."""
     whole = figures.calls / figures.calls_per_second
     half, end = (min(looks, key=lambda one: abs(one[0] - when))[1] for when in (whole / 2, whole))
     details = {"half": float(half), "end": float(end), "added": float(figures.calls)}
@@ -217,7 +218,7 @@ def _growing(looks: list[tuple[float, int]], figures: Figures) -> Result:
 
 @contextmanager
 def _meanwhile(look: Callable[[], None]) -> Iterator[None]:
-    """Do something every now and then on another thread, until the block ends."""
+    """Call a function periodically on another thread, until the block ends."""
     over = Event()
 
     def run() -> None:

@@ -1,6 +1,6 @@
-"""The same rows in what one would use instead, as its users write it: LanceDB by itself, and Chroma.
+"""The same rows in the alternatives, used as their documentation shows: LanceDB alone, and Chroma.
 
-Both are given the question's vector, which the sidecar has to make first, and neither is asked over a network.
+Both get the vector of the query, which the sidecar has to compute first, and neither is called over a network.
 """
 
 from collections.abc import Sequence
@@ -25,16 +25,16 @@ Vectors = NDArray[np.float32]
 
 
 class Side(Protocol):
-    """Somebody who can be asked what the sidecar is asked."""
+    """Alternative store that answers the same queries as the sidecar."""
 
     name: str
 
     def search(self, user: str, text: str, vector: Vectors) -> int:
-        """How many were found."""
+        """Return the number of hits."""
 
 
 class BareLance:
-    """Flat vectors and full text, 20 of each, both of one user; compacted, with indexes on the text and the user."""
+    """Flat vector and full-text search, 20 hits each, of one user; compacted, with indexes on text and user."""
 
     name = "bare LanceDB"
 
@@ -69,7 +69,7 @@ def _rows(turns: Sequence[Turn], vectors: Vectors) -> Any:
 
 
 class Chroma:
-    """Vectors with a filter on the user; an extra, as it takes half a gigabyte of packages."""
+    """Vector search with a filter on the user; optional, because its packages take half a gigabyte."""
 
     name = "Chroma"
 

@@ -1,7 +1,7 @@
-"""A history to search in: the same for the same size, and shaped like what people say.
+"""Synthetic message history: deterministic for a size, with the word distribution of natural text.
 
-Words are those of the bundled model's tokenizer, which stand in the order of their frequency, drawn by Zipf's law. One
-user has most of the messages, one has a twentieth of them, and a crowd has a few each.
+Words are those of the bundled model's tokenizer, which are ordered by frequency, drawn by Zipf's law. One user has most
+of the messages, one has a twentieth of them, and many small users have a few each.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ WORDS = 4_000
 SHORTEST, LONGEST = 10, 60
 SESSION, CROWD_SESSION = 50, 5
 QUERY_RANKS = (60, 2_500)
-"Neither function words nor words that hardly anybody used: what a question is made of."
+"Ranks of the words of a question: neither stop words nor very rare words."
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Turn:
 
 @lru_cache(1)
 def words() -> Sequence[str]:
-    """The most frequent first."""
+    """Return the words, the most frequent first."""
     tokenizer = BundledModel().loaded().tokenizer
     tokens = (tokenizer.id_to_token(number) or "" for number in range(tokenizer.get_vocab_size()))
     begins_word = "\u2581"
@@ -61,7 +61,7 @@ def _zipf(count: int) -> NDArray[np.float64]:
 
 
 def turns(count: int) -> list[Turn]:
-    """`count` messages of the two large users, and the crowd's beside them; sessions of all among each other."""
+    """Return `count` messages of the two large users and those of the small ones, with interleaved sessions."""
     plan = _sessions(count)
     said = iter(texts(sum(size for _, size in plan)))
     return [
@@ -72,7 +72,7 @@ def turns(count: int) -> list[Turn]:
 
 
 def _sessions(count: int) -> list[tuple[str, int]]:
-    """Whose, and how long."""
+    """Return user and length of each session."""
     some = round(count * SOME_SHARE)
     plan = [*_split(SOME, some), *_split(MOST, count - some), *((user, CROWD_SESSION) for user in CROWD)]
     return [plan[at] for at in np.random.default_rng(2).permutation(len(plan))]
@@ -84,7 +84,7 @@ def _split(user: str, count: int) -> Iterator[tuple[str, int]]:
 
 
 def batches(some: Sequence[Turn]) -> Iterator[pb.AddBatchRequest]:
-    """One for each session."""
+    """Yield one request for each session."""
     start = 0
     while start < len(some):
         session = some[start].session
@@ -105,7 +105,7 @@ def _message(at: int, turn: Turn) -> Message:
 
 
 def queries(count: int, seed: int = 3) -> list[str]:
-    """Three to seven words, each question another."""
+    """Return distinct questions of three to seven words."""
     source = np.random.default_rng(seed)
     low, high = QUERY_RANKS
     known = words()[low:high]

@@ -1,11 +1,11 @@
-"""How much is measured."""
+"""Size and duration of a measurement."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Effort:
-    """Sizes and seconds; rounds alternate between the two sides, so that a slow minute hits both."""
+    """Sizes and seconds; rounds alternate between the two sides, so that a slow minute affects both."""
 
     messages: int
     seconds: float

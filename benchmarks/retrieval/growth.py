@@ -1,4 +1,4 @@
-"""What many small writes leave behind on disk."""
+"""Measure the disk use of the index after many small writes."""
 
 import time
 from collections.abc import Iterator

@@ -1,7 +1,6 @@
-"""Histories with questions whose evidence is known: one is ours, of technical support; LoCoMo is brought by the user.
+"""Histories with questions whose evidence is known: our own technical support history, and LoCoMo from a file.
 
-LoCoMo (Maharana et al., 2024) is licensed CC BY-NC 4.0, so it is read from wherever it is and never becomes a part of
-this repository.
+LoCoMo (Maharana et al., 2024) is licensed CC BY-NC 4.0, so it is read from a file and is not part of this repository.
 """
 
 import json
@@ -22,7 +21,7 @@ _UNANSWERABLE = 5
 
 @dataclass(frozen=True)
 class Asked:
-    """A question, what kind it is of, and the ids of the messages that answer it."""
+    """A question, its kind, and the ids of the messages that answer it."""
 
     text: str
     evidence: frozenset[str]
@@ -31,7 +30,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class History:
-    """All that one user said and was told, in order; `ids[n]` is the id of the message with the lsn n + 1."""
+    """All messages of one user's conversations in order; `ids[n]` is the id of the message with the lsn n + 1."""
 
     ids: Sequence[str]
     rows: Sequence[PendingRow]
@@ -60,14 +59,14 @@ def support(path: Path = SUPPORT) -> list[History]:
 
 
 def _whole_text(message: dict[str, Any]) -> str:
-    """As the sidecar makes it of a message: a call of a tool counts as well."""
+    """Return the text that the sidecar indexes for a message, including tool calls."""
     call = message.get("tool_call")
     calls = [ToolCall(name=call["name"], arguments_json=call["arguments_json"])] if call else []
     return text_of(Message(content=message["content"], tool_calls=calls))
 
 
 def locomo(path: Path) -> list[History]:
-    """Asked like shared/eval/locomo.py does; questions without an answer are left out."""
+    """Return the conversations of the file, without unanswerable questions."""
     return [_conversation(sample) for sample in json.loads(path.read_text())]
 
 

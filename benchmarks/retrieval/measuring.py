@@ -1,4 +1,4 @@
-"""Everything that is measured of retrieval, and how much of it: in full, or only to see that it runs."""
+"""All measurements of retrieval, in full or as a quick check."""
 
 import tempfile
 from collections.abc import Iterator

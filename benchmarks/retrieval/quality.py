@@ -1,4 +1,4 @@
-"""How much of the evidence comes back, with no language model: `python -m benchmarks.retrieval.quality [--ablations]`.
+"""Measure evidence recall without a language model: `python -m benchmarks.retrieval.quality [--ablations]`.
 
 Measured on the support history beside this file and, with `--locomo FILE`, on LoCoMo. `--ablations` varies the ranking
 and writes the table to benchmarks/retrieval/ablations.md, or to docs/retrieval.md if it has the markers for it.
@@ -52,7 +52,7 @@ def _figures(recall: Recall) -> str:
 
 
 def table(data: Data, sections: Mapping[str, Sequence[Variant]]) -> str:
-    """One row for each variant; beside R@10, what it is more or less than the first one's."""
+    """Return one row for each variant, with the difference of its R@10 to the first one."""
     embedder = StaticEmbedder()
     rows = [(heading, variant) for heading, some in sections.items() for variant in some]
     found = {name: measured(histories, [one for _, one in rows], embedder) for name, histories in data.items()}

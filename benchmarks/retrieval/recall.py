@@ -1,6 +1,6 @@
-"""Evidence recall of a ranking: the share of the messages that answer a question among the first k found.
+"""Evidence recall of a ranking: the share of the messages that answer a question among the first k hits.
 
-The ranking is that of the sidecar, asked in this process, so that it can be varied in a moment.
+The ranking is the sidecar's, called in this process, so that it can be varied quickly.
 """
 
 import statistics
@@ -29,12 +29,12 @@ _RRF_CONSTANT = 60
 _RRF_DEPTH = 200
 
 Recall = Mapping[int, Sequence[float]]
-"By depth: of each question, the share of its evidence that was found."
+"By depth: for each question, the share of its evidence that was found."
 
 
 @dataclass(frozen=True)
 class Library:
-    """A history on its shelf, its questions with their vectors."""
+    """A history in its partition, with its questions and their vectors."""
 
     history: History
     shelf: Partition
@@ -73,7 +73,7 @@ def weighted(weights: Weights | None = None, mode: Mode = Mode.HYBRID) -> Ask:
 
 
 def with_names(embedder: Embedder, mode: Mode) -> Ask:
-    """The question's vector has whoever is named in it, too, as it would without any thought of speakers."""
+    """Keep speakers' names in the text of the query vector."""
 
     def ask(library: Library, query: AnalyzedQuery, asked: Asked) -> list[str]:
         (vector,) = embedder.embed([asked.text])
@@ -93,7 +93,7 @@ def reciprocal_ranks(library: Library, query: AnalyzedQuery, asked: Asked) -> li
 
 @dataclass(frozen=True)
 class Variant:
-    """A ranking to compare: how to ask, by which embedder, and what is different in the code meanwhile."""
+    """A ranking to compare: its query, its embedder, and the code changes during it."""
 
     name: str
     ask: Ask
@@ -106,7 +106,7 @@ class Variant:
 
 
 def recall_of(libraries: Sequence[Library], ask: Ask, kind: str | None = None) -> Recall:
-    """Of all questions, or of those of a kind."""
+    """Return the recall of all questions, or of one kind."""
     rows = [
         (asked.evidence, ask(library, query, asked))
         for library in libraries
@@ -117,14 +117,14 @@ def recall_of(libraries: Sequence[Library], ask: Ask, kind: str | None = None) -
 
 
 def difference(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, float]:
-    """The mean difference of the same questions, and its standard error: what is within two of them may be chance."""
+    """Return the mean difference over the same questions, and its standard error; within two it may be chance."""
     each = [a - b for a, b in zip(ours, theirs, strict=True)]
     error = statistics.stdev(each) / len(each) ** 0.5 if len(each) > 1 else 0.0
     return statistics.fmean(each), error
 
 
 def measured(histories: Sequence[History], variants: Sequence[Variant], embedder: Embedder) -> list[Recall]:
-    """Of each variant. Shelves are shared by those that differ only in how they ask."""
+    """Return the recall of each variant. Variants that differ only in the query share partitions."""
     shared = [Library.of(history, embedder) for history in histories]
     return [_measured(histories, variant, shared, embedder) for variant in variants]
 

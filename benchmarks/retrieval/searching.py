@@ -1,6 +1,6 @@
-"""Search over gRPC in one large namespace, beside the same rows in a bare LanceDB and, where installed, in Chroma.
+"""Compare Search over gRPC in one large namespace with the same rows in LanceDB and, if installed, in Chroma.
 
-Rounds alternate between the sides. The sidecar's figure has the wire and the making of the question's vector in it.
+Rounds alternate between the sides. The sidecar's figure includes the network and the computation of the query vector.
 """
 
 import statistics
@@ -43,7 +43,7 @@ def searching(effort: Effort, folder: Path) -> Iterator[Result]:
 
 @contextmanager
 def running(folder: Path) -> Iterator[Running]:
-    """A sidecar whose retrieval is ready."""
+    """Run a sidecar, and yield it when its retrieval is ready."""
     with sidecar(folder / "data", "--index", "lancedb") as server:
         until_ready(server)
         yield server
@@ -74,7 +74,7 @@ class SearchBench:
         self._vectors = self._embedder.embed(self._questions)
 
     def fill(self, server: Running) -> None:
-        """The same rows on all sides; the sidecar has time until it rests."""
+        """Load the same rows on all sides, and wait until the sidecar is idle."""
         turns = corpus.turns(self.effort.messages)
         self.counts = {user: sum(turn.user == user for turn in turns) for user in BESIDE_BARE}
         load(server, turns)
@@ -108,7 +108,7 @@ class SearchBench:
         yield _ratio(f"{name}: p50 of {CALLERS} callers / of one", crowded, mine, CALLERS_BESIDE_ONE, details)
 
     def _check(self, server: Running, user: str) -> None:
-        """That what is timed is a full answer; the user is in RAM afterwards."""
+        """Verify that the response is complete; this also loads the user's partition."""
         with stub_of(server) as stub:
             for question in self._questions[:3]:
                 answer = _search(stub, user, question)
@@ -119,7 +119,7 @@ class SearchBench:
         return server.load("Search", path, Shape(callers, callers, self.effort.seconds), repeat=True).p50_us
 
     def _p50_of(self, side: Side, user: str) -> float:
-        """As long as a round, one question after another."""
+        """Run one query after another for the duration of a round."""
         times: list[float] = []
         end = time.perf_counter() + self.effort.seconds
         while not times or time.perf_counter() < end:
@@ -135,7 +135,7 @@ class SearchBench:
     # -- memory
 
     def memory(self, server: Running) -> Iterator[Result]:
-        """After the searches above and a few of the crowd's."""
+        """Measure after the searches above and some by small users."""
         with stub_of(server) as stub:
             for user in corpus.CROWD:
                 _search(stub, user, self._questions[0])
@@ -147,7 +147,7 @@ class SearchBench:
     # -- a user who is not in RAM
 
     def cold(self) -> Iterator[Result]:
-        """The first search of each after a restart; somebody else's came before, so that the table is open."""
+        """Measure the first search of each user after a restart; another user's search has opened the table."""
         first: dict[str, list[float]] = {user: [] for user in BESIDE_BARE}
         bare: dict[str, list[float]] = {user: [] for user in BESIDE_BARE}
         for _ in range(self.effort.cold_rounds):

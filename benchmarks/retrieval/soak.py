@@ -1,7 +1,7 @@
-"""Does it grow? A loaded sidecar under an even, mixed load: `python -m benchmarks.retrieval.soak [--minutes 10]`.
+"""Measure memory growth under an even, mixed load: `python -m benchmarks.retrieval.soak [--minutes 10]`.
 
-The users who search are in RAM and say nothing new, so that what is kept for them need not grow; the Adds are others'.
-Prints a line every half a minute and the slope after the first two minutes; leaves with 1 if it is too steep.
+The users who search are in RAM and add nothing, so their partitions do not grow; other users add messages. Prints a
+line every half minute and the slope after the first two minutes. Exits with 1 if the slope is too steep.
 """
 
 import argparse
@@ -67,7 +67,7 @@ def _options() -> Soak:
 
 
 def soaked(server: Running, folder: Path, soak: Soak) -> list[Sample]:
-    """Resident memory while both loads go on, each at its rate."""
+    """Sample the resident memory while both loads run, each at its rate."""
     seconds = soak.minutes * 60
     adds = requests.adds(int(seconds * soak.adds_per_second) + CALLERS, SESSIONS, 1)
     users = [corpus.MOST, corpus.SOME, *corpus.CROWD]
@@ -104,7 +104,7 @@ def _watched(server: Running, seconds: float) -> list[Sample]:
 
 
 def megabytes_a_minute(samples: list[Sample], settling_minutes: float) -> float:
-    """The slope of the line that fits best, so that neither the first nor the last look decides."""
+    """Return the slope of a least-squares line, so that no single sample decides."""
     later = [one for one in samples if one.minutes >= settling_minutes]
     slope, _ = np.polyfit([one.minutes for one in later], [one.megabytes for one in later], 1)
     return float(slope)

@@ -1,4 +1,4 @@
-"""The ablations: what each part of the ranking is worth, and whether any of its figures is tuned too finely."""
+"""Ablations: the contribution of each part of the ranking, and the sensitivity to its constants."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
@@ -23,7 +23,7 @@ _LOCAL = ("keyword", "keyword_context", "semantic", "semantic_context", "answers
 
 
 def everything() -> dict[str, list[Variant]]:
-    """By the heading they stand under."""
+    """Return the variants by heading."""
     return {
         "Elsewhere": list(_baselines()),
         "One signal left out": list(_left_out()),
@@ -74,7 +74,7 @@ def _tuned() -> Iterator[Variant]:
 
 
 def _neighbourhoods() -> Iterator[Variant]:
-    """With a reach of 0 a row and what is around it are the same, so that their weights add up."""
+    """With a reach of 0, a row and its neighbourhood are the same, so their weights add up."""
     weights = Weights()
     alone = replace(
         weights,
@@ -103,7 +103,7 @@ def _bm25() -> Iterator[Variant]:
 
 
 class _Altered:
-    """Figures of the module `signals`, changed for a while."""
+    """Change constants of the module `signals` temporarily."""
 
     def __init__(self, figures: Mapping[str, float]) -> None:
         self._figures = figures
@@ -123,7 +123,7 @@ def _token_weights() -> Iterator[Variant]:
 
 
 class _Model(BundledModel):
-    """The bundled model with other weights: by this smoothing, or all alike."""
+    """The bundled model with other token weights: with this smoothing, or uniform."""
 
     def __init__(self, smoothing: float | None) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""What the index of a running sidecar looks like from outside: there is no call for it, but the files are LanceDB's.
+"""Observe the index of a running sidecar through LanceDB's files, because there is no RPC for it.
 
-Only read, by a handle that is made anew for each look, as one that stays would not see what is added.
+It only reads, and opens the table again for each sample, because an open handle does not see new rows.
 """
 
 import os
@@ -24,18 +24,18 @@ from memsidecar.stores.sqlite.rows import last_lsn
 
 EPISODIC = "memsidecar.episodic"
 QUIET_SECONDS = 4.0
-"Longer than the sidecar waits, when nothing happens, before it tidies up."
+"Longer than the idle time after which the sidecar runs maintenance."
 QUIET_CPU_SHARE = 0.03
 PATIENCE_SECONDS = 900.0
 
 
 class OutOfPatience(RuntimeError):
-    """Something that was waited for did not come."""
+    """A condition was not met in time."""
 
 
 @dataclass(frozen=True)
 class IndexFiles:
-    """The tables of a sidecar's data directory."""
+    """Tables in a sidecar's data directory."""
 
     folder: Path
 
@@ -47,7 +47,7 @@ class IndexFiles:
         return sum(int(table.count_rows()) for table in self._tables())
 
     def newest_us(self, after_us: int) -> int:
-        """When the newest message that is indexed was said; `after_us` if none is newer."""
+        """Return the time of the newest indexed message; `after_us` if none is newer."""
         where = f"time_us > {int(after_us)}"
         found = [table.search().where(where).select(["time_us"]).to_arrow() for table in self._tables()]
         times = [int(time_us) for one in found for time_us in one["time_us"].to_pylist()]
@@ -63,11 +63,11 @@ class IndexFiles:
         return _size(self.folder)
 
     def live_bytes(self) -> int:
-        """What the rows alone take in a copy that is compacted to the last, without indexes and old versions."""
+        """Return the size of the rows alone, in a fully compacted copy without indexes and old versions."""
         with tempfile.TemporaryDirectory(prefix="memsidecar-live-") as copy:
             shutil.copytree(self.folder, copy, dirs_exist_ok=True)
             for table in IndexFiles(Path(copy))._tables():
-                for _ in range(2):  # a version that is not a millisecond old yet keeps its files
+                for _ in range(2):  # cleanup keeps the files of versions younger than a millisecond
                     table.optimize(cleanup_older_than=timedelta(milliseconds=1), delete_unverified=True)
                     time.sleep(0.01)
             return sum(_size(data) for data in Path(copy).glob("*.lance/data"))
@@ -80,13 +80,13 @@ class IndexFiles:
 
 
 def entries_logged(data_dir: Path) -> int:
-    """How many entries the log of a running sidecar has: every Add is one."""
+    """Return the number of log entries of a running sidecar: one per Add."""
     with closing(sqlite3.connect(f"file:{data_dir}/journal.db?mode=ro", uri=True, timeout=5)) as journal:
         return last_lsn(journal)
 
 
 def _size(folder: Path) -> int:
-    """Files may go while they are counted."""
+    """Return the size of a directory; files may disappear meanwhile."""
     sizes = []
     for path in folder.rglob("*"):
         try:
@@ -97,7 +97,7 @@ def _size(folder: Path) -> int:
 
 
 def patiently(holds: Callable[[], bool], what: str, every_seconds: float = 0.25) -> float:
-    """Wait for it; how long it took. A look that fails because the files move is taken again."""
+    """Wait for a condition and return the seconds; a check that fails because files move is repeated."""
     start = time.monotonic()
     while time.monotonic() - start < PATIENCE_SECONDS:
         try:
@@ -110,7 +110,7 @@ def patiently(holds: Callable[[], bool], what: str, every_seconds: float = 0.25)
 
 
 def until_ready(server: Running) -> float:
-    """Until retrieval answers from its index, as its health says."""
+    """Wait until the health service reports retrieval as ready."""
     with grpc.insecure_channel(server.address) as channel:
         health: Any = health_pb2_grpc.HealthStub(channel)
         request = health_pb2.HealthCheckRequest(service=EPISODIC)
@@ -122,12 +122,12 @@ def until_ready(server: Running) -> float:
 
 
 def until_indexed(files: IndexFiles, rows: int) -> float:
-    """Until every message is in the table: exact, as it is known how many were added."""
+    """Wait until every message is in the table; exact, because the number of added messages is known."""
     return patiently(lambda: files.rows() >= rows, f"{rows} rows in the index")
 
 
 def until_quiet(server: Running) -> float:
-    """Until the sidecar does nothing any more: it has compacted, indexed and pruned what there was."""
+    """Wait until the sidecar is idle: compaction, indexing and cleanup have finished."""
 
     def quiet() -> bool:
         before = cpu_seconds(server.process.pid)
