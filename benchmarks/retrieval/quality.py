@@ -74,9 +74,10 @@ def _about(data: Data) -> str:
         for name, histories in data.items()
     ]
     return (
-        f"Evidence recall ({'; '.join(sizes)}). In brackets R@10 less the default's, in points, and the standard error "
-        "of that difference over the same questions: within two of them it may be chance, and of so many rows some "
-        "will be beyond. Messages with every word of the question come first in all rows but those of mode semantic."
+        f"Evidence recall ({'; '.join(sizes)}). In brackets: the difference of R@10 to the default in points, and its "
+        "standard error over the same questions. A difference within two standard errors may be chance; with so many "
+        "rows, some exceed that by chance, too. Messages with every word of the question come first in all rows except "
+        "those of mode semantic."
     )
 
 

@@ -25,13 +25,13 @@ _LOCAL = ("keyword", "keyword_context", "semantic", "semantic_context", "answers
 def everything() -> dict[str, list[Variant]]:
     """Return the variants by heading."""
     return {
-        "Elsewhere": list(_baselines()),
-        "One signal left out": list(_left_out()),
+        "Other rankings": list(_baselines()),
+        "Without one signal": list(_left_out()),
         "One signal alone": list(_alone()),
         "Neighbours": list(_neighbourhoods()),
         "Each weight halved and doubled": list(_tuned()),
-        "Words (BM25)": list(_bm25()),
-        "Meaning (weights of tokens)": list(_token_weights()),
+        "Keywords (BM25)": list(_bm25()),
+        "Vectors (token weights)": list(_token_weights()),
     }
 
 
@@ -44,15 +44,15 @@ def _used() -> list[str]:
 
 
 def _baselines() -> Iterator[Variant]:
-    yield Variant("words alone (mode keyword)", weighted(mode=Mode.KEYWORD))
-    yield Variant("meaning alone (mode semantic)", weighted(mode=Mode.SEMANTIC))
+    yield Variant("keywords alone (mode keyword)", weighted(mode=Mode.KEYWORD))
+    yield Variant("vectors alone (mode semantic)", weighted(mode=Mode.SEMANTIC))
     plain = StaticEmbedder(model=_Model(None))
-    yield Variant("meaning alone, plain mean of tokens", weighted(mode=Mode.SEMANTIC), plain)
+    yield Variant("vectors alone, plain mean of tokens", weighted(mode=Mode.SEMANTIC), plain)
     rare = StaticEmbedder()
-    yield Variant("meaning alone, names left in the question", with_names(rare, Mode.SEMANTIC))
-    yield Variant("meaning alone, names left in, plain mean", with_names(plain, Mode.SEMANTIC), plain)
-    yield Variant("RRF of words and meaning", reciprocal_ranks)
-    yield Variant("RRF of words and meaning, plain mean", reciprocal_ranks, plain)
+    yield Variant("vectors alone, names kept in the query", with_names(rare, Mode.SEMANTIC))
+    yield Variant("vectors alone, names kept, plain mean", with_names(plain, Mode.SEMANTIC), plain)
+    yield Variant("RRF of keywords and vectors", reciprocal_ranks)
+    yield Variant("RRF of keywords and vectors, plain mean", reciprocal_ranks, plain)
 
 
 def _left_out() -> Iterator[Variant]:
@@ -116,7 +116,7 @@ class _Altered:
 
 
 def _token_weights() -> Iterator[Variant]:
-    yield Variant("all tokens alike (plain mean)", weighted(), StaticEmbedder(model=_Model(None)))
+    yield Variant("uniform token weights (plain mean)", weighted(), StaticEmbedder(model=_Model(None)))
     for smoothing in (1e-5, 1e-4, 1e-3):
         embedder: Embedder = StaticEmbedder(model=_Model(smoothing))
         yield Variant(f"a = {smoothing:g}", weighted(), embedder)
