@@ -20,7 +20,7 @@
 //
 // ReportUsage has no id, and counts each time: it is sent again only where the sidecar refused it, never where the
 // connection broke. Pruning and erasing have none, either: after a lost answer, what Prune, Clear and DeleteSession say
-// about what they removed may be empty, or [ErrNoSuchThing], because the first attempt did the work.
+// about what they removed may be empty, or [ErrNotFound], because the first attempt did the work.
 //
 // # Errors
 //

@@ -17,14 +17,14 @@ import (
 var (
 	// ErrInvalidField: a field of the request is wrong. Error.Field names it.
 	ErrInvalidField = errors.New("a field is wrong")
-	// ErrNoSuchThing: the call acts on something that is not there.
-	ErrNoSuchThing = errors.New("no such thing")
+	// ErrNotFound: the call acts on something that is not there.
+	ErrNotFound = errors.New("not found")
 	// ErrIDConflict: the message id is known with another body.
 	ErrIDConflict = errors.New("the id is known with another body")
 	// ErrSequenceMismatch: the session has moved on. Error.LastSequence says how far.
 	ErrSequenceMismatch = errors.New("the session has moved on")
-	// ErrNotYourSession: the session belongs to another user.
-	ErrNotYourSession = errors.New("the session belongs to another user")
+	// ErrSessionOwnerMismatch: the session belongs to another user.
+	ErrSessionOwnerMismatch = errors.New("the session belongs to another user")
 	// ErrBudgetTooSmall: what must stay in a context does not fit. Error.RequiredTokens says what does.
 	ErrBudgetTooSmall = errors.New("the budget is too small")
 	// ErrTooLarge: a message, a request, a batch or a document is too large. Do not send it again.
@@ -35,24 +35,24 @@ var (
 	ErrQuotaExceeded = errors.New("the quota is used up")
 	// ErrDiskFull: there is no room; reads go on.
 	ErrDiskFull = errors.New("the disk is full")
-	// ErrBadCredentials: no token, or one that is not good.
-	ErrBadCredentials = errors.New("no good credentials")
-	// ErrNotAllowed: the token is not for this namespace, or not for this call.
-	ErrNotAllowed = errors.New("not allowed")
+	// ErrUnauthenticated: no token, or one that is not good.
+	ErrUnauthenticated = errors.New("unauthenticated")
+	// ErrPermissionDenied: the token is not for this namespace, or not for this call.
+	ErrPermissionDenied = errors.New("permission denied")
 	// ErrStarting: the sidecar is still opening its files. The call was sent again already.
 	ErrStarting = errors.New("the sidecar is starting")
 	// ErrShuttingDown: the sidecar is about to stop. The call was sent again already.
 	ErrShuttingDown = errors.New("the sidecar is shutting down")
 	// ErrIndexUnavailable: what was asked needs the index, and it is not open. The call was sent again already.
 	ErrIndexUnavailable = errors.New("the index is not available")
-	// ErrBusy: too much is waiting already. The call was sent again already.
-	ErrBusy = errors.New("the sidecar is busy")
-	// ErrDamagedFile: what is stored cannot be read. "file" in Error.Metadata names it.
-	ErrDamagedFile = errors.New("a file is damaged")
-	// ErrNotBuilt: this version of the sidecar does not have it.
-	ErrNotBuilt = errors.New("not built")
-	// ErrBug: the sidecar's log says more.
-	ErrBug = errors.New("a bug of the sidecar")
+	// ErrOverloaded: too much is waiting already. The call was sent again already.
+	ErrOverloaded = errors.New("the sidecar is overloaded")
+	// ErrDataCorrupted: what is stored cannot be read. "file" in Error.Metadata names it.
+	ErrDataCorrupted = errors.New("stored data is corrupted")
+	// ErrNotImplemented: this version of the sidecar does not have it.
+	ErrNotImplemented = errors.New("not implemented")
+	// ErrInternal: the sidecar's log says more.
+	ErrInternal = errors.New("internal error of the sidecar")
 
 	// ErrUnreachable: nothing answers at the address, or the connection broke. The call was sent again already; a
 	// write may have been stored.
@@ -72,25 +72,25 @@ const domain = "memsidecar.dev"
 
 // byReason are the sentinels for what the sidecar says, by the reasons of the contract.
 var byReason = map[string]error{
-	"INVALID_FIELD":     ErrInvalidField,
-	"NO_SUCH_THING":     ErrNoSuchThing,
-	"ID_CONFLICT":       ErrIDConflict,
-	"SEQUENCE_MISMATCH": ErrSequenceMismatch,
-	"NOT_YOUR_SESSION":  ErrNotYourSession,
-	"BUDGET_TOO_SMALL":  ErrBudgetTooSmall,
-	"TOO_LARGE":         ErrTooLarge,
-	"RATE_LIMITED":      ErrRateLimited,
-	"QUOTA_EXCEEDED":    ErrQuotaExceeded,
-	"DISK_FULL":         ErrDiskFull,
-	"BAD_CREDENTIALS":   ErrBadCredentials,
-	"NOT_ALLOWED":       ErrNotAllowed,
-	"STARTING":          ErrStarting,
-	"SHUTTING_DOWN":     ErrShuttingDown,
-	"INDEX_UNAVAILABLE": ErrIndexUnavailable,
-	"BUSY":              ErrBusy,
-	"DAMAGED_FILE":      ErrDamagedFile,
-	"NOT_BUILT":         ErrNotBuilt,
-	"BUG":               ErrBug,
+	"INVALID_FIELD":          ErrInvalidField,
+	"NOT_FOUND":              ErrNotFound,
+	"ID_CONFLICT":            ErrIDConflict,
+	"SEQUENCE_MISMATCH":      ErrSequenceMismatch,
+	"SESSION_OWNER_MISMATCH": ErrSessionOwnerMismatch,
+	"BUDGET_TOO_SMALL":       ErrBudgetTooSmall,
+	"TOO_LARGE":              ErrTooLarge,
+	"RATE_LIMITED":           ErrRateLimited,
+	"QUOTA_EXCEEDED":         ErrQuotaExceeded,
+	"DISK_FULL":              ErrDiskFull,
+	"UNAUTHENTICATED":        ErrUnauthenticated,
+	"PERMISSION_DENIED":      ErrPermissionDenied,
+	"STARTING":               ErrStarting,
+	"SHUTTING_DOWN":          ErrShuttingDown,
+	"INDEX_UNAVAILABLE":      ErrIndexUnavailable,
+	"OVERLOADED":             ErrOverloaded,
+	"DATA_CORRUPTED":         ErrDataCorrupted,
+	"NOT_IMPLEMENTED":        ErrNotImplemented,
+	"INTERNAL":               ErrInternal,
 }
 
 // byCode are the sentinels for what gRPC says itself.

@@ -18,7 +18,7 @@ func (c *Client) ListFacts(ctx context.Context, request *pb.ListFactsRequest) (*
 	return call(ctx, c, c.knowledge.ListFacts, request)
 }
 
-// DeleteFact erases one fact, current or superseded. It ends with [ErrNoSuchThing] when the user has none with this id.
+// DeleteFact erases one fact, current or superseded. It ends with [ErrNotFound] when the user has none with this id.
 func (c *Client) DeleteFact(ctx context.Context, request *pb.DeleteFactRequest) (*pb.DeleteFactResponse, error) {
 	return call(ctx, c, c.knowledge.DeleteFact, request)
 }
@@ -37,7 +37,7 @@ func (c *Client) ListArtifacts(
 	return call(ctx, c, c.knowledge.ListArtifacts, request)
 }
 
-// DeleteArtifact erases one artifact. It ends with [ErrNoSuchThing] when the session has none with this id.
+// DeleteArtifact erases one artifact. It ends with [ErrNotFound] when the session has none with this id.
 func (c *Client) DeleteArtifact(
 	ctx context.Context, request *pb.DeleteArtifactRequest,
 ) (*pb.DeleteArtifactResponse, error) {
@@ -58,7 +58,7 @@ func (c *Client) ListDocuments(
 	return call(ctx, c, c.knowledge.ListDocuments, request)
 }
 
-// DeleteDocument erases a document and its chunks. It ends with [ErrNoSuchThing] when there is none with this id.
+// DeleteDocument erases a document and its chunks. It ends with [ErrNotFound] when there is none with this id.
 func (c *Client) DeleteDocument(
 	ctx context.Context, request *pb.DeleteDocumentRequest,
 ) (*pb.DeleteDocumentResponse, error) {

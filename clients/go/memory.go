@@ -46,7 +46,7 @@ func (c *Client) StoreInteraction(
 	return call(ctx, c, c.memory.StoreInteraction, identifiedInteraction(request))
 }
 
-// Annotate sets what is learned about a message later: its evaluation score and tags. It ends with [ErrNoSuchThing]
+// Annotate sets what is learned about a message later: its evaluation score and tags. It ends with [ErrNotFound]
 // when the session has no such message.
 func (c *Client) Annotate(ctx context.Context, request *pb.AnnotateRequest) (*pb.AnnotateResponse, error) {
 	return call(ctx, c, c.memory.Annotate, request)
@@ -99,7 +99,7 @@ func (c *Client) BuildContext(ctx context.Context, request *pb.BuildContextReque
 }
 
 // ReportUsage tells what the provider charged, so that estimates for that model are corrected. It has no id, and counts
-// each time: it is sent again only where the sidecar refused it ([ErrStarting], [ErrShuttingDown], [ErrBusy],
+// each time: it is sent again only where the sidecar refused it ([ErrStarting], [ErrShuttingDown], [ErrOverloaded],
 // [ErrIndexUnavailable]), and not where the connection broke.
 func (c *Client) ReportUsage(ctx context.Context, request *pb.ReportUsageRequest) (*pb.ReportUsageResponse, error) {
 	return callWhile(ctx, c, wasRefused, c.memory.ReportUsage, request)

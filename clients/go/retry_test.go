@@ -38,7 +38,7 @@ func TestTheSidecarSaysHowLongToWait(t *testing.T) {
 	said := time.Second
 	for range 200 {
 		tries := attempts{most: 4, worth: worthAnother}
-		wait, again := tries.waitAfter(t.Context(), &Error{Code: codes.Unavailable, Reason: "BUSY", retryAfter: &said})
+		wait, again := tries.waitAfter(t.Context(), &Error{Code: codes.Unavailable, Reason: "OVERLOADED", retryAfter: &said})
 		if !again || wait < said || wait > said*12/10 {
 			t.Fatalf("%v", wait)
 		}
@@ -66,7 +66,7 @@ func TestOnlyTheMomentAndTheWayAreWorthAnotherAttempt(t *testing.T) {
 		{codes.Internal, "", true, false},
 		{codes.Unknown, "", true, false},
 		{codes.Canceled, "", true, false},
-		{codes.Internal, "BUG", false, false},
+		{codes.Internal, "INTERNAL", false, false},
 		{codes.DeadlineExceeded, "", false, false},
 		{codes.ResourceExhausted, "RATE_LIMITED", false, false},
 		{codes.NotFound, "", false, false},

@@ -105,7 +105,7 @@ func expectGoroutines(t *testing.T, most int) {
 // busyFor is how the sidecar says when to come again.
 func busyFor(wait time.Duration) error {
 	refused, err := status.New(codes.Unavailable, "not now").WithDetails(
-		&errdetails.ErrorInfo{Domain: domain, Reason: "BUSY"},
+		&errdetails.ErrorInfo{Domain: domain, Reason: "OVERLOADED"},
 		&errdetails.RetryInfo{RetryDelay: durationpb.New(wait)},
 	)
 	if err != nil {

@@ -24,7 +24,7 @@ func (c *Client) SetPolicy(ctx context.Context, request *pb.SetPolicyRequest) (*
 }
 
 // DeleteSession erases a session from every layer, facts that came from it alone included. It ends with
-// [ErrNoSuchThing] for an unknown session; also where an answer was lost and the call was sent again, because the first
+// [ErrNotFound] for an unknown session; also where an answer was lost and the call was sent again, because the first
 // attempt did the work.
 func (c *Client) DeleteSession(
 	ctx context.Context, request *pb.DeleteSessionRequest,
@@ -32,7 +32,7 @@ func (c *Client) DeleteSession(
 	return call(ctx, c, c.sessions.DeleteSession, request)
 }
 
-// ForgetMessage erases one message from every layer, and what was derived from it alone. It ends with [ErrNoSuchThing]
+// ForgetMessage erases one message from every layer, and what was derived from it alone. It ends with [ErrNotFound]
 // when the session has no such message.
 func (c *Client) ForgetMessage(
 	ctx context.Context, request *pb.ForgetMessageRequest,

@@ -13,7 +13,7 @@ from conductor.fixtures import Fixtures
 from conductor.library import read_scenarios
 from run import all_steps, played
 
-NOT_BUILT = {"ForgetMessage", "ForgetUser", "Export", "Import", "Watch"}
+NOT_IMPLEMENTED = {"ForgetMessage", "ForgetUser", "Export", "Import", "Watch"}
 
 
 def main() -> int:
@@ -23,7 +23,7 @@ def main() -> int:
     arguments = parser.parse_args()
     scenarios = [one for one in read_scenarios() if one["fixture"] in ("plain", "indexed") and "alone" not in one]
     green = False
-    for rpc in arguments.rpc or sorted({used for one in scenarios for used in rpcs_of(one)} - NOT_BUILT):
+    for rpc in arguments.rpc or sorted({used for one in scenarios for used in rpcs_of(one)} - NOT_IMPLEMENTED):
         affected = [one for one in scenarios if rpc in rpcs_of(one)]
         with Fixtures(broken=rpc) as fixtures:
             tallies = played(driver_commands(arguments.languages, ()), affected, fixtures, quietly=True)

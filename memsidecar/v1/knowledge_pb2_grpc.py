@@ -122,7 +122,7 @@ class KnowledgeServiceServicer:
         Spelling does not make another value or key: case, white space and a full stop at the end do not count.
 
         Errors: INVALID_ARGUMENT for a wrong field, with its path ("facts[1].key"); FAILED_PRECONDITION
-        (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
+        (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -149,8 +149,8 @@ class KnowledgeServiceServicer:
         (`offload_message_id`): first the artifact is stored, then the message is shown as a preview. To repeat the
         call is harmless.
 
-        Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NO_SUCH_THING for a message that is not there);
-        FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB,
+        Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NOT_FOUND for a message that is not there);
+        FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB,
         setting max_message_bytes; DISK_FULL).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -177,7 +177,7 @@ class KnowledgeServiceServicer:
         The same document again does nothing (`unchanged`); another text replaces the chunks all at once, and
         nobody sees a part of either; another title, source or metadata alone replaces just these.
 
-        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED
+        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
         (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than 50,000 chunks;
         DISK_FULL).
         """
@@ -214,7 +214,7 @@ class KnowledgeServiceServicer:
 
     def GetSummary(self, request, context):
         """Reads the rolling summary of a session, as it is: made in the background every few messages (settings
-        summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION (NOT_YOUR_SESSION).
+        summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -225,7 +225,7 @@ class KnowledgeServiceServicer:
         replaces a good summary: the answer is then the one that was there. Pruned messages are spoken for, too, erased
         ones are not.
 
-        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (DISK_FULL).
+        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (DISK_FULL).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -233,7 +233,7 @@ class KnowledgeServiceServicer:
 
     def GetPatterns(self, request, context):
         """Reads what recurs in a user's conversations. Only what is seen often enough to be no accident is a pattern, and
-        each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); with
+        each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); with
         `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

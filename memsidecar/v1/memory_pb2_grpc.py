@@ -34,7 +34,7 @@ class MemoryServiceStub:
     empty namespace is "default". Namespaces, users and sessions come into being with the first write that
     names them.
     - The first request that names a user makes the session theirs; a later one that names another is
-    FAILED_PRECONDITION, reason NOT_YOUR_SESSION.
+    FAILED_PRECONDITION, reason SESSION_OWNER_MISMATCH.
     - Reads of an unknown session answer empty. NOT_FOUND is for a thing named by id in a request that acts on
     it.
     - A limit or page size above its maximum is taken as the maximum; zero means the default; negative is
@@ -45,7 +45,7 @@ class MemoryServiceStub:
     what would is paged, or cut and says so.
     - Every error carries a google.rpc.ErrorInfo; see ErrorReason for the codes. Only UNAVAILABLE is to be
     retried, and every write is safe to retry because of its ids.
-    - An rpc that is not built yet answers UNIMPLEMENTED, reason NOT_BUILT.
+    - An rpc that is not built yet answers UNIMPLEMENTED, reason NOT_IMPLEMENTED.
 
     Words: a turn is a user message and everything up to the next user message; system messages belong to no
     turn. The window is the messages that are not pruned. Pruned is not erased: it is out of the window and
@@ -140,7 +140,7 @@ class MemoryServiceServicer:
     empty namespace is "default". Namespaces, users and sessions come into being with the first write that
     names them.
     - The first request that names a user makes the session theirs; a later one that names another is
-    FAILED_PRECONDITION, reason NOT_YOUR_SESSION.
+    FAILED_PRECONDITION, reason SESSION_OWNER_MISMATCH.
     - Reads of an unknown session answer empty. NOT_FOUND is for a thing named by id in a request that acts on
     it.
     - A limit or page size above its maximum is taken as the maximum; zero means the default; negative is
@@ -151,7 +151,7 @@ class MemoryServiceServicer:
     what would is paged, or cut and says so.
     - Every error carries a google.rpc.ErrorInfo; see ErrorReason for the codes. Only UNAVAILABLE is to be
     retried, and every write is safe to retry because of its ids.
-    - An rpc that is not built yet answers UNIMPLEMENTED, reason NOT_BUILT.
+    - An rpc that is not built yet answers UNIMPLEMENTED, reason NOT_IMPLEMENTED.
 
     Words: a turn is a user message and everything up to the next user message; system messages belong to no
     turn. The window is the messages that are not pruned. Pruned is not erased: it is out of the window and
@@ -237,7 +237,7 @@ class MemoryServiceServicer:
         another. In a whole namespace, and for a user with more than fits into memory, they end with the
         candidates of the ranking (SearchRequest.limit).
 
-        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION).
+        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -273,7 +273,7 @@ class MemoryServiceServicer:
         or because the index or the embedder is away, is left out, and `degraded` says so.
 
         Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens in the
-        metadata, when what must stay does not fit; NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a context of more
+        metadata, when what must stay does not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a context of more
         than 4 MiB).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -376,7 +376,7 @@ class MemoryService:
     empty namespace is "default". Namespaces, users and sessions come into being with the first write that
     names them.
     - The first request that names a user makes the session theirs; a later one that names another is
-    FAILED_PRECONDITION, reason NOT_YOUR_SESSION.
+    FAILED_PRECONDITION, reason SESSION_OWNER_MISMATCH.
     - Reads of an unknown session answer empty. NOT_FOUND is for a thing named by id in a request that acts on
     it.
     - A limit or page size above its maximum is taken as the maximum; zero means the default; negative is
@@ -387,7 +387,7 @@ class MemoryService:
     what would is paged, or cut and says so.
     - Every error carries a google.rpc.ErrorInfo; see ErrorReason for the codes. Only UNAVAILABLE is to be
     retried, and every write is safe to retry because of its ids.
-    - An rpc that is not built yet answers UNIMPLEMENTED, reason NOT_BUILT.
+    - An rpc that is not built yet answers UNIMPLEMENTED, reason NOT_IMPLEMENTED.
 
     Words: a turn is a user message and everything up to the next user message; system messages belong to no
     turn. The window is the messages that are not pruned. Pruned is not erased: it is out of the window and

@@ -36,14 +36,14 @@ const (
 	ErrorReason_ERROR_REASON_INVALID_FIELD ErrorReason = 1
 	// NOT_FOUND: a request acts on a thing that does not exist. Reads of an unknown session answer empty
 	// instead.
-	ErrorReason_ERROR_REASON_NO_SUCH_THING ErrorReason = 2
+	ErrorReason_ERROR_REASON_NOT_FOUND ErrorReason = 2
 	// ALREADY_EXISTS: the message id is known with another body.
 	ErrorReason_ERROR_REASON_ID_CONFLICT ErrorReason = 3
 	// ABORTED; metadata: last_sequence. The session has moved on since expected_sequence: read it, then decide
 	// anew.
 	ErrorReason_ERROR_REASON_SEQUENCE_MISMATCH ErrorReason = 4
 	// FAILED_PRECONDITION: the session belongs to another user.
-	ErrorReason_ERROR_REASON_NOT_YOUR_SESSION ErrorReason = 5
+	ErrorReason_ERROR_REASON_SESSION_OWNER_MISMATCH ErrorReason = 5
 	// FAILED_PRECONDITION; metadata: required_tokens. A call with exactly that many succeeds.
 	ErrorReason_ERROR_REASON_BUDGET_TOO_SMALL ErrorReason = 6
 	// RESOURCE_EXHAUSTED, with RetryInfo where waiting helps. This one: a message of more than 1 MiB (setting
@@ -61,9 +61,9 @@ const (
 	// themselves when there is room.
 	ErrorReason_ERROR_REASON_DISK_FULL ErrorReason = 10
 	// UNAUTHENTICATED: no token and no certificate, or one that is not known, or has expired.
-	ErrorReason_ERROR_REASON_BAD_CREDENTIALS ErrorReason = 11
+	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 11
 	// PERMISSION_DENIED: the token is good, but not for this namespace or this operation.
-	ErrorReason_ERROR_REASON_NOT_ALLOWED ErrorReason = 12
+	ErrorReason_ERROR_REASON_PERMISSION_DENIED ErrorReason = 12
 	// UNAVAILABLE, retry: the sidecar is still opening its files.
 	ErrorReason_ERROR_REASON_STARTING ErrorReason = 13
 	// UNAVAILABLE, retry: the sidecar is draining before it stops.
@@ -71,13 +71,13 @@ const (
 	// UNAVAILABLE, retry: what was asked needs the index, and it is not open.
 	ErrorReason_ERROR_REASON_INDEX_UNAVAILABLE ErrorReason = 15
 	// UNAVAILABLE, retry: too much is waiting already. RetryInfo says how long to wait.
-	ErrorReason_ERROR_REASON_BUSY ErrorReason = 16
+	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 16
 	// DATA_LOSS; metadata: file. What is stored cannot be read; a person must look.
-	ErrorReason_ERROR_REASON_DAMAGED_FILE ErrorReason = 17
+	ErrorReason_ERROR_REASON_DATA_CORRUPTED ErrorReason = 17
 	// UNIMPLEMENTED: not in this version.
-	ErrorReason_ERROR_REASON_NOT_BUILT ErrorReason = 18
+	ErrorReason_ERROR_REASON_NOT_IMPLEMENTED ErrorReason = 18
 	// INTERNAL: a bug, never bad input. The message tells nothing of the inside; the sidecar's log does.
-	ErrorReason_ERROR_REASON_BUG ErrorReason = 19
+	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 19
 )
 
 // Enum value maps for ErrorReason.
@@ -85,46 +85,46 @@ var (
 	ErrorReason_name = map[int32]string{
 		0:  "ERROR_REASON_UNSPECIFIED",
 		1:  "ERROR_REASON_INVALID_FIELD",
-		2:  "ERROR_REASON_NO_SUCH_THING",
+		2:  "ERROR_REASON_NOT_FOUND",
 		3:  "ERROR_REASON_ID_CONFLICT",
 		4:  "ERROR_REASON_SEQUENCE_MISMATCH",
-		5:  "ERROR_REASON_NOT_YOUR_SESSION",
+		5:  "ERROR_REASON_SESSION_OWNER_MISMATCH",
 		6:  "ERROR_REASON_BUDGET_TOO_SMALL",
 		7:  "ERROR_REASON_TOO_LARGE",
 		8:  "ERROR_REASON_RATE_LIMITED",
 		9:  "ERROR_REASON_QUOTA_EXCEEDED",
 		10: "ERROR_REASON_DISK_FULL",
-		11: "ERROR_REASON_BAD_CREDENTIALS",
-		12: "ERROR_REASON_NOT_ALLOWED",
+		11: "ERROR_REASON_UNAUTHENTICATED",
+		12: "ERROR_REASON_PERMISSION_DENIED",
 		13: "ERROR_REASON_STARTING",
 		14: "ERROR_REASON_SHUTTING_DOWN",
 		15: "ERROR_REASON_INDEX_UNAVAILABLE",
-		16: "ERROR_REASON_BUSY",
-		17: "ERROR_REASON_DAMAGED_FILE",
-		18: "ERROR_REASON_NOT_BUILT",
-		19: "ERROR_REASON_BUG",
+		16: "ERROR_REASON_OVERLOADED",
+		17: "ERROR_REASON_DATA_CORRUPTED",
+		18: "ERROR_REASON_NOT_IMPLEMENTED",
+		19: "ERROR_REASON_INTERNAL",
 	}
 	ErrorReason_value = map[string]int32{
-		"ERROR_REASON_UNSPECIFIED":       0,
-		"ERROR_REASON_INVALID_FIELD":     1,
-		"ERROR_REASON_NO_SUCH_THING":     2,
-		"ERROR_REASON_ID_CONFLICT":       3,
-		"ERROR_REASON_SEQUENCE_MISMATCH": 4,
-		"ERROR_REASON_NOT_YOUR_SESSION":  5,
-		"ERROR_REASON_BUDGET_TOO_SMALL":  6,
-		"ERROR_REASON_TOO_LARGE":         7,
-		"ERROR_REASON_RATE_LIMITED":      8,
-		"ERROR_REASON_QUOTA_EXCEEDED":    9,
-		"ERROR_REASON_DISK_FULL":         10,
-		"ERROR_REASON_BAD_CREDENTIALS":   11,
-		"ERROR_REASON_NOT_ALLOWED":       12,
-		"ERROR_REASON_STARTING":          13,
-		"ERROR_REASON_SHUTTING_DOWN":     14,
-		"ERROR_REASON_INDEX_UNAVAILABLE": 15,
-		"ERROR_REASON_BUSY":              16,
-		"ERROR_REASON_DAMAGED_FILE":      17,
-		"ERROR_REASON_NOT_BUILT":         18,
-		"ERROR_REASON_BUG":               19,
+		"ERROR_REASON_UNSPECIFIED":            0,
+		"ERROR_REASON_INVALID_FIELD":          1,
+		"ERROR_REASON_NOT_FOUND":              2,
+		"ERROR_REASON_ID_CONFLICT":            3,
+		"ERROR_REASON_SEQUENCE_MISMATCH":      4,
+		"ERROR_REASON_SESSION_OWNER_MISMATCH": 5,
+		"ERROR_REASON_BUDGET_TOO_SMALL":       6,
+		"ERROR_REASON_TOO_LARGE":              7,
+		"ERROR_REASON_RATE_LIMITED":           8,
+		"ERROR_REASON_QUOTA_EXCEEDED":         9,
+		"ERROR_REASON_DISK_FULL":              10,
+		"ERROR_REASON_UNAUTHENTICATED":        11,
+		"ERROR_REASON_PERMISSION_DENIED":      12,
+		"ERROR_REASON_STARTING":               13,
+		"ERROR_REASON_SHUTTING_DOWN":          14,
+		"ERROR_REASON_INDEX_UNAVAILABLE":      15,
+		"ERROR_REASON_OVERLOADED":             16,
+		"ERROR_REASON_DATA_CORRUPTED":         17,
+		"ERROR_REASON_NOT_IMPLEMENTED":        18,
+		"ERROR_REASON_INTERNAL":               19,
 	}
 )
 
@@ -159,29 +159,29 @@ var File_memsidecar_v1_errors_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x1amemsidecar/v1/errors.proto\x12\rmemsidecar.v1*\xf2\x04\n" +
+	"\x1amemsidecar/v1/errors.proto\x12\rmemsidecar.v1*\x8d\x05\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
-	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1e\n" +
-	"\x1aERROR_REASON_NO_SUCH_THING\x10\x02\x12\x1c\n" +
+	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1a\n" +
+	"\x16ERROR_REASON_NOT_FOUND\x10\x02\x12\x1c\n" +
 	"\x18ERROR_REASON_ID_CONFLICT\x10\x03\x12\"\n" +
-	"\x1eERROR_REASON_SEQUENCE_MISMATCH\x10\x04\x12!\n" +
-	"\x1dERROR_REASON_NOT_YOUR_SESSION\x10\x05\x12!\n" +
+	"\x1eERROR_REASON_SEQUENCE_MISMATCH\x10\x04\x12'\n" +
+	"#ERROR_REASON_SESSION_OWNER_MISMATCH\x10\x05\x12!\n" +
 	"\x1dERROR_REASON_BUDGET_TOO_SMALL\x10\x06\x12\x1a\n" +
 	"\x16ERROR_REASON_TOO_LARGE\x10\a\x12\x1d\n" +
 	"\x19ERROR_REASON_RATE_LIMITED\x10\b\x12\x1f\n" +
 	"\x1bERROR_REASON_QUOTA_EXCEEDED\x10\t\x12\x1a\n" +
 	"\x16ERROR_REASON_DISK_FULL\x10\n" +
 	"\x12 \n" +
-	"\x1cERROR_REASON_BAD_CREDENTIALS\x10\v\x12\x1c\n" +
-	"\x18ERROR_REASON_NOT_ALLOWED\x10\f\x12\x19\n" +
+	"\x1cERROR_REASON_UNAUTHENTICATED\x10\v\x12\"\n" +
+	"\x1eERROR_REASON_PERMISSION_DENIED\x10\f\x12\x19\n" +
 	"\x15ERROR_REASON_STARTING\x10\r\x12\x1e\n" +
 	"\x1aERROR_REASON_SHUTTING_DOWN\x10\x0e\x12\"\n" +
-	"\x1eERROR_REASON_INDEX_UNAVAILABLE\x10\x0f\x12\x15\n" +
-	"\x11ERROR_REASON_BUSY\x10\x10\x12\x1d\n" +
-	"\x19ERROR_REASON_DAMAGED_FILE\x10\x11\x12\x1a\n" +
-	"\x16ERROR_REASON_NOT_BUILT\x10\x12\x12\x14\n" +
-	"\x10ERROR_REASON_BUG\x10\x13b\x06proto3"
+	"\x1eERROR_REASON_INDEX_UNAVAILABLE\x10\x0f\x12\x1b\n" +
+	"\x17ERROR_REASON_OVERLOADED\x10\x10\x12\x1f\n" +
+	"\x1bERROR_REASON_DATA_CORRUPTED\x10\x11\x12 \n" +
+	"\x1cERROR_REASON_NOT_IMPLEMENTED\x10\x12\x12\x19\n" +
+	"\x15ERROR_REASON_INTERNAL\x10\x13b\x06proto3"
 
 var (
 	file_memsidecar_v1_errors_proto_rawDescOnce sync.Once

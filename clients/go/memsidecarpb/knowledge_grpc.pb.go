@@ -52,7 +52,7 @@ type KnowledgeServiceClient interface {
 	// Spelling does not make another value or key: case, white space and a full stop at the end do not count.
 	//
 	// Errors: INVALID_ARGUMENT for a wrong field, with its path ("facts[1].key"); FAILED_PRECONDITION
-	// (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
+	// (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
 	PutFacts(ctx context.Context, in *PutFactsRequest, opts ...grpc.CallOption) (*PutFactsResponse, error)
 	// Reads the current facts of a user (or of a session without a user), most confident first, then those seen
 	// last, then by id. Of more than 10,000, those seen last are looked at.
@@ -64,8 +64,8 @@ type KnowledgeServiceClient interface {
 	// (`offload_message_id`): first the artifact is stored, then the message is shown as a preview. To repeat the
 	// call is harmless.
 	//
-	// Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NO_SUCH_THING for a message that is not there);
-	// FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB,
+	// Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NOT_FOUND for a message that is not there);
+	// FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB,
 	// setting max_message_bytes; DISK_FULL).
 	PutArtifact(ctx context.Context, in *PutArtifactRequest, opts ...grpc.CallOption) (*PutArtifactResponse, error)
 	// Reads the artifacts of a session, newest first by create_time, then by id; expired ones are left out.
@@ -77,7 +77,7 @@ type KnowledgeServiceClient interface {
 	// The same document again does nothing (`unchanged`); another text replaces the chunks all at once, and
 	// nobody sees a part of either; another title, source or metadata alone replaces just these.
 	//
-	// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED
+	// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
 	// (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than 50,000 chunks;
 	// DISK_FULL).
 	PutDocument(ctx context.Context, in *PutDocumentRequest, opts ...grpc.CallOption) (*PutDocumentResponse, error)
@@ -94,16 +94,16 @@ type KnowledgeServiceClient interface {
 	// documents of the first ids are ranked: up to 200 of them, and 2,000 chunks, of each owner.
 	SearchDocuments(ctx context.Context, in *SearchDocumentsRequest, opts ...grpc.CallOption) (*SearchDocumentsResponse, error)
 	// Reads the rolling summary of a session, as it is: made in the background every few messages (settings
-	// summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION (NOT_YOUR_SESSION).
+	// summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
 	GetSummary(ctx context.Context, in *GetSummaryRequest, opts ...grpc.CallOption) (*GetSummaryResponse, error)
 	// Brings the rolling summary up to now, and answers it; it is then on disk. An empty or failed result never
 	// replaces a good summary: the answer is then the one that was there. Pruned messages are spoken for, too, erased
 	// ones are not.
 	//
-	// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (DISK_FULL).
+	// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (DISK_FULL).
 	Summarize(ctx context.Context, in *SummarizeRequest, opts ...grpc.CallOption) (*SummarizeResponse, error)
 	// Reads what recurs in a user's conversations. Only what is seen often enough to be no accident is a pattern, and
-	// each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); with
+	// each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); with
 	// `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
 	GetPatterns(ctx context.Context, in *GetPatternsRequest, opts ...grpc.CallOption) (*GetPatternsResponse, error)
 }
@@ -264,7 +264,7 @@ type KnowledgeServiceServer interface {
 	// Spelling does not make another value or key: case, white space and a full stop at the end do not count.
 	//
 	// Errors: INVALID_ARGUMENT for a wrong field, with its path ("facts[1].key"); FAILED_PRECONDITION
-	// (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
+	// (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
 	PutFacts(context.Context, *PutFactsRequest) (*PutFactsResponse, error)
 	// Reads the current facts of a user (or of a session without a user), most confident first, then those seen
 	// last, then by id. Of more than 10,000, those seen last are looked at.
@@ -276,8 +276,8 @@ type KnowledgeServiceServer interface {
 	// (`offload_message_id`): first the artifact is stored, then the message is shown as a preview. To repeat the
 	// call is harmless.
 	//
-	// Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NO_SUCH_THING for a message that is not there);
-	// FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB,
+	// Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NOT_FOUND for a message that is not there);
+	// FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB,
 	// setting max_message_bytes; DISK_FULL).
 	PutArtifact(context.Context, *PutArtifactRequest) (*PutArtifactResponse, error)
 	// Reads the artifacts of a session, newest first by create_time, then by id; expired ones are left out.
@@ -289,7 +289,7 @@ type KnowledgeServiceServer interface {
 	// The same document again does nothing (`unchanged`); another text replaces the chunks all at once, and
 	// nobody sees a part of either; another title, source or metadata alone replaces just these.
 	//
-	// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED
+	// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
 	// (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than 50,000 chunks;
 	// DISK_FULL).
 	PutDocument(context.Context, *PutDocumentRequest) (*PutDocumentResponse, error)
@@ -306,16 +306,16 @@ type KnowledgeServiceServer interface {
 	// documents of the first ids are ranked: up to 200 of them, and 2,000 chunks, of each owner.
 	SearchDocuments(context.Context, *SearchDocumentsRequest) (*SearchDocumentsResponse, error)
 	// Reads the rolling summary of a session, as it is: made in the background every few messages (settings
-	// summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION (NOT_YOUR_SESSION).
+	// summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
 	GetSummary(context.Context, *GetSummaryRequest) (*GetSummaryResponse, error)
 	// Brings the rolling summary up to now, and answers it; it is then on disk. An empty or failed result never
 	// replaces a good summary: the answer is then the one that was there. Pruned messages are spoken for, too, erased
 	// ones are not.
 	//
-	// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (DISK_FULL).
+	// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (DISK_FULL).
 	Summarize(context.Context, *SummarizeRequest) (*SummarizeResponse, error)
 	// Reads what recurs in a user's conversations. Only what is seen often enough to be no accident is a pattern, and
-	// each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); with
+	// each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); with
 	// `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
 	GetPatterns(context.Context, *GetPatternsRequest) (*GetPatternsResponse, error)
 	mustEmbedUnimplementedKnowledgeServiceServer()

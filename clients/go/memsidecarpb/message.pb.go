@@ -95,7 +95,7 @@ const (
 	// All sessions of the user in this namespace.
 	Scope_SCOPE_USER Scope = 2
 	// Every user of the namespace; needs the admin role where roles are configured, else PERMISSION_DENIED with
-	// reason NOT_ALLOWED.
+	// reason PERMISSION_DENIED.
 	Scope_SCOPE_NAMESPACE Scope = 3
 )
 

@@ -468,7 +468,7 @@ class AsyncMethods(AsyncCalls):
         another. In a whole namespace, and for a user with more than fits into memory, they end with the
         candidates of the ranking (SearchRequest.limit).
 
-        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION).
+        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
 
         namespace: Empty means "default".
         user_id: Whose memory, for the user's scope. Optional where session_id is given: the session's user
@@ -664,8 +664,8 @@ class AsyncMethods(AsyncCalls):
         retrieved in time, or because the index or the embedder is away, is left out, and `degraded` says so.
 
         Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens
-        in the metadata, when what must stay does not fit; NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for
-        a context of more than 4 MiB).
+        in the metadata, when what must stay does not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
+        (TOO_LARGE for a context of more than 4 MiB).
 
         namespace: Empty means "default".
         user_id: Optional; a user other than the session's is refused.
@@ -949,7 +949,7 @@ class AsyncMethods(AsyncCalls):
         Spelling does not make another value or key: case, white space and a full stop at the end do not count.
 
         Errors: INVALID_ARGUMENT for a wrong field, with its path ("facts[1].key"); FAILED_PRECONDITION
-        (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
+        (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
 
         namespace: Empty means "default".
         user_id: Whose facts. Optional where session_id is given: the session's user then.
@@ -1062,9 +1062,9 @@ class AsyncMethods(AsyncCalls):
         window (`offload_message_id`): first the artifact is stored, then the message is shown as a preview. To
         repeat the call is harmless.
 
-        Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NO_SUCH_THING for a message that is not there);
-        FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB,
-        setting max_message_bytes; DISK_FULL).
+        Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NOT_FOUND for a message that is not there);
+        FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1
+        MiB, setting max_message_bytes; DISK_FULL).
 
         namespace: Empty means "default".
         user_id: Optional; a user other than the session's is refused.
@@ -1190,9 +1190,9 @@ class AsyncMethods(AsyncCalls):
         them. The same document again does nothing (`unchanged`); another text replaces the chunks all at once,
         and nobody sees a part of either; another title, source or metadata alone replaces just these.
 
-        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED
-        (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than 50,000 chunks;
-        DISK_FULL).
+        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH);
+        RESOURCE_EXHAUSTED (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than
+        50,000 chunks; DISK_FULL).
 
         namespace: Empty means "default".
         user_id: Without a session: visible to this user only. With one: a user other than the session's is
@@ -1341,7 +1341,7 @@ class AsyncMethods(AsyncCalls):
     ) -> GetSummaryResponse:
         """Reads the rolling summary of a session, as it is: made in the background every few messages (settings
         summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION
-        (NOT_YOUR_SESSION).
+        (SESSION_OWNER_MISMATCH).
 
         namespace: Empty means "default".
         user_id: Optional; a user other than the session's is refused.
@@ -1363,8 +1363,8 @@ class AsyncMethods(AsyncCalls):
         never replaces a good summary: the answer is then the one that was there. Pruned messages are spoken
         for, too, erased ones are not.
 
-        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED
-        (DISK_FULL).
+        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH);
+        RESOURCE_EXHAUSTED (DISK_FULL).
 
         namespace: Empty means "default".
         user_id: Optional; a user other than the session's is refused.
@@ -1389,7 +1389,7 @@ class AsyncMethods(AsyncCalls):
     ) -> GetPatternsResponse:
         """Reads what recurs in a user's conversations. Only what is seen often enough to be no accident is a
         pattern, and each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION
-        (NOT_YOUR_SESSION); with `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
+        (SESSION_OWNER_MISMATCH); with `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
 
         namespace: Empty means "default".
         user_id: Whose patterns. Optional where session_id is given: the session's user then.

@@ -1,33 +1,34 @@
-"""What can go wrong, as a tree: a class for each reason that the sidecar gives, and three that gRPC gives itself.
+"""Errors of the client, as a tree: a class for each reason of the sidecar, and three for errors of gRPC itself.
 
     MemsidecarError
-        InvalidField          a field of the request is wrong: `field`
-        NoSuchThing           the call acts on something that is not there
-        IdConflict            the message id is known with another body
-        SequenceMismatch      the session has moved on: `last_sequence`
-        NotYourSession        the session belongs to another user
-        BudgetTooSmall        what must stay does not fit: `required_tokens`
-        TooLarge              a message, a request, a batch or a document is; do not send it again
+        InvalidField          a field of the request is invalid: `field`
+        NotFound              the call acts on something that does not exist
+        IdConflict            the message id exists with a different body
+        SequenceMismatch      the session's last sequence is not the expected one: `last_sequence`
+        SessionOwnerMismatch  the session belongs to another user
+        BudgetTooSmall        the mandatory parts of the context do not fit: `required_tokens`
+        TooLarge              a message, request, batch or document is too large; a retry does not help
         RateLimited           too many calls: wait `retry_after` seconds
-        QuotaExceeded         no more may be kept: `quota` and `limit` in `metadata`
-        DiskFull              there is no room; nothing was stored, reads go on
-        BadCredentials        no token, or one that is not good
-        NotAllowed            the token is not for this namespace or this call
+        QuotaExceeded         the namespace is at its quota: `quota` and `limit` in `metadata`
+        DiskFull              the disk is full; nothing was stored, reads still work
+        Unauthenticated       the token is missing, unknown or expired
+        PermissionDenied      the token is not valid for this namespace or this call
         Starting              \\
-        ShuttingDown           | these four were sent again already, as often as the policy says
+        ShuttingDown           | the client has retried these four, as often as the retry policy allows
         IndexUnavailable       |
-        Busy                  /
-        DamagedFile           what is stored cannot be read: `file` in `metadata`
-        NotBuilt              this version of the sidecar does not have it
-        Bug                   the sidecar's log says more
-        Unreachable           nothing answers at the address, or the connection broke; sent again already, and a write
-                              may have been stored
-        DeadlineExceeded      the time was over; a write may have been stored
+        Overloaded            /
+        DataCorrupted         a stored file cannot be read: `file` in `metadata`
+        Unimplemented         the reason NOT_IMPLEMENTED: this version of the sidecar lacks the RPC (NotImplemented is a
+                              builtin of Python)
+        Internal              a bug in the sidecar; the sidecar's log has the details
+        Unreachable           no server answers at the address, or the connection broke; the client has retried, and a
+                              write may have been stored
+        DeadlineExceeded      the deadline passed; a write may have been stored
         Cancelled             the caller cancelled; a write may have been stored
             Closed            by closing the client
 
-After an error with a reason, nothing of that attempt was stored; an earlier one whose answer was lost may have been. A
-reason that this client does not know yet is a MemsidecarError.
+After an error with a reason, that attempt stored nothing; an earlier attempt whose response was lost may have stored
+the message. An error with a reason that this client does not know is a MemsidecarError.
 """
 
 from collections.abc import Mapping
@@ -72,7 +73,7 @@ class InvalidField(MemsidecarError):
     pass
 
 
-class NoSuchThing(MemsidecarError):
+class NotFound(MemsidecarError):
     pass
 
 
@@ -86,7 +87,7 @@ class SequenceMismatch(MemsidecarError):
         return int(self.metadata.get("last_sequence", 0))
 
 
-class NotYourSession(MemsidecarError):
+class SessionOwnerMismatch(MemsidecarError):
     pass
 
 
@@ -112,11 +113,11 @@ class DiskFull(MemsidecarError):
     pass
 
 
-class BadCredentials(MemsidecarError):
+class Unauthenticated(MemsidecarError):
     pass
 
 
-class NotAllowed(MemsidecarError):
+class PermissionDenied(MemsidecarError):
     pass
 
 
@@ -132,19 +133,19 @@ class IndexUnavailable(MemsidecarError):
     pass
 
 
-class Busy(MemsidecarError):
+class Overloaded(MemsidecarError):
     pass
 
 
-class DamagedFile(MemsidecarError):
+class DataCorrupted(MemsidecarError):
     pass
 
 
-class NotBuilt(MemsidecarError):
+class Unimplemented(MemsidecarError):
     pass
 
 
-class Bug(MemsidecarError):
+class Internal(MemsidecarError):
     pass
 
 
@@ -167,24 +168,24 @@ class Closed(Cancelled):
 
 BY_REASON: dict[str, type[MemsidecarError]] = {
     "INVALID_FIELD": InvalidField,
-    "NO_SUCH_THING": NoSuchThing,
+    "NOT_FOUND": NotFound,
     "ID_CONFLICT": IdConflict,
     "SEQUENCE_MISMATCH": SequenceMismatch,
-    "NOT_YOUR_SESSION": NotYourSession,
+    "SESSION_OWNER_MISMATCH": SessionOwnerMismatch,
     "BUDGET_TOO_SMALL": BudgetTooSmall,
     "TOO_LARGE": TooLarge,
     "RATE_LIMITED": RateLimited,
     "QUOTA_EXCEEDED": QuotaExceeded,
     "DISK_FULL": DiskFull,
-    "BAD_CREDENTIALS": BadCredentials,
-    "NOT_ALLOWED": NotAllowed,
+    "UNAUTHENTICATED": Unauthenticated,
+    "PERMISSION_DENIED": PermissionDenied,
     "STARTING": Starting,
     "SHUTTING_DOWN": ShuttingDown,
     "INDEX_UNAVAILABLE": IndexUnavailable,
-    "BUSY": Busy,
-    "DAMAGED_FILE": DamagedFile,
-    "NOT_BUILT": NotBuilt,
-    "BUG": Bug,
+    "OVERLOADED": Overloaded,
+    "DATA_CORRUPTED": DataCorrupted,
+    "NOT_IMPLEMENTED": Unimplemented,
+    "INTERNAL": Internal,
 }
 BY_CODE: dict[grpc.StatusCode, type[MemsidecarError]] = {
     grpc.StatusCode.UNAVAILABLE: Unreachable,

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 from memsidecar_client import AsyncClient, Client, MemsidecarError
-from memsidecar_client.errors import Cancelled
+from memsidecar_client.errors import Cancelled, Unimplemented
 from requests_by_name import METHODS, keywords_of, request_of
 
 Command = dict[str, Any]
@@ -39,9 +39,16 @@ def told(error: MemsidecarError) -> Command:
         "field": error.field,
         "metadata": dict(error.metadata),
         "retry_after_seconds": error.retry_after,
-        "kind": "Cancelled" if isinstance(error, Cancelled) else type(error).__name__,
+        "kind": _kind(error),
         "message": error.message,
     }
+
+
+def _kind(error: MemsidecarError) -> str:
+    """Return the error's kind as the scenarios name it. Two classes have another name than their kind."""
+    if isinstance(error, Cancelled):
+        return "Cancelled"
+    return "NotImplemented" if isinstance(error, Unimplemented) else type(error).__name__
 
 
 def say(number: int, answer: Command) -> None:

@@ -28,7 +28,7 @@ pub enum Error {
     InvalidField(Box<Details>),
     /// The call acts on something that is not there.
     #[error("{0}")]
-    NoSuchThing(Box<Details>),
+    NotFound(Box<Details>),
     /// The message id is known with another body.
     #[error("{0}")]
     IdConflict(Box<Details>),
@@ -37,7 +37,7 @@ pub enum Error {
     SequenceMismatch(Box<Details>),
     /// The session belongs to another user.
     #[error("{0}")]
-    NotYourSession(Box<Details>),
+    SessionOwnerMismatch(Box<Details>),
     /// What must stay does not fit: see [`Details::required_tokens`].
     #[error("{0}")]
     BudgetTooSmall(Box<Details>),
@@ -55,10 +55,10 @@ pub enum Error {
     DiskFull(Box<Details>),
     /// No token, or one that is not good.
     #[error("{0}")]
-    BadCredentials(Box<Details>),
+    Unauthenticated(Box<Details>),
     /// The token is not for this namespace, or not for this call.
     #[error("{0}")]
-    NotAllowed(Box<Details>),
+    PermissionDenied(Box<Details>),
     /// The sidecar is still opening its files. Sent again already, as often as the policy says.
     #[error("{0}")]
     Starting(Box<Details>),
@@ -70,16 +70,16 @@ pub enum Error {
     IndexUnavailable(Box<Details>),
     /// Too much is waiting. Sent again already.
     #[error("{0}")]
-    Busy(Box<Details>),
+    Overloaded(Box<Details>),
     /// What is stored cannot be read: `file` in [`Details::metadata`].
     #[error("{0}")]
-    DamagedFile(Box<Details>),
+    DataCorrupted(Box<Details>),
     /// This version of the sidecar does not have it.
     #[error("{0}")]
-    NotBuilt(Box<Details>),
+    NotImplemented(Box<Details>),
     /// A bug of the sidecar; its log says more.
     #[error("{0}")]
-    Bug(Box<Details>),
+    Internal(Box<Details>),
     /// Nothing answers at the address, or the connection broke. Sent again already.
     #[error("{0}")]
     Unreachable(Box<Details>),
@@ -103,24 +103,24 @@ impl Error {
     pub fn details(&self) -> &Details {
         match self {
             Self::InvalidField(details)
-            | Self::NoSuchThing(details)
+            | Self::NotFound(details)
             | Self::IdConflict(details)
             | Self::SequenceMismatch(details)
-            | Self::NotYourSession(details)
+            | Self::SessionOwnerMismatch(details)
             | Self::BudgetTooSmall(details)
             | Self::TooLarge(details)
             | Self::RateLimited(details)
             | Self::QuotaExceeded(details)
             | Self::DiskFull(details)
-            | Self::BadCredentials(details)
-            | Self::NotAllowed(details)
+            | Self::Unauthenticated(details)
+            | Self::PermissionDenied(details)
             | Self::Starting(details)
             | Self::ShuttingDown(details)
             | Self::IndexUnavailable(details)
-            | Self::Busy(details)
-            | Self::DamagedFile(details)
-            | Self::NotBuilt(details)
-            | Self::Bug(details)
+            | Self::Overloaded(details)
+            | Self::DataCorrupted(details)
+            | Self::NotImplemented(details)
+            | Self::Internal(details)
             | Self::Unreachable(details)
             | Self::DeadlineExceeded(details)
             | Self::Cancelled(details)
@@ -133,24 +133,24 @@ impl Error {
     fn of(details: Details) -> Self {
         let kind = match details.reason.as_str() {
             "INVALID_FIELD" => Self::InvalidField,
-            "NO_SUCH_THING" => Self::NoSuchThing,
+            "NOT_FOUND" => Self::NotFound,
             "ID_CONFLICT" => Self::IdConflict,
             "SEQUENCE_MISMATCH" => Self::SequenceMismatch,
-            "NOT_YOUR_SESSION" => Self::NotYourSession,
+            "SESSION_OWNER_MISMATCH" => Self::SessionOwnerMismatch,
             "BUDGET_TOO_SMALL" => Self::BudgetTooSmall,
             "TOO_LARGE" => Self::TooLarge,
             "RATE_LIMITED" => Self::RateLimited,
             "QUOTA_EXCEEDED" => Self::QuotaExceeded,
             "DISK_FULL" => Self::DiskFull,
-            "BAD_CREDENTIALS" => Self::BadCredentials,
-            "NOT_ALLOWED" => Self::NotAllowed,
+            "UNAUTHENTICATED" => Self::Unauthenticated,
+            "PERMISSION_DENIED" => Self::PermissionDenied,
             "STARTING" => Self::Starting,
             "SHUTTING_DOWN" => Self::ShuttingDown,
             "INDEX_UNAVAILABLE" => Self::IndexUnavailable,
-            "BUSY" => Self::Busy,
-            "DAMAGED_FILE" => Self::DamagedFile,
-            "NOT_BUILT" => Self::NotBuilt,
-            "BUG" => Self::Bug,
+            "OVERLOADED" => Self::Overloaded,
+            "DATA_CORRUPTED" => Self::DataCorrupted,
+            "NOT_IMPLEMENTED" => Self::NotImplemented,
+            "INTERNAL" => Self::Internal,
             "" => match details.code {
                 Code::Unavailable => Self::Unreachable,
                 Code::DeadlineExceeded => Self::DeadlineExceeded,

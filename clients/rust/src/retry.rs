@@ -133,12 +133,12 @@ mod tests {
     #[test]
     fn what_counts_each_time_is_sent_again_only_where_it_was_refused() {
         let plain = |code| Details::plain(code, String::new());
-        let busy = Details {
-            reason: "BUSY".to_owned(),
+        let overloaded = Details {
+            reason: "OVERLOADED".to_owned(),
             ..plain(Code::Unavailable)
         };
         for (error, counted) in [
-            (Error::Busy(Box::new(busy)), true),
+            (Error::Overloaded(Box::new(overloaded)), true),
             (unavailable(None), false),
             (Error::Other(Box::new(plain(Code::Internal))), false),
             (Error::Cancelled(Box::new(plain(Code::Cancelled))), false),

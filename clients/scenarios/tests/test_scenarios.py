@@ -78,7 +78,7 @@ def test_the_readme_explains_every_keyword() -> None:
         {},
         {"call": "Nothing"},
         {"call": "Add", "stream": "AddStream", "requests": [{}]},
-        {"call": "Add", "fails": {"reason": "BUSY"}},
+        {"call": "Add", "fails": {"reason": "OVERLOADED"}},
         {"call": "Add", "expects": {}},
         {"sidecar": "explode"},
         {"proxy": {}},

@@ -57,8 +57,8 @@ export class InvalidField extends MemsidecarError {
 }
 
 /** The call acts on something that is not there. */
-export class NoSuchThing extends MemsidecarError {
-    override readonly name: string = "NoSuchThing";
+export class NotFound extends MemsidecarError {
+    override readonly name: string = "NotFound";
 }
 
 /** The message id is known with another body. */
@@ -77,8 +77,8 @@ export class SequenceMismatch extends MemsidecarError {
 }
 
 /** The session belongs to another user. */
-export class NotYourSession extends MemsidecarError {
-    override readonly name: string = "NotYourSession";
+export class SessionOwnerMismatch extends MemsidecarError {
+    override readonly name: string = "SessionOwnerMismatch";
 }
 
 /** What must stay in the context does not fit. */
@@ -112,13 +112,13 @@ export class DiskFull extends MemsidecarError {
 }
 
 /** No token, or one that is not good. */
-export class BadCredentials extends MemsidecarError {
-    override readonly name: string = "BadCredentials";
+export class Unauthenticated extends MemsidecarError {
+    override readonly name: string = "Unauthenticated";
 }
 
 /** The token is not for this namespace or this call. */
-export class NotAllowed extends MemsidecarError {
-    override readonly name: string = "NotAllowed";
+export class PermissionDenied extends MemsidecarError {
+    override readonly name: string = "PermissionDenied";
 }
 
 /** The sidecar is still opening its files. Was sent again already, as often as the policy says. */
@@ -137,23 +137,23 @@ export class IndexUnavailable extends MemsidecarError {
 }
 
 /** Too much is waiting already. Was sent again already, as often as the policy says. */
-export class Busy extends MemsidecarError {
-    override readonly name: string = "Busy";
+export class Overloaded extends MemsidecarError {
+    override readonly name: string = "Overloaded";
 }
 
 /** What is stored cannot be read: `file` in `metadata`. */
-export class DamagedFile extends MemsidecarError {
-    override readonly name: string = "DamagedFile";
+export class DataCorrupted extends MemsidecarError {
+    override readonly name: string = "DataCorrupted";
 }
 
 /** This version of the sidecar does not have it. */
-export class NotBuilt extends MemsidecarError {
-    override readonly name: string = "NotBuilt";
+export class NotImplemented extends MemsidecarError {
+    override readonly name: string = "NotImplemented";
 }
 
 /** The sidecar's log says more. */
-export class Bug extends MemsidecarError {
-    override readonly name: string = "Bug";
+export class Internal extends MemsidecarError {
+    override readonly name: string = "Internal";
 }
 
 /** Nothing answers at the address, or the connection broke. Was sent again already. A write may have been stored. */

@@ -15,8 +15,8 @@ import { tokenSource } from "#dist/token.js";
 
 const away = new errors.Unreachable("nobody is there", "UNAVAILABLE");
 
-function busy(retryAfterMs: number): MemsidecarError {
-    return new errors.Busy("busy", "UNAVAILABLE", { reason: "BUSY", field: "", metadata: {}, retryAfterMs });
+function overloaded(retryAfterMs: number): MemsidecarError {
+    return new errors.Overloaded("overloaded", "UNAVAILABLE", { reason: "OVERLOADED", field: "", metadata: {}, retryAfterMs });
 }
 
 test("the waits are 0.4, 1.2 and 3.6 seconds, a fifth more or less", () => {
@@ -43,7 +43,7 @@ test("however many attempts there are, no wait is longer than the third", () => 
 test("what counts each time is sent again only where the sidecar says that it did nothing", () => {
     const attempts = new Attempts(4, 60_000, false);
     attempts.begin();
-    attempts.waitAfter(busy(100));
+    attempts.waitAfter(overloaded(100));
     assert.throws(() => attempts.waitAfter(away), away);
     for (const code of ["INTERNAL", "UNKNOWN", "CANCELLED"] as const) {
         assert.throws(() => attempts.waitAfter(new MemsidecarError("broken", code)));
@@ -53,14 +53,14 @@ test("what counts each time is sent again only where the sidecar says that it di
 test("the sidecar's own wait counts, up to a fifth more, and never beyond the deadline", () => {
     const attempts = new Attempts(4, 10_000);
     attempts.begin();
-    const wait = attempts.waitAfter(busy(700));
+    const wait = attempts.waitAfter(overloaded(700));
     assert.ok(wait >= 700 && wait <= 840);
-    assert.throws(() => attempts.waitAfter(busy(10_000)), errors.Busy);
+    assert.throws(() => attempts.waitAfter(overloaded(10_000)), errors.Overloaded);
     assert.equal(new Attempts(4, Number.POSITIVE_INFINITY).begin(), Number.POSITIVE_INFINITY);
 });
 
 test("only what may pass by itself is worth another attempt", () => {
-    const details = { reason: "BUG", field: "", metadata: {}, retryAfterMs: undefined };
+    const details = { reason: "INTERNAL", field: "", metadata: {}, retryAfterMs: undefined };
     const attempts = new Attempts(4, 10_000);
     attempts.begin();
     for (const code of ["INTERNAL", "UNKNOWN", "CANCELLED"] as const) {

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from memsidecar_client import Client
 from memsidecar_client.adapters._contract import Place
-from memsidecar_client.errors import NoSuchThing
+from memsidecar_client.errors import NotFound
 
 SOURCE = "memsidecar-client"
 PART_CHARACTERS = 1_000_000
@@ -56,7 +56,7 @@ class Attachments:
         wanted = None if names is None else set(names)
         for artifact in list(self.client.iter_artifacts(**self.place)):
             if artifact.source == SOURCE and (wanted is None or artifact.metadata["name"] in wanted):
-                with suppress(NoSuchThing):  # Somebody else was faster.
+                with suppress(NotFound):  # Somebody else was faster.
                     self.client.delete_artifact(**self.place, artifact_id=artifact.id)
 
 

@@ -23,7 +23,7 @@ from memsidecar_client.adapters import _contract
 from memsidecar_client.adapters._attachments import Attachments
 from memsidecar_client.adapters._contract import Place
 from memsidecar_client.adapters._extras import missing
-from memsidecar_client.errors import NoSuchThing
+from memsidecar_client.errors import NotFound
 
 try:
     from langgraph.store.base import (
@@ -271,12 +271,12 @@ class _Room:
     def delete(self, record: _Record) -> None:
         """What is gone already, because somebody else was faster or its time is over, is passed over."""
         document_id = _document_id(record.key)
-        with suppress(NoSuchThing):
+        with suppress(NotFound):
             self.client.delete_document(**self.place, document_id=document_id)
         if record.attached:
             self._attachments().delete([document_id])
         if record.ttl_minutes is not None:
-            with suppress(NoSuchThing):
+            with suppress(NotFound):
                 self.client.delete_artifact(**self.place, artifact_id=_lease_id(document_id))
 
     def _documents(self) -> Iterator[Document]:

@@ -21,7 +21,7 @@ const COUNTED: &str = "\n\nIt has no id, and counts each time: it is sent again 
                        with a reason,\nand never where the connection broke.";
 const DONE_BEFORE: &str = "\n\nAfter a lost answer it is sent again, and may say then that nothing was there to do, \
                            because the first\nattempt did the work.";
-const GONE_BEFORE: &str = "\n\nAfter a lost answer it is sent again, and may end with `NoSuchThing` then, because the \
+const GONE_BEFORE: &str = "\n\nAfter a lost answer it is sent again, and may end with `NotFound` then, because the \
                            first attempt did\nthe work.";
 const PAGES: &str = "each asked for when it is needed.\n///\n/// The deadline is for each page.";
 const LAZY: &str = "\n\nNothing is sent before the answers are read, and whoever stops reading ends it.";

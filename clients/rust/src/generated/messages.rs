@@ -212,7 +212,7 @@ pub enum Scope {
     /// All sessions of the user in this namespace.
     User = 2,
     /// Every user of the namespace; needs the admin role where roles are configured, else PERMISSION_DENIED with
-    /// reason NOT_ALLOWED.
+    /// reason PERMISSION_DENIED.
     Namespace = 3,
 }
 impl Scope {
@@ -632,14 +632,14 @@ pub enum ErrorReason {
     InvalidField = 1,
     /// NOT_FOUND: a request acts on a thing that does not exist. Reads of an unknown session answer empty
     /// instead.
-    NoSuchThing = 2,
+    NotFound = 2,
     /// ALREADY_EXISTS: the message id is known with another body.
     IdConflict = 3,
     /// ABORTED; metadata: last_sequence. The session has moved on since expected_sequence: read it, then decide
     /// anew.
     SequenceMismatch = 4,
     /// FAILED_PRECONDITION: the session belongs to another user.
-    NotYourSession = 5,
+    SessionOwnerMismatch = 5,
     /// FAILED_PRECONDITION; metadata: required_tokens. A call with exactly that many succeeds.
     BudgetTooSmall = 6,
     /// RESOURCE_EXHAUSTED, with RetryInfo where waiting helps. This one: a message of more than 1 MiB (setting
@@ -657,9 +657,9 @@ pub enum ErrorReason {
     /// themselves when there is room.
     DiskFull = 10,
     /// UNAUTHENTICATED: no token and no certificate, or one that is not known, or has expired.
-    BadCredentials = 11,
+    Unauthenticated = 11,
     /// PERMISSION_DENIED: the token is good, but not for this namespace or this operation.
-    NotAllowed = 12,
+    PermissionDenied = 12,
     /// UNAVAILABLE, retry: the sidecar is still opening its files.
     Starting = 13,
     /// UNAVAILABLE, retry: the sidecar is draining before it stops.
@@ -667,13 +667,13 @@ pub enum ErrorReason {
     /// UNAVAILABLE, retry: what was asked needs the index, and it is not open.
     IndexUnavailable = 15,
     /// UNAVAILABLE, retry: too much is waiting already. RetryInfo says how long to wait.
-    Busy = 16,
+    Overloaded = 16,
     /// DATA_LOSS; metadata: file. What is stored cannot be read; a person must look.
-    DamagedFile = 17,
+    DataCorrupted = 17,
     /// UNIMPLEMENTED: not in this version.
-    NotBuilt = 18,
+    NotImplemented = 18,
     /// INTERNAL: a bug, never bad input. The message tells nothing of the inside; the sidecar's log does.
-    Bug = 19,
+    Internal = 19,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -684,24 +684,24 @@ impl ErrorReason {
         match self {
             Self::Unspecified => "ERROR_REASON_UNSPECIFIED",
             Self::InvalidField => "ERROR_REASON_INVALID_FIELD",
-            Self::NoSuchThing => "ERROR_REASON_NO_SUCH_THING",
+            Self::NotFound => "ERROR_REASON_NOT_FOUND",
             Self::IdConflict => "ERROR_REASON_ID_CONFLICT",
             Self::SequenceMismatch => "ERROR_REASON_SEQUENCE_MISMATCH",
-            Self::NotYourSession => "ERROR_REASON_NOT_YOUR_SESSION",
+            Self::SessionOwnerMismatch => "ERROR_REASON_SESSION_OWNER_MISMATCH",
             Self::BudgetTooSmall => "ERROR_REASON_BUDGET_TOO_SMALL",
             Self::TooLarge => "ERROR_REASON_TOO_LARGE",
             Self::RateLimited => "ERROR_REASON_RATE_LIMITED",
             Self::QuotaExceeded => "ERROR_REASON_QUOTA_EXCEEDED",
             Self::DiskFull => "ERROR_REASON_DISK_FULL",
-            Self::BadCredentials => "ERROR_REASON_BAD_CREDENTIALS",
-            Self::NotAllowed => "ERROR_REASON_NOT_ALLOWED",
+            Self::Unauthenticated => "ERROR_REASON_UNAUTHENTICATED",
+            Self::PermissionDenied => "ERROR_REASON_PERMISSION_DENIED",
             Self::Starting => "ERROR_REASON_STARTING",
             Self::ShuttingDown => "ERROR_REASON_SHUTTING_DOWN",
             Self::IndexUnavailable => "ERROR_REASON_INDEX_UNAVAILABLE",
-            Self::Busy => "ERROR_REASON_BUSY",
-            Self::DamagedFile => "ERROR_REASON_DAMAGED_FILE",
-            Self::NotBuilt => "ERROR_REASON_NOT_BUILT",
-            Self::Bug => "ERROR_REASON_BUG",
+            Self::Overloaded => "ERROR_REASON_OVERLOADED",
+            Self::DataCorrupted => "ERROR_REASON_DATA_CORRUPTED",
+            Self::NotImplemented => "ERROR_REASON_NOT_IMPLEMENTED",
+            Self::Internal => "ERROR_REASON_INTERNAL",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -709,24 +709,24 @@ impl ErrorReason {
         match value {
             "ERROR_REASON_UNSPECIFIED" => Some(Self::Unspecified),
             "ERROR_REASON_INVALID_FIELD" => Some(Self::InvalidField),
-            "ERROR_REASON_NO_SUCH_THING" => Some(Self::NoSuchThing),
+            "ERROR_REASON_NOT_FOUND" => Some(Self::NotFound),
             "ERROR_REASON_ID_CONFLICT" => Some(Self::IdConflict),
             "ERROR_REASON_SEQUENCE_MISMATCH" => Some(Self::SequenceMismatch),
-            "ERROR_REASON_NOT_YOUR_SESSION" => Some(Self::NotYourSession),
+            "ERROR_REASON_SESSION_OWNER_MISMATCH" => Some(Self::SessionOwnerMismatch),
             "ERROR_REASON_BUDGET_TOO_SMALL" => Some(Self::BudgetTooSmall),
             "ERROR_REASON_TOO_LARGE" => Some(Self::TooLarge),
             "ERROR_REASON_RATE_LIMITED" => Some(Self::RateLimited),
             "ERROR_REASON_QUOTA_EXCEEDED" => Some(Self::QuotaExceeded),
             "ERROR_REASON_DISK_FULL" => Some(Self::DiskFull),
-            "ERROR_REASON_BAD_CREDENTIALS" => Some(Self::BadCredentials),
-            "ERROR_REASON_NOT_ALLOWED" => Some(Self::NotAllowed),
+            "ERROR_REASON_UNAUTHENTICATED" => Some(Self::Unauthenticated),
+            "ERROR_REASON_PERMISSION_DENIED" => Some(Self::PermissionDenied),
             "ERROR_REASON_STARTING" => Some(Self::Starting),
             "ERROR_REASON_SHUTTING_DOWN" => Some(Self::ShuttingDown),
             "ERROR_REASON_INDEX_UNAVAILABLE" => Some(Self::IndexUnavailable),
-            "ERROR_REASON_BUSY" => Some(Self::Busy),
-            "ERROR_REASON_DAMAGED_FILE" => Some(Self::DamagedFile),
-            "ERROR_REASON_NOT_BUILT" => Some(Self::NotBuilt),
-            "ERROR_REASON_BUG" => Some(Self::Bug),
+            "ERROR_REASON_OVERLOADED" => Some(Self::Overloaded),
+            "ERROR_REASON_DATA_CORRUPTED" => Some(Self::DataCorrupted),
+            "ERROR_REASON_NOT_IMPLEMENTED" => Some(Self::NotImplemented),
+            "ERROR_REASON_INTERNAL" => Some(Self::Internal),
             _ => None,
         }
     }

@@ -100,7 +100,7 @@ impl Client {
     /// another. In a whole namespace, and for a user with more than fits into memory, they end with the
     /// candidates of the ranking (SearchRequest.limit).
     ///
-    /// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION).
+    /// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
     pub async fn search(&self, request: SearchRequest) -> Result<SearchResponse, Error> {
         self.call("/memsidecar.v1.MemoryService/Search", request).await
     }
@@ -146,7 +146,7 @@ impl Client {
     /// or because the index or the embedder is away, is left out, and `degraded` says so.
     ///
     /// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens in the
-    /// metadata, when what must stay does not fit; NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a context of more
+    /// metadata, when what must stay does not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a context of more
     /// than 4 MiB).
     pub async fn build_context(&self, request: BuildContextRequest) -> Result<BuildContextResponse, Error> {
         self.call("/memsidecar.v1.MemoryService/BuildContext", request).await
@@ -194,7 +194,7 @@ impl Client {
     /// Erases a session from every layer, facts that came from it alone included. NOT_FOUND, in a dry run, too, for
     /// a session of which no layer keeps anything.
     ///
-    /// After a lost answer it is sent again, and may end with `NoSuchThing` then, because the first attempt did
+    /// After a lost answer it is sent again, and may end with `NotFound` then, because the first attempt did
     /// the work.
     pub async fn delete_session(&self, request: DeleteSessionRequest) -> Result<DeleteSessionResponse, Error> {
         self.call("/memsidecar.v1.SessionService/DeleteSession", request).await
@@ -257,7 +257,7 @@ impl Client {
     /// Spelling does not make another value or key: case, white space and a full stop at the end do not count.
     ///
     /// Errors: INVALID_ARGUMENT for a wrong field, with its path ("facts\[1].key"); FAILED_PRECONDITION
-    /// (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
+    /// (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
     pub async fn put_facts(&self, request: PutFactsRequest) -> Result<PutFactsResponse, Error> {
         self.call("/memsidecar.v1.KnowledgeService/PutFacts", request).await
     }
@@ -290,8 +290,8 @@ impl Client {
     /// (`offload_message_id`): first the artifact is stored, then the message is shown as a preview. To repeat the
     /// call is harmless.
     ///
-    /// Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NO_SUCH_THING for a message that is not there);
-    /// FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB,
+    /// Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NOT_FOUND for a message that is not there);
+    /// FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB,
     /// setting max_message_bytes; DISK_FULL).
     ///
     /// Where an id is missing, the client makes it, so that the call is safe to send again.
@@ -329,7 +329,7 @@ impl Client {
     /// The same document again does nothing (`unchanged`); another text replaces the chunks all at once, and
     /// nobody sees a part of either; another title, source or metadata alone replaces just these.
     ///
-    /// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED
+    /// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
     /// (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than 50,000 chunks;
     /// DISK_FULL).
     pub async fn put_document(&self, request: PutDocumentRequest) -> Result<PutDocumentResponse, Error> {
@@ -373,7 +373,7 @@ impl Client {
     }
 
     /// Reads the rolling summary of a session, as it is: made in the background every few messages (settings
-    /// summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION (NOT_YOUR_SESSION).
+    /// summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
     pub async fn get_summary(&self, request: GetSummaryRequest) -> Result<GetSummaryResponse, Error> {
         self.call("/memsidecar.v1.KnowledgeService/GetSummary", request).await
     }
@@ -382,13 +382,13 @@ impl Client {
     /// replaces a good summary: the answer is then the one that was there. Pruned messages are spoken for, too, erased
     /// ones are not.
     ///
-    /// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (DISK_FULL).
+    /// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (DISK_FULL).
     pub async fn summarize(&self, request: SummarizeRequest) -> Result<SummarizeResponse, Error> {
         self.call("/memsidecar.v1.KnowledgeService/Summarize", request).await
     }
 
     /// Reads what recurs in a user's conversations. Only what is seen often enough to be no accident is a pattern, and
-    /// each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); with
+    /// each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); with
     /// `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
     pub async fn get_patterns(&self, request: GetPatternsRequest) -> Result<GetPatternsResponse, Error> {
         self.call("/memsidecar.v1.KnowledgeService/GetPatterns", request).await

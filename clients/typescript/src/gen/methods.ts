@@ -214,7 +214,7 @@ export class Methods {
      * another. In a whole namespace, and for a user with more than fits into memory, they end with the candidates
      * of the ranking (SearchRequest.limit).
      *
-     * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION).
+     * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
      */
     search(request: SearchRequest, options?: CallOptions): Promise<SearchResponse> {
         return this.#calls.unary(SEARCH, request, options);
@@ -253,7 +253,7 @@ export class Methods {
      * retrieved in time, or because the index or the embedder is away, is left out, and `degraded` says so.
      *
      * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens in
-     * the metadata, when what must stay does not fit; NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a
+     * the metadata, when what must stay does not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a
      * context of more than 4 MiB).
      */
     buildContext(request: BuildContextRequest, options?: CallOptions): Promise<BuildContextResponse> {
@@ -359,7 +359,7 @@ export class Methods {
      * Spelling does not make another value or key: case, white space and a full stop at the end do not count.
      *
      * Errors: INVALID_ARGUMENT for a wrong field, with its path ("facts[1].key"); FAILED_PRECONDITION
-     * (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
+     * (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
      */
     putFacts(request: PutFactsRequest, options?: CallOptions): Promise<PutFactsResponse> {
         return this.#calls.unary(PUT_FACTS, request, options);
@@ -391,9 +391,9 @@ export class Methods {
      * (`offloadMessageId`): first the artifact is stored, then the message is shown as a preview. To repeat the
      * call is harmless.
      *
-     * Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NO_SUCH_THING for a message that is not there);
-     * FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB,
-     * setting max_message_bytes; DISK_FULL).
+     * Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NOT_FOUND for a message that is not there);
+     * FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1
+     * MiB, setting max_message_bytes; DISK_FULL).
      */
     putArtifact(request: PutArtifactRequest, options?: CallOptions): Promise<PutArtifactResponse> {
         return this.#calls.unary(PUT_ARTIFACT, request, options);
@@ -425,7 +425,7 @@ export class Methods {
      * The same document again does nothing (`unchanged`); another text replaces the chunks all at once, and nobody
      * sees a part of either; another title, source or metadata alone replaces just these.
      *
-     * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED
+     * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
      * (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than 50,000 chunks;
      * DISK_FULL).
      */
@@ -471,7 +471,7 @@ export class Methods {
     /**
      * Reads the rolling summary of a session, as it is: made in the background every few messages (settings
      * summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION
-     * (NOT_YOUR_SESSION).
+     * (SESSION_OWNER_MISMATCH).
      */
     getSummary(request: GetSummaryRequest, options?: CallOptions): Promise<GetSummaryResponse> {
         return this.#calls.unary(GET_SUMMARY, request, options);
@@ -482,7 +482,7 @@ export class Methods {
      * replaces a good summary: the answer is then the one that was there. Pruned messages are spoken for, too,
      * erased ones are not.
      *
-     * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED
+     * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
      * (DISK_FULL).
      */
     summarize(request: SummarizeRequest, options?: CallOptions): Promise<SummarizeResponse> {
@@ -491,8 +491,8 @@ export class Methods {
 
     /**
      * Reads what recurs in a user's conversations. Only what is seen often enough to be no accident is a pattern,
-     * and each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION);
-     * with `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
+     * and each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION
+     * (SESSION_OWNER_MISMATCH); with `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
      */
     getPatterns(request: GetPatternsRequest, options?: CallOptions): Promise<GetPatternsResponse> {
         return this.#calls.unary(GET_PATTERNS, request, options);

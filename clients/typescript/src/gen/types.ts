@@ -20,7 +20,7 @@ export type Role = "unspecified" | "system" | "user" | "assistant" | "tool";
  * - `"session"`: This session only.
  * - `"user"`: All sessions of the user in this namespace.
  * - `"namespace"`: Every user of the namespace; needs the admin role where roles are configured, else
- * PERMISSION_DENIED with reason NOT_ALLOWED.
+ * PERMISSION_DENIED with reason PERMISSION_DENIED.
  */
 export type Scope = "unspecified" | "session" | "user" | "namespace";
 

@@ -9,7 +9,7 @@ import { enumDesc, fileDesc } from "@bufbuild/protobuf/codegenv2";
  * Describes the file memsidecar/v1/errors.proto.
  */
 export const file_memsidecar_v1_errors: GenFile = /*@__PURE__*/
-  fileDesc("ChptZW1zaWRlY2FyL3YxL2Vycm9ycy5wcm90bxINbWVtc2lkZWNhci52MSryBAoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASHgoaRVJST1JfUkVBU09OX0lOVkFMSURfRklFTEQQARIeChpFUlJPUl9SRUFTT05fTk9fU1VDSF9USElORxACEhwKGEVSUk9SX1JFQVNPTl9JRF9DT05GTElDVBADEiIKHkVSUk9SX1JFQVNPTl9TRVFVRU5DRV9NSVNNQVRDSBAEEiEKHUVSUk9SX1JFQVNPTl9OT1RfWU9VUl9TRVNTSU9OEAUSIQodRVJST1JfUkVBU09OX0JVREdFVF9UT09fU01BTEwQBhIaChZFUlJPUl9SRUFTT05fVE9PX0xBUkdFEAcSHQoZRVJST1JfUkVBU09OX1JBVEVfTElNSVRFRBAIEh8KG0VSUk9SX1JFQVNPTl9RVU9UQV9FWENFRURFRBAJEhoKFkVSUk9SX1JFQVNPTl9ESVNLX0ZVTEwQChIgChxFUlJPUl9SRUFTT05fQkFEX0NSRURFTlRJQUxTEAsSHAoYRVJST1JfUkVBU09OX05PVF9BTExPV0VEEAwSGQoVRVJST1JfUkVBU09OX1NUQVJUSU5HEA0SHgoaRVJST1JfUkVBU09OX1NIVVRUSU5HX0RPV04QDhIiCh5FUlJPUl9SRUFTT05fSU5ERVhfVU5BVkFJTEFCTEUQDxIVChFFUlJPUl9SRUFTT05fQlVTWRAQEh0KGUVSUk9SX1JFQVNPTl9EQU1BR0VEX0ZJTEUQERIaChZFUlJPUl9SRUFTT05fTk9UX0JVSUxUEBISFAoQRVJST1JfUkVBU09OX0JVRxATYgZwcm90bzM");
+  fileDesc("ChptZW1zaWRlY2FyL3YxL2Vycm9ycy5wcm90bxINbWVtc2lkZWNhci52MSqNBQoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASHgoaRVJST1JfUkVBU09OX0lOVkFMSURfRklFTEQQARIaChZFUlJPUl9SRUFTT05fTk9UX0ZPVU5EEAISHAoYRVJST1JfUkVBU09OX0lEX0NPTkZMSUNUEAMSIgoeRVJST1JfUkVBU09OX1NFUVVFTkNFX01JU01BVENIEAQSJwojRVJST1JfUkVBU09OX1NFU1NJT05fT1dORVJfTUlTTUFUQ0gQBRIhCh1FUlJPUl9SRUFTT05fQlVER0VUX1RPT19TTUFMTBAGEhoKFkVSUk9SX1JFQVNPTl9UT09fTEFSR0UQBxIdChlFUlJPUl9SRUFTT05fUkFURV9MSU1JVEVEEAgSHwobRVJST1JfUkVBU09OX1FVT1RBX0VYQ0VFREVEEAkSGgoWRVJST1JfUkVBU09OX0RJU0tfRlVMTBAKEiAKHEVSUk9SX1JFQVNPTl9VTkFVVEhFTlRJQ0FURUQQCxIiCh5FUlJPUl9SRUFTT05fUEVSTUlTU0lPTl9ERU5JRUQQDBIZChVFUlJPUl9SRUFTT05fU1RBUlRJTkcQDRIeChpFUlJPUl9SRUFTT05fU0hVVFRJTkdfRE9XThAOEiIKHkVSUk9SX1JFQVNPTl9JTkRFWF9VTkFWQUlMQUJMRRAPEhsKF0VSUk9SX1JFQVNPTl9PVkVSTE9BREVEEBASHwobRVJST1JfUkVBU09OX0RBVEFfQ09SUlVQVEVEEBESIAocRVJST1JfUkVBU09OX05PVF9JTVBMRU1FTlRFRBASEhkKFUVSUk9SX1JFQVNPTl9JTlRFUk5BTBATYgZwcm90bzM");
 
 /**
  * The `reason` of google.rpc.ErrorInfo, without the prefix, in every error; `domain` is "memsidecar.dev". So
@@ -40,9 +40,9 @@ export enum ErrorReason {
    * NOT_FOUND: a request acts on a thing that does not exist. Reads of an unknown session answer empty
    * instead.
    *
-   * @generated from enum value: ERROR_REASON_NO_SUCH_THING = 2;
+   * @generated from enum value: ERROR_REASON_NOT_FOUND = 2;
    */
-  NO_SUCH_THING = 2,
+  NOT_FOUND = 2,
 
   /**
    * ALREADY_EXISTS: the message id is known with another body.
@@ -62,9 +62,9 @@ export enum ErrorReason {
   /**
    * FAILED_PRECONDITION: the session belongs to another user.
    *
-   * @generated from enum value: ERROR_REASON_NOT_YOUR_SESSION = 5;
+   * @generated from enum value: ERROR_REASON_SESSION_OWNER_MISMATCH = 5;
    */
-  NOT_YOUR_SESSION = 5,
+  SESSION_OWNER_MISMATCH = 5,
 
   /**
    * FAILED_PRECONDITION; metadata: required_tokens. A call with exactly that many succeeds.
@@ -110,16 +110,16 @@ export enum ErrorReason {
   /**
    * UNAUTHENTICATED: no token and no certificate, or one that is not known, or has expired.
    *
-   * @generated from enum value: ERROR_REASON_BAD_CREDENTIALS = 11;
+   * @generated from enum value: ERROR_REASON_UNAUTHENTICATED = 11;
    */
-  BAD_CREDENTIALS = 11,
+  UNAUTHENTICATED = 11,
 
   /**
    * PERMISSION_DENIED: the token is good, but not for this namespace or this operation.
    *
-   * @generated from enum value: ERROR_REASON_NOT_ALLOWED = 12;
+   * @generated from enum value: ERROR_REASON_PERMISSION_DENIED = 12;
    */
-  NOT_ALLOWED = 12,
+  PERMISSION_DENIED = 12,
 
   /**
    * UNAVAILABLE, retry: the sidecar is still opening its files.
@@ -145,30 +145,30 @@ export enum ErrorReason {
   /**
    * UNAVAILABLE, retry: too much is waiting already. RetryInfo says how long to wait.
    *
-   * @generated from enum value: ERROR_REASON_BUSY = 16;
+   * @generated from enum value: ERROR_REASON_OVERLOADED = 16;
    */
-  BUSY = 16,
+  OVERLOADED = 16,
 
   /**
    * DATA_LOSS; metadata: file. What is stored cannot be read; a person must look.
    *
-   * @generated from enum value: ERROR_REASON_DAMAGED_FILE = 17;
+   * @generated from enum value: ERROR_REASON_DATA_CORRUPTED = 17;
    */
-  DAMAGED_FILE = 17,
+  DATA_CORRUPTED = 17,
 
   /**
    * UNIMPLEMENTED: not in this version.
    *
-   * @generated from enum value: ERROR_REASON_NOT_BUILT = 18;
+   * @generated from enum value: ERROR_REASON_NOT_IMPLEMENTED = 18;
    */
-  NOT_BUILT = 18,
+  NOT_IMPLEMENTED = 18,
 
   /**
    * INTERNAL: a bug, never bad input. The message tells nothing of the inside; the sidecar's log does.
    *
-   * @generated from enum value: ERROR_REASON_BUG = 19;
+   * @generated from enum value: ERROR_REASON_INTERNAL = 19;
    */
-  BUG = 19,
+  INTERNAL = 19,
 }
 
 /**

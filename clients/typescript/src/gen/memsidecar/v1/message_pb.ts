@@ -433,7 +433,7 @@ export enum Scope {
 
   /**
    * Every user of the namespace; needs the admin role where roles are configured, else PERMISSION_DENIED with
-   * reason NOT_ALLOWED.
+   * reason PERMISSION_DENIED.
    *
    * @generated from enum value: SCOPE_NAMESPACE = 3;
    */

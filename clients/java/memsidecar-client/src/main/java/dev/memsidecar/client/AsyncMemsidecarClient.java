@@ -289,7 +289,7 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
      * <p>Pages are as of the first page: what was added since is neither in them nor moves anything from one to
      * another.
      *
-     * <p>Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION).
+     * <p>Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
      *
      * @param request what to find, and where
      * @return one page of hits
@@ -349,7 +349,7 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
      * or because the index or the embedder is away, is left out, and {@code degraded} says so.
      *
      * <p>Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with
-     * {@code required_tokens} in the metadata, when what must stay does not fit; NOT_YOUR_SESSION); RESOURCE_EXHAUSTED
+     * {@code required_tokens} in the metadata, when what must stay does not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
      * (TOO_LARGE for a context of more than 4 MiB).
      *
      * @param request what the context is for, and how large it may be
@@ -542,7 +542,7 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
      * <p>Spelling does not make another value or key: case, white space and a full stop at the end do not count.
      *
      * <p>Errors: INVALID_ARGUMENT for a wrong field, with its path ("facts[1].key"); FAILED_PRECONDITION
-     * (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
+     * (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
      *
      * @param request facts to store
      * @return the stored facts
@@ -588,8 +588,8 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
      * ({@code {@code offload_message_id}}): first the artifact is stored, then the message is shown as a preview. To
      * repeat the call is harmless.
      *
-     * <p>Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NO_SUCH_THING for a message that is not there);
-     * FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB, setting
+     * <p>Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NOT_FOUND for a message that is not there);
+     * FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB, setting
      * {@code max_message_bytes}; DISK_FULL).
      *
      * @param request an artifact to store; what has no id gets one
@@ -636,7 +636,7 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
      * same document again does nothing ({@code unchanged}); another text replaces the chunks all at once, and nobody
      * sees a part of either; another title, source or metadata alone replaces just these.
      *
-     * <p>Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED
+     * <p>Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
      * (TOO_LARGE for a text of more than 3 MiB, setting {@code max_document_bytes}, or of more than 50,000 chunks;
      * DISK_FULL).
      *
@@ -697,7 +697,7 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
     /**
      * Reads the rolling summary of a session, as it is: made in the background every few messages (settings
      * {@code summary_every_messages}, {@code summary_tail_tokens}), and by Summarize and Prune. FAILED_PRECONDITION
-     * (NOT_YOUR_SESSION).
+     * (SESSION_OWNER_MISMATCH).
      *
      * @param request whose summary to read
      * @return the summary
@@ -711,7 +711,7 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
      * replaces a good summary: the answer is then the one that was there. Pruned messages are spoken for, too, erased
      * ones are not.
      *
-     * <p>Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); RESOURCE_EXHAUSTED
+     * <p>Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
      * (DISK_FULL).
      *
      * @param request which session to summarise
@@ -723,7 +723,7 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
 
     /**
      * Reads what recurs in a user's conversations. Only what is seen often enough to be no accident is a pattern, and
-     * each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (NOT_YOUR_SESSION); with
+     * each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); with
      * {@code refresh} RESOURCE_EXHAUSTED (DISK_FULL).
      *
      * @param request whose patterns to read

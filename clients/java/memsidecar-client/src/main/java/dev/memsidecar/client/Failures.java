@@ -15,24 +15,24 @@ final class Failures {
 
     static final Map<String, Kind> BY_REASON = Map.ofEntries(
             Map.entry("INVALID_FIELD", InvalidFieldException::new),
-            Map.entry("NO_SUCH_THING", NoSuchThingException::new),
+            Map.entry("NOT_FOUND", NotFoundException::new),
             Map.entry("ID_CONFLICT", IdConflictException::new),
             Map.entry("SEQUENCE_MISMATCH", SequenceMismatchException::new),
-            Map.entry("NOT_YOUR_SESSION", NotYourSessionException::new),
+            Map.entry("SESSION_OWNER_MISMATCH", SessionOwnerMismatchException::new),
             Map.entry("BUDGET_TOO_SMALL", BudgetTooSmallException::new),
             Map.entry("TOO_LARGE", TooLargeException::new),
             Map.entry("RATE_LIMITED", RateLimitedException::new),
             Map.entry("QUOTA_EXCEEDED", QuotaExceededException::new),
             Map.entry("DISK_FULL", DiskFullException::new),
-            Map.entry("BAD_CREDENTIALS", BadCredentialsException::new),
-            Map.entry("NOT_ALLOWED", NotAllowedException::new),
+            Map.entry("UNAUTHENTICATED", UnauthenticatedException::new),
+            Map.entry("PERMISSION_DENIED", PermissionDeniedException::new),
             Map.entry("STARTING", StartingException::new),
             Map.entry("SHUTTING_DOWN", ShuttingDownException::new),
             Map.entry("INDEX_UNAVAILABLE", IndexUnavailableException::new),
-            Map.entry("BUSY", BusyException::new),
-            Map.entry("DAMAGED_FILE", DamagedFileException::new),
-            Map.entry("NOT_BUILT", NotBuiltException::new),
-            Map.entry("BUG", BugException::new));
+            Map.entry("OVERLOADED", OverloadedException::new),
+            Map.entry("DATA_CORRUPTED", DataCorruptedException::new),
+            Map.entry("NOT_IMPLEMENTED", NotImplementedException::new),
+            Map.entry("INTERNAL", InternalException::new));
 
     private static final Map<Status.Code, Kind> BY_CODE = Map.of(
             Status.Code.UNAVAILABLE, UnreachableException::new,

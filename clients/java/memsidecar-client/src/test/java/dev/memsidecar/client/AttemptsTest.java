@@ -62,7 +62,7 @@ class AttemptsTest {
         for (int round = 0; round < 200; round++) {
             Attempts attempts = attempts(4, null);
             attempts.begin();
-            double waited = attempts.waitAfter(error(Status.Code.UNAVAILABLE, "BUSY", Duration.ofSeconds(2))) / 1e9;
+            double waited = attempts.waitAfter(error(Status.Code.UNAVAILABLE, "OVERLOADED", Duration.ofSeconds(2))) / 1e9;
             assertTrue(waited >= 2 && waited <= 2.4, "waited " + waited);
         }
     }
@@ -94,7 +94,7 @@ class AttemptsTest {
                 default -> refused(attempts, error(code, "", null));
             }
             if (code != Status.Code.UNAVAILABLE) {
-                refused(attempts, error(code, "BUG", null));
+                refused(attempts, error(code, "INTERNAL", null));
             }
         }
     }

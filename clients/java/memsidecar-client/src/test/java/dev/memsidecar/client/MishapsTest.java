@@ -124,7 +124,7 @@ class MishapsTest {
 
     @Test
     void aSourceThatFailsBetweenAttemptsIsTheCallers() {
-        pretended.error = refusal(Status.UNAVAILABLE, "BUSY", 30);
+        pretended.error = refusal(Status.UNAVAILABLE, "OVERLOADED", 30);
         assertThrows(SourceFailed.class, () -> memory.addStream(failingSoon()).hasNext());
         CompletionException failed = assertThrows(
                 CompletionException.class,
@@ -172,8 +172,8 @@ class MishapsTest {
         assertThrows(MemsidecarException.class, () -> memory.reportUsage(usage));
         assertEquals(3, pretended.reports.get());
 
-        pretended.error = refusal(Status.UNAVAILABLE, "BUSY", 0);
-        assertThrows(BusyException.class, () -> memory.reportUsage(usage));
+        pretended.error = refusal(Status.UNAVAILABLE, "OVERLOADED", 0);
+        assertThrows(OverloadedException.class, () -> memory.reportUsage(usage));
         assertEquals(7, pretended.reports.get());
     }
 
@@ -267,10 +267,10 @@ class MishapsTest {
 
     @Test
     void aWaitThatNobodyCanCountIsToldAsItIs() {
-        pretended.error = refusal(Status.UNAVAILABLE, "BUSY", Long.MAX_VALUE);
-        BusyException busy =
-                assertThrows(BusyException.class, () -> memory.reportUsage(ReportUsageRequest.getDefaultInstance()));
-        assertTrue(busy.retryAfter().orElseThrow().toDays() > 365);
+        pretended.error = refusal(Status.UNAVAILABLE, "OVERLOADED", Long.MAX_VALUE);
+        OverloadedException overloaded =
+                assertThrows(OverloadedException.class, () -> memory.reportUsage(ReportUsageRequest.getDefaultInstance()));
+        assertTrue(overloaded.retryAfter().orElseThrow().toDays() > 365);
     }
 
     private static StatusRuntimeException refusal(Status status, String reason, long retryAfterSeconds) {

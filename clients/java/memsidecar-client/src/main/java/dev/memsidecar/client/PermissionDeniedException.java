@@ -3,10 +3,10 @@ package dev.memsidecar.client;
 import io.grpc.Status;
 
 /** The token is good, but not for this namespace or not for this call. */
-public final class NotAllowedException extends MemsidecarException {
+public final class PermissionDeniedException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 
-    NotAllowedException(Status.Code code, String message, ErrorDetails details, Throwable cause) {
+    PermissionDeniedException(Status.Code code, String message, ErrorDetails details, Throwable cause) {
         super(code, message, details, cause);
     }
 }

@@ -3,10 +3,10 @@ package dev.memsidecar.client;
 import io.grpc.Status;
 
 /** This version of the sidecar does not have it. */
-public final class NotBuiltException extends MemsidecarException {
+public final class NotImplementedException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 
-    NotBuiltException(Status.Code code, String message, ErrorDetails details, Throwable cause) {
+    NotImplementedException(Status.Code code, String message, ErrorDetails details, Throwable cause) {
         super(code, message, details, cause);
     }
 }
