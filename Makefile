@@ -37,14 +37,14 @@ CHART_TOOLS_INSTALLED := $(TOOLS)/.helm-$(HELM3_VERSION)-$(HELM4_VERSION)-kustom
 CHART_PYTHON_INSTALLED := $(VENV)/.installed-helm
 APISERVER_INSTALLED := $(TOOLS)/.kube-apiserver-$(KUBERNETES_VERSION)
 
-# A client joins by its name here, a verb check-client-<name> that does all but play the scenarios, the faces that play
-# them where there are several, and its lines in clients/languages.yaml.
+# A client has its name here, a target check-client-<name> that checks everything except the scenarios, its variants, and
+# their lines in clients/variants.yaml.
 CLIENTS := python go typescript java rust
-FACES_python := python python-async
-FACES_go := go
-FACES_typescript := typescript
-FACES_java := java java-async
-FACES_rust := rust
+VARIANTS_python := python python-async
+VARIANTS_go := go
+VARIANTS_typescript := typescript
+VARIANTS_java := java java-async
+VARIANTS_rust := rust
 
 .PHONY: help setup setup-all serve test test-long test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
 
@@ -138,26 +138,26 @@ $(APISERVER_INSTALLED): tests/helm/apiserver/go.mod tests/helm/apiserver/go.sum
 	  '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES_VERSION)' ./kube-apiserver
 	@touch $@
 
-FACES := $(foreach client,$(CLIENTS),$(FACES_$(client)))
-SCENARIOS = $(BIN)/python clients/scenarios/run.py --tallies clients/tallies
+VARIANTS := $(foreach client,$(CLIENTS),$(VARIANTS_$(client)))
+SCENARIOS = $(BIN)/python clients/scenarios/run.py --results clients/results
 needs = @command -v $(1) >/dev/null || { echo "NOT TESTED: the $(2) client needs '$(1)', and there is none." >&2; exit 1; }
 
 check-clients: $(CLIENTS:%=check-client-%) ## Check the client of each language by itself: build, style, its own tests (in less time: make -j2 check-clients)
 
-# What each client must have passed before it is tried out with the others. Empty for whoever has checked them already.
+# The checks that run before the scenarios. CI sets it to empty, because it has run check-clients before.
 CLIENT_CHECKS ?= $(CLIENTS:%=check-client-%)
 
-test-clients: $(CLIENT_CHECKS) ## Check the clients of all languages, play the scenarios side by side, write the table of clients/README.md (one of them: make test-client-go)
-	$(SCENARIOS) $(FACES); played=$$?; $(BIN)/python clients/parity.py && exit $$played
+test-clients: $(CLIENT_CHECKS) ## Check the clients of all languages, run the scenarios in parallel, write the table of clients/README.md (one of them: make test-client-go)
+	$(SCENARIOS) $(VARIANTS); status=$$?; $(BIN)/python clients/parity.py && exit $$status
 
 $(CLIENTS:%=test-client-%): test-client-%: check-client-% ## The same for one language: test-client-go and so on
-	$(SCENARIOS) $(FACES_$*)
+	$(SCENARIOS) $(VARIANTS_$*)
 
 check-client-python: setup
 	cd clients/python && $(CURDIR)/$(BIN)/mypy
 	cd clients/python && $(CURDIR)/$(BIN)/python -m pytest -c pyproject.toml tests ../scenarios/tests $(ARGS)
 
-# The frameworks are many and heavy, and one of them wants an older MCP SDK than we do.
+# The adapters have a venv of their own: the frameworks are large, and one of them needs an older MCP SDK than memsidecar.
 ADAPTERS_VENV := .venv-adapters
 ADAPTERS_BIN := $(ADAPTERS_VENV)/bin
 ADAPTERS_INSTALLED := $(ADAPTERS_VENV)/.installed
@@ -193,24 +193,24 @@ check-client-rust: setup
 	$(call needs,cargo,Rust)
 	clients/rust/check.sh
 
-test-client-faults: $(CLIENT_CHECKS) ## Lose 500 answers of each client on the way: nothing may be lost, nothing doubled (two minutes)
-	$(BIN)/python clients/scenarios/faults.py $(FACES)
+test-client-faults: $(CLIENT_CHECKS) ## Lose 150 responses of each client variant: no message may be missing or duplicated (LOSSES=500 for more)
+	$(BIN)/python clients/scenarios/faults.py $(VARIANTS) $(LOSSES:%=--losses %)
 
-test-clients-red: $(CLIENT_CHECKS) ## Break one RPC of the sidecar after the other, and see the scenarios of every client fail (RPC=Prune for one)
-	$(BIN)/python clients/scenarios/broken.py $(FACES) $(RPC:%=--rpc %)
+test-clients-red: $(CLIENT_CHECKS) ## Break one RPC of the sidecar after the other: scenarios of every client must fail (RPC=Prune for one)
+	$(BIN)/python clients/scenarios/mutations.py $(VARIANTS) $(RPC:%=--rpc %)
 
-proto-clients: setup ## Generate the code of the clients out of the contract (needs Go, npm and Rust)
+proto-clients: setup ## Generate the code of the clients from the contract (needs Go, npm and Rust)
 	$(BIN)/python clients/python/generate.py
 	clients/go/generate.sh
 	cd clients/typescript && npm install --no-audit --no-fund && node generate.mjs
 	clients/rust/generate.sh
 
-test-quickstarts: setup ## Do what the README of each client says, in an empty folder
+test-quickstarts: setup ## Run the quickstart in the README of each client, in an empty folder
 	$(BIN)/python clients/quickstarts.py $(CLIENTS)
 
 bench-clients: $(CLIENTS:%=check-client-%) ## Measure Add through each client against a bare stub of its language, and write the table of clients/README.md
 	cd clients/rust && cargo build --quiet --release --package memsidecar-client-benchmark
-	$(BIN)/python clients/scenarios/times.py && $(BIN)/python clients/parity.py
+	$(BIN)/python clients/scenarios/benchmark.py && $(BIN)/python clients/parity.py
 
 lint: setup ## Check style, format and types
 	$(BIN)/ruff check .

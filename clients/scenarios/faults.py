@@ -1,7 +1,8 @@
-"""Lose answers: faults.py LANGUAGE ... [--cuts 500] [--seed N] [-- COMMAND ...]
+"""Lose responses: faults.py VARIANT ... [--losses 150] [--seed N] [-- COMMAND ...]
 
-A proxy lets a request pass and breaks the connection before its answer comes, one to three times in a row; the client
-must get its answer all the same, and what it wrote must be there once. The last lines count the cuts of each language.
+A proxy forwards a request and breaks the connection before the response arrives, one to three times in a row. The
+client must still get a response, and each message must be stored exactly once. The last lines count the lost responses
+of each variant.
 """
 
 import argparse
@@ -13,140 +14,141 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from conductor.contract import packed_request, plain_answer, plain_item
-from conductor.driver import Driver, DriverFailed
-from conductor.drivers import UnknownLanguage, driver_commands
-from conductor.fixtures import Fixtures
-from conductor.proxy import Proxy
+from runner.contract import decode_item, decode_response, encode_request
+from runner.driver import Driver, DriverFailed
+from runner.fixtures import Fixtures
+from runner.proxy import Proxy
+from runner.variants import UnknownVariant, driver_commands
 
-AT_ONCE = 20
-MOST_IN_A_ROW = 3
+MAX_PARALLEL = 20
+MAX_CONSECUTIVE = 3
 CALL_SECONDS = 60
 FIXTURE = "plain"
 
 
 @dataclass
 class Writer:
-    """One client behind one proxy, and what it was told is stored."""
+    """One client behind one proxy, and the messages that the sidecar acknowledged."""
 
     driver: Driver
     address: str
-    chance: random.Random
+    random: random.Random
     session: str = field(default_factory=lambda: uuid.uuid4().hex)
     written: list[str] = field(default_factory=list)
-    cuts: int = 0
+    losses: int = 0
     calls: int = 0
-    stored_before: int = 0
-    "Calls whose answer said that the message was there already: the lost ones had done their work."
+    duplicates: int = 0
+    "Calls whose response reports a duplicate: a lost attempt had stored the message."
 
-    def write_until(self, cuts: int) -> None:
-        """Answers are lost so often, at least."""
+    def write_until(self, losses: int) -> None:
+        """Write until at least `losses` responses are lost."""
         proxy = Proxy(self.address)
-        self._tell("open", address=proxy.address)
+        self._execute("open", address=proxy.address)
         try:
-            while self.cuts < cuts:
-                proxy.lose_answers = self.chance.randint(1, MOST_IN_A_ROW)
-                self.cuts += proxy.lose_answers
+            while self.losses < losses:
+                proxy.lose_responses = self.random.randint(1, MAX_CONSECUTIVE)
+                self.losses += proxy.lose_responses
                 self._write(len(self.written))
-                if proxy.lose_answers:
-                    raise DriverFailed("an answer came, though it was to be lost")
+                if proxy.lose_responses:
+                    raise DriverFailed("a response arrived that the proxy should have lost")
         finally:
-            self._tell("close")
+            self._execute("close")
             proxy.close()
 
     def _write(self, number: int) -> None:
         first, second = f"{number}", f"{number} again"
-        ways: list[tuple[str, dict[str, Any], list[str]]] = [
-            ("Add", {"message": _said(first)}, [first]),
-            ("AddBatch", {"messages": [_said(first), _said(second)]}, [first, second]),
+        requests: list[tuple[str, dict[str, Any], list[str]]] = [
+            ("Add", {"message": _message(first)}, [first]),
+            ("AddBatch", {"messages": [_message(first), _message(second)]}, [first, second]),
             ("StoreInteraction", {"user_message": first, "assistant_message": second}, [first, second]),
         ]
-        rpc, body, texts = self.chance.choice(ways)
-        answer = plain_answer(rpc, self._call(rpc, body))
+        rpc, body, texts = self.random.choice(requests)
+        answer = decode_response(rpc, self._call(rpc, body))
         self.calls += 1
-        self.stored_before += all(result["duplicate"] for result in answer.get("results", [answer]))
+        self.duplicates += all(result["duplicate"] for result in answer.get("results", [answer]))
         self.written += texts
 
-    def found(self) -> list[str]:
-        """All that is stored, without a proxy."""
-        self._tell("open", address=self.address)
+    def stored(self) -> list[str]:
+        """Return all stored messages, read without the proxy."""
+        self._execute("open", address=self.address)
         try:
-            request = packed_request("GetAll", {"session_id": self.session})
-            answer = self._tell("iterate", rpc="GetAll", request=request)
+            request = encode_request("GetAll", {"session_id": self.session})
+            answer = self._execute("iterate", rpc="GetAll", request=request)
         finally:
-            self._tell("close")
-        return [plain_item("GetAll", item)["content"] for item in answer["items"]]
+            self._execute("close")
+        return [decode_item("GetAll", item)["content"] for item in answer["items"]]
 
     def _call(self, rpc: str, body: dict[str, Any]) -> str:
-        request = packed_request(rpc, {"session_id": self.session, **body})
-        answer: str = self._tell("call", rpc=rpc, request=request, deadline_seconds=CALL_SECONDS)["answer"]
+        request = encode_request(rpc, {"session_id": self.session, **body})
+        answer: str = self._execute("call", rpc=rpc, request=request, deadline_seconds=CALL_SECONDS)["answer"]
         return answer
 
-    def _tell(self, what: str, **fields: Any) -> dict[str, Any]:
-        answer = self.driver.tell(do=what, client=self.session, **fields)
+    def _execute(self, do: str, **fields: Any) -> dict[str, Any]:
+        answer = self.driver.execute(do=do, client=self.session, **fields)
         if "error" in answer or "refused" in answer:
-            raise DriverFailed(f"{what} {fields.get('rpc', '')} failed: {answer}")
+            raise DriverFailed(f"{do} {fields.get('rpc', '')} failed: {answer}")
         return answer
 
 
-def problems(language: str, writers: list[Writer]) -> Iterator[str]:
+def problems(variant: str, writers: list[Writer]) -> Iterator[str]:
     for writer in writers:
-        found = writer.found()
-        if found != writer.written:
-            lost = set(writer.written) - set(found)
-            doubled = {text for text in found if found.count(text) > 1}
-            yield f"{language}: lost {sorted(lost)}, doubled {sorted(doubled)}, or not in order: {found}"
-        if writer.stored_before != writer.calls:
-            yield f"{language}: {writer.calls} answers were lost, and {writer.stored_before} had been given"
+        stored = writer.stored()
+        if stored != writer.written:
+            missing = set(writer.written) - set(stored)
+            duplicated = {text for text in stored if stored.count(text) > 1}
+            yield f"{variant}: missing {sorted(missing)}, duplicated {sorted(duplicated)}, or out of order: {stored}"
+        if writer.duplicates != writer.calls:
+            yield f"{variant}: {writer.calls} responses were lost, but only {writer.duplicates} retries were duplicates"
 
 
-def play(language: str, command: list[str], address: str, cuts: int, seed: int) -> bool:
-    """True where nothing was lost and nothing doubled."""
+def run_variant(variant: str, command: list[str], address: str, losses: int, seed: int) -> bool:
+    """Return whether every message is stored exactly once."""
     driver = Driver(command, {})
-    writers = [Writer(driver, address, random.Random(seed + number)) for number in range(AT_ONCE)]
-    share = -(-cuts // AT_ONCE)
+    writers = [Writer(driver, address, random.Random(seed + number)) for number in range(MAX_PARALLEL)]
+    share = -(-losses // MAX_PARALLEL)
     try:
-        with ThreadPoolExecutor(AT_ONCE) as together:
-            list(together.map(lambda writer: writer.write_until(share), writers))
-        found = list(problems(language, writers))
+        with ThreadPoolExecutor(MAX_PARALLEL) as pool:
+            list(pool.map(lambda writer: writer.write_until(share), writers))
+        found = list(problems(variant, writers))
     except DriverFailed as failed:
-        found = [f"{language}: {failed}"]
+        found = [f"{variant}: {failed}"]
     finally:
-        driver.end()
+        driver.stop()
     for problem in found:
         print(problem, flush=True)
-    print(f"{language}: {told(writers)}: {'FAILED' if found else 'none lost, none doubled'}", flush=True)
+    print(f"{variant}: {summary(writers)}: {'FAILED' if found else 'none missing, none duplicated'}", flush=True)
     return not found
 
 
-def told(writers: list[Writer]) -> str:
-    cuts, stored_before = (sum(getattr(one, name) for one in writers) for name in ("cuts", "stored_before"))
-    messages = sum(len(one.written) for one in writers)
-    return f"{cuts} answers lost on the way, {messages} messages, {stored_before} calls found theirs stored"
+def summary(writers: list[Writer]) -> str:
+    losses, duplicates = (sum(getattr(writer, name) for writer in writers) for name in ("losses", "duplicates"))
+    messages = sum(len(writer.written) for writer in writers)
+    return f"{losses} responses lost, {messages} messages, {duplicates} calls reported duplicates"
 
 
 def main() -> int:
     at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
-    parser = argparse.ArgumentParser(usage="faults.py LANGUAGE ... [--cuts 500] [--seed N] [-- COMMAND ...]")
-    parser.add_argument("languages", nargs="+")
-    parser.add_argument("--cuts", type=int, default=500, help="How many answers are lost, at least. Default: 500.")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30), help="To do the same again.")
+    parser = argparse.ArgumentParser(usage="faults.py VARIANT ... [--losses 150] [--seed N] [-- COMMAND ...]")
+    parser.add_argument("variants", nargs="+")
+    parser.add_argument("--losses", type=int, default=150, help="Minimum of lost responses per variant. Default: 150.")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30), help="Seed, to repeat a run.")
     arguments = parser.parse_args(sys.argv[1:at])
     try:
-        commands = driver_commands(arguments.languages, sys.argv[at + 1 :])
-    except UnknownLanguage as unknown:
+        commands = driver_commands(arguments.variants, sys.argv[at + 1 :])
+    except UnknownVariant as unknown:
         parser.error(str(unknown))
     print(f"seed {arguments.seed}", flush=True)
-    with Fixtures() as fixtures, ThreadPoolExecutor(len(commands)) as together:
+    with Fixtures() as fixtures, ThreadPoolExecutor(len(commands)) as pool:
         address = fixtures.shared(FIXTURE).address
-        plays = [
-            together.submit(play, language, command, address, arguments.cuts, arguments.seed)
-            for language, command in commands.items()
+        runs = [
+            pool.submit(run_variant, variant, command, address, arguments.losses, arguments.seed)
+            for variant, command in commands.items()
         ]
-        return 0 if all(one.result() for one in plays) else 1
+        passed = [run.result() for run in runs]
+        return 0 if all(passed) else 1
 
 
-def _said(text: str) -> dict[str, str]:
+def _message(text: str) -> dict[str, str]:
     return {"role": "ROLE_USER", "content": text}
 
 

@@ -1,8 +1,8 @@
-"""Play the scenarios: run.py LANGUAGE ... [--only WORDS] [--tallies FOLDER] [-- COMMAND ...]
+"""Run the scenarios: run.py VARIANT ... [--only WORDS] [--results FOLDER] [-- COMMAND ...]
 
-Several languages are played side by side, against the same sidecars; what starts a sidecar again comes last, one after
-the other. A COMMAND starts the driver of one that is not in languages.yaml yet. The last lines tell how many scenarios
-passed in each; the exit code is 1 unless all of them did.
+Several variants run in parallel against the same sidecars. Scenarios that restart a sidecar run last, one variant at a
+time. A COMMAND starts the driver of a variant that is not in variants.yaml. The last lines count the scenarios that
+passed for each variant. The exit code is 1 unless all of them passed.
 """
 
 import argparse
@@ -15,101 +15,104 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from conductor.driver import Driver, DriverFailed
-from conductor.drivers import UnknownLanguage, driver_commands
-from conductor.fixtures import Fixtures, NotPossible
-from conductor.library import read_scenarios
-from conductor.matching import Mismatch
-from conductor.process import NotStarted
-from conductor.stage import ClientRefused, Stage
-from conductor.steps import Steps
-from conductor.tally import Tally
-from conductor.values import UnknownVariable
+from runner.driver import Driver, DriverFailed
+from runner.fixtures import Fixtures, FixtureUnsupported
+from runner.matchers import Mismatch
+from runner.results import Results
+from runner.scenario_context import ClientRefused, ScenarioContext
+from runner.scenario_files import read_scenarios
+from runner.sidecar_process import SidecarStartError
+from runner.steps import StepRunner
+from runner.variables import UnknownVariable
+from runner.variants import UnknownVariant, driver_commands
 
-# Half of a scenario is waiting. More of them at once would only make each other late, and many look at the clock.
-AT_ONCE = 2 * (os.cpu_count() or 1)
+# A scenario waits about half of its time. More scenarios in parallel would delay each other past their time limits.
+MAX_PARALLEL = 2 * (os.cpu_count() or 1)
 
 
 def main() -> int:
     arguments, commands = _arguments()
-    # Whoever ends us early ends the sidecars, too.
+    # On SIGTERM the fixtures are closed, which ends their sidecars.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    scenarios = [one for one in read_scenarios() if arguments.only in f"{one['file']}: {one['name']}"]
+    scenarios = [
+        scenario for scenario in read_scenarios() if arguments.only in f"{scenario['file']}: {scenario['name']}"
+    ]
     with Fixtures() as fixtures:
-        tallies = played(commands, scenarios, fixtures)
-    for tally in tallies:
-        if arguments.tallies:
-            tally.write(arguments.tallies / f"{tally.language}.json")
-        print(tally.last_line(), flush=True)
-    return 1 if any(tally.failed or not tally.passed for tally in tallies) else 0
+        results = run_scenarios(commands, scenarios, fixtures)
+    for result in results:
+        if arguments.results:
+            result.write(arguments.results / f"{result.variant}.json")
+        print(result.last_line(), flush=True)
+    return 1 if any(result.failed or not result.passed for result in results) else 0
 
 
-def played(
-    commands: Mapping[str, list[str]], scenarios: list[dict[str, Any]], fixtures: Fixtures, quietly: bool = False
-) -> list[Tally]:
-    parts = [Part(language, command, fixtures, quietly) for language, command in commands.items()]
-    play_side_by_side(parts, [one for one in scenarios if not restarts(one)])
-    # A client gives up after some four seconds. A sidecar that is to be back by then gets the machine to itself.
-    for part in parts:
-        part.play([one for one in scenarios if restarts(one)])
-    return [part.end() for part in parts]
+def run_scenarios(
+    commands: Mapping[str, list[str]], scenarios: list[dict[str, Any]], fixtures: Fixtures, quiet: bool = False
+) -> list[Results]:
+    """Return the results of each variant, in the order of `commands`."""
+    variants = [VariantRun(variant, command, fixtures, quiet) for variant, command in commands.items()]
+    run_in_parallel(variants, [scenario for scenario in scenarios if not restarts_sidecar(scenario)])
+    # A client retries for about four seconds. No other variant may slow down a sidecar that must be back by then.
+    for variant in variants:
+        variant.run([scenario for scenario in scenarios if restarts_sidecar(scenario)])
+    return [variant.finish() for variant in variants]
 
 
-def play_side_by_side(parts: list["Part"], scenarios: list[dict[str, Any]]) -> None:
-    # Each begins elsewhere, so that they do not all start a sidecar at the same moment.
-    shifts = [len(scenarios) * number // len(parts) for number in range(len(parts))]
-    with ThreadPoolExecutor(AT_ONCE) as together:
-        list(together.map(Part.play, parts, [scenarios[shift:] + scenarios[:shift] for shift in shifts]))
+def run_in_parallel(variants: list["VariantRun"], scenarios: list[dict[str, Any]]) -> None:
+    # Each variant starts at another scenario, so that they do not all start a sidecar at the same moment.
+    offsets = [len(scenarios) * number // len(variants) for number in range(len(variants))]
+    with ThreadPoolExecutor(MAX_PARALLEL) as pool:
+        list(pool.map(VariantRun.run, variants, [scenarios[offset:] + scenarios[:offset] for offset in offsets]))
 
 
-def restarts(scenario: dict[str, Any]) -> bool:
+def restarts_sidecar(scenario: dict[str, Any]) -> bool:
     return any(step.get("sidecar") in ("start", "restart", "crash") for step in all_steps(scenario["steps"]))
 
 
-class Part:
-    """One language."""
+class VariantRun:
+    """The scenarios of one variant, with its driver and its results."""
 
-    def __init__(self, language: str, command: list[str], fixtures: Fixtures, quietly: bool) -> None:
-        self._tell = _nothing if quietly else _tell
+    def __init__(self, variant: str, command: list[str], fixtures: Fixtures, quiet: bool) -> None:
+        self._report = _discard if quiet else _print_line
         self._command = command
         self._fixtures = fixtures
-        self._tally = Tally(language)
+        self._results = Results(variant)
         self._driver = Driver(command, {})
 
-    def play(self, scenarios: list[dict[str, Any]]) -> None:
+    def run(self, scenarios: list[dict[str, Any]]) -> None:
         for scenario in scenarios:
-            self._play(scenario)
+            self._run(scenario)
 
-    def end(self) -> Tally:
-        self._driver.end()
-        return self._tally
+    def finish(self) -> Results:
+        self._driver.stop()
+        return self._results
 
-    def _play(self, scenario: dict[str, Any]) -> None:
-        """One scenario, on a line of its own."""
-        title = f"{self._tally.language}: {scenario['file']}: {scenario['name']}"
-        begin, called, problem = time.monotonic(), set[str](), ""
+    def _run(self, scenario: dict[str, Any]) -> None:
+        """Run one scenario and report it on one line."""
+        title = f"{self._results.variant}: {scenario['file']}: {scenario['name']}"
+        started_at, called, problem = time.monotonic(), set[str](), ""
         try:
-            with Stage(scenario, self._fixtures, self._command, self._driver) as stage:
-                steps = Steps(stage)
+            with ScenarioContext(scenario, self._fixtures, self._command, self._driver) as context:
+                steps = StepRunner(context)
                 called = steps.called
-                problem = _played(steps, scenario["steps"], stage.variables)
-        except NotPossible as why:
-            self._tally.skipped += 1
-            self._tell(f"skip {title}: {why}")
+                problem = _run_steps(steps, scenario["steps"], context.variables)
+        except FixtureUnsupported as why:
+            self._results.skipped += 1
+            self._report(f"skip {title}: {why}")
             return
-        except (DriverFailed, NotStarted) as failed:
+        except (DriverFailed, SidecarStartError) as failed:
             problem = problem or str(failed)
-        self._tally.count(called, not problem)
-        self._tell(f"{'FAIL' if problem else 'ok  '} {title} ({time.monotonic() - begin:.1f} s)")
+        self._results.count(called, not problem)
+        self._report(f"{'FAIL' if problem else 'ok  '} {title} ({time.monotonic() - started_at:.1f} s)")
         if problem:
-            self._tell(f"     {problem}")
+            self._report(f"     {problem}")
 
 
-def _played(steps: Steps, all_steps: list[dict[str, Any]], variables: dict[str, Any]) -> str:
-    """What went wrong; empty where nothing did."""
-    for number, step in enumerate(all_steps, 1):
+def _run_steps(runner: StepRunner, steps: list[dict[str, Any]], variables: dict[str, Any]) -> str:
+    """Return the first problem, or an empty text."""
+    for number, step in enumerate(steps, 1):
         try:
-            steps.play(step, variables)
+            runner.run(step, variables)
         except (Mismatch, ClientRefused, DriverFailed, UnknownVariable) as problem:
             return f"step {number}: {problem}"
     return ""
@@ -121,26 +124,26 @@ def all_steps(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield from all_steps(step.get("concurrently", []))
 
 
-def _nothing(_line: str) -> None:
+def _discard(_line: str) -> None:
     pass
 
 
-def _tell(line: str) -> None:
-    """In one piece, though others tell something at the same time."""
+def _print_line(line: str) -> None:
+    """Write the line with one call, so that lines of parallel variants do not mix."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
 def _arguments() -> tuple[argparse.Namespace, dict[str, list[str]]]:
     at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
-    parser = argparse.ArgumentParser(usage="run.py LANGUAGE ... [--only WORDS] [--tallies FOLDER] [-- COMMAND ...]")
-    parser.add_argument("languages", nargs="+")
+    parser = argparse.ArgumentParser(usage="run.py VARIANT ... [--only WORDS] [--results FOLDER] [-- COMMAND ...]")
+    parser.add_argument("variants", nargs="+")
     parser.add_argument("--only", default="", help="Only scenarios with these words in their file or name.")
-    parser.add_argument("--tallies", type=Path, help="Folder for what came of it, by RPC, in a file for each language.")
+    parser.add_argument("--results", type=Path, help="Folder for the counts by RPC, one file for each variant.")
     arguments = parser.parse_args(sys.argv[1:at])
     try:
-        return arguments, driver_commands(arguments.languages, sys.argv[at + 1 :])
-    except UnknownLanguage as unknown:
+        return arguments, driver_commands(arguments.variants, sys.argv[at + 1 :])
+    except UnknownVariant as unknown:
         parser.error(str(unknown))
 
 

@@ -7,15 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from conductor.process import SidecarProcess
+from runner.forked_sidecar import ForkServer
+from runner.sidecar_process import SidecarProcess
 
 
 @pytest.fixture(scope="session")
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
     folder: Path = tmp_path_factory.mktemp("sidecar")
-    process = SidecarProcess(folder, "127.0.0.1:0", ["--index", "volatile"])
+    server = ForkServer()
+    process = SidecarProcess(server, folder, "127.0.0.1:0", ["--index", "volatile"])
     yield process
     process.kill()
+    server.close()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,4 +1,4 @@
-"""What the scenarios' conductor tells to call, called with the real client: driver.py [--async].
+"""What the scenarios' runner tells to call, called with the real client: driver.py [--async].
 
 A line of JSON for each command and each answer; see clients/scenarios/README.md.
 """

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conductor.process import SidecarProcess
+from runner.sidecar_process import SidecarProcess
 
 HERE = Path(__file__).parents[1]
 

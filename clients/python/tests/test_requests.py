@@ -7,7 +7,6 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from conductor.process import SidecarProcess
 from memsidecar_client import (
     AsyncClient,
     Client,
@@ -23,6 +22,7 @@ from memsidecar_client import (
 )
 from memsidecar_client._requests import built
 from memsidecar_client.dicts import AddStreamRequestDict, ImportRequestDict, MessageDict, RoleName
+from runner.sidecar_process import SidecarProcess
 
 NAIVE = datetime(2026, 1, 2, 3, 4, 5)
 SPOKEN: list[MessageDict] = [

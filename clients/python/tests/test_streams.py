@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from conductor.process import SidecarProcess
 from memsidecar_client import AddStreamRequest, AsyncClient, Client, Message, Role, new_id
+from runner.sidecar_process import SidecarProcess
 
 
 def said(session_id: str, content: str) -> AddStreamRequest:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from conductor.process import SidecarProcess
 from memsidecar_client import AsyncClient, Client, new_id
 from memsidecar_client.errors import Closed, DeadlineExceeded, Unreachable
+from runner.sidecar_process import SidecarProcess
 
 NOWHERE = "127.0.0.1:1"
 NOTHING_LEFT = [0, 0.0, -0.001, -1, -math.inf]

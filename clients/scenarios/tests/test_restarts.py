@@ -1,80 +1,82 @@
-"""While a sidecar comes back, nothing else is played: a client's patience is not for what others do to the machine."""
+"""While a sidecar restarts, no other scenario runs: its client retries for a limited time only."""
 
 import sys
 import threading
 from typing import Any, cast
 
-from conductor.fixtures import Fixtures
-from run import played
+from run import run_scenarios
+from runner.fixtures import Fixtures
 
-LANGUAGES = ("one", "two")
-ANSWERING = """
+VARIANTS = ("first", "second")
+ECHO_DRIVER = """
 import json, sys
 for line in sys.stdin:
     print(json.dumps({"id": json.loads(line)["id"]}), flush=True)
 """
-MEETING_SECONDS = 20
+BARRIER_SECONDS = 60
 RESTART_SECONDS = 0.1
 
 
-class Watched:
-    """Fixtures without processes that count the scenarios under way."""
+class CountingFixtures:
+    """Fixtures without processes that count the running scenarios."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._under_way = 0
-        self._meeting = threading.Barrier(len(LANGUAGES))
-        self.seen_by_restarts: list[int] = []
+        self._running = 0
+        self._barrier = threading.Barrier(len(VARIANTS))
+        self.running_at_restart: list[int] = []
 
-    def alone(self, _name: str) -> "WatchedSidecar":
+    def dedicated(self, _name: str) -> "CountingSidecar":
         self._count(1)
-        return WatchedSidecar(self)
+        return CountingSidecar(self)
 
     def close(self) -> None:
         self._count(-1)
 
-    def meet(self) -> None:
-        """Returns when all languages are here."""
-        self._meeting.wait(MEETING_SECONDS)
+    def wait_for_all(self) -> None:
+        """Return when all variants have called this."""
+        self._barrier.wait(BARRIER_SECONDS)
 
     def restart(self) -> None:
-        """Takes a moment, so that whoever is played beside it is seen."""
+        """Take a moment, so that a scenario that runs in parallel is counted."""
         threading.Event().wait(RESTART_SECONDS)
         with self._lock:
-            self.seen_by_restarts.append(self._under_way)
+            self.running_at_restart.append(self._running)
 
     def _count(self, change: int) -> None:
         with self._lock:
-            self._under_way += change
+            self._running += change
 
 
-class WatchedSidecar:
-    def __init__(self, watched: Watched) -> None:
+class CountingSidecar:
+    def __init__(self, fixtures: CountingFixtures) -> None:
         self.address = ""
         self.client: dict[str, Any] = {}
         self.process = self
-        self.close = watched.close
-        self.pause = watched.meet
-        self.start = self.restart = self.crash = watched.restart
+        self.close = fixtures.close
+        self.pause = fixtures.wait_for_all
+        self.start = self.restart = self.crash = fixtures.restart
 
     def variables(self) -> dict[str, Any]:
         return {}
 
 
 def scenario(name: str, step: dict[str, Any]) -> dict[str, Any]:
-    return {"file": "made", "name": name, "fixture": "any", "alone": True, "steps": [step]}
+    return {"file": "made", "name": name, "fixture": "any", "dedicated": True, "steps": [step]}
 
 
-def test_a_restart_has_the_machine_to_itself_and_all_else_is_played_side_by_side() -> None:
-    watched = Watched()
+def test_restarts_run_alone_and_other_scenarios_run_in_parallel() -> None:
+    fixtures = CountingFixtures()
     scenarios = [
         scenario("the sidecar restarts", {"sidecar": "restart"}),
-        scenario("all languages meet", {"sidecar": "pause"}),
-        scenario("the sidecar comes back while a client waits", {"concurrently": [{"sidecar": "start"}]}),
-        scenario("all languages meet again", {"sidecar": "pause"}),
-        scenario("the sidecar crashes under a client", {"concurrently": [{"sidecar": "crash"}]}),
+        scenario("all variants wait for each other", {"sidecar": "pause"}),
+        scenario("the sidecar starts while a client waits", {"concurrently": [{"sidecar": "start"}]}),
+        scenario("all variants wait for each other again", {"sidecar": "pause"}),
+        scenario("the sidecar crashes during a call", {"concurrently": [{"sidecar": "crash"}]}),
     ]
-    commands = {language: [sys.executable, "-c", ANSWERING] for language in LANGUAGES}
-    tallies = played(commands, scenarios, cast(Fixtures, watched), quietly=True)
-    assert [(tally.language, tally.passed, tally.failed) for tally in tallies] == [(one, 5, 0) for one in LANGUAGES]
-    assert watched.seen_by_restarts == [1] * 3 * len(LANGUAGES)
+    commands = {variant: [sys.executable, "-c", ECHO_DRIVER] for variant in VARIANTS}
+    results = run_scenarios(commands, scenarios, cast(Fixtures, fixtures), quiet=True)
+    assert [(result.variant, result.passed, result.failed) for result in results] == [
+        (variant, 5, 0) for variant in VARIANTS
+    ]
+    assert fixtures.running_at_restart == [1] * 3 * len(VARIANTS)

@@ -1,4 +1,4 @@
-"""The scenarios are well formed, and together they leave nothing of the contract out."""
+"""The scenario files are valid, and together they cover every RPC, every paged RPC and every error reason."""
 
 import json
 import re
@@ -10,10 +10,10 @@ import jsonschema
 import pytest
 import yaml
 
-from conductor.contract import METHODS
-from conductor.library import SCHEMA, read_scenarios, scenario_files
-from conductor.steps import KINDS
 from memsidecar.v1.errors_pb2 import ErrorReason
+from runner.contract import METHODS
+from runner.scenario_files import SCHEMA, read_scenarios, scenario_files
+from runner.steps import STEP_HANDLERS
 
 FOLDER = SCHEMA.parent
 CHECKER = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
@@ -29,11 +29,11 @@ ALL_STEPS = [step for scenario in read_scenarios() for step in steps_of(scenario
 
 
 @pytest.mark.parametrize("file", scenario_files(), ids=lambda file: file.stem)
-def test_a_file_is_as_the_schema_says(file: Path) -> None:
+def test_a_file_conforms_to_the_schema(file: Path) -> None:
     CHECKER.validate(yaml.safe_load(file.read_text()))
 
 
-def test_names_tell_scenarios_apart() -> None:
+def test_the_names_of_scenarios_are_unique() -> None:
     names = [scenario["name"] for scenario in read_scenarios()]
     assert len(names) == len(set(names))
 
@@ -43,7 +43,7 @@ def test_the_schema_knows_the_contract_the_fixtures_and_the_kinds_of_steps() -> 
     assert set(DEFINITIONS["scenario"]["properties"]["fixture"]["enum"]) == set(
         yaml.safe_load((FOLDER / "fixtures.yaml").read_text())
     )
-    assert {alternative["required"][0] for alternative in DEFINITIONS["step"]["oneOf"]} == set(KINDS)
+    assert {alternative["required"][0] for alternative in DEFINITIONS["step"]["oneOf"]} == set(STEP_HANDLERS)
 
 
 def test_every_rpc_is_called() -> None:
@@ -51,12 +51,12 @@ def test_every_rpc_is_called() -> None:
     assert called == set(METHODS)
 
 
-def test_every_rpc_that_answers_in_pages_is_gone_through() -> None:
+def test_every_paged_rpc_is_iterated() -> None:
     paged = {name for name, method in METHODS.items() if "next_page_token" in method.output_type.fields_by_name}
     assert {step["iterate"] for step in ALL_STEPS if "iterate" in step} == paged
 
 
-def test_every_reason_comes_up() -> None:
+def test_every_error_reason_occurs() -> None:
     reasons = {step["fails"].get("reason") for step in ALL_STEPS if "fails" in step}
     assert reasons >= {name.removeprefix("ERROR_REASON_") for name in ErrorReason.keys()[1:]}
 
@@ -84,7 +84,7 @@ def test_the_readme_explains_every_keyword() -> None:
         {"proxy": {}},
     ],
 )
-def test_a_wrong_step_is_refused(step: dict[str, Any]) -> None:
+def test_an_invalid_step_is_rejected(step: dict[str, Any]) -> None:
     document = {"about": "a", "scenarios": [{"name": "n", "fixture": "plain", "steps": [step]}]}
     with pytest.raises(jsonschema.ValidationError):
         CHECKER.validate(document)

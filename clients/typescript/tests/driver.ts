@@ -1,4 +1,4 @@
-// What the scenarios' conductor tells to call, called with the real client. A line of JSON for each command and each
+// What the scenarios' runner tells to call, called with the real client. A line of JSON for each command and each
 // answer; see clients/scenarios/README.md.
 
 import { createInterface } from "node:readline";

@@ -1,4 +1,4 @@
-// Command driver calls what the conductor of the scenarios tells it to, with the real client: a line of JSON for each
+// Command driver calls what the runner of the scenarios tells it to, with the real client: a line of JSON for each
 // command and each answer. See clients/scenarios/README.md.
 package main
 
@@ -26,7 +26,7 @@ import (
 	pb "github.com/memsidecar/memsidecar/clients/go/memsidecarpb"
 )
 
-// command is what the conductor says; what it does not say is nil.
+// command is what the runner says; what it does not say is nil.
 type command struct {
 	ID                 int      `json:"id"`
 	Do                 string   `json:"do"`
@@ -130,7 +130,7 @@ func (d *driver) client(told *command) *memsidecar.Client {
 	return d.clients[told.Client]
 }
 
-// options gives to the client what the conductor gave, and nothing else.
+// options gives to the client what the runner gave, and nothing else.
 func (told *command) options() []memsidecar.Option {
 	var options []memsidecar.Option
 	if told.Address != "" {

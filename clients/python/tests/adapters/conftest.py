@@ -6,8 +6,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from conductor.process import SidecarProcess
 from memsidecar_client import Client, new_id
+from runner.sidecar_process import SidecarProcess
 
 FRAMEWORKS = ("agents", "langchain_core", "langgraph", "strands", "llama_index")
 

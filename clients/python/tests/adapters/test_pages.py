@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conductor.process import SidecarProcess
+from runner.sidecar_process import SidecarProcess
 
 HERE = Path(__file__).parents[2]
 BLOCKS = re.findall(r"```python\n(.*?)```", (HERE / "ADAPTERS.md").read_text(), re.DOTALL)

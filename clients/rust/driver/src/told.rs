@@ -1,4 +1,4 @@
-//! Errors as the conductor wants them told.
+//! Errors as the runner wants them told.
 
 use std::error::Error as StdError;
 

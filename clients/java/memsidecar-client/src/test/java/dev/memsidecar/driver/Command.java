@@ -7,7 +7,7 @@ import java.util.Base64;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** One line of the conductor's. */
+/** One line of the runner's. */
 record Command(JsonObject json) {
     long number() {
         return json.get("id").getAsLong();

@@ -22,7 +22,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * What the scenarios' conductor tells to call, called with the real client: {@code Driver [--async]}. A line of JSON
+ * What the scenarios' runner tells to call, called with the real client: {@code Driver [--async]}. A line of JSON
  * for each command and each answer; see clients/scenarios/README.md.
  */
 public final class Driver {
