@@ -27,31 +27,30 @@ if _version_not_supported:
 
 
 class MemoryServiceStub:
-    """The conversation and the context built from it.
+    """Stores conversations and builds contexts from them.
 
-    What holds for every request of every service:
-    - Ids (namespace, user, session, message ...) have 1 to 256 bytes of UTF-8 without control characters. An
-    empty namespace is "default". Namespaces, users and sessions come into being with the first write that
-    names them.
-    - The first request that names a user makes the session theirs; a later one that names another is
-    FAILED_PRECONDITION, reason SESSION_OWNER_MISMATCH.
-    - Reads of an unknown session answer empty. NOT_FOUND is for a thing named by id in a request that acts on
-    it.
-    - A limit or page size above its maximum is taken as the maximum; zero means the default; negative is
+    Rules for every request of every service:
+    - Ids (namespace, user, session, message ...) have 1 to 256 bytes of UTF-8 without control characters. An empty
+    namespace is "default". The first write that names a namespace, user or session creates it.
+    - The first request that names a user makes that user the owner of the session. A later request that names another
+    user is FAILED_PRECONDITION, reason SESSION_OWNER_MISMATCH.
+    - A read of an unknown session returns an empty response. NOT_FOUND is for a request that acts on one item by its
+    id.
+    - A limit or page size above its maximum is lowered to the maximum. 0 means the default. A negative value is
     INVALID_ARGUMENT.
-    - Page tokens are opaque and bound to the request's other fields: with any of them but the size of the page
-    (page_size, limit) changed, or with a token that is none, the request is INVALID_ARGUMENT.
-    - A request may have at most 4 MiB, else RESOURCE_EXHAUSTED. No answer exceeds gRPC's default of 4 MiB:
-    what would is paged, or cut and says so.
-    - Every error carries a google.rpc.ErrorInfo; see ErrorReason for the codes. Only UNAVAILABLE is to be
-    retried, and every write is safe to retry because of its ids.
-    - An rpc that is not built yet answers UNIMPLEMENTED, reason NOT_IMPLEMENTED.
+    - Page tokens are opaque and bound to the request's other fields. A request with an invalid token, or with any
+    field changed other than the page size (page_size, limit), is INVALID_ARGUMENT.
+    - A request may have at most 4 MiB, else RESOURCE_EXHAUSTED. No response exceeds gRPC's default of 4 MiB: larger
+    results are paged, or truncated with a field that says so.
+    - Every error carries a google.rpc.ErrorInfo; see ErrorReason for the codes. Retry only UNAVAILABLE. Every write is
+    safe to retry because ids are idempotency keys.
+    - An RPC that this version does not implement is UNIMPLEMENTED, reason NOT_IMPLEMENTED.
 
-    Words: a turn is a user message and everything up to the next user message; system messages belong to no
-    turn. The window is the messages that are not pruned. Pruned is not erased: it is out of the window and
-    still found. Erased (Clear, DeleteSession, ForgetMessage, ForgetUser) is gone from every layer and every
-    file: at the answer no search finds it and the journal's files are clean; the index's files follow within
-    seconds, or as soon as they can be written again.
+    Terms: a turn is a user message and all messages up to the next user message; system messages belong to no turn.
+    The window is the set of messages that are not pruned. A pruned message is outside the window, and Search still
+    finds it. An erased message (Clear, DeleteSession, ForgetMessage, ForgetUser) is removed from every layer and every
+    file. When the erasing call returns, no search finds the message, and the journal's files no longer contain it. The
+    index's files follow within seconds, or as soon as they are writable again.
     """
 
     def __init__(self, channel):
@@ -133,37 +132,36 @@ class MemoryServiceStub:
 
 
 class MemoryServiceServicer:
-    """The conversation and the context built from it.
+    """Stores conversations and builds contexts from them.
 
-    What holds for every request of every service:
-    - Ids (namespace, user, session, message ...) have 1 to 256 bytes of UTF-8 without control characters. An
-    empty namespace is "default". Namespaces, users and sessions come into being with the first write that
-    names them.
-    - The first request that names a user makes the session theirs; a later one that names another is
-    FAILED_PRECONDITION, reason SESSION_OWNER_MISMATCH.
-    - Reads of an unknown session answer empty. NOT_FOUND is for a thing named by id in a request that acts on
-    it.
-    - A limit or page size above its maximum is taken as the maximum; zero means the default; negative is
+    Rules for every request of every service:
+    - Ids (namespace, user, session, message ...) have 1 to 256 bytes of UTF-8 without control characters. An empty
+    namespace is "default". The first write that names a namespace, user or session creates it.
+    - The first request that names a user makes that user the owner of the session. A later request that names another
+    user is FAILED_PRECONDITION, reason SESSION_OWNER_MISMATCH.
+    - A read of an unknown session returns an empty response. NOT_FOUND is for a request that acts on one item by its
+    id.
+    - A limit or page size above its maximum is lowered to the maximum. 0 means the default. A negative value is
     INVALID_ARGUMENT.
-    - Page tokens are opaque and bound to the request's other fields: with any of them but the size of the page
-    (page_size, limit) changed, or with a token that is none, the request is INVALID_ARGUMENT.
-    - A request may have at most 4 MiB, else RESOURCE_EXHAUSTED. No answer exceeds gRPC's default of 4 MiB:
-    what would is paged, or cut and says so.
-    - Every error carries a google.rpc.ErrorInfo; see ErrorReason for the codes. Only UNAVAILABLE is to be
-    retried, and every write is safe to retry because of its ids.
-    - An rpc that is not built yet answers UNIMPLEMENTED, reason NOT_IMPLEMENTED.
+    - Page tokens are opaque and bound to the request's other fields. A request with an invalid token, or with any
+    field changed other than the page size (page_size, limit), is INVALID_ARGUMENT.
+    - A request may have at most 4 MiB, else RESOURCE_EXHAUSTED. No response exceeds gRPC's default of 4 MiB: larger
+    results are paged, or truncated with a field that says so.
+    - Every error carries a google.rpc.ErrorInfo; see ErrorReason for the codes. Retry only UNAVAILABLE. Every write is
+    safe to retry because ids are idempotency keys.
+    - An RPC that this version does not implement is UNIMPLEMENTED, reason NOT_IMPLEMENTED.
 
-    Words: a turn is a user message and everything up to the next user message; system messages belong to no
-    turn. The window is the messages that are not pruned. Pruned is not erased: it is out of the window and
-    still found. Erased (Clear, DeleteSession, ForgetMessage, ForgetUser) is gone from every layer and every
-    file: at the answer no search finds it and the journal's files are clean; the index's files follow within
-    seconds, or as soon as they can be written again.
+    Terms: a turn is a user message and all messages up to the next user message; system messages belong to no turn.
+    The window is the set of messages that are not pruned. A pruned message is outside the window, and Search still
+    finds it. An erased message (Clear, DeleteSession, ForgetMessage, ForgetUser) is removed from every layer and every
+    file. When the erasing call returns, no search finds the message, and the journal's files no longer contain it. The
+    index's files follow within seconds, or as soon as they are writable again.
     """
 
     def Add(self, request, context):
-        """Appends one message. When this answers, the message is on disk and every later read sees it.
+        """Appends one message. When the call returns, the message is on disk, and every later read returns it.
 
-        Errors: INVALID_ARGUMENT for a wrong field; ALREADY_EXISTS (ID_CONFLICT) for a known id with another
+        Errors: INVALID_ARGUMENT for an invalid field; ALREADY_EXISTS (ID_CONFLICT) for an existing id with a different
         body; ABORTED (SEQUENCE_MISMATCH) when expected_sequence does not match; RESOURCE_EXHAUSTED (TOO_LARGE,
         DISK_FULL).
         """
@@ -172,32 +170,33 @@ class MemoryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AddBatch(self, request, context):
-        """Appends messages of one session, all or nothing, in one acknowledgement. Errors as with Add; after an
-        error nothing of the batch is stored.
+        """Appends messages of one session atomically, with one acknowledgement. Errors as with Add; after an error no
+        message of the batch is stored.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AddStream(self, request_iterator, context):
-        """Appends in bulk: one answer per request, in order, each sent when durable. An invalid request ends the
-        stream with its error; what was answered stays. Requests of one stream may name different sessions.
+        """Appends messages in bulk. Sends one response per request, in order, each when its message is durable. An invalid
+        request ends the stream with its error; acknowledged messages stay stored. Requests of one stream may name
+        different sessions.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StoreInteraction(self, request, context):
-        """Appends one user and one assistant message as one turn, all or nothing. Idempotent by interaction_id.
-        Errors as with Add.
+        """Appends one user message and one assistant message as one turn, atomically. Idempotent by interaction_id. Errors
+        as with Add.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Annotate(self, request, context):
-        """Sets what is learned about a message later: its evaluation score and tags. NOT_FOUND when the session has
-        no such message. Its content, its tokens and its place do not change.
+        """Sets the evaluation score and the metadata of a stored message. NOT_FOUND when the session has no such message.
+        Content, tokens and sequence do not change.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -225,19 +224,19 @@ class MemoryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Search(self, request, context):
-        """Finds messages, best first: by a substring, by words, by meaning, or by words and meaning together
-        (mode).
+        """Finds messages, best first: by substring, by keywords, by meaning, or by keywords and meaning together (mode).
 
-        Sees every acknowledged message at once, pruned ones included, and none that was erased. Looks at the
-        content and at the names and arguments of tool calls; in the substring mode at the content alone; never
-        at reasoning. Only what the request names filters: there is no hidden threshold. An unknown session is
-        answered empty. When the index or the embedder is away, the rest answers and `degraded` says so.
+        A search sees every acknowledged message at once, pruned messages included, erased messages excluded. It searches
+        the content and the names and arguments of tool calls; in the substring mode, the content only; never the
+        reasoning. Only the request's own filters apply; there is no hidden threshold. For an unknown session the result
+        is empty. When the index or the embedder is unavailable, the search uses the remaining signals, and `degraded`
+        says so.
 
-        Pages are as of the first page: what was added since is neither in them nor moves anything from one to
-        another. In a whole namespace, and for a user with more than fits into memory, they end with the
-        candidates of the ranking (SearchRequest.limit).
+        All pages show the state at the first page: messages added later neither appear in them nor move hits between
+        pages. In the scope of a whole namespace, and for a user whose messages do not fit into memory, paging ends with
+        the last ranked candidate (SearchRequest.limit).
 
-        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
+        Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -251,37 +250,38 @@ class MemoryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Prune(self, request, context):
-        """Brings a session under a budget. Pruned messages leave the window, not the memory: Search and episodic
-        retrieval still find them. System messages stay, a tool call is never parted from its results, and the
-        newest min_messages stay even when that leaves the session over budget (`over_budget`).
+        """Prunes a session to a token budget. Pruned messages leave the window; Search and episodic retrieval still find
+        them. System messages stay. A tool call and its results stay together. The newest min_messages stay even if the
+        session then exceeds the budget (`over_budget`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Clear(self, request, context):
-        """Erases the session's messages and summary, from every layer. Facts stay; sequences go on. An unknown
-        session is answered with a removed_count of 0.
+        """Erases the session's messages and summary from every layer. Facts stay, and sequence numbers continue. For an
+        unknown session removed_count is 0.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def BuildContext(self, request, context):
-        """Builds what the model should see, within a budget, and accounts for it. Changes nothing that a caller stored; a
-        short conversation whose summary is due gets it now and not some moments later. What cannot be retrieved in time,
-        or because the index or the embedder is away, is left out, and `degraded` says so.
+        """Builds the model's context within a token budget and returns a receipt for it. Does not change stored messages;
+        if the summary of a short conversation is due, it is made now rather than in the background. Results that cannot
+        be retrieved before the deadline, or because the index or the embedder is unavailable, are omitted, and
+        `degraded` says so.
 
-        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens in the
-        metadata, when what must stay does not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a context of more
-        than 4 MiB).
+        Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens in the
+        metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a
+        context of more than 4 MiB).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReportUsage(self, request, context):
-        """Tells what the provider charged, so that estimates for that model are corrected.
+        """Reports the tokens that the provider charged. The server corrects its estimates for that model.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -369,31 +369,30 @@ def add_MemoryServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class MemoryService:
-    """The conversation and the context built from it.
+    """Stores conversations and builds contexts from them.
 
-    What holds for every request of every service:
-    - Ids (namespace, user, session, message ...) have 1 to 256 bytes of UTF-8 without control characters. An
-    empty namespace is "default". Namespaces, users and sessions come into being with the first write that
-    names them.
-    - The first request that names a user makes the session theirs; a later one that names another is
-    FAILED_PRECONDITION, reason SESSION_OWNER_MISMATCH.
-    - Reads of an unknown session answer empty. NOT_FOUND is for a thing named by id in a request that acts on
-    it.
-    - A limit or page size above its maximum is taken as the maximum; zero means the default; negative is
+    Rules for every request of every service:
+    - Ids (namespace, user, session, message ...) have 1 to 256 bytes of UTF-8 without control characters. An empty
+    namespace is "default". The first write that names a namespace, user or session creates it.
+    - The first request that names a user makes that user the owner of the session. A later request that names another
+    user is FAILED_PRECONDITION, reason SESSION_OWNER_MISMATCH.
+    - A read of an unknown session returns an empty response. NOT_FOUND is for a request that acts on one item by its
+    id.
+    - A limit or page size above its maximum is lowered to the maximum. 0 means the default. A negative value is
     INVALID_ARGUMENT.
-    - Page tokens are opaque and bound to the request's other fields: with any of them but the size of the page
-    (page_size, limit) changed, or with a token that is none, the request is INVALID_ARGUMENT.
-    - A request may have at most 4 MiB, else RESOURCE_EXHAUSTED. No answer exceeds gRPC's default of 4 MiB:
-    what would is paged, or cut and says so.
-    - Every error carries a google.rpc.ErrorInfo; see ErrorReason for the codes. Only UNAVAILABLE is to be
-    retried, and every write is safe to retry because of its ids.
-    - An rpc that is not built yet answers UNIMPLEMENTED, reason NOT_IMPLEMENTED.
+    - Page tokens are opaque and bound to the request's other fields. A request with an invalid token, or with any
+    field changed other than the page size (page_size, limit), is INVALID_ARGUMENT.
+    - A request may have at most 4 MiB, else RESOURCE_EXHAUSTED. No response exceeds gRPC's default of 4 MiB: larger
+    results are paged, or truncated with a field that says so.
+    - Every error carries a google.rpc.ErrorInfo; see ErrorReason for the codes. Retry only UNAVAILABLE. Every write is
+    safe to retry because ids are idempotency keys.
+    - An RPC that this version does not implement is UNIMPLEMENTED, reason NOT_IMPLEMENTED.
 
-    Words: a turn is a user message and everything up to the next user message; system messages belong to no
-    turn. The window is the messages that are not pruned. Pruned is not erased: it is out of the window and
-    still found. Erased (Clear, DeleteSession, ForgetMessage, ForgetUser) is gone from every layer and every
-    file: at the answer no search finds it and the journal's files are clean; the index's files follow within
-    seconds, or as soon as they can be written again.
+    Terms: a turn is a user message and all messages up to the next user message; system messages belong to no turn.
+    The window is the set of messages that are not pruned. A pruned message is outside the window, and Search still
+    finds it. An erased message (Clear, DeleteSession, ForgetMessage, ForgetUser) is removed from every layer and every
+    file. When the erasing call returns, no search finds the message, and the journal's files no longer contain it. The
+    index's files follow within seconds, or as soon as they are writable again.
     """
 
     @staticmethod

@@ -26,9 +26,9 @@ if _version_not_supported:
 
 
 class SessionServiceStub:
-    """Sessions as things: their policies, their end, their way in and out.
+    """Manages sessions: policies, erasure, export, import and change events.
 
-    What MemoryService says of every request (ids, users, limits, page tokens, errors) holds here, too.
+    The rules of MemoryService for every request (ids, users, limits, page tokens, errors) apply here as well.
     """
 
     def __init__(self, channel):
@@ -85,75 +85,75 @@ class SessionServiceStub:
 
 
 class SessionServiceServicer:
-    """Sessions as things: their policies, their end, their way in and out.
+    """Manages sessions: policies, erasure, export, import and change events.
 
-    What MemoryService says of every request (ids, users, limits, page tokens, errors) holds here, too.
+    The rules of MemoryService for every request (ids, users, limits, page tokens, errors) apply here as well.
     """
 
     def ListSessions(self, request, context):
-        """Newest activity first.
+        """Lists sessions, the most recently active first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSession(self, request, context):
-        """Reads one session. An unknown one answers an empty GetSessionResponse, without `session`.
+        """Reads one session. For an unknown session the response has no `session`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SetPolicy(self, request, context):
-        """Sets how a session prunes and summarises itself; without session_id, the namespace's default. The given
-        policy replaces the one before as a whole.
+        """Sets the policy for automatic pruning and summaries of a session; without session_id, the namespace's default
+        policy. The given policy replaces the previous one as a whole.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSession(self, request, context):
-        """Erases a session from every layer, facts that came from it alone included. NOT_FOUND, in a dry run, too, for
-        a session of which no layer keeps anything.
+        """Erases a session from every layer, including facts that come from this session only. NOT_FOUND, also in a dry
+        run, if no layer stores anything of the session.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ForgetMessage(self, request, context):
-        """Erases one message from every layer and what was derived from it alone. NOT_FOUND when the session has no
-        such message.
+        """Erases one message from every layer, and everything that was derived from this message only. NOT_FOUND when the
+        session has no such message.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ForgetUser(self, request, context):
-        """Erases a user from every layer: all their sessions, facts, patterns, summaries, artifacts and documents.
+        """Erases a user from every layer: all of the user's sessions, facts, patterns, summaries, artifacts and documents.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Export(self, request, context):
-        """Streams what is stored, one record an answer, in an order that Import accepts. A stream that broke off
-        goes on after the last cursor that was received.
+        """Streams the stored records, one per response, in an order that Import accepts. To resume an interrupted stream,
+        pass the last received cursor.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Import(self, request_iterator, context):
-        """Stores records of an archive, or of a history from elsewhere. One answer per durable batch, so that an
-        interrupted import can go on. Records that are there already are counted as duplicates and change
-        nothing. An invalid record ends the stream with its error; what was answered stays.
+        """Stores records of an archive or of another system's history. Sends one response per durable batch, so that an
+        interrupted import can resume. Records that exist already are counted as duplicates and change nothing. An
+        invalid record ends the stream with its error; acknowledged records stay stored.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Watch(self, request, context):
-        """What happens from now on, or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
+        """Streams change events, from now on or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
         sidecar stops.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -217,9 +217,9 @@ def add_SessionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SessionService:
-    """Sessions as things: their policies, their end, their way in and out.
+    """Manages sessions: policies, erasure, export, import and change events.
 
-    What MemoryService says of every request (ids, users, limits, page tokens, errors) holds here, too.
+    The rules of MemoryService for every request (ids, users, limits, page tokens, errors) apply here as well.
     """
 
     @staticmethod

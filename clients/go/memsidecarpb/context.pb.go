@@ -21,37 +21,35 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// The parts of a context. The caps named here are the defaults at a budget of 8,000 tokens; they scale with
-// the budget. What one section does not use flows to the working section, up to that section's own maximum.
+// The sections of a context. The limits given here are the defaults at a budget of 8,000 tokens and scale with the
+// budget. Tokens that a section does not use go to the working section, up to its own maximum.
 type Section int32
 
 const (
 	// Not a section: INVALID_ARGUMENT in a request.
 	Section_SECTION_UNSPECIFIED Section = 0
-	// The system prompt. 1,000 tokens, soft: counted in full and never cut.
+	// The system prompt. 1,000 tokens, a soft limit: counted in full and never truncated.
 	Section_SECTION_SYSTEM Section = 1
-	// The profile that the caller gives. 2,000 tokens; cut at a sentence end.
+	// The caller's profile text. 2,000 tokens; truncated at the end of a sentence.
 	Section_SECTION_PROFILE Section = 2
-	// What is known about the user. 200 tokens, 8 facts: pinned ones first. What is chosen is not reduced
-	// later.
+	// Facts about the user. 200 tokens, 8 facts, pinned facts first. Selected facts are not removed later.
 	Section_SECTION_FACTS Section = 3
-	// How the user likes to be answered, from patterns with evidence. 100 tokens.
+	// Style hints from the user's patterns. 100 tokens.
 	Section_SECTION_HINTS Section = 4
 	// The rolling summary of the session. 400 tokens.
 	Section_SECTION_SUMMARY Section = 5
-	// Chunks of documents, the caller's and retrieved ones, best first. 800 tokens, 3 chunks.
+	// Document chunks, from the caller and from retrieval, best first. 800 tokens, 3 chunks.
 	Section_SECTION_DOCUMENTS Section = 6
-	// What was said before, retrieved for the query. 400 tokens, 3 items.
+	// Earlier messages, retrieved for the query. 400 tokens, 3 items.
 	Section_SECTION_EPISODIC Section = 7
-	// Results of tools that matter for the query. 200 tokens, 3 artifacts. Facts, hints, summary and artifacts
+	// Tool artifacts that are relevant to the query. 200 tokens, 3 artifacts. Facts, hints, summary and artifacts
 	// together never exceed 800 tokens.
 	Section_SECTION_ARTIFACTS Section = 8
-	// The conversation itself, whole turns, newest first to be kept. What is left, at most 4,000 tokens, 10
-	// turns.
+	// The conversation in whole turns; the newest are kept first. The remaining budget, at most 4,000 tokens, 10 turns.
 	Section_SECTION_WORKING Section = 9
 	// The caller's tool schemas: counted, not rendered.
 	Section_SECTION_TOOL_SCHEMAS Section = 10
-	// What is kept free for the model's answer: counted, not rendered.
+	// The reserve for the model's output: counted, not rendered.
 	Section_SECTION_OUTPUT_RESERVE Section = 11
 	// Role markers, headings and wrappers of all sections together.
 	Section_SECTION_FRAMING Section = 12
@@ -118,33 +116,33 @@ func (Section) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_context_proto_rawDescGZIP(), []int{0}
 }
 
-// Why an item is in or out.
+// Why an item is included or rejected.
 type Inclusion int32
 
 const (
 	// Never sent.
 	Inclusion_INCLUSION_UNSPECIFIED Inclusion = 0
-	// Included as it is.
+	// Included unchanged.
 	Inclusion_INCLUSION_INCLUDED Inclusion = 1
-	// Included, cut at a boundary to fit its section.
+	// Included, truncated at a boundary to fit its section.
 	Inclusion_INCLUSION_SHORTENED Inclusion = 2
-	// Left out: it does not fit its section's cap.
+	// Rejected: it exceeds the limit of its section.
 	Inclusion_INCLUSION_OVER_SECTION Inclusion = 3
-	// Left out: everything together exceeded max_tokens.
+	// Rejected: the whole context exceeded max_tokens.
 	Inclusion_INCLUSION_OVER_TOTAL Inclusion = 4
-	// Left out: enough better ones were found.
+	// Rejected: enough items with a higher score were found.
 	Inclusion_INCLUSION_BEYOND_TOP_K Inclusion = 5
-	// Left out: its score is below the threshold (setting similarity_threshold).
+	// Rejected: its score is below the threshold (setting similarity_threshold).
 	Inclusion_INCLUSION_BELOW_THRESHOLD Inclusion = 6
-	// Left out: its evaluation score is too low (setting episodic_min_quality).
+	// Rejected: its evaluation score is too low (setting episodic_min_quality).
 	Inclusion_INCLUSION_LOW_QUALITY Inclusion = 7
-	// Left out: nearly the same as one that is included, or the same question as the query, asked before.
+	// Rejected: a near-duplicate of an included item, or an earlier occurrence of the query.
 	Inclusion_INCLUSION_DUPLICATE Inclusion = 8
-	// Left out: the working section shows it already.
+	// Rejected: the working section contains it already.
 	Inclusion_INCLUSION_IN_WINDOW Inclusion = 9
-	// Left out: its time is over.
+	// Rejected: it has expired.
 	Inclusion_INCLUSION_EXPIRED Inclusion = 10
-	// Left out: the request disabled the section.
+	// Rejected: the request disabled the section.
 	Inclusion_INCLUSION_DISABLED Inclusion = 11
 )
 
@@ -207,21 +205,20 @@ func (Inclusion) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_context_proto_rawDescGZIP(), []int{1}
 }
 
-// What was missing; the answer was made from the rest.
+// A component that was unavailable. The response was made without it.
 type Degradation int32
 
 const (
 	// Never sent.
 	Degradation_DEGRADATION_UNSPECIFIED Degradation = 0
-	// Retrieval is not there yet, not any more, or off (setting index): only the newest 2,000 messages of the
-	// scope were ranked.
+	// The index is not open or disabled (setting index): only the newest 2,000 messages of the scope were ranked.
 	Degradation_DEGRADATION_INDEX_UNAVAILABLE Degradation = 1
-	// No vector for the query or for recent messages: keywords only.
+	// The query or recent messages have no vector: ranked by keywords only.
 	Degradation_DEGRADATION_EMBEDDER_UNAVAILABLE Degradation = 2
 	// The deadline left no time for retrieval.
 	Degradation_DEGRADATION_DEADLINE Degradation = 3
-	// Background tasks are behind: facts or the summary may be old. In Search: more was added than it could
-	// look through itself before it was indexed, and the newest messages may be missing.
+	// Background tasks lag: facts or the summary may be out of date. In Search: the unindexed part of the log was too
+	// long to scan, so the newest messages may be missing.
 	Degradation_DEGRADATION_STALE Degradation = 4
 )
 
@@ -270,19 +267,19 @@ func (Degradation) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_context_proto_rawDescGZIP(), []int{2}
 }
 
-// What the caller changes about one section. What is absent stays at its default.
+// The caller's settings of one section. Absent fields keep their defaults.
 type SectionBudget struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required, and each section at most once. Tool schemas, output reserve and framing have no budget of their own: they
 	// are INVALID_ARGUMENT.
 	Section Section `protobuf:"varint,1,opt,name=section,proto3,enum=memsidecar.v1.Section" json:"section,omitempty"`
-	// In place of the scaled default cap. From 0 on; 0 leaves no room. The system section is never cut: of it the log
-	// warns above this.
+	// Replaces the scaled default limit. 0 or more; 0 leaves no room. The system section is never truncated: above this
+	// limit the server logs a warning.
 	MaxTokens *int32 `protobuf:"varint,2,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
-	// In place of the default number of items (turns, for the working section). From 0 on. Of retrieved chunks there are
-	// never more than 5 (setting documents_top_k_max).
+	// Replaces the default number of items (turns, for the working section). 0 or more. At most 5 chunks are retrieved
+	// (setting documents_top_k_max).
 	TopK *int32 `protobuf:"varint,3,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// Reductions stop here; 0 where not given. From 0 on.
+	// The lower bound for reductions of the section. 0 or more; absent means 0.
 	MinTokens *int32 `protobuf:"varint,4,opt,name=min_tokens,json=minTokens,proto3,oneof" json:"min_tokens,omitempty"`
 	// The section is not filled at all.
 	Disabled      bool `protobuf:"varint,5,opt,name=disabled,proto3" json:"disabled,omitempty"`
@@ -355,48 +352,48 @@ func (x *SectionBudget) GetDisabled() bool {
 	return false
 }
 
-// What the context is for, and how large it may be.
+// The query, the budget and the content of a context.
 type BuildContextRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Required. An unknown session gives a context from the rest.
+	// Required. For an unknown session the context is built from the other sources.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// What to retrieve for; empty: the newest user message.
+	// The query for retrieval. Empty: the newest user message.
 	Query string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
-	// Chooses tokenizer, calibration and default budget. Optional; an unknown one is counted by an estimate.
+	// Determines tokenizer, calibration and default budget. Optional; for an unknown model tokens are estimated.
 	Model string `protobuf:"bytes,5,opt,name=model,proto3" json:"model,omitempty"`
-	// The hard limit for everything; 0: the model's recommended budget, else 8,000 (setting context_budget). What must
-	// stay (system prompt, chosen facts, the last 2 messages with their exchanges, schemas, reserve, framing) and does
-	// not fit is FAILED_PRECONDITION, reason BUDGET_TOO_SMALL, with required_tokens in the metadata.
+	// The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget). If
+	// the mandatory parts (system prompt, selected facts, the last 2 messages with their tool exchanges, schemas,
+	// reserve, framing) do not fit, the call is FAILED_PRECONDITION, reason BUDGET_TOO_SMALL, with required_tokens in
+	// the metadata.
 	MaxTokens int32 `protobuf:"varint,6,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	// Empty: the session's system messages.
 	SystemPrompt string `protobuf:"bytes,7,opt,name=system_prompt,json=systemPrompt,proto3" json:"system_prompt,omitempty"`
-	// A text about the user, from the caller. Empty: none.
+	// A text about the user, supplied by the caller. Empty: none.
 	Profile string `protobuf:"bytes,8,opt,name=profile,proto3" json:"profile,omitempty"`
-	// The schemas of the tools that the model will be offered. Counted as the text that they are, not read as JSON, not
-	// rendered.
+	// The tool schemas that the caller sends to the model. Counted as text; neither parsed nor rendered.
 	ToolSchemasJson string `protobuf:"bytes,9,opt,name=tool_schemas_json,json=toolSchemasJson,proto3" json:"tool_schemas_json,omitempty"`
-	// Tokens kept free for the model's answer, out of max_tokens. 0: none. From 0 on.
+	// Tokens reserved for the model's output, part of max_tokens. 0 or more; 0: no reserve.
 	ReserveOutputTokens int32 `protobuf:"varint,10,opt,name=reserve_output_tokens,json=reserveOutputTokens,proto3" json:"reserve_output_tokens,omitempty"`
-	// Chunks from the caller, best first, before what is retrieved: they share the documents section. At most 1,000;
-	// empty ones are passed over.
+	// Chunks supplied by the caller, best first. They precede retrieved chunks in the documents section. At most 1,000;
+	// empty chunks are ignored.
 	Documents []string `protobuf:"bytes,11,rep,name=documents,proto3" json:"documents,omitempty"`
-	// What differs from the defaults, each section at most once.
+	// Deviations from the defaults, each section at most once.
 	Sections []*SectionBudget `protobuf:"bytes,12,rep,name=sections,proto3" json:"sections,omitempty"`
-	// For what is retrieved of conversations. Unspecified: the user's, where there is one; else the session's. The user's
-	// where neither the request nor the session names one is INVALID_ARGUMENT.
+	// The scope for retrieving messages. Unspecified: SCOPE_USER if a user is known, else SCOPE_SESSION. SCOPE_USER
+	// without a user in the request or the session is INVALID_ARGUMENT.
 	Scope Scope `protobuf:"varint,13,opt,name=scope,proto3,enum=memsidecar.v1.Scope" json:"scope,omitempty"`
 	// Render `query`, which is then required, as the last user message.
 	AppendQuery bool `protobuf:"varint,14,opt,name=append_query,json=appendQuery,proto3" json:"append_query,omitempty"`
-	// List what was considered and left out, too.
+	// List rejected items in the receipt as well.
 	Debug bool `protobuf:"varint,15,opt,name=debug,proto3" json:"debug,omitempty"`
-	// In place of embedding the query: of the configured dimensions (setting embedder_dimensions), each number finite,
-	// else INVALID_ARGUMENT. Need not have length 1. Empty: the server embeds the query.
+	// The vector of the query. Must have the configured dimensions (setting embedder_dimensions) and finite numbers,
+	// else INVALID_ARGUMENT. Need not be normalised. Empty: the server embeds the query.
 	QueryVector []float32 `protobuf:"fixed32,16,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
-	// Render the assistant's thinking, too.
+	// Render the assistant's reasoning as well.
 	IncludeReasoning bool `protobuf:"varint,17,opt,name=include_reasoning,json=includeReasoning,proto3" json:"include_reasoning,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -551,26 +548,27 @@ func (x *BuildContextRequest) GetIncludeReasoning() bool {
 	return false
 }
 
-// What the model should see, and an account of it.
+// The context and its receipt.
 type BuildContextResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Ready to send, in order: one system message with what changes rarely, the conversation, one system
-	// message with what was retrieved for this turn, and the newest user message with what follows it. What the
-	// sidecar composed has synthetic set.
+	// Ready to send, in order: one system message with the content that changes rarely, the conversation, one system
+	// message with the content retrieved for this turn, and the newest user message with the messages after it.
+	// Messages that the sidecar composed have `synthetic` set.
 	Messages []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
-	// The memory sections as one text, for callers who place it themselves.
+	// The memory sections as one text, for callers that place it themselves.
 	MemoryText string `protobuf:"bytes,2,opt,name=memory_text,json=memoryText,proto3" json:"memory_text,omitempty"`
 	// Equals the sum of used_tokens over the receipt's sections; never more than max_tokens.
 	TotalTokens int32 `protobuf:"varint,3,opt,name=total_tokens,json=totalTokens,proto3" json:"total_tokens,omitempty"`
-	// The limit that was applied: the request's, or the default that took its place.
+	// The limit that was applied: the request's or the default.
 	MaxTokens int32 `protobuf:"varint,4,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
-	// What went in, what was left out, and why.
+	// The included and the rejected items, with reasons.
 	Receipt *Receipt `protobuf:"bytes,5,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	// How many leading messages will be the same next turn unless something is learned, summarised or pruned.
+	// The number of leading messages that stay the same in the next turn, unless facts, the summary or the window
+	// change.
 	StablePrefixCount int32 `protobuf:"varint,6,opt,name=stable_prefix_count,json=stablePrefixCount,proto3" json:"stable_prefix_count,omitempty"`
 	// Lower-case hex SHA-256 over role, name, content and tool calls of those messages.
 	StablePrefixSha256 string `protobuf:"bytes,7,opt,name=stable_prefix_sha256,json=stablePrefixSha256,proto3" json:"stable_prefix_sha256,omitempty"`
-	// Empty when all is well.
+	// The components that were unavailable. Empty if none.
 	Degraded      []Degradation `protobuf:"varint,8,rep,packed,name=degraded,proto3,enum=memsidecar.v1.Degradation" json:"degraded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -662,24 +660,24 @@ func (x *BuildContextResponse) GetDegraded() []Degradation {
 	return nil
 }
 
-// One item that was considered.
+// The receipt of one candidate item.
 type ItemReceipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The message, fact, summary, artifact or chunk.
+	// The id of the message, fact, summary, artifact or chunk.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// All messages that the item shows, where it shows messages.
+	// All messages of the item, if it consists of messages.
 	MessageIds []string `protobuf:"bytes,2,rep,name=message_ids,json=messageIds,proto3" json:"message_ids,omitempty"`
-	// Where it comes from; empty for what belongs to no session.
+	// The session of the item; empty for an item without a session.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Its tokens as rendered; for an item that was left out, what it would have cost.
+	// Tokens of the item as rendered; for a rejected item, the tokens it would have used.
 	Tokens int32 `protobuf:"varint,4,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// It is in the context, whole or shortened.
+	// The item is in the context, whole or shortened.
 	Included bool `protobuf:"varint,5,opt,name=included,proto3" json:"included,omitempty"`
-	// Why.
+	// The reason for inclusion or rejection.
 	Reason Inclusion `protobuf:"varint,6,opt,name=reason,proto3,enum=memsidecar.v1.Inclusion" json:"reason,omitempty"`
-	// 0 to 1, comparable within one section; 0 for what is not ranked.
+	// 0 to 1, comparable within one section; 0 for unranked items.
 	Score float64 `protobuf:"fixed64,7,opt,name=score,proto3" json:"score,omitempty"`
-	// What the score is made of.
+	// The parts of the score.
 	Scores *ScoreParts `protobuf:"bytes,8,opt,name=scores,proto3" json:"scores,omitempty"`
 	// The first 120 characters.
 	Preview       string `protobuf:"bytes,9,opt,name=preview,proto3" json:"preview,omitempty"`
@@ -780,18 +778,18 @@ func (x *ItemReceipt) GetPreview() string {
 	return ""
 }
 
-// The account of one section.
+// The receipt of one section.
 type SectionReceipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which one.
+	// The section.
 	Section Section `protobuf:"varint,1,opt,name=section,proto3,enum=memsidecar.v1.Section" json:"section,omitempty"`
-	// Its cap in this context; 0 where it has none of its own.
+	// Its limit in this context; 0 if it has no limit of its own.
 	LimitTokens int32 `protobuf:"varint,2,opt,name=limit_tokens,json=limitTokens,proto3" json:"limit_tokens,omitempty"`
-	// What it uses, without framing.
+	// Tokens used, without framing.
 	UsedTokens int32 `protobuf:"varint,3,opt,name=used_tokens,json=usedTokens,proto3" json:"used_tokens,omitempty"`
-	// What is included, in order; with `debug` also what was left out.
+	// Included items in order; with `debug` also rejected items.
 	Items []*ItemReceipt `protobuf:"bytes,4,rep,name=items,proto3" json:"items,omitempty"`
-	// How many were considered and left out, listed or not.
+	// The number of rejected items, listed or not.
 	LeftOutCount  int32 `protobuf:"varint,5,opt,name=left_out_count,json=leftOutCount,proto3" json:"left_out_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -862,16 +860,16 @@ func (x *SectionReceipt) GetLeftOutCount() int32 {
 	return 0
 }
 
-// The account of a context.
+// The receipt of a context.
 type Receipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Their used_tokens add up to total_tokens.
+	// All sections. Their used_tokens add up to total_tokens.
 	Sections []*SectionReceipt `protobuf:"bytes,1,rep,name=sections,proto3" json:"sections,omitempty"`
 	// For example "o200k_base", or "chars/4 x 1.08".
 	Tokenizer string `protobuf:"bytes,2,opt,name=tokenizer,proto3" json:"tokenizer,omitempty"`
-	// The tokenizer is the model's own, so the counts are no estimates.
+	// The tokenizer is the model's own, so the counts are exact and not estimates.
 	Exact bool `protobuf:"varint,3,opt,name=exact,proto3" json:"exact,omitempty"`
-	// What was retrieved for.
+	// The query that was used for retrieval.
 	Query         string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -21,12 +21,13 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// The `reason` of google.rpc.ErrorInfo, without the prefix, in every error; `domain` is "memsidecar.dev". So
-// a caller compares with "ID_CONFLICT", not with "ERROR_REASON_ID_CONFLICT".
+// The `reason` of google.rpc.ErrorInfo in every error, without the prefix: "ID_CONFLICT", not
+// "ERROR_REASON_ID_CONFLICT". The `domain` is "memsidecar.dev".
 //
-// Every error carries exactly one ErrorInfo in its rich details, besides google.rpc.BadRequest where a field
-// is wrong and google.rpc.RetryInfo where waiting helps. Clients retry on UNAVAILABLE only; every write is
-// safe to retry because of its ids. DEADLINE_EXCEEDED and CANCELLED come as gRPC has them.
+// Every error carries exactly one ErrorInfo in its details. google.rpc.BadRequest is added where a field is invalid,
+// google.rpc.RetryInfo where a retry can succeed after a delay. Clients retry on UNAVAILABLE only. Every write is
+// safe to retry because ids are idempotency keys. DEADLINE_EXCEEDED and CANCELLED are gRPC's own and carry no
+// ErrorInfo.
 type ErrorReason int32
 
 const (
@@ -34,49 +35,49 @@ const (
 	ErrorReason_ERROR_REASON_UNSPECIFIED ErrorReason = 0
 	// INVALID_ARGUMENT, with google.rpc.BadRequest naming the field.
 	ErrorReason_ERROR_REASON_INVALID_FIELD ErrorReason = 1
-	// NOT_FOUND: a request acts on a thing that does not exist. Reads of an unknown session answer empty
-	// instead.
+	// NOT_FOUND: the message, session, fact, artifact or document that the request acts on does not exist. A read of an
+	// unknown session returns an empty response instead.
 	ErrorReason_ERROR_REASON_NOT_FOUND ErrorReason = 2
-	// ALREADY_EXISTS: the message id is known with another body.
+	// ALREADY_EXISTS: the message id exists with a different body.
 	ErrorReason_ERROR_REASON_ID_CONFLICT ErrorReason = 3
-	// ABORTED; metadata: last_sequence. The session has moved on since expected_sequence: read it, then decide
-	// anew.
+	// ABORTED; metadata: last_sequence. The session's last sequence is not expected_sequence. Read the session again
+	// before the next attempt.
 	ErrorReason_ERROR_REASON_SEQUENCE_MISMATCH ErrorReason = 4
 	// FAILED_PRECONDITION: the session belongs to another user.
 	ErrorReason_ERROR_REASON_SESSION_OWNER_MISMATCH ErrorReason = 5
-	// FAILED_PRECONDITION; metadata: required_tokens. A call with exactly that many succeeds.
+	// FAILED_PRECONDITION; metadata: required_tokens. A call with exactly that budget succeeds.
 	ErrorReason_ERROR_REASON_BUDGET_TOO_SMALL ErrorReason = 6
-	// RESOURCE_EXHAUSTED, with RetryInfo where waiting helps. This one: a message of more than 1 MiB (setting
-	// max_message_bytes), a request of more than 4 MiB, a batch of more than 10,000 messages, a document of more
-	// than 3 MiB (setting max_document_bytes), or a context that would be an answer of more than 4 MiB. Sending it
-	// again does not help.
+	// RESOURCE_EXHAUSTED: a message of more than 1 MiB (setting max_message_bytes), a request of more than 4 MiB, a
+	// batch of more than 10,000 messages, a document of more than 3 MiB (setting max_document_bytes), or a context
+	// whose response would exceed 4 MiB. A retry does not help.
 	ErrorReason_ERROR_REASON_TOO_LARGE ErrorReason = 7
-	// RESOURCE_EXHAUSTED: too many requests of a namespace in a short time or at once, or too many large answers that its
-	// callers leave unread. RetryInfo says how long to wait.
+	// RESOURCE_EXHAUSTED: the namespace exceeds its request rate, its concurrency limit, or its limit on unread
+	// response bytes. RetryInfo says how long to wait.
 	ErrorReason_ERROR_REASON_RATE_LIMITED ErrorReason = 8
-	// RESOURCE_EXHAUSTED; metadata: quota (sessions, messages or bytes) and its limit. The namespace may not keep more;
-	// erasing and pruning always work.
+	// RESOURCE_EXHAUSTED; metadata: quota (sessions, messages or bytes) and its limit. The namespace is at its quota.
+	// Erasing and pruning still work.
 	ErrorReason_ERROR_REASON_QUOTA_EXCEEDED ErrorReason = 9
-	// RESOURCE_EXHAUSTED: there is no room on the disk. Nothing was stored; reads go on, and writes resume by
-	// themselves when there is room.
+	// RESOURCE_EXHAUSTED: the disk is full. Nothing was stored. Reads still work, and writes work again as soon as
+	// there is free space.
 	ErrorReason_ERROR_REASON_DISK_FULL ErrorReason = 10
-	// UNAUTHENTICATED: no token and no certificate, or one that is not known, or has expired.
+	// UNAUTHENTICATED: the call has no token and no certificate, or one that is unknown or expired.
 	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 11
-	// PERMISSION_DENIED: the token is good, but not for this namespace or this operation.
+	// PERMISSION_DENIED: the token is valid, but not for this namespace or this operation.
 	ErrorReason_ERROR_REASON_PERMISSION_DENIED ErrorReason = 12
 	// UNAVAILABLE, retry: the sidecar is still opening its files.
 	ErrorReason_ERROR_REASON_STARTING ErrorReason = 13
 	// UNAVAILABLE, retry: the sidecar is draining before it stops.
 	ErrorReason_ERROR_REASON_SHUTTING_DOWN ErrorReason = 14
-	// UNAVAILABLE, retry: what was asked needs the index, and it is not open.
+	// UNAVAILABLE, retry: the request needs the index, and the index is not open.
 	ErrorReason_ERROR_REASON_INDEX_UNAVAILABLE ErrorReason = 15
-	// UNAVAILABLE, retry: too much is waiting already. RetryInfo says how long to wait.
+	// UNAVAILABLE, retry: too many requests are queued. RetryInfo says how long to wait.
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 16
-	// DATA_LOSS; metadata: file. What is stored cannot be read; a person must look.
+	// DATA_LOSS; metadata: file. A stored file is corrupted and cannot be read. An operator must repair or restore it.
 	ErrorReason_ERROR_REASON_DATA_CORRUPTED ErrorReason = 17
 	// UNIMPLEMENTED: not in this version.
 	ErrorReason_ERROR_REASON_NOT_IMPLEMENTED ErrorReason = 18
-	// INTERNAL: a bug, never bad input. The message tells nothing of the inside; the sidecar's log does.
+	// INTERNAL: a bug in the sidecar, never caused by invalid input. The message has no details; the sidecar's log has
+	// them.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 19
 )
 

@@ -23,25 +23,25 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What a fact is about.
+// The subject of a fact.
 type FactType int32
 
 const (
 	// Not a type: INVALID_ARGUMENT in PutFacts.
 	FactType_FACT_TYPE_UNSPECIFIED FactType = 0
-	// Who the user is: name, company, role, place.
+	// Identity of the user: name, company, role, place.
 	FactType_FACT_TYPE_USER_PROFILE FactType = 1
-	// What the user is interested in. A list by nature.
+	// An interest of the user. A key may have several current values.
 	FactType_FACT_TYPE_INTEREST FactType = 2
-	// How the user wants things.
+	// A preference of the user.
 	FactType_FACT_TYPE_PREFERENCE FactType = 3
-	// What is to be done. A list by nature.
+	// A task to be done. A key may have several current values.
 	FactType_FACT_TYPE_ACTION_ITEM FactType = 4
-	// How the user feels about something.
+	// The user's sentiment about something.
 	FactType_FACT_TYPE_SENTIMENT FactType = 5
-	// What the user asked and may come back to. A list by nature.
+	// A question that the user asked and may return to. A key may have several current values.
 	FactType_FACT_TYPE_QUESTION FactType = 6
-	// The field that the conversation is about.
+	// The domain of the conversation.
 	FactType_FACT_TYPE_DOMAIN FactType = 7
 )
 
@@ -96,37 +96,37 @@ func (FactType) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_knowledge_proto_rawDescGZIP(), []int{0}
 }
 
-// Something known about a user.
+// One fact about a user.
 type Fact struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Output only.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Required.
 	Type FactType `protobuf:"varint,2,opt,name=type,proto3,enum=memsidecar.v1.FactType" json:"type,omitempty"`
-	// For example "name", "company", "likes". A key holds one current value, unless the fact's type is a list
-	// by nature (interests, action items, questions). Required, 1 to 256 bytes without control characters.
+	// For example "name", "company", "likes". A key has one current value, except for the types interest, action item
+	// and question. Required, 1 to 256 bytes without control characters.
 	Key string `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
-	// What is known. Required, not only white space, at most 16 KiB.
+	// The value. Required, not only white space, at most 16 KiB.
 	Value string `protobuf:"bytes,4,opt,name=value,proto3" json:"value,omitempty"`
-	// 0 to 1. 0 in PutFacts means that nothing is said about it, and is taken as 1.
+	// 0 to 1. 0 in PutFacts means unspecified and is stored as 1.
 	Confidence float64 `protobuf:"fixed64,5,opt,name=confidence,proto3" json:"confidence,omitempty"`
-	// Since when it holds. Absent in PutFacts: since it was first seen.
+	// Start of validity. Absent in PutFacts: extracted_at.
 	ValidFrom *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=valid_from,json=validFrom,proto3" json:"valid_from,omitempty"`
-	// Output only; set when superseded.
+	// Output only; set when the fact is superseded.
 	ValidUntil *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=valid_until,json=validUntil,proto3" json:"valid_until,omitempty"`
-	// When it was first seen. Absent in PutFacts: now, or last_updated if that is earlier.
+	// Time of the first observation. Absent in PutFacts: now, or last_updated if that is earlier.
 	ExtractedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=extracted_at,json=extractedAt,proto3" json:"extracted_at,omitempty"`
-	// When it was last seen. Absent in PutFacts: now.
+	// Time of the last observation. Absent in PutFacts: now.
 	LastUpdated *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=last_updated,json=lastUpdated,proto3" json:"last_updated,omitempty"`
-	// The session that it first came from. Absent in PutFacts: the request's.
+	// The session of the first observation. Empty in PutFacts: the request's session_id.
 	SessionId string `protobuf:"bytes,10,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The messages that it first came from, in that session; at most 100. When all of them are erased, so is the
-	// fact: with DeleteSession, while Clear leaves it. Seen in another session since, it goes with that one; told
-	// by a caller without messages, with none.
+	// The messages of the first observation, in that session; at most 100. DeleteSession erases the fact together with
+	// these messages; Clear keeps it. A fact that was observed in another session since is erased with that session. A
+	// fact stored by a caller without messages is erased with no session.
 	SourceMessageIds []string `protobuf:"bytes,11,rep,name=source_message_ids,json=sourceMessageIds,proto3" json:"source_message_ids,omitempty"`
 	// "client", "rules" or the model's name. Output only.
 	Origin string `protobuf:"bytes,12,opt,name=origin,proto3" json:"origin,omitempty"`
-	// Always in the context, before the others.
+	// Always in the context, before other facts.
 	Pinned        bool `protobuf:"varint,13,opt,name=pinned,proto3" json:"pinned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -258,12 +258,12 @@ type PutFactsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Whose facts. Optional where session_id is given: the session's user then.
+	// The owner of the facts. Optional if session_id is given; the default is the session's owner.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Where they came from; for a session without a user, whose they are. Need not exist yet. Required where
+	// The session that the facts come from; for a session without a user, their owner. Need not exist yet. Required if
 	// user_id is empty.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// 1 to 1,000, all or nothing. They are taken in their order.
+	// 1 to 1,000, stored atomically and applied in order.
 	Facts         []*Fact `protobuf:"bytes,4,rep,name=facts,proto3" json:"facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -330,7 +330,7 @@ func (x *PutFactsRequest) GetFacts() []*Fact {
 // The stored facts.
 type PutFactsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As they are now, in the order of the request.
+	// The facts as stored, in the order of the request.
 	Facts         []*Fact `protobuf:"bytes,1,rep,name=facts,proto3" json:"facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -373,23 +373,22 @@ func (x *PutFactsResponse) GetFacts() []*Fact {
 	return nil
 }
 
-// Which facts to read.
+// Selects the facts to read.
 type ListFactsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Whose facts. Optional where session_id is given: the session's user then.
+	// The owner of the facts. Optional if session_id is given; the default is the session's owner.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// For a session without a user, whose facts.
+	// The owner of the facts, for a session without a user.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Empty: all.
+	// Empty: no filter.
 	Types []FactType `protobuf:"varint,4,rep,packed,name=types,proto3,enum=memsidecar.v1.FactType" json:"types,omitempty"`
-	// Superseded ones, too.
+	// Include superseded facts.
 	IncludeHistory bool `protobuf:"varint,5,opt,name=include_history,json=includeHistory,proto3" json:"include_history,omitempty"`
-	// 0: 100. More than 1,000 is taken as 1,000.
+	// 0 means 100. Values above 1,000 are lowered to 1,000.
 	PageSize int32 `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-	// fields.
+	// The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
 	PageToken     string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -477,9 +476,9 @@ func (x *ListFactsRequest) GetPageToken() string {
 // One page of facts.
 type ListFactsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Most confident first, then those seen last, then by id.
+	// Ordered by confidence (highest first), then last_updated (newest first), then id.
 	Facts []*Fact `protobuf:"bytes,1,rep,name=facts,proto3" json:"facts,omitempty"`
-	// Empty: that was the last page. A page is also cut at 3 MiB.
+	// Empty on the last page. A page also ends at 3 MiB.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -529,14 +528,14 @@ func (x *ListFactsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Which fact to erase.
+// Selects the fact to erase.
 type DeleteFactRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Whose fact. Optional where session_id is given: the session's user then.
+	// The owner of the fact. Optional if session_id is given; the default is the session's owner.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// For a session without a user, whose fact.
+	// The owner of the fact, for a session without a user.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Required.
 	FactId        string `protobuf:"bytes,4,opt,name=fact_id,json=factId,proto3" json:"fact_id,omitempty"`
@@ -602,7 +601,7 @@ func (x *DeleteFactRequest) GetFactId() string {
 	return ""
 }
 
-// The fact is gone.
+// Empty: the fact is erased.
 type DeleteFactResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -639,28 +638,29 @@ func (*DeleteFactResponse) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_knowledge_proto_rawDescGZIP(), []int{6}
 }
 
-// A compact result of a tool: a snippet of a web search, say.
+// A compact tool result, such as a snippet of a web search.
 //
-// Artifacts are erased with DeleteSession. Clear erases those that hold a message, and leaves the others.
+// DeleteSession erases artifacts. Clear erases the artifacts of offloaded messages and keeps the others.
 type Artifact struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Unique in its session. Empty in a request: made by the server; of an offloaded message always the same.
-	// Given: putting it again replaces it.
+	// Unique in its session. Empty in a request: made by the server; for an offloaded message, derived from the
+	// message. A stored artifact with the same id is replaced.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Where it came from: a tool's name, a URL. At most 1,024 bytes. Of an offloaded message, its name if empty.
+	// The origin: a tool's name, a URL. At most 1,024 bytes. Empty for an offloaded message: the message's name.
 	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
-	// The text, at most 1 MiB (setting max_message_bytes). Required, unless a message is offloaded: then it must
-	// be empty, and becomes the message's whole content.
+	// The text, at most 1 MiB (setting max_message_bytes). Required, unless a message is offloaded: then it must be
+	// empty, and the server copies the message's whole content.
 	Content string `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
-	// Set by the server when absent. As long as the content stays the same, so does this.
+	// Set by the server when absent. Unchanged as long as the content is unchanged.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// After this it is neither listed nor put into a context. Must be after create_time. Absent: never.
+	// After this time the artifact is neither listed nor put into a context. Must be after create_time. Absent: never
+	// expires.
 	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
-	// Tags: at most 16 KiB, 8 levels deep.
+	// At most 16 KiB, 8 levels deep.
 	Metadata *structpb.Struct `protobuf:"bytes,6,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// Output only. Of the content, by the server's default tokenizer.
+	// Output only. Tokens of the content, by the server's default tokenizer.
 	Tokens int32 `protobuf:"varint,7,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// Output only. The tool message whose large result this is, if it was offloaded.
+	// Output only. The offloaded tool message. Empty for other artifacts.
 	MessageId     string `protobuf:"bytes,8,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -757,19 +757,19 @@ type PutArtifactRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required. Need not exist yet, unless a message is offloaded.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Required.
 	Artifact *Artifact `protobuf:"bytes,4,opt,name=artifact,proto3" json:"artifact,omitempty"`
-	// Replace this stored tool message in the window by a preview of at most `preview_tokens`; the artifact
-	// holds the whole. NOT_FOUND when the session has no such message; INVALID_ARGUMENT when its role is another.
-	// A message that is not longer stays as it is, and so does one that was pruned. The original stays stored and
+	// Replace this stored tool message in the window by a preview of at most `preview_tokens`; the artifact holds the
+	// whole content. NOT_FOUND when the session has no such message; INVALID_ARGUMENT when its role is not tool. A
+	// message that is not longer than the preview, or that is pruned, stays unchanged. The original stays stored and
 	// searchable. Empty: nothing is replaced.
 	OffloadMessageId string `protobuf:"bytes,5,opt,name=offload_message_id,json=offloadMessageId,proto3" json:"offload_message_id,omitempty"`
-	// Of the preview's content: its head, its tail, and a line that names the artifact, which is there however
-	// few these are. 0: 128 (setting overflow_keep_tokens).
+	// Tokens of the preview: its head, its tail, and a line that names the artifact. The line is always included. 0
+	// means 128 (setting overflow_keep_tokens).
 	PreviewTokens int32 `protobuf:"varint,6,opt,name=preview_tokens,json=previewTokens,proto3" json:"preview_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -850,7 +850,7 @@ func (x *PutArtifactRequest) GetPreviewTokens() int32 {
 // The stored artifact.
 type PutArtifactResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it is now.
+	// The current state.
 	Artifact      *Artifact `protobuf:"bytes,1,opt,name=artifact,proto3" json:"artifact,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -893,19 +893,18 @@ func (x *PutArtifactResponse) GetArtifact() *Artifact {
 	return nil
 }
 
-// Whose artifacts to read.
+// Selects the session of the artifacts.
 type ListArtifactsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// 0: 100. More than 1,000 is taken as 1,000.
+	// 0 means 100. Values above 1,000 are lowered to 1,000.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-	// fields.
+	// The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -979,10 +978,10 @@ func (x *ListArtifactsRequest) GetPageToken() string {
 // One page of artifacts.
 type ListArtifactsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Newest first. A page may be short, or empty, because some have expired; the token says whether there are
+	// Newest first. A page may be short or empty because artifacts have expired; next_page_token says whether there are
 	// more.
 	Artifacts []*Artifact `protobuf:"bytes,1,rep,name=artifacts,proto3" json:"artifacts,omitempty"`
-	// Empty: that was the last page. A page is also cut at 3 MiB.
+	// Empty on the last page. A page also ends at 3 MiB.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1032,12 +1031,12 @@ func (x *ListArtifactsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Which artifact to erase.
+// Selects the artifact to erase.
 type DeleteArtifactRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -1105,7 +1104,7 @@ func (x *DeleteArtifactRequest) GetArtifactId() string {
 	return ""
 }
 
-// The artifact is gone.
+// Empty: the artifact is erased.
 type DeleteArtifactResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1142,36 +1141,36 @@ func (*DeleteArtifactResponse) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_knowledge_proto_rawDescGZIP(), []int{13}
 }
 
-// A text to retrieve from, kept in chunks.
+// A text for retrieval, stored in chunks.
 //
-// A chunk is a stretch of the text of at most 300 tokens (setting chunk_size), counted exactly. It ends at
-// the last paragraph in its second half, else at the last line, else sentence, else word. A code block that
-// fits is kept whole, and a heading stays with what follows it. A chunk begins with the end of the one
-// before: as many whole sentences or lines of it as fit into 50 tokens (setting chunk_overlap), so that what
-// stands on the border is found. After a change of these settings a document is cut anew when it is put
-// again.
+// A chunk is a span of the text of at most 300 tokens (setting chunk_size), counted exactly. It ends at the last
+// paragraph boundary in its second half, else at the last line, sentence or word boundary. A code block that fits is
+// not split, and a heading stays with the text that follows it. A chunk starts with an overlap: as many whole
+// sentences or lines from the end of the previous chunk as fit into 50 tokens (setting chunk_overlap). After a change
+// of these settings, a document is chunked again when it is stored again.
 //
-// A document is put for somebody, and found by nobody else: for a session where the request names one, else
-// for a user where it names one, else for everybody in the namespace. The same id put for another is another
-// document. A session's documents are erased with DeleteSession; Clear leaves them.
+// A document is visible to its owner only: the session if the request names one, else the user if it names one, else
+// the whole namespace. The same id with another owner is another document. DeleteSession erases a session's
+// documents; Clear keeps them.
 type Document struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required, 1 to 256 bytes without control characters. Chosen by the caller; putting it again replaces it.
+	// Required, 1 to 256 bytes without control characters. Chosen by the caller. A stored document with the same id is
+	// replaced.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// For people; not required, not searched. At most 1,024 bytes.
+	// A display title, not searched. Optional, at most 1,024 bytes.
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
 	// Input only. Required, not only white space, at most 3 MiB (setting max_document_bytes).
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
-	// Where it came from: a file name, a URL. At most 1,024 bytes.
+	// The origin: a file name, a URL. At most 1,024 bytes.
 	Source string `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`
-	// Tags: at most 16 KiB, 8 levels deep.
+	// At most 16 KiB, 8 levels deep.
 	Metadata *structpb.Struct `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// When it was written, or put. Set by the server when absent. As long as the text stays the same, so does
-	// this.
+	// When the document was written or stored. Set by the server when absent. Unchanged as long as the text is
+	// unchanged.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// Output only. How many chunks it has.
+	// Output only. The number of chunks.
 	ChunkCount int32 `protobuf:"varint,7,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
-	// Output only. Of the text, by the server's default tokenizer.
+	// Output only. Tokens of the text, by the server's default tokenizer.
 	Tokens int32 `protobuf:"varint,8,opt,name=tokens,proto3" json:"tokens,omitempty"`
 	// Output only. Lower-case hex SHA-256 of the text.
 	Sha256        string `protobuf:"bytes,9,opt,name=sha256,proto3" json:"sha256,omitempty"`
@@ -1272,16 +1271,16 @@ func (x *Document) GetSha256() string {
 	return ""
 }
 
-// A piece of a document.
+// One chunk of a document.
 type DocumentChunk struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The document that it belongs to.
+	// The chunk's document.
 	DocumentId string `protobuf:"bytes,1,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
-	// Its place in the document: 0, 1, 2 ...
+	// The chunk's position in the document: 0, 1, 2 ...
 	ChunkIndex int32 `protobuf:"varint,2,opt,name=chunk_index,json=chunkIndex,proto3" json:"chunk_index,omitempty"`
-	// The piece, as it stands in the document, the overlap with the one before included.
+	// The text of the chunk as in the document, including the overlap with the previous chunk.
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
-	// Of the piece, by the server's default tokenizer.
+	// Tokens of the chunk, by the server's default tokenizer.
 	Tokens        int32 `protobuf:"varint,4,opt,name=tokens,proto3" json:"tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1350,8 +1349,8 @@ type PutDocumentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Without a session: visible to this user only. With one: a user other than the session's is refused. With
-	// neither: visible to the namespace.
+	// Without session_id: visible to this user only. With session_id: a user other than the session's owner is
+	// rejected. With neither: visible to the namespace.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Visible to this session only. Need not exist yet.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -1424,7 +1423,7 @@ type PutDocumentResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Without its text.
 	Document *Document `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
-	// It was there already, with the same text, title, source and metadata: nothing was done.
+	// The document existed with the same text, title, source and metadata. Nothing was changed.
 	Unchanged     bool `protobuf:"varint,2,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1474,20 +1473,19 @@ func (x *PutDocumentResponse) GetUnchanged() bool {
 	return false
 }
 
-// Whose documents to list.
+// Selects the owner of the documents.
 type ListDocumentsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Without a session: this user's. With one: a user other than the session's is refused. With neither: the
-	// namespace's.
+	// Without session_id: this user's documents. With session_id: a user other than the session's owner is rejected.
+	// With neither: the namespace's documents.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Those of this session, and no others.
+	// Only the documents of this session.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// 0: 100. More than 1,000 is taken as 1,000.
+	// 0 means 100. Values above 1,000 are lowered to 1,000.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-	// fields.
+	// The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1561,9 +1559,9 @@ func (x *ListDocumentsRequest) GetPageToken() string {
 // One page of documents.
 type ListDocumentsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Without their text, in the order of their ids.
+	// Without their text, ordered by id.
 	Documents []*Document `protobuf:"bytes,1,rep,name=documents,proto3" json:"documents,omitempty"`
-	// Empty: that was the last page. A page is also cut at 3 MiB.
+	// Empty on the last page. A page also ends at 3 MiB.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1613,14 +1611,15 @@ func (x *ListDocumentsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Which document to erase.
+// Selects the document to erase.
 type DeleteDocumentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Without a session: the user that it was put for. With one: a user other than the session's is refused.
+	// Without session_id: the owner of the document. With session_id: a user other than the session's owner is
+	// rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// The session that it was put for. With neither: it was put for the namespace.
+	// The session that owns the document. With neither user_id nor session_id, the namespace owns it.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Required.
 	DocumentId    string `protobuf:"bytes,4,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
@@ -1686,10 +1685,10 @@ func (x *DeleteDocumentRequest) GetDocumentId() string {
 	return ""
 }
 
-// The document is gone.
+// The result of erasing a document.
 type DeleteDocumentResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many chunks it had.
+	// The number of erased chunks.
 	RemovedChunks int32 `protobuf:"varint,1,opt,name=removed_chunks,json=removedChunks,proto3" json:"removed_chunks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1732,21 +1731,21 @@ func (x *DeleteDocumentResponse) GetRemovedChunks() int32 {
 	return 0
 }
 
-// What to find in documents.
+// The query of a document search.
 type SearchDocumentsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The user's documents are searched, too, besides the namespace's. Where only a session is named: its
-	// user's.
+	// The user's documents are searched in addition to the namespace's. If only session_id is given, the user is the
+	// session's owner.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// The session's documents are searched, too, besides the namespace's. Another user's session is refused.
+	// The session's documents are searched in addition to the namespace's. A session of another user is rejected.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Required. Compared as in the hybrid mode of Search.
+	// Required. Matched as in the hybrid mode of Search.
 	Query string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
-	// 0: 3 (setting documents_top_k). More than 5 (setting documents_top_k_max) is taken as that.
+	// 0 means 3 (setting documents_top_k). Values above 5 are lowered to 5 (setting documents_top_k_max).
 	Limit int32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Compared with `score`; from 0 on. 0: no hit is left out for its score.
+	// The lowest `score` of a hit, 0 or more. 0: no threshold.
 	MinScore      float64 `protobuf:"fixed64,6,opt,name=min_score,json=minScore,proto3" json:"min_score,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1824,15 +1823,15 @@ func (x *SearchDocumentsRequest) GetMinScore() float64 {
 	return 0
 }
 
-// One chunk that was found.
+// One chunk that matches.
 type DocumentHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The chunk.
 	Chunk *DocumentChunk `protobuf:"bytes,1,opt,name=chunk,proto3" json:"chunk,omitempty"`
-	// Above 0, at most 1; comparable within one answer. From 0.5 on where any chunk has every word of the query
-	// exactly as written, and only for those.
+	// Above 0, at most 1; comparable within one response. If any chunk contains every word of the query exactly as
+	// written, those chunks score 0.5 or more, and all others less.
 	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
-	// What the score is made of: the parts add up to it.
+	// The parts of the score; they add up to it.
 	Scores        *ScoreParts `protobuf:"bytes,3,opt,name=scores,proto3" json:"scores,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1889,12 +1888,12 @@ func (x *DocumentHit) GetScores() *ScoreParts {
 	return nil
 }
 
-// The chunks that were found.
+// The chunks that match.
 type SearchDocumentsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Best first. As many as fit into 3 MiB.
+	// Best first, up to 3 MiB together.
 	Hits []*DocumentHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
-	// What was missing when this was answered.
+	// The components that were unavailable.
 	Degraded      []Degradation `protobuf:"varint,2,rep,packed,name=degraded,proto3,enum=memsidecar.v1.Degradation" json:"degraded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1944,18 +1943,18 @@ func (x *SearchDocumentsResponse) GetDegraded() []Degradation {
 	return nil
 }
 
-// A rolling summary: what was said in a range of messages. The messages themselves stay.
+// A rolling summary of a range of messages. The messages stay stored.
 type Summary struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Made by the server.
+	// Generated by the server.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The summary.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// Of the text, by the server's default tokenizer; at most 400 by default (setting summary_budget).
+	// Tokens of the text, by the server's default tokenizer; at most 400 by default (setting summary_budget).
 	Tokens int32 `protobuf:"varint,3,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// The messages it covers.
+	// The oldest message that the summary covers.
 	FirstSequence int64 `protobuf:"varint,4,opt,name=first_sequence,json=firstSequence,proto3" json:"first_sequence,omitempty"`
-	// The newest message that it covers, itself included.
+	// The newest message that the summary covers, inclusive.
 	LastSequence int64 `protobuf:"varint,5,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
 	// When it was made.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
@@ -2044,12 +2043,12 @@ func (x *Summary) GetOrigin() string {
 	return ""
 }
 
-// Whose summary to read.
+// Selects the session of the summary.
 type GetSummaryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId     string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -2154,17 +2153,18 @@ func (x *GetSummaryResponse) GetSummary() *Summary {
 	return nil
 }
 
-// Which session to summarise.
+// The session to summarise and the size of the summary.
 type SummarizeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Most tokens of the summary, by the server's default tokenizer. 0: 400 (setting summary_budget). More than 10,000 is
-	// taken as 10,000. A summary that covers everything already is made shorter if it must be, and never longer.
+	// The maximum tokens of the summary, by the server's default tokenizer. 0 means 400 (setting summary_budget).
+	// Values above 10,000 are lowered to 10,000. A summary that covers all messages already is shortened if necessary,
+	// never extended.
 	MaxTokens     int32 `protobuf:"varint,4,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2274,14 +2274,14 @@ func (x *SummarizeResponse) GetSummary() *Summary {
 	return nil
 }
 
-// Something that recurs in a user's conversations.
+// One recurring pattern in a user's conversations.
 type Pattern struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// For example "common_question", "topic", "question_kind", "active_hour".
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The question, the topic, the hour.
 	Value string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	// How many observations stand behind it.
+	// The number of observations.
 	Evidence      int32 `protobuf:"varint,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2338,17 +2338,17 @@ func (x *Pattern) GetEvidence() int32 {
 	return 0
 }
 
-// Whose patterns to read.
+// Selects the owner of the patterns.
 type GetPatternsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Whose patterns. Optional where session_id is given: the session's user then.
+	// The owner of the patterns. Optional if session_id is given; the default is the session's owner.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// For a session without a user, whose patterns. Required where user_id is empty.
+	// The owner of the patterns, for a session without a user. Required if user_id is empty.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Recompute now, out of everything up to now, and keep that. Else they are as old as computed_at says (setting
-	// patterns_every_conversations).
+	// Recompute the patterns now from all conversations, and store them. Otherwise the stored patterns are returned;
+	// computed_at is their age (setting patterns_every_conversations).
 	Refresh       bool `protobuf:"varint,4,opt,name=refresh,proto3" json:"refresh,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2412,25 +2412,24 @@ func (x *GetPatternsRequest) GetRefresh() bool {
 	return false
 }
 
-// What recurs. Empty where there is no evidence.
+// The patterns of a user. Empty without sufficient evidence.
 type GetPatternsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Most evidence first.
 	Patterns []*Pattern `protobuf:"bytes,1,rep,name=patterns,proto3" json:"patterns,omitempty"`
-	// How many conversations were looked at.
+	// The number of conversations analysed.
 	Conversations int32 `protobuf:"varint,2,opt,name=conversations,proto3" json:"conversations,omitempty"`
-	// Turns in a conversation, on average.
+	// Mean number of turns in a conversation.
 	MeanTurns float64 `protobuf:"fixed64,3,opt,name=mean_turns,json=meanTurns,proto3" json:"mean_turns,omitempty"`
-	// "concise", "detailed" or empty; likewise "technical", "general"; likewise "daily", "weekly",
-	// "occasional".
+	// "concise", "detailed" or empty.
 	AnswerLength string `protobuf:"bytes,4,opt,name=answer_length,json=answerLength,proto3" json:"answer_length,omitempty"`
 	// "technical", "general" or empty.
 	TechnicalDepth string `protobuf:"bytes,5,opt,name=technical_depth,json=technicalDepth,proto3" json:"technical_depth,omitempty"`
 	// "daily", "weekly", "occasional" or empty.
 	Frequency string `protobuf:"bytes,6,opt,name=frequency,proto3" json:"frequency,omitempty"`
-	// As they go into a context.
+	// The patterns as text, as rendered into a context.
 	Hints string `protobuf:"bytes,7,opt,name=hints,proto3" json:"hints,omitempty"`
-	// When this was computed; absent when it never was.
+	// When the patterns were computed; absent if they never were.
 	ComputedAt    *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=computed_at,json=computedAt,proto3" json:"computed_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

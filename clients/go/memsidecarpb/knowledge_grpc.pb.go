@@ -38,73 +38,74 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// What was learned, and what was given to know: facts, patterns, summaries, artifacts, documents.
+// Facts, patterns, summaries, artifacts and documents.
 //
-// What MemoryService says of every request (ids, users, limits, page tokens, errors) holds here, too. Facts
-// and patterns belong to the user; where neither the request nor the session names one, to the session.
+// The rules of MemoryService for every request (ids, users, limits, page tokens, errors) apply here as well. Facts
+// and patterns belong to the user. If neither the request nor the session names a user, they belong to the session.
 type KnowledgeServiceClient interface {
-	// Stores facts, all or nothing; when this answers, they are on disk. One with the key of a current fact and
-	// another value supersedes it; the old one stays in the history. One with the same value is seen again: its
-	// last_updated moves, nothing else. One with times of its own that holds since earlier than the current one,
-	// or was last seen earlier, goes into the history at once; one without is the newest. Facts that were learned
-	// from messages never supersede a pinned one.
+	// Stores facts atomically. When the call returns, they are on disk. A fact with the key of a current fact and
+	// another value supersedes it; the superseded fact stays in the history. A fact with the same value only updates
+	// last_updated. A fact whose own valid_from or last_updated is earlier than the current fact's goes into the
+	// history at once; a fact without times is the newest. Facts that the server extracts from messages never supersede
+	// a pinned fact.
 	//
-	// Spelling does not make another value or key: case, white space and a full stop at the end do not count.
+	// Keys and values are compared without case, white space and a full stop at the end.
 	//
-	// Errors: INVALID_ARGUMENT for a wrong field, with its path ("facts[1].key"); FAILED_PRECONDITION
+	// Errors: INVALID_ARGUMENT for an invalid field, with its path ("facts[1].key"); FAILED_PRECONDITION
 	// (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
 	PutFacts(ctx context.Context, in *PutFactsRequest, opts ...grpc.CallOption) (*PutFactsResponse, error)
-	// Reads the current facts of a user (or of a session without a user), most confident first, then those seen
-	// last, then by id. Of more than 10,000, those seen last are looked at.
+	// Reads the current facts of a user (or of a session without a user), ordered by confidence (highest first), then
+	// last_updated (newest first), then id. If there are more than 10,000, only the most recently updated are
+	// considered.
 	ListFacts(ctx context.Context, in *ListFactsRequest, opts ...grpc.CallOption) (*ListFactsResponse, error)
-	// Erases one fact, current or superseded, from every file. NOT_FOUND when the user has none with this id. A
-	// superseded one does not come back when the one that superseded it is erased.
+	// Erases one fact, current or superseded, from every file. NOT_FOUND when the user has no fact with this id.
+	// Erasing a fact does not restore the fact that it superseded.
 	DeleteFact(ctx context.Context, in *DeleteFactRequest, opts ...grpc.CallOption) (*DeleteFactResponse, error)
-	// Stores a compact result of a tool; when this answers, it is on disk. Or moves a large one out of the window
-	// (`offload_message_id`): first the artifact is stored, then the message is shown as a preview. To repeat the
-	// call is harmless.
+	// Stores a compact tool result, or moves a large tool result out of the window (`offload_message_id`): the server
+	// stores the artifact first, then replaces the message in the window by a preview. When the call returns, the
+	// artifact is on disk. The call is idempotent.
 	//
-	// Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NOT_FOUND for a message that is not there);
-	// FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB,
-	// setting max_message_bytes; DISK_FULL).
+	// Errors: INVALID_ARGUMENT for an invalid field; NOT_FOUND for an unknown message; FAILED_PRECONDITION
+	// (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB, setting
+	// max_message_bytes; DISK_FULL).
 	PutArtifact(ctx context.Context, in *PutArtifactRequest, opts ...grpc.CallOption) (*PutArtifactResponse, error)
-	// Reads the artifacts of a session, newest first by create_time, then by id; expired ones are left out.
+	// Reads the artifacts of a session, newest first by create_time, then by id. Expired artifacts are omitted.
 	ListArtifacts(ctx context.Context, in *ListArtifactsRequest, opts ...grpc.CallOption) (*ListArtifactsResponse, error)
-	// Erases one artifact, from every file. NOT_FOUND when the session has none with this id. The message that it
-	// held stays stored, and its preview in the window stays a preview.
+	// Erases one artifact from every file. NOT_FOUND when the session has no artifact with this id. An offloaded
+	// message stays stored, and its preview stays in the window.
 	DeleteArtifact(ctx context.Context, in *DeleteArtifactRequest, opts ...grpc.CallOption) (*DeleteArtifactResponse, error)
-	// Stores a document and its chunks. When this answers, they are on disk, and every later search finds them.
-	// The same document again does nothing (`unchanged`); another text replaces the chunks all at once, and
-	// nobody sees a part of either; another title, source or metadata alone replaces just these.
+	// Stores a document and its chunks. When the call returns, they are on disk, and every later search finds them. An
+	// identical document changes nothing (`unchanged`). A new text replaces all chunks atomically: no search sees
+	// chunks of both versions. A new title, source or metadata with the same text replaces only these fields.
 	//
-	// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
-	// (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than 50,000 chunks;
-	// DISK_FULL).
+	// Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
+	// (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than 50,000 chunks; DISK_FULL).
 	PutDocument(ctx context.Context, in *PutDocumentRequest, opts ...grpc.CallOption) (*PutDocumentResponse, error)
-	// Reads what documents were put for the namespace, a user or a session, without their text, in the order of
-	// their ids.
+	// Lists the documents of the namespace, a user or a session, without their text, ordered by id.
 	ListDocuments(ctx context.Context, in *ListDocumentsRequest, opts ...grpc.CallOption) (*ListDocumentsResponse, error)
-	// Erases a document and its chunks, from every file. NOT_FOUND when none with this id was put for the
-	// namespace, user or session that the request names.
+	// Erases a document and its chunks from every file. NOT_FOUND when the namespace, user or session that the request
+	// names has no document with this id.
 	DeleteDocument(ctx context.Context, in *DeleteDocumentRequest, opts ...grpc.CallOption) (*DeleteDocumentResponse, error)
-	// Finds chunks of the documents that the caller may see, best first: the namespace's, the user's and the
-	// session's together. Ranked like messages in the hybrid mode of Search, with the chunks around in place of
-	// the messages around, and the document in place of the session; titles are not looked at. A document is
-	// found as soon as it is put, and not any more once it is replaced or deleted. While the index is away, the
-	// documents of the first ids are ranked: up to 200 of them, and 2,000 chunks, of each owner.
+	// Finds chunks of the documents that are visible to the caller, best first: the namespace's, the user's and the
+	// session's documents together. Chunks are ranked like messages in the hybrid mode of Search, with adjacent chunks
+	// as neighbours and the document in place of the session. Titles are not searched. A document is found as soon as
+	// it is stored, and no longer found once it is replaced or deleted. While the index is unavailable, the search
+	// ranks the documents with the lowest ids: up to 200 documents and 2,000 chunks of each owner.
 	SearchDocuments(ctx context.Context, in *SearchDocumentsRequest, opts ...grpc.CallOption) (*SearchDocumentsResponse, error)
-	// Reads the rolling summary of a session, as it is: made in the background every few messages (settings
-	// summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
+	// Reads the stored rolling summary of a session. A background task updates it every few messages (settings
+	// summary_every_messages, summary_tail_tokens), and so do Summarize and Prune. FAILED_PRECONDITION
+	// (SESSION_OWNER_MISMATCH).
 	GetSummary(ctx context.Context, in *GetSummaryRequest, opts ...grpc.CallOption) (*GetSummaryResponse, error)
-	// Brings the rolling summary up to now, and answers it; it is then on disk. An empty or failed result never
-	// replaces a good summary: the answer is then the one that was there. Pruned messages are spoken for, too, erased
-	// ones are not.
+	// Updates the rolling summary through the newest message, stores it on disk and returns it. An empty or failed
+	// result never replaces an existing summary; the existing summary is returned instead. The summary covers pruned
+	// messages, not erased messages.
 	//
-	// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (DISK_FULL).
+	// Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
+	// (DISK_FULL).
 	Summarize(ctx context.Context, in *SummarizeRequest, opts ...grpc.CallOption) (*SummarizeResponse, error)
-	// Reads what recurs in a user's conversations. Only what is seen often enough to be no accident is a pattern, and
-	// each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); with
-	// `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
+	// Reads the patterns that recur in a user's conversations. A pattern is reported only if its frequency is
+	// statistically significant, and `evidence` says how often it was observed. Errors: INVALID_ARGUMENT for an invalid
+	// field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); with `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
 	GetPatterns(ctx context.Context, in *GetPatternsRequest, opts ...grpc.CallOption) (*GetPatternsResponse, error)
 }
 
@@ -250,73 +251,74 @@ func (c *knowledgeServiceClient) GetPatterns(ctx context.Context, in *GetPattern
 // All implementations must embed UnimplementedKnowledgeServiceServer
 // for forward compatibility.
 //
-// What was learned, and what was given to know: facts, patterns, summaries, artifacts, documents.
+// Facts, patterns, summaries, artifacts and documents.
 //
-// What MemoryService says of every request (ids, users, limits, page tokens, errors) holds here, too. Facts
-// and patterns belong to the user; where neither the request nor the session names one, to the session.
+// The rules of MemoryService for every request (ids, users, limits, page tokens, errors) apply here as well. Facts
+// and patterns belong to the user. If neither the request nor the session names a user, they belong to the session.
 type KnowledgeServiceServer interface {
-	// Stores facts, all or nothing; when this answers, they are on disk. One with the key of a current fact and
-	// another value supersedes it; the old one stays in the history. One with the same value is seen again: its
-	// last_updated moves, nothing else. One with times of its own that holds since earlier than the current one,
-	// or was last seen earlier, goes into the history at once; one without is the newest. Facts that were learned
-	// from messages never supersede a pinned one.
+	// Stores facts atomically. When the call returns, they are on disk. A fact with the key of a current fact and
+	// another value supersedes it; the superseded fact stays in the history. A fact with the same value only updates
+	// last_updated. A fact whose own valid_from or last_updated is earlier than the current fact's goes into the
+	// history at once; a fact without times is the newest. Facts that the server extracts from messages never supersede
+	// a pinned fact.
 	//
-	// Spelling does not make another value or key: case, white space and a full stop at the end do not count.
+	// Keys and values are compared without case, white space and a full stop at the end.
 	//
-	// Errors: INVALID_ARGUMENT for a wrong field, with its path ("facts[1].key"); FAILED_PRECONDITION
+	// Errors: INVALID_ARGUMENT for an invalid field, with its path ("facts[1].key"); FAILED_PRECONDITION
 	// (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
 	PutFacts(context.Context, *PutFactsRequest) (*PutFactsResponse, error)
-	// Reads the current facts of a user (or of a session without a user), most confident first, then those seen
-	// last, then by id. Of more than 10,000, those seen last are looked at.
+	// Reads the current facts of a user (or of a session without a user), ordered by confidence (highest first), then
+	// last_updated (newest first), then id. If there are more than 10,000, only the most recently updated are
+	// considered.
 	ListFacts(context.Context, *ListFactsRequest) (*ListFactsResponse, error)
-	// Erases one fact, current or superseded, from every file. NOT_FOUND when the user has none with this id. A
-	// superseded one does not come back when the one that superseded it is erased.
+	// Erases one fact, current or superseded, from every file. NOT_FOUND when the user has no fact with this id.
+	// Erasing a fact does not restore the fact that it superseded.
 	DeleteFact(context.Context, *DeleteFactRequest) (*DeleteFactResponse, error)
-	// Stores a compact result of a tool; when this answers, it is on disk. Or moves a large one out of the window
-	// (`offload_message_id`): first the artifact is stored, then the message is shown as a preview. To repeat the
-	// call is harmless.
+	// Stores a compact tool result, or moves a large tool result out of the window (`offload_message_id`): the server
+	// stores the artifact first, then replaces the message in the window by a preview. When the call returns, the
+	// artifact is on disk. The call is idempotent.
 	//
-	// Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NOT_FOUND for a message that is not there);
-	// FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB,
-	// setting max_message_bytes; DISK_FULL).
+	// Errors: INVALID_ARGUMENT for an invalid field; NOT_FOUND for an unknown message; FAILED_PRECONDITION
+	// (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB, setting
+	// max_message_bytes; DISK_FULL).
 	PutArtifact(context.Context, *PutArtifactRequest) (*PutArtifactResponse, error)
-	// Reads the artifacts of a session, newest first by create_time, then by id; expired ones are left out.
+	// Reads the artifacts of a session, newest first by create_time, then by id. Expired artifacts are omitted.
 	ListArtifacts(context.Context, *ListArtifactsRequest) (*ListArtifactsResponse, error)
-	// Erases one artifact, from every file. NOT_FOUND when the session has none with this id. The message that it
-	// held stays stored, and its preview in the window stays a preview.
+	// Erases one artifact from every file. NOT_FOUND when the session has no artifact with this id. An offloaded
+	// message stays stored, and its preview stays in the window.
 	DeleteArtifact(context.Context, *DeleteArtifactRequest) (*DeleteArtifactResponse, error)
-	// Stores a document and its chunks. When this answers, they are on disk, and every later search finds them.
-	// The same document again does nothing (`unchanged`); another text replaces the chunks all at once, and
-	// nobody sees a part of either; another title, source or metadata alone replaces just these.
+	// Stores a document and its chunks. When the call returns, they are on disk, and every later search finds them. An
+	// identical document changes nothing (`unchanged`). A new text replaces all chunks atomically: no search sees
+	// chunks of both versions. A new title, source or metadata with the same text replaces only these fields.
 	//
-	// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
-	// (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than 50,000 chunks;
-	// DISK_FULL).
+	// Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
+	// (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than 50,000 chunks; DISK_FULL).
 	PutDocument(context.Context, *PutDocumentRequest) (*PutDocumentResponse, error)
-	// Reads what documents were put for the namespace, a user or a session, without their text, in the order of
-	// their ids.
+	// Lists the documents of the namespace, a user or a session, without their text, ordered by id.
 	ListDocuments(context.Context, *ListDocumentsRequest) (*ListDocumentsResponse, error)
-	// Erases a document and its chunks, from every file. NOT_FOUND when none with this id was put for the
-	// namespace, user or session that the request names.
+	// Erases a document and its chunks from every file. NOT_FOUND when the namespace, user or session that the request
+	// names has no document with this id.
 	DeleteDocument(context.Context, *DeleteDocumentRequest) (*DeleteDocumentResponse, error)
-	// Finds chunks of the documents that the caller may see, best first: the namespace's, the user's and the
-	// session's together. Ranked like messages in the hybrid mode of Search, with the chunks around in place of
-	// the messages around, and the document in place of the session; titles are not looked at. A document is
-	// found as soon as it is put, and not any more once it is replaced or deleted. While the index is away, the
-	// documents of the first ids are ranked: up to 200 of them, and 2,000 chunks, of each owner.
+	// Finds chunks of the documents that are visible to the caller, best first: the namespace's, the user's and the
+	// session's documents together. Chunks are ranked like messages in the hybrid mode of Search, with adjacent chunks
+	// as neighbours and the document in place of the session. Titles are not searched. A document is found as soon as
+	// it is stored, and no longer found once it is replaced or deleted. While the index is unavailable, the search
+	// ranks the documents with the lowest ids: up to 200 documents and 2,000 chunks of each owner.
 	SearchDocuments(context.Context, *SearchDocumentsRequest) (*SearchDocumentsResponse, error)
-	// Reads the rolling summary of a session, as it is: made in the background every few messages (settings
-	// summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
+	// Reads the stored rolling summary of a session. A background task updates it every few messages (settings
+	// summary_every_messages, summary_tail_tokens), and so do Summarize and Prune. FAILED_PRECONDITION
+	// (SESSION_OWNER_MISMATCH).
 	GetSummary(context.Context, *GetSummaryRequest) (*GetSummaryResponse, error)
-	// Brings the rolling summary up to now, and answers it; it is then on disk. An empty or failed result never
-	// replaces a good summary: the answer is then the one that was there. Pruned messages are spoken for, too, erased
-	// ones are not.
+	// Updates the rolling summary through the newest message, stores it on disk and returns it. An empty or failed
+	// result never replaces an existing summary; the existing summary is returned instead. The summary covers pruned
+	// messages, not erased messages.
 	//
-	// Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (DISK_FULL).
+	// Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
+	// (DISK_FULL).
 	Summarize(context.Context, *SummarizeRequest) (*SummarizeResponse, error)
-	// Reads what recurs in a user's conversations. Only what is seen often enough to be no accident is a pattern, and
-	// each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); with
-	// `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
+	// Reads the patterns that recur in a user's conversations. A pattern is reported only if its frequency is
+	// statistically significant, and `evidence` says how often it was observed. Errors: INVALID_ARGUMENT for an invalid
+	// field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); with `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
 	GetPatterns(context.Context, *GetPatternsRequest) (*GetPatternsResponse, error)
 	mustEmbedUnimplementedKnowledgeServiceServer()
 }

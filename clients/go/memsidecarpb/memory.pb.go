@@ -23,34 +23,33 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// How a query is compared.
+// How a query is matched.
 //
-// Words, wherever a mode speaks of them, are runs of letters and digits in any script, whatever their case;
-// English inflections find each other (walk, walks, walking). Vowel marks of Arabic and Hebrew do not count.
-// Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese letters are not taken by runs, because words are
-// not written apart there: each character is a word, and so is each pair that stands side by side. So any
-// part of a sentence finds it, and messages with the characters in sequence come before those that have only
-// some of them. Function words (the, is, what, you ...) count only when nothing else is asked. A word that
-// names somebody who spoke (Message.name) is looked for among the speakers and not in the texts, unless
-// nothing else is asked. Of a very long query the first 64 different words count (of characters, the first
-// 64 pairs).
+// A word is a run of letters and digits in any script, compared without case. English words are stemmed (walk, walks
+// and walking are equal). Arabic and Hebrew vowel marks are ignored. In Chinese, Japanese, Korean, Thai, Lao, Khmer
+// and Burmese, which do not separate words, every character and every pair of adjacent characters is a word. So any
+// part of a sentence finds it, and messages with the characters in sequence rank before messages with only some of
+// them. Stop words (the, is, what, you ...) count only if the query has no other words. A word that is the name of a
+// speaker (Message.name) is compared with speakers and not with texts, unless the query has no other words. Of a long
+// query, the first 64 distinct words count (for scripts without word boundaries, the first 64 pairs).
 type SearchMode int32
 
 const (
 	// Hybrid.
 	SearchMode_SEARCH_MODE_UNSPECIFIED SearchMode = 0
-	// The query as a substring of the content, case-insensitive, newest first. Every score is 1, without parts.
+	// The query as a substring of the content, case-insensitive, newest first. Every score is 1, and `scores` is
+	// absent.
 	SearchMode_SEARCH_MODE_SUBSTRING SearchMode = 1
-	// Words, ranked by BM25 over the scope: rare words count more, and long messages less. Finds messages with
-	// at least one of the words; those that have every word of the query exactly as written come first.
+	// Keywords, ranked by BM25 over the scope. Finds messages with at least one of the words. Messages that contain
+	// every word of the query exactly as written come first.
 	SearchMode_SEARCH_MODE_KEYWORD SearchMode = 2
-	// Meaning: the cosine of the query's vector and the message's, which is the score as it is, so that a
-	// min_score means the same for every query. Finds messages whose cosine is above 0.
+	// Meaning: the score is the cosine of the query's vector and the message's vector, so a min_score means the same
+	// for every query. Finds messages whose cosine is above 0.
 	SearchMode_SEARCH_MODE_SEMANTIC SearchMode = 3
-	// Words and meaning united, with what stands around a message, who spoke, and what else is in its session
-	// (ScoreParts): what only one of them finds surfaces, too. All messages that have every word of the query
-	// exactly as written, function words included, come first, however they compare otherwise. The settings
-	// rank_* say how much each part counts.
+	// Keywords and meaning combined with a message's neighbours, its speaker and its session (ScoreParts). Finds
+	// messages that match by any of these signals. Messages that contain every word of the query exactly as written,
+	// stop words included, come first regardless of the other signals. The settings rank_* are the weights of the
+	// signals.
 	SearchMode_SEARCH_MODE_HYBRID SearchMode = 4
 )
 
@@ -99,21 +98,21 @@ func (SearchMode) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_memory_proto_rawDescGZIP(), []int{0}
 }
 
-// What is kept when a session is pruned. Every strategy keeps all system messages, keeps exchanges of tool
-// calls and results whole, and keeps the newest min_messages.
+// Selects the messages that pruning keeps. Every strategy keeps all system messages, keeps tool calls together with
+// their results, and keeps the newest min_messages.
 type PruneStrategy int32
 
 const (
 	// Recency.
 	PruneStrategy_PRUNE_STRATEGY_UNSPECIFIED PruneStrategy = 0
-	// System messages and as many of the newest as fit.
+	// System messages and as many of the newest messages as fit.
 	PruneStrategy_PRUNE_STRATEGY_RECENCY PruneStrategy = 1
-	// The same in whole turns.
+	// System messages and as many of the newest whole turns as fit.
 	PruneStrategy_PRUNE_STRATEGY_TURNS PruneStrategy = 2
-	// System messages and the newest `window` messages, whatever their tokens.
+	// System messages and the newest `window` messages, regardless of tokens.
 	PruneStrategy_PRUNE_STRATEGY_WINDOW PruneStrategy = 3
-	// Recency mixed with importance: tags, evaluation score, the user's questions, recent tool results,
-	// and, where Prune is called and not a policy, relevance to the newest turn.
+	// Recency combined with importance: metadata, evaluation score, the user's questions and recent tool results. Prune
+	// also uses relevance to the newest turn; a policy does not.
 	PruneStrategy_PRUNE_STRATEGY_IMPORTANCE PruneStrategy = 4
 )
 
@@ -167,17 +166,17 @@ type AddRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional. The first request that names a user makes the session theirs; a later one that names another is
-	// refused.
+	// Optional. The first request that names a user makes that user the owner of the session. A later request that
+	// names another user is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Required. The session comes into being with its first message.
+	// Required. The first message creates the session.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Required. With an id of the caller's own, the request is safe to retry.
+	// Required. With a caller-supplied id, the request is safe to retry.
 	Message *Message `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
-	// The session's last sequence as the caller knows it, 0 for a new session. Checked after the duplicate
-	// check; a mismatch is ABORTED. Absent: not checked.
+	// The session's last sequence that the caller expects, 0 for a new session. Compared after the duplicate check; a
+	// mismatch is ABORTED. Absent: not compared.
 	ExpectedSequence *int64 `protobuf:"varint,5,opt,name=expected_sequence,json=expectedSequence,proto3,oneof" json:"expected_sequence,omitempty"`
-	// Answer with `session`, too.
+	// Return `session` as well.
 	ReturnSession bool `protobuf:"varint,6,opt,name=return_session,json=returnSession,proto3" json:"return_session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -255,19 +254,19 @@ func (x *AddRequest) GetReturnSession() bool {
 	return false
 }
 
-// The acknowledgement: what it names is durable.
+// The acknowledgement of a durable message.
 type AddResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The request's, or the one that the server made.
+	// The id from the request, or the id that the server generated.
 	MessageId string `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
-	// The message's place in the session.
+	// The message's sequence number in the session.
 	Sequence int64 `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The message's tokens, by the server's default tokenizer.
 	Tokens int32 `protobuf:"varint,3,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// The id was known with the same role, content, name, tool calls and tool_call_id: nothing was added, and
-	// this is the first answer again.
+	// The id existed with the same role, content, name, tool calls and tool_call_id. Nothing was added, and this
+	// response repeats the first one.
 	Duplicate bool `protobuf:"varint,4,opt,name=duplicate,proto3" json:"duplicate,omitempty"`
-	// Only where `return_session` asked for it.
+	// Set only if the request sets `return_session`.
 	Session       *SessionStats `protobuf:"bytes,5,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -347,10 +346,10 @@ type AddBatchRequest struct {
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// In the order in which they were said; 1 to 10,000, and at most 4 MiB together. Known ones are reported as
-	// duplicates, the others appended; one conflict or one invalid message refuses the batch.
+	// In conversation order; 1 to 10,000 messages, at most 4 MiB together. Messages that exist already are reported as
+	// duplicates, the others are appended. One conflict or one invalid message rejects the batch.
 	Messages []*Message `protobuf:"bytes,4,rep,name=messages,proto3" json:"messages,omitempty"`
-	// As in AddRequest; compared once, before the first message that is new.
+	// As in AddRequest; compared once, before the first new message.
 	ExpectedSequence *int64 `protobuf:"varint,5,opt,name=expected_sequence,json=expectedSequence,proto3,oneof" json:"expected_sequence,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -421,16 +420,16 @@ func (x *AddBatchRequest) GetExpectedSequence() int64 {
 	return 0
 }
 
-// What became of one message.
+// The result for one message.
 type Added struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The request's, or the one that the server made.
+	// The id from the request, or the id that the server generated.
 	MessageId string `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
-	// The message's place in the session.
+	// The message's sequence number in the session.
 	Sequence int64 `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The message's tokens, by the server's default tokenizer.
 	Tokens int32 `protobuf:"varint,3,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// It was there already: nothing was added, and this is the first answer again.
+	// The message existed already. Nothing was added, and this result repeats the first one.
 	Duplicate     bool `protobuf:"varint,4,opt,name=duplicate,proto3" json:"duplicate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -558,7 +557,7 @@ type AddStreamRequest struct {
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Required. Give ids, so that an interrupted stream can be sent again.
+	// Required. Supply ids, so that an interrupted stream can be resent.
 	Message       *Message `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -625,7 +624,7 @@ func (x *AddStreamRequest) GetMessage() *Message {
 // The acknowledgement of one message of a stream.
 type AddStreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the request at the same place in the stream.
+	// The result for the request at the same position in the stream.
 	Result        *Added `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -668,7 +667,7 @@ func (x *AddStreamResponse) GetResult() *Added {
 	return nil
 }
 
-// One question and its answer.
+// One user message and the assistant's reply.
 type StoreInteractionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
@@ -677,18 +676,18 @@ type StoreInteractionRequest struct {
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// What the user said. Required, not empty.
+	// The user's message. Required, not empty.
 	UserMessage string `protobuf:"bytes,4,opt,name=user_message,json=userMessage,proto3" json:"user_message,omitempty"`
-	// What the assistant answered. Required, not empty.
+	// The assistant's reply. Required, not empty.
 	AssistantMessage string `protobuf:"bytes,5,opt,name=assistant_message,json=assistantMessage,proto3" json:"assistant_message,omitempty"`
-	// The idempotency key of the turn; the two messages get the ids "<interaction_id>/user" and
+	// The idempotency key of the turn. The two messages get the ids "<interaction_id>/user" and
 	// "<interaction_id>/assistant", which count against the 256 bytes of an id. Empty: made by the server.
 	InteractionId string `protobuf:"bytes,6,opt,name=interaction_id,json=interactionId,proto3" json:"interaction_id,omitempty"`
-	// Of both messages. Set by the server when absent.
+	// Applies to both messages. Set by the server when absent.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// Tags of both messages: at most 16 KiB, 8 levels deep.
+	// Metadata of both messages: at most 16 KiB, 8 levels deep.
 	Metadata *structpb.Struct `protobuf:"bytes,8,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// How good the exchange was, 0 to 10; of both messages.
+	// Quality of the exchange, 0 to 10. Applies to both messages.
 	EvaluationScore *float64 `protobuf:"fixed64,9,opt,name=evaluation_score,json=evaluationScore,proto3,oneof" json:"evaluation_score,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -842,20 +841,20 @@ func (x *StoreInteractionResponse) GetSession() *SessionStats {
 	return nil
 }
 
-// What is to be set on a stored message.
+// The score and metadata to set on a stored message.
 type AnnotateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Required. Pruned messages can be annotated, too.
+	// Required. May name a pruned message.
 	MessageId string `protobuf:"bytes,4,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
-	// 0 to 10. Absent: left as it is.
+	// 0 to 10. Absent: unchanged.
 	EvaluationScore *float64 `protobuf:"fixed64,5,opt,name=evaluation_score,json=evaluationScore,proto3,oneof" json:"evaluation_score,omitempty"`
-	// Merged into the message's metadata; a null value removes its key. The result may have at most 16 KiB.
+	// Merged into the message's metadata. A null value removes its key. The merged metadata may have at most 16 KiB.
 	Metadata      *structpb.Struct `protobuf:"bytes,6,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -936,7 +935,7 @@ func (x *AnnotateRequest) GetMetadata() *structpb.Struct {
 // The annotated message.
 type AnnotateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it is now.
+	// The current state.
 	Message       *Message `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -979,23 +978,22 @@ func (x *AnnotateResponse) GetMessage() *Message {
 	return nil
 }
 
-// Which messages of a session to read.
+// Selects the messages of a session.
 type GetAllRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// 0: 100. More than 1,000 is taken as 1,000.
+	// 0 means 100. Values above 1,000 are lowered to 1,000.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-	// fields.
+	// The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
 	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Pruned messages, too, each at its place.
+	// Include pruned messages, in sequence order.
 	IncludePruned bool `protobuf:"varint,6,opt,name=include_pruned,json=includePruned,proto3" json:"include_pruned,omitempty"`
-	// Every given key must equal. Absent or empty: no filter.
+	// Every given key must be equal. Absent or empty: no filter.
 	MetadataFilter *structpb.Struct `protobuf:"bytes,7,opt,name=metadata_filter,json=metadataFilter,proto3" json:"metadata_filter,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1085,7 +1083,7 @@ type GetAllResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Oldest first.
 	Messages []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
-	// Empty: that was the last page. A page is also cut at 3 MiB.
+	// Empty on the last page. A page also ends at 3 MiB.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1135,19 +1133,19 @@ func (x *GetAllResponse) GetNextPageToken() string {
 	return ""
 }
 
-// How many of the newest messages to read.
+// Selects the newest messages of the window.
 type GetRecentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// 1 to 10,000; more is taken as 10,000. No default: 0 is INVALID_ARGUMENT. More than there are: all of
-	// them.
+	// 1 to 10,000; larger values are lowered to 10,000. No default: 0 is INVALID_ARGUMENT. If the window has fewer
+	// messages, all of them are returned.
 	N int32 `protobuf:"varint,4,opt,name=n,proto3" json:"n,omitempty"`
-	// 0: no limit. Whole messages only, the newest first to be kept.
+	// 0: no limit. Whole messages only; the newest are kept first.
 	MaxTokens     int32 `protobuf:"varint,5,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1223,7 +1221,7 @@ type GetRecentResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Oldest first.
 	Messages []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
-	// Fewer than asked for, because of max_tokens or 3 MiB; GetAll has the rest.
+	// Fewer messages than requested, because of max_tokens or the limit of 3 MiB. GetAll returns the rest.
 	Truncated     bool `protobuf:"varint,2,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1273,18 +1271,18 @@ func (x *GetRecentResponse) GetTruncated() bool {
 	return false
 }
 
-// Which role to read.
+// Selects the messages of one role.
 type GetByRoleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Required; ROLE_UNSPECIFIED is INVALID_ARGUMENT.
 	Role Role `protobuf:"varint,4,opt,name=role,proto3,enum=memsidecar.v1.Role" json:"role,omitempty"`
-	// 0: all. Keeps the newest.
+	// 0: no limit. Otherwise the newest are kept.
 	Limit         int32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1360,7 +1358,7 @@ type GetByRoleResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Oldest first.
 	Messages []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
-	// Older ones were left out, because of 3 MiB; GetAll has them.
+	// Older messages were omitted because of the limit of 3 MiB. GetAll returns them.
 	Truncated     bool `protobuf:"varint,2,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1410,47 +1408,47 @@ func (x *GetByRoleResponse) GetTruncated() bool {
 	return false
 }
 
-// What to find, and where.
+// The query, the scope and the filters of a search.
 type SearchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Whose memory, for the user's scope. Optional where session_id is given: the session's user then.
+	// The user, for SCOPE_USER. Optional if session_id is given; the default is the session's owner.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// The session, for the session's scope. Optional where user_id is given.
+	// The session, for SCOPE_SESSION. Optional if user_id is given.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// What to look for. Required, unless query_vector is given and the mode is semantic.
+	// The text to search for. Required, unless query_vector is given and the mode is semantic.
 	Query string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
 	// Unspecified: hybrid.
 	Mode SearchMode `protobuf:"varint,5,opt,name=mode,proto3,enum=memsidecar.v1.SearchMode" json:"mode,omitempty"`
-	// Unspecified: the user's, where there is one; else the session's.
+	// Unspecified: SCOPE_USER if a user is known, else SCOPE_SESSION.
 	Scope Scope `protobuf:"varint,6,opt,name=scope,proto3,enum=memsidecar.v1.Scope" json:"scope,omitempty"`
-	// 0: 10. More than 1,000 is taken as 1,000.
+	// 0 means 10. Values above 1,000 are lowered to 1,000.
 	//
-	// In a whole namespace, and for a user with more than fits into memory (setting episodic_memory_bytes) and
-	// their sessions, candidates are ranked, and not all messages: the best 200 by words and the nearest 200 by
-	// meaning, or as many as the limit where it is above 200, and what stands around them. The pages end there;
-	// a larger limit looks at more. The substring mode has no such bound.
+	// In the scope of a whole namespace, and for a user whose messages do not fit into memory (setting
+	// episodic_memory_bytes) and that user's sessions, the search ranks candidates instead of all messages: the best
+	// 200 by keywords and the nearest 200 by vector (`limit` of each if it is above 200), and their neighbours. Paging
+	// ends with the last candidate; a larger limit ranks more. The substring mode has no such bound.
 	Limit int32 `protobuf:"varint,7,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Compared with `score`; from 0 on. 0: no hit is left out for its score. A threshold for every query is
-	// meant for the semantic mode: in the others the best hit scores high however well it matches.
+	// The lowest `score` of a hit, 0 or more. 0: no threshold. A fixed threshold is meaningful in the semantic mode
+	// only: in the other modes the best hit scores high even if it matches poorly.
 	MinScore float64 `protobuf:"fixed64,8,opt,name=min_score,json=minScore,proto3" json:"min_score,omitempty"`
-	// Empty: all. Messages of other roles are no hits, and still count as neighbours of those that are; so with
+	// Empty: all roles. Messages of other roles are not returned, but count as neighbours of hits. The same holds for
 	// `after` and `before`.
 	Roles []Role `protobuf:"varint,9,rep,packed,name=roles,proto3,enum=memsidecar.v1.Role" json:"roles,omitempty"`
-	// Every given key must equal. Absent or empty: no filter. Where candidates are ranked (`limit`), the filter
-	// looks only through them, so it can miss messages that match. In the substring mode it misses none.
+	// Every given key must be equal. Absent or empty: no filter. Where the search ranks candidates (`limit`), the
+	// filter applies to the candidates only, so it can miss messages that match. In the substring mode it misses none.
 	MetadataFilter *structpb.Struct `protobuf:"bytes,10,opt,name=metadata_filter,json=metadataFilter,proto3" json:"metadata_filter,omitempty"`
 	// Only messages with a create_time later than this, in whole microseconds. Absent: no limit.
 	After *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=after,proto3" json:"after,omitempty"`
 	// Only messages with a create_time earlier than this, in whole microseconds. Absent: no limit.
 	Before *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=before,proto3" json:"before,omitempty"`
-	// The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-	// fields. Where candidates are ranked (`limit`), the pages end with the last of them.
+	// The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
+	// Where the search ranks candidates (`limit`), paging ends with the last candidate.
 	PageToken string `protobuf:"bytes,13,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// In place of embedding the query, for the semantic and the hybrid mode: of the configured dimensions
-	// (setting embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have length 1. Empty:
-	// the server embeds the query.
+	// The vector of the query, for the semantic and the hybrid mode. Must have the configured dimensions (setting
+	// embedder_dimensions) and finite numbers, else INVALID_ARGUMENT. Need not be normalised. Empty: the server embeds
+	// the query.
 	QueryVector   []float32 `protobuf:"fixed32,14,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1584,18 +1582,18 @@ func (x *SearchRequest) GetQueryVector() []float32 {
 	return nil
 }
 
-// One message that was found.
+// One message that matches.
 type SearchHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// As it is stored.
 	Message *Message `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
-	// The session that it belongs to.
+	// The message's session.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Above 0, at most 1. Comparable within the pages of one search, in the semantic mode also between
-	// searches. Equal scores stand newest first. From 0.5 on in the keyword and hybrid modes where any message
-	// has every word of the query exactly as written, and only for those.
+	// Above 0, at most 1. Comparable within the pages of one search, in the semantic mode also between searches. Equal
+	// scores are ordered newest first. In the keyword and hybrid modes, if any message contains every word of the query
+	// exactly as written, those messages score 0.5 or more, and all others less.
 	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
-	// What the score is made of: the parts add up to it. Absent in the substring mode.
+	// The parts of the score; they add up to it. Absent in the substring mode.
 	Scores        *ScoreParts `protobuf:"bytes,4,opt,name=scores,proto3" json:"scores,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1664,11 +1662,10 @@ type SearchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Best first; newest first in the substring mode.
 	Hits []*SearchHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
-	// Empty: that was the last page, which may be the last of the candidates (SearchRequest.limit). A page is
-	// also cut at 3 MiB. The pages that follow are as of this one.
+	// Empty on the last page, which may end with the last candidate (SearchRequest.limit). A page also ends at 3 MiB.
+	// The next pages show the state at this page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// What was missing when this was answered; never anything in the substring mode, which needs neither index
-	// nor vectors.
+	// The components that were unavailable. Always empty in the substring mode, which needs neither index nor vectors.
 	Degraded      []Degradation `protobuf:"varint,3,rep,packed,name=degraded,proto3,enum=memsidecar.v1.Degradation" json:"degraded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1725,12 +1722,12 @@ func (x *SearchResponse) GetDegraded() []Degradation {
 	return nil
 }
 
-// Which session to count.
+// Selects the session to count.
 type CountRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -1798,7 +1795,7 @@ func (x *CountRequest) GetModel() string {
 	return ""
 }
 
-// The figures of the session.
+// The statistics of the session.
 type CountResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// All zero for an unknown session.
@@ -1844,12 +1841,12 @@ func (x *CountResponse) GetStats() *SessionStats {
 	return nil
 }
 
-// How far to prune, and how.
+// The budget and the strategy of pruning.
 type PruneRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -1857,17 +1854,17 @@ type PruneRequest struct {
 	MaxTokens int32 `protobuf:"varint,4,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	// Unspecified: recency.
 	Strategy PruneStrategy `protobuf:"varint,5,opt,name=strategy,proto3,enum=memsidecar.v1.PruneStrategy" json:"strategy,omitempty"`
-	// For the window strategy, in messages; 0: 5 (setting prune_window).
+	// The size of the window strategy, in messages. 0 means 5 (setting prune_window).
 	Window int32 `protobuf:"varint,6,opt,name=window,proto3" json:"window,omitempty"`
-	// How many of the newest messages are kept whatever the budget; 0: 2 (setting prune_min_messages).
+	// The number of newest messages that are kept regardless of the budget. 0 means 2 (setting prune_min_messages).
 	MinMessages int32 `protobuf:"varint,7,opt,name=min_messages,json=minMessages,proto3" json:"min_messages,omitempty"`
-	// Answer what would happen, change nothing. No summary is made then.
+	// Return the result without changing anything. No summary is made.
 	DryRun bool `protobuf:"varint,8,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// Bring the rolling summary up to the newest message that is pruned, before it is: nothing leaves the window that no
-	// summary speaks for. Without a model, whatever is configured: the caller waits.
+	// Update the rolling summary through the newest pruned message before pruning, so that the summary covers every
+	// message that leaves the window. Always extractive, never by a configured model, because the caller waits.
 	Summarize bool `protobuf:"varint,9,opt,name=summarize,proto3" json:"summarize,omitempty"`
-	// The provider refused the context: shorten the oldest large tool results before anything is pruned. Head
-	// and tail of a result are kept and the cut is marked; it is then read with synthetic set, while the
+	// The provider rejected the context as too long: shorten the oldest large tool results before pruning. The head and
+	// the tail of a result are kept, and the cut is marked. A shortened result is returned with `synthetic` set; the
 	// original stays stored and searchable.
 	Overflow bool `protobuf:"varint,10,opt,name=overflow,proto3" json:"overflow,omitempty"`
 	// Count by this model's tokenizer instead of the server's default.
@@ -1983,7 +1980,7 @@ func (x *PruneRequest) GetModel() string {
 	return ""
 }
 
-// What was pruned, or in a dry run would be.
+// The result of pruning, or of a dry run.
 type PruneResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Messages that left the window.
@@ -1996,12 +1993,12 @@ type PruneResponse struct {
 	TokensAfter int64 `protobuf:"varint,4,opt,name=tokens_after,json=tokensAfter,proto3" json:"tokens_after,omitempty"`
 	// Messages in the window after.
 	RemainingCount int32 `protobuf:"varint,5,opt,name=remaining_count,json=remainingCount,proto3" json:"remaining_count,omitempty"`
-	// What must be kept exceeds max_tokens.
+	// The messages that must be kept exceed max_tokens.
 	OverBudget bool `protobuf:"varint,6,opt,name=over_budget,json=overBudget,proto3" json:"over_budget,omitempty"`
 	// Tool messages that were shortened because of `overflow`, oldest first.
 	ShortenedIds []string `protobuf:"bytes,7,rep,name=shortened_ids,json=shortenedIds,proto3" json:"shortened_ids,omitempty"`
-	// The summary that covers what was pruned (GetSummary); empty where none was asked for, nothing was pruned, or there
-	// was nothing in words to summarise.
+	// The summary that covers the pruned messages (GetSummary). Empty if none was requested, nothing was pruned, or the
+	// pruned messages have no text to summarise.
 	SummaryId     string `protobuf:"bytes,8,opt,name=summary_id,json=summaryId,proto3" json:"summary_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2093,12 +2090,12 @@ func (x *PruneResponse) GetSummaryId() string {
 	return ""
 }
 
-// Which session to empty.
+// Selects the session to clear.
 type ClearRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId     string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -2157,10 +2154,10 @@ func (x *ClearRequest) GetSessionId() string {
 	return ""
 }
 
-// How much was erased.
+// The number of erased messages.
 type ClearResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Messages erased, pruned ones included.
+	// Erased messages, pruned messages included.
 	RemovedCount  int32 `protobuf:"varint,1,opt,name=removed_count,json=removedCount,proto3" json:"removed_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2203,7 +2200,7 @@ func (x *ClearResponse) GetRemovedCount() int32 {
 	return 0
 }
 
-// What a provider charged for a context.
+// The tokens that a provider charged for a context.
 type ReportUsageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
@@ -2212,12 +2209,12 @@ type ReportUsageRequest struct {
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Optional.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Required: the model that was called. The correction is kept for this name.
+	// Required: the model that was called. The server stores the correction under this name.
 	Model string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
-	// What the sidecar had answered for this context (total_tokens, without what was only reserved), with the
-	// factor of that time already applied. At least 1.
+	// The sidecar's count for this context: total_tokens without the reserve, with the factor of that time applied. At
+	// least 1.
 	EstimatedTokens int32 `protobuf:"varint,5,opt,name=estimated_tokens,json=estimatedTokens,proto3" json:"estimated_tokens,omitempty"`
-	// What the provider charged for the same input. At least 1.
+	// The tokens that the provider charged for the same input. At least 1.
 	ActualTokens  int32 `protobuf:"varint,6,opt,name=actual_tokens,json=actualTokens,proto3" json:"actual_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2295,11 +2292,10 @@ func (x *ReportUsageRequest) GetActualTokens() int32 {
 	return 0
 }
 
-// The correction that follows from it.
+// The resulting correction.
 type ReportUsageResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What estimates for this model are multiplied by from now on, between 0.5 and 2. Exact counters stay
-	// exact: it is 1 for them.
+	// The factor for later estimates of this model, between 0.5 and 2. Always 1 for a model with an exact tokenizer.
 	Factor        float64 `protobuf:"fixed64,1,opt,name=factor,proto3" json:"factor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Who said it.
+// The author of a message.
 type Role int32
 
 const (
@@ -31,11 +31,11 @@ const (
 	Role_ROLE_UNSPECIFIED Role = 0
 	// Instructions to the model. Belongs to no turn, and is never pruned.
 	Role_ROLE_SYSTEM Role = 1
-	// The person, or whatever stands in for one. A user message begins a turn.
+	// The user, a person or a program. A user message starts a turn.
 	Role_ROLE_USER Role = 2
 	// The model: its text, its tool calls, or both.
 	Role_ROLE_ASSISTANT Role = 3
-	// The result of a tool, answering one call of an earlier assistant message.
+	// The result of one tool call of an earlier assistant message.
 	Role_ROLE_TOOL Role = 4
 )
 
@@ -84,18 +84,18 @@ func (Role) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_message_proto_rawDescGZIP(), []int{0}
 }
 
-// Whose memory is meant.
+// The set of messages that a request covers.
 type Scope int32
 
 const (
-	// The user's, where the request names one or the session has one; else the session's.
+	// SCOPE_USER if the request or the session has a user, else SCOPE_SESSION.
 	Scope_SCOPE_UNSPECIFIED Scope = 0
 	// This session only.
 	Scope_SCOPE_SESSION Scope = 1
 	// All sessions of the user in this namespace.
 	Scope_SCOPE_USER Scope = 2
-	// Every user of the namespace; needs the admin role where roles are configured, else PERMISSION_DENIED with
-	// reason PERMISSION_DENIED.
+	// All users of the namespace. Requires the admin role if roles are configured, else PERMISSION_DENIED with reason
+	// PERMISSION_DENIED.
 	Scope_SCOPE_NAMESPACE Scope = 3
 )
 
@@ -142,17 +142,16 @@ func (Scope) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_message_proto_rawDescGZIP(), []int{1}
 }
 
-// One call of a tool by the assistant. Providers reuse ids, so an answer belongs to the nearest earlier open
-// call with its id. A call and its answers form an exchange, which is never split: they are in the window
-// together or out of it together. An answer that arrives after its call was pruned brings the call back into
-// the window. A call without an answer is open.
+// One tool call by the assistant. Providers reuse ids, so a result belongs to the nearest earlier open call with its
+// id. A call and its results form an exchange, which is never split: all of it is in the window, or none of it. A
+// result that arrives after its call was pruned returns the call to the window. A call without a result is open.
 type ToolCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As the provider gave it, 1 to 256 bytes. Need not be unique in the session.
+	// The provider's id, 1 to 256 bytes. Need not be unique in the session.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The tool's name, 1 to 256 bytes.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The arguments as the model wrote them; stored as text, valid JSON or not.
+	// The arguments as the model wrote them. Stored as text, whether or not it is valid JSON.
 	ArgumentsJson string `protobuf:"bytes,3,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -209,45 +208,44 @@ func (x *ToolCall) GetArgumentsJson() string {
 	return ""
 }
 
-// One message of a conversation. Content and every other text must be valid UTF-8. All of a message together
-// may have at most 1 MiB (setting max_message_bytes), else RESOURCE_EXHAUSTED with reason TOO_LARGE.
+// One message of a conversation. Every text must be valid UTF-8. A whole message may have at most 1 MiB (setting
+// max_message_bytes), else RESOURCE_EXHAUSTED with reason TOO_LARGE.
 type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Unique in its session, 1 to 256 bytes without control characters. Empty in a request: the server makes a
-	// UUIDv7. Given: the idempotency key. The same id with the same role, content, name, tool calls and
-	// tool_call_id again is answered as a duplicate and changes nothing; with another body it is
-	// ALREADY_EXISTS, reason ID_CONFLICT.
+	// Unique in its session, 1 to 256 bytes without control characters. Empty in a request: the server makes a UUIDv7.
+	// The id is the idempotency key: a second message with the same id, role, content, name, tool calls and
+	// tool_call_id is reported as a duplicate and changes nothing; with a different body it is ALREADY_EXISTS, reason
+	// ID_CONFLICT.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Required.
 	Role Role `protobuf:"varint,2,opt,name=role,proto3,enum=memsidecar.v1.Role" json:"role,omitempty"`
-	// Plain text; special-token text in it is text. May be empty only for an assistant message with tool calls.
+	// Plain text; the text of special tokens is treated as plain text. May be empty only for an assistant message with
+	// tool calls.
 	Content string `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
-	// The speaker, where there are several. A query that names the speaker ranks what they said higher.
+	// The speaker, in a conversation with several. A query that contains the name ranks the speaker's messages higher.
 	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	// Assistant messages only. Several calls in one message are parallel calls.
 	ToolCalls []*ToolCall `protobuf:"bytes,5,rep,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
-	// Tool messages only: the call that this answers. A tool message may lack it; it is then an answer without
-	// a call, which is stored and leaves the window with its neighbours.
+	// Tool messages only: the id of the call. If empty, the tool message is stored without a call and is pruned with
+	// its neighbours.
 	ToolCallId string `protobuf:"bytes,6,opt,name=tool_call_id,json=toolCallId,proto3" json:"tool_call_id,omitempty"`
-	// When it was said. Set by the server when absent.
+	// When the message was written. Set by the server when absent.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// Tags: at most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON.
+	// At most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON.
 	Metadata *structpb.Struct `protobuf:"bytes,8,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// How good the exchange was, 0 to 10. Usually set later, with Annotate. Absent means not judged, which is
-	// not 0: the quality filter of episodic retrieval looks only at messages that have a score.
+	// Quality of the exchange, 0 to 10. Usually set later, with Annotate. Absent means not rated, which differs from 0:
+	// the quality filter of episodic retrieval applies only to messages with a score.
 	EvaluationScore *float64 `protobuf:"fixed64,9,opt,name=evaluation_score,json=evaluationScore,proto3,oneof" json:"evaluation_score,omitempty"`
-	// Output only. 1, 2, 3 ... in each session, in the order of acknowledgement; never reused, not even after
-	// Clear.
+	// Output only. 1, 2, 3 ... in each session, in commit order; never reused, not even after Clear.
 	Sequence int64 `protobuf:"varint,10,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// Output only. As a provider counts it: content, tool calls and role marker, by the server's default
+	// Output only. Tokens of content, tool calls and role marker, as a provider counts them, by the server's default
 	// tokenizer.
 	Tokens int32 `protobuf:"varint,11,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// The assistant's thinking. Stored and searchable on request; never rendered into a context unless asked
-	// for.
+	// The assistant's reasoning. Stored, not searched, and rendered into a context only with include_reasoning.
 	Reasoning string `protobuf:"bytes,12,opt,name=reasoning,proto3" json:"reasoning,omitempty"`
-	// Input only: a vector for this message from the caller's own embedder, of the configured dimensions
-	// (setting embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have length 1. Empty:
-	// the server embeds the content and the tool calls itself.
+	// Input only: the message's vector from the caller's own embedder. Must have the configured dimensions (setting
+	// embedder_dimensions) and finite numbers, else INVALID_ARGUMENT. Need not be normalised. Empty: the server embeds
+	// the content and the tool calls.
 	Vector []float32 `protobuf:"fixed32,13,rep,packed,name=vector,proto3" json:"vector,omitempty"`
 	// Output only: this message was composed by the sidecar (a memory block, a shortened tool result), not
 	// stored. The original of a shortened tool result stays stored and searchable.
@@ -457,13 +455,13 @@ func (x *RoleNumbers) GetTool() int64 {
 	return 0
 }
 
-// Where a session stands. `tokens` and the counts are of the messages that are not pruned. All zero for a
-// session that is not known.
+// Statistics of a session. `tokens` and the counts cover the messages that are not pruned. All zero for an unknown
+// session.
 type SessionStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Messages in the window.
 	MessageCount int32 `protobuf:"varint,1,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
-	// Messages that were pruned: out of the window, still found by Search and episodic retrieval.
+	// Pruned messages: outside the window, still found by Search and episodic retrieval.
 	PrunedCount int32 `protobuf:"varint,2,opt,name=pruned_count,json=prunedCount,proto3" json:"pruned_count,omitempty"`
 	// Tokens of the messages in the window, by the server's default tokenizer or by the model that Count named.
 	Tokens int64 `protobuf:"varint,3,opt,name=tokens,proto3" json:"tokens,omitempty"`
@@ -471,14 +469,14 @@ type SessionStats struct {
 	CountByRole *RoleNumbers `protobuf:"bytes,4,opt,name=count_by_role,json=countByRole,proto3" json:"count_by_role,omitempty"`
 	// Tokens in the window, by role. Adds up to tokens.
 	TokensByRole *RoleNumbers `protobuf:"bytes,5,opt,name=tokens_by_role,json=tokensByRole,proto3" json:"tokens_by_role,omitempty"`
-	// The newest sequence that was given out; 0 for a session that is not known. It survives Clear, so that it
-	// can serve as expected_sequence.
+	// The highest assigned sequence; 0 for an unknown session. Clear does not reset it, so it can serve as
+	// expected_sequence.
 	LastSequence int64 `protobuf:"varint,6,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
-	// The session policy's or the model's budget in tokens; 0 when there is none.
+	// The budget of the session's policy or of the model, in tokens; 0 if there is none.
 	BudgetTokens int64 `protobuf:"varint,7,opt,name=budget_tokens,json=budgetTokens,proto3" json:"budget_tokens,omitempty"`
-	// The share of budget_tokens in use: 0.5 is half, more than 1 is over budget. 0 when there is no budget. In the
-	// tokens that the budget is meant in, whatever `tokens` is counted by: those of the policy's model, of the default
-	// tokenizer for a policy without one, and of the model that Count named where the policy says neither.
+	// The used share of budget_tokens: 0.5 is half, more than 1 is over budget. 0 without a budget. Counted with the
+	// tokenizer of the budget, which may differ from that of `tokens`: the policy's model, or the default tokenizer for
+	// a policy without a model, or the model in CountRequest if the policy sets no budget.
 	BudgetUsed    float64 `protobuf:"fixed64,8,opt,name=budget_used,json=budgetUsed,proto3" json:"budget_used,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -570,28 +568,27 @@ func (x *SessionStats) GetBudgetUsed() float64 {
 	return 0
 }
 
-// The parts of a score: what each contributed, weighted. They add up to the score, but for rounding.
+// The weighted contributions of the ranking signals. They add up to the score, except for rounding.
 //
-// In the hybrid ranking each signal is divided by its largest among the messages (or chunks) that the request
-// admits, multiplied by its weight (settings rank_*), and the sum is brought to 0 to 1; a signal that says
-// nothing about any of them takes no share. Where some have every word of the query exactly as written, all
-// sums are brought to 0 to 0.5, and those get 0.5 more. In the keyword mode all of the score is `keyword`; in
-// the semantic mode all of it is `semantic`, the cosine as it is.
+// In the hybrid ranking each signal is divided by its maximum over the messages (or chunks) that the request admits,
+// multiplied by its weight (settings rank_*), and the sum is scaled to 0 to 1. A signal that is 0 for all of them
+// gets no weight. If some contain every word of the query exactly as written, all sums are scaled to 0 to 0.5, and
+// those get 0.5 more. In the keyword mode the whole score is `keyword`; in the semantic mode the whole score is
+// `semantic`, the cosine.
 type ScoreParts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How well its own words match (BM25), and 0.5 where it has every word of the query exactly as written.
+	// Keyword match of the message itself (BM25), plus 0.5 if it contains every word of the query exactly as written.
 	Keyword float64 `protobuf:"fixed64,1,opt,name=keyword,proto3" json:"keyword,omitempty"`
-	// How close its own meaning is (the cosine of the vectors, 0 where that is negative).
+	// Semantic similarity of the message itself (the cosine of the vectors, 0 if negative).
 	Semantic float64 `protobuf:"fixed64,2,opt,name=semantic,proto3" json:"semantic,omitempty"`
-	// The words and the meaning of it together with the two before and the two after it in its session (or
-	// document), each step away counting less; and the words of the question that it stands right behind.
+	// Keyword and semantic match of the message with the two before and the two after it in its session (or document),
+	// with decreasing weight by distance; and the keyword match of the question directly before it.
 	Neighbours float64 `protobuf:"fixed64,3,opt,name=neighbours,proto3" json:"neighbours,omitempty"`
 	// The query names the speaker (Message.name).
 	Speaker float64 `protobuf:"fixed64,4,opt,name=speaker,proto3" json:"speaker,omitempty"`
-	// How well the best of its session (or document) scores by all of the above: where one thing was found,
-	// more may be.
+	// The best score by the signals above within the same session (or document).
 	Session float64 `protobuf:"fixed64,5,opt,name=session,proto3" json:"session,omitempty"`
-	// How new it is. Always 0 in Search and SearchDocuments, which do not ask for it.
+	// Recency. Always 0 in Search and SearchDocuments, which do not use it.
 	Recency       float64 `protobuf:"fixed64,6,opt,name=recency,proto3" json:"recency,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What happened.
+// The kind of an event.
 type EventKind int32
 
 const (
@@ -30,19 +30,19 @@ const (
 	EventKind_EVENT_KIND_UNSPECIFIED EventKind = 0
 	// A message was added; `id` is the message's.
 	EventKind_EVENT_KIND_ADDED EventKind = 1
-	// Messages left the window; `sequence` is the newest of them.
+	// Messages were pruned; `sequence` is the newest of them.
 	EventKind_EVENT_KIND_PRUNED EventKind = 2
-	// The session was emptied.
+	// The session was cleared.
 	EventKind_EVENT_KIND_CLEARED EventKind = 3
-	// A score or tags were set; `id` is the message's.
+	// A score or metadata was set; `id` is the message's.
 	EventKind_EVENT_KIND_ANNOTATED EventKind = 4
-	// The index has come up to `sequence`.
+	// The index contains all messages through `sequence`.
 	EventKind_EVENT_KIND_INDEXED EventKind = 5
 	// A fact was stored, superseded or deleted; `id` is the fact's.
 	EventKind_EVENT_KIND_FACT EventKind = 6
-	// The rolling summary was brought up to `sequence`; `id` is the summary's.
+	// The rolling summary was updated through `sequence`; `id` is the summary's.
 	EventKind_EVENT_KIND_SUMMARY EventKind = 7
-	// A message, a session or a user was erased; `id` is the message's, where it was one.
+	// A message, a session or a user was erased; `id` is the message's if it was a message.
 	EventKind_EVENT_KIND_FORGOTTEN EventKind = 8
 )
 
@@ -99,19 +99,19 @@ func (EventKind) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{0}
 }
 
-// How a session keeps itself in bounds.
+// Policy for automatic pruning and summaries of a session.
 type SessionPolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 0: never prune by itself. Else, when the window passes this many tokens, it is pruned to 80 % of them, so
-	// that the prefix stays the same for many turns and not for one.
+	// 0: no automatic pruning. Otherwise the window is pruned to 80 % of this number when it exceeds it, so that the
+	// prefix stays stable for many turns.
 	AutoPruneTokens int32 `protobuf:"varint,1,opt,name=auto_prune_tokens,json=autoPruneTokens,proto3" json:"auto_prune_tokens,omitempty"`
 	// For automatic pruning. Unspecified: recency.
 	Strategy PruneStrategy `protobuf:"varint,2,opt,name=strategy,proto3,enum=memsidecar.v1.PruneStrategy" json:"strategy,omitempty"`
-	// Bring the rolling summary up to what is pruned first, as with Prune. Of no effect where nothing is pruned
-	// automatically; a session is summarised in the background all the same (setting summary_every_messages).
+	// Update the rolling summary before automatic pruning, as with Prune. No effect without automatic pruning. The
+	// background task summarises sessions regardless of this field (setting summary_every_messages).
 	Summarize bool `protobuf:"varint,3,opt,name=summarize,proto3" json:"summarize,omitempty"`
-	// The model that the session talks to, for counting and its budget. Empty: the server's default tokenizer. "short",
-	// "normal" and "long" stand for budgets of 4,000, 16,000 and 32,000 tokens with the default tokenizer.
+	// The model of the session, which determines tokenizer and budget. Empty: the server's default tokenizer. "short",
+	// "normal" and "long" mean budgets of 4,000, 16,000 and 32,000 tokens with the default tokenizer.
 	Model         string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -178,24 +178,24 @@ func (x *SessionPolicy) GetModel() string {
 // One session.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where it lives.
+	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Whose it is; empty when no request has named a user yet.
+	// The owner. Empty until a request names a user.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Its name, unique in the namespace.
+	// The id, unique in the namespace.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// When it came into being.
+	// Time of the first write.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// When something was last written to it.
+	// Time of the last write.
 	LastActive *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_active,json=lastActive,proto3" json:"last_active,omitempty"`
-	// Its counts and tokens.
+	// Counts and tokens.
 	Stats *SessionStats `protobuf:"bytes,6,opt,name=stats,proto3" json:"stats,omitempty"`
-	// Its own policy, else the namespace's default.
+	// The session's own policy, else the namespace's default.
 	Policy *SessionPolicy `protobuf:"bytes,7,opt,name=policy,proto3" json:"policy,omitempty"`
-	// Up to which sequence each background task has come, keyed by its name: "episodic" (the index), "semantic.facts",
-	// "summaries" and "procedural" (patterns). At stats.last_sequence it has nothing left to do in the session; of
-	// "summaries", that says that what was due is made, and not that the summary speaks for every message. What a task
-	// does again after a crash it has not come to. "episodic" is missing without an index, and until that is open.
+	// The last sequence that each background task has processed durably, keyed by task: "episodic" (the index),
+	// "semantic.facts", "summaries" and "procedural" (patterns). A task whose watermark is stats.last_sequence has no
+	// work left in the session. For "summaries" this means that every due summary is made, not that the summary covers
+	// every message. "episodic" is absent without an index and until the index is open.
 	Watermarks    map[string]int64 `protobuf:"bytes,8,rep,name=watermarks,proto3" json:"watermarks,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -287,17 +287,16 @@ func (x *Session) GetWatermarks() map[string]int64 {
 	return nil
 }
 
-// Which sessions to list.
+// Selects the sessions to list.
 type ListSessionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Empty: of every user.
+	// Empty: sessions of all users.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// 0: 100. More than 1,000 is taken as 1,000.
+	// 0 means 100. Values above 1,000 are lowered to 1,000.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-	// fields.
+	// The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -364,7 +363,7 @@ func (x *ListSessionsRequest) GetPageToken() string {
 // One page of sessions.
 type ListSessionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Newest activity first. A session that is written to while its pages are turned moves to the first page.
+	// The most recently active first. A session that is written to between two pages moves to the first page.
 	Sessions []*Session `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
 	// Empty: that was the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -416,12 +415,12 @@ func (x *ListSessionsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Which session to read.
+// Selects the session to read.
 type GetSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId     string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -483,7 +482,7 @@ func (x *GetSessionRequest) GetSessionId() string {
 // The session.
 type GetSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Absent when the session is not known.
+	// Absent for an unknown session.
 	Session       *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -535,7 +534,7 @@ type SetPolicyRequest struct {
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Empty: the default of the namespace, for sessions without a policy of their own.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Replaces the one before as a whole. Absent: back to the default.
+	// Replaces the previous policy as a whole. Absent: the default is restored.
 	Policy        *SessionPolicy `protobuf:"bytes,4,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -602,7 +601,7 @@ func (x *SetPolicyRequest) GetPolicy() *SessionPolicy {
 // The policy in force.
 type SetPolicyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it is now.
+	// The current state.
 	Policy        *SessionPolicy `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -645,26 +644,25 @@ func (x *SetPolicyResponse) GetPolicy() *SessionPolicy {
 	return nil
 }
 
-// How much of each layer was, or in a dry run would be, erased. What stays with the user is not counted, and neither
-// are the user's patterns, which are made anew of what is left.
+// Counts per layer of erased items, or in a dry run of the items that would be erased. Items that stay with the user
+// are not counted. The user's patterns are not counted either; they are recomputed from the remaining conversations.
 type ErasureReceipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Messages, pruned ones included.
+	// Messages, pruned messages included.
 	Messages int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
-	// Rows of the index of episodes and documents: one for each message and for each chunk of a document, whether the
-	// index has come to it yet or not. 0 where no index is kept.
+	// Rows of the index: one for each message and for each document chunk, indexed already or not. 0 without an index.
 	IndexRows int32 `protobuf:"varint,2,opt,name=index_rows,json=indexRows,proto3" json:"index_rows,omitempty"`
-	// Facts that came from what is erased alone, superseded ones included.
+	// Facts that come from erased messages only, superseded facts included.
 	Facts int32 `protobuf:"varint,3,opt,name=facts,proto3" json:"facts,omitempty"`
 	// Rolling summaries.
 	Summaries int32 `protobuf:"varint,4,opt,name=summaries,proto3" json:"summaries,omitempty"`
-	// Tool artifacts, offloaded messages included.
+	// Artifacts, including those of offloaded messages.
 	Artifacts int32 `protobuf:"varint,5,opt,name=artifacts,proto3" json:"artifacts,omitempty"`
 	// Documents, with all their chunks.
 	Documents int32 `protobuf:"varint,6,opt,name=documents,proto3" json:"documents,omitempty"`
-	// Whole sessions.
+	// Sessions.
 	Sessions int32 `protobuf:"varint,7,opt,name=sessions,proto3" json:"sessions,omitempty"`
-	// Nothing was changed; the figures say what would be.
+	// This is a dry run: nothing was erased.
 	DryRun        bool `protobuf:"varint,8,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -756,16 +754,16 @@ func (x *ErasureReceipt) GetDryRun() bool {
 	return false
 }
 
-// Which session to erase.
+// Selects the session to erase.
 type DeleteSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Answer what would be erased, change nothing.
+	// Return the counts without erasing anything.
 	DryRun        bool `protobuf:"varint,4,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -829,10 +827,10 @@ func (x *DeleteSessionRequest) GetDryRun() bool {
 	return false
 }
 
-// What was erased.
+// The result of an erasure.
 type DeleteSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By layer.
+	// Counts per layer.
 	Receipt       *ErasureReceipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -875,18 +873,18 @@ func (x *DeleteSessionResponse) GetReceipt() *ErasureReceipt {
 	return nil
 }
 
-// Which message to erase.
+// Selects the message to erase.
 type ForgetMessageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Optional; a user other than the session's is refused.
+	// Optional. A user other than the session's owner is rejected.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Required.
 	MessageId string `protobuf:"bytes,4,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
-	// Answer what would be erased, change nothing.
+	// Return the counts without erasing anything.
 	DryRun        bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -957,10 +955,10 @@ func (x *ForgetMessageRequest) GetDryRun() bool {
 	return false
 }
 
-// What was erased.
+// The result of an erasure.
 type ForgetMessageResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By layer.
+	// Counts per layer.
 	Receipt       *ErasureReceipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1003,14 +1001,14 @@ func (x *ForgetMessageResponse) GetReceipt() *ErasureReceipt {
 	return nil
 }
 
-// Which user to erase.
+// Selects the user to erase.
 type ForgetUserRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// Required.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Answer what would be erased, change nothing.
+	// Return the counts without erasing anything.
 	DryRun        bool `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1067,10 +1065,10 @@ func (x *ForgetUserRequest) GetDryRun() bool {
 	return false
 }
 
-// What was erased.
+// The result of an erasure.
 type ForgetUserResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By layer; all zero for a user of whom nothing is stored.
+	// Counts per layer; all zero for an unknown user.
 	Receipt       *ErasureReceipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1113,14 +1111,14 @@ func (x *ForgetUserResponse) GetReceipt() *ErasureReceipt {
 	return nil
 }
 
-// One line of an archive.
+// One record of an archive.
 type ArchiveRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty for what belongs to the namespace.
+	// Empty for a record of the namespace.
 	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Empty for what belongs to the user or to the namespace.
+	// Empty for a record of the user or of the namespace.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// What the line holds; exactly one.
+	// The content of the record; exactly one.
 	//
 	// Types that are valid to be assigned to Record:
 	//
@@ -1131,7 +1129,7 @@ type ArchiveRecord struct {
 	//	*ArchiveRecord_Document
 	//	*ArchiveRecord_Policy
 	Record isArchiveRecord_Record `protobuf_oneof:"record"`
-	// The message is out of the window.
+	// The message is pruned.
 	Pruned        bool `protobuf:"varint,9,opt,name=pruned,proto3" json:"pruned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1254,7 +1252,7 @@ type isArchiveRecord_Record interface {
 }
 
 type ArchiveRecord_Message struct {
-	// A message, at its place in the session.
+	// A message, in sequence order.
 	Message *Message `protobuf:"bytes,3,opt,name=message,proto3,oneof"`
 }
 
@@ -1274,12 +1272,12 @@ type ArchiveRecord_Artifact struct {
 }
 
 type ArchiveRecord_Document struct {
-	// A document with its text; its chunks are made anew on import.
+	// A document with its text. Import makes its chunks again.
 	Document *Document `protobuf:"bytes,7,opt,name=document,proto3,oneof"`
 }
 
 type ArchiveRecord_Policy struct {
-	// The policy of the session, or without session_id of the namespace.
+	// The policy of the session; without session_id, of the namespace.
 	Policy *SessionPolicy `protobuf:"bytes,8,opt,name=policy,proto3,oneof"`
 }
 
@@ -1295,16 +1293,16 @@ func (*ArchiveRecord_Document) isArchiveRecord_Record() {}
 
 func (*ArchiveRecord_Policy) isArchiveRecord_Record() {}
 
-// What to export.
+// Selects the records to export.
 type ExportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Empty: all.
+	// Empty: no filter.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Empty: all sessions of the user or of the namespace.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Go on after this cursor. Empty: from the beginning. Opaque, bound to the request's other fields.
+	// Resume after this cursor. Empty: from the beginning. Opaque, bound to the request's other fields.
 	Cursor        string `protobuf:"bytes,4,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1373,7 +1371,7 @@ type ExportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The record.
 	Record *ArchiveRecord `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
-	// Where to go on after this record.
+	// Pass it to a new Export to resume after this record.
 	Cursor        string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1426,7 +1424,7 @@ func (x *ExportResponse) GetCursor() string {
 // One record to store.
 type ImportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty means "default". May differ from the one that was exported.
+	// Empty means "default". May differ from the exported namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// Required.
 	Record        *ArchiveRecord `protobuf:"bytes,2,opt,name=record,proto3" json:"record,omitempty"`
@@ -1478,12 +1476,12 @@ func (x *ImportRequest) GetRecord() *ArchiveRecord {
 	return nil
 }
 
-// How far the import has come.
+// The progress of an import.
 type ImportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Records of this stream that are durable.
+	// Durable records of this stream.
 	DurableCount int64 `protobuf:"varint,1,opt,name=durable_count,json=durableCount,proto3" json:"durable_count,omitempty"`
-	// How many of those were there already.
+	// The number of those that existed already.
 	DuplicateCount int64 `protobuf:"varint,2,opt,name=duplicate_count,json=duplicateCount,proto3" json:"duplicate_count,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1533,16 +1531,16 @@ func (x *ImportResponse) GetDuplicateCount() int64 {
 	return 0
 }
 
-// What to watch.
+// Selects the events to watch.
 type WatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Empty: every user.
+	// Empty: all users.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Empty: every session in the scope.
+	// Empty: all sessions of the user or of the namespace.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Empty: from now on. Else the cursor of the last event that was received; what happened since comes first.
+	// Empty: from now on. Otherwise the cursor of the last received event; the events since then come first.
 	Cursor        string `protobuf:"bytes,4,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1609,19 +1607,19 @@ func (x *WatchRequest) GetCursor() string {
 // One event.
 type WatchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What happened.
+	// The kind of an event.
 	Kind EventKind `protobuf:"varint,1,opt,name=kind,proto3,enum=memsidecar.v1.EventKind" json:"kind,omitempty"`
-	// Whose session it was; empty for a session without a user.
+	// The owner of the session; empty for a session without a user.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Where it happened; empty for what concerns the user or the namespace.
+	// The session; empty for an event of the user or of the namespace.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The sequence that it concerns; 0 where none does.
+	// The sequence, as the kind says; 0 if none applies.
 	Sequence int64 `protobuf:"varint,4,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// The thing that it concerns, by kind; empty where none does.
+	// The id, as the kind says; empty if none applies.
 	Id string `protobuf:"bytes,5,opt,name=id,proto3" json:"id,omitempty"`
-	// Where to go on after this event.
+	// Pass it to a new Watch to resume after this event.
 	Cursor string `protobuf:"bytes,6,opt,name=cursor,proto3" json:"cursor,omitempty"`
-	// When it happened.
+	// Time of the event.
 	Time          *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=time,proto3" json:"time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -34,33 +34,33 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Sessions as things: their policies, their end, their way in and out.
+// Manages sessions: policies, erasure, export, import and change events.
 //
-// What MemoryService says of every request (ids, users, limits, page tokens, errors) holds here, too.
+// The rules of MemoryService for every request (ids, users, limits, page tokens, errors) apply here as well.
 type SessionServiceClient interface {
-	// Newest activity first.
+	// Lists sessions, the most recently active first.
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
-	// Reads one session. An unknown one answers an empty GetSessionResponse, without `session`.
+	// Reads one session. For an unknown session the response has no `session`.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
-	// Sets how a session prunes and summarises itself; without session_id, the namespace's default. The given
-	// policy replaces the one before as a whole.
+	// Sets the policy for automatic pruning and summaries of a session; without session_id, the namespace's default
+	// policy. The given policy replaces the previous one as a whole.
 	SetPolicy(ctx context.Context, in *SetPolicyRequest, opts ...grpc.CallOption) (*SetPolicyResponse, error)
-	// Erases a session from every layer, facts that came from it alone included. NOT_FOUND, in a dry run, too, for
-	// a session of which no layer keeps anything.
+	// Erases a session from every layer, including facts that come from this session only. NOT_FOUND, also in a dry
+	// run, if no layer stores anything of the session.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
-	// Erases one message from every layer and what was derived from it alone. NOT_FOUND when the session has no
-	// such message.
+	// Erases one message from every layer, and everything that was derived from this message only. NOT_FOUND when the
+	// session has no such message.
 	ForgetMessage(ctx context.Context, in *ForgetMessageRequest, opts ...grpc.CallOption) (*ForgetMessageResponse, error)
-	// Erases a user from every layer: all their sessions, facts, patterns, summaries, artifacts and documents.
+	// Erases a user from every layer: all of the user's sessions, facts, patterns, summaries, artifacts and documents.
 	ForgetUser(ctx context.Context, in *ForgetUserRequest, opts ...grpc.CallOption) (*ForgetUserResponse, error)
-	// Streams what is stored, one record an answer, in an order that Import accepts. A stream that broke off
-	// goes on after the last cursor that was received.
+	// Streams the stored records, one per response, in an order that Import accepts. To resume an interrupted stream,
+	// pass the last received cursor.
 	Export(ctx context.Context, in *ExportRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportResponse], error)
-	// Stores records of an archive, or of a history from elsewhere. One answer per durable batch, so that an
-	// interrupted import can go on. Records that are there already are counted as duplicates and change
-	// nothing. An invalid record ends the stream with its error; what was answered stays.
+	// Stores records of an archive or of another system's history. Sends one response per durable batch, so that an
+	// interrupted import can resume. Records that exist already are counted as duplicates and change nothing. An
+	// invalid record ends the stream with its error; acknowledged records stay stored.
 	Import(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportRequest, ImportResponse], error)
-	// What happens from now on, or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
+	// Streams change events, from now on or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
 	// sidecar stops.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
 }
@@ -188,33 +188,33 @@ type SessionService_WatchClient = grpc.ServerStreamingClient[WatchResponse]
 // All implementations must embed UnimplementedSessionServiceServer
 // for forward compatibility.
 //
-// Sessions as things: their policies, their end, their way in and out.
+// Manages sessions: policies, erasure, export, import and change events.
 //
-// What MemoryService says of every request (ids, users, limits, page tokens, errors) holds here, too.
+// The rules of MemoryService for every request (ids, users, limits, page tokens, errors) apply here as well.
 type SessionServiceServer interface {
-	// Newest activity first.
+	// Lists sessions, the most recently active first.
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
-	// Reads one session. An unknown one answers an empty GetSessionResponse, without `session`.
+	// Reads one session. For an unknown session the response has no `session`.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
-	// Sets how a session prunes and summarises itself; without session_id, the namespace's default. The given
-	// policy replaces the one before as a whole.
+	// Sets the policy for automatic pruning and summaries of a session; without session_id, the namespace's default
+	// policy. The given policy replaces the previous one as a whole.
 	SetPolicy(context.Context, *SetPolicyRequest) (*SetPolicyResponse, error)
-	// Erases a session from every layer, facts that came from it alone included. NOT_FOUND, in a dry run, too, for
-	// a session of which no layer keeps anything.
+	// Erases a session from every layer, including facts that come from this session only. NOT_FOUND, also in a dry
+	// run, if no layer stores anything of the session.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
-	// Erases one message from every layer and what was derived from it alone. NOT_FOUND when the session has no
-	// such message.
+	// Erases one message from every layer, and everything that was derived from this message only. NOT_FOUND when the
+	// session has no such message.
 	ForgetMessage(context.Context, *ForgetMessageRequest) (*ForgetMessageResponse, error)
-	// Erases a user from every layer: all their sessions, facts, patterns, summaries, artifacts and documents.
+	// Erases a user from every layer: all of the user's sessions, facts, patterns, summaries, artifacts and documents.
 	ForgetUser(context.Context, *ForgetUserRequest) (*ForgetUserResponse, error)
-	// Streams what is stored, one record an answer, in an order that Import accepts. A stream that broke off
-	// goes on after the last cursor that was received.
+	// Streams the stored records, one per response, in an order that Import accepts. To resume an interrupted stream,
+	// pass the last received cursor.
 	Export(*ExportRequest, grpc.ServerStreamingServer[ExportResponse]) error
-	// Stores records of an archive, or of a history from elsewhere. One answer per durable batch, so that an
-	// interrupted import can go on. Records that are there already are counted as duplicates and change
-	// nothing. An invalid record ends the stream with its error; what was answered stays.
+	// Stores records of an archive or of another system's history. Sends one response per durable batch, so that an
+	// interrupted import can resume. Records that exist already are counted as duplicates and change nothing. An
+	// invalid record ends the stream with its error; acknowledged records stay stored.
 	Import(grpc.BidiStreamingServer[ImportRequest, ImportResponse]) error
-	// What happens from now on, or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
+	// Streams change events, from now on or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
 	// sidecar stops.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
 	mustEmbedUnimplementedSessionServiceServer()

@@ -145,40 +145,41 @@ class AsyncMethods(AsyncCalls):
         return_session: bool = False,
         timeout: float | None = None,
     ) -> AddResponse:
-        """Appends one message. When this answers, the message is on disk and every later read sees it.
+        """Appends one message. When the call returns, the message is on disk, and every later read returns it.
 
-        Errors: INVALID_ARGUMENT for a wrong field; ALREADY_EXISTS (ID_CONFLICT) for a known id with another
-        body; ABORTED (SEQUENCE_MISMATCH) when expected_sequence does not match; RESOURCE_EXHAUSTED (TOO_LARGE,
-        DISK_FULL).
+        Errors: INVALID_ARGUMENT for an invalid field; ALREADY_EXISTS (ID_CONFLICT) for an existing id with a
+        different body; ABORTED (SEQUENCE_MISMATCH) when expected_sequence does not match; RESOURCE_EXHAUSTED
+        (TOO_LARGE, DISK_FULL).
 
         namespace: Empty means "default".
-        user_id: Optional. The first request that names a user makes the session theirs; a later one that names
-            another is refused.
-        session_id: Required. The session comes into being with its first message.
+        user_id: Optional. The first request that names a user makes that user the owner of the session. A later
+            request that names another user is rejected.
+        session_id: Required. The first message creates the session.
         message_id: Unique in its session, 1 to 256 bytes without control characters. Empty in a request: the
-            client makes a UUIDv7. Given: the idempotency key. The same id with the same role, content, name,
-            tool calls and tool_call_id again is answered as a duplicate and changes nothing; with another body
-            it is ALREADY_EXISTS, reason ID_CONFLICT.
+            client makes a UUIDv7. The id is the idempotency key: a second message with the same id, role,
+            content, name, tool calls and tool_call_id is reported as a duplicate and changes nothing; with a
+            different body it is ALREADY_EXISTS, reason ID_CONFLICT.
         role: Required.
-        content: Plain text; special-token text in it is text. May be empty only for an assistant message with
-            tool calls.
-        name: The speaker, where there are several. A query that names the speaker ranks what they said higher.
+        content: Plain text; the text of special tokens is treated as plain text. May be empty only for an
+            assistant message with tool calls.
+        name: The speaker, in a conversation with several. A query that contains the name ranks the speaker's
+            messages higher.
         tool_calls: Assistant messages only. Several calls in one message are parallel calls.
-        tool_call_id: Tool messages only: the call that this answers. A tool message may lack it; it is then an
-            answer without a call, which is stored and leaves the window with its neighbours.
-        create_time: When it was said. Set by the server when absent.
-        metadata: Tags: at most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON.
-        evaluation_score: How good the exchange was, 0 to 10. Usually set later, with Annotate. Absent means not
-            judged, which is not 0: the quality filter of episodic retrieval looks only at messages that have a
-            score.
-        reasoning: The assistant's thinking. Stored and searchable on request; never rendered into a context
-            unless asked for.
-        vector: Input only: a vector for this message from the caller's own embedder, of the configured
-            dimensions (setting embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have
-            length 1. Empty: the server embeds the content and the tool calls itself.
-        expected_sequence: The session's last sequence as the caller knows it, 0 for a new session. Checked
-            after the duplicate check; a mismatch is ABORTED. Absent: not checked.
-        return_session: Answer with `session`, too.
+        tool_call_id: Tool messages only: the id of the call. If empty, the tool message is stored without a
+            call and is pruned with its neighbours.
+        create_time: When the message was written. Set by the server when absent.
+        metadata: At most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON.
+        evaluation_score: Quality of the exchange, 0 to 10. Usually set later, with Annotate. Absent means not
+            rated, which differs from 0: the quality filter of episodic retrieval applies only to messages with
+            a score.
+        reasoning: The assistant's reasoning. Stored, not searched, and rendered into a context only with
+            include_reasoning.
+        vector: Input only: the message's vector from the caller's own embedder. Must have the configured
+            dimensions (setting embedder_dimensions) and finite numbers, else INVALID_ARGUMENT. Need not be
+            normalised. Empty: the server embeds the content and the tool calls.
+        expected_sequence: The session's last sequence that the caller expects, 0 for a new session. Compared
+            after the duplicate check; a mismatch is ABORTED. Absent: not compared.
+        return_session: Return `session` as well.
         """
         request = built(
             AddRequest,
@@ -216,15 +217,16 @@ class AsyncMethods(AsyncCalls):
         expected_sequence: int | None = None,
         timeout: float | None = None,
     ) -> AddBatchResponse:
-        """Appends messages of one session, all or nothing, in one acknowledgement. Errors as with Add; after an
-        error nothing of the batch is stored.
+        """Appends messages of one session atomically, with one acknowledgement. Errors as with Add; after an error
+        no message of the batch is stored.
 
         namespace: Empty means "default".
         user_id: Optional, as in AddRequest.
         session_id: Required.
-        messages: In the order in which they were said; 1 to 10,000, and at most 4 MiB together. Known ones are
-            reported as duplicates, the others appended; one conflict or one invalid message refuses the batch.
-        expected_sequence: As in AddRequest; compared once, before the first message that is new.
+        messages: In conversation order; 1 to 10,000 messages, at most 4 MiB together. Messages that exist
+            already are reported as duplicates, the others are appended. One conflict or one invalid message
+            rejects the batch.
+        expected_sequence: As in AddRequest; compared once, before the first new message.
         """
         request = built(
             AddBatchRequest,
@@ -244,8 +246,9 @@ class AsyncMethods(AsyncCalls):
         *,
         timeout: float | None = None,
     ) -> AsyncIterator[AddStreamResponse]:
-        """Appends in bulk: one answer per request, in order, each sent when durable. An invalid request ends the
-        stream with its error; what was answered stays. Requests of one stream may name different sessions.
+        """Appends messages in bulk. Sends one response per request, in order, each when its message is durable. An
+        invalid request ends the stream with its error; acknowledged messages stay stored. Requests of one
+        stream may name different sessions.
 
         Nothing is sent before the answers are read.
         """
@@ -266,20 +269,20 @@ class AsyncMethods(AsyncCalls):
         evaluation_score: float | None = None,
         timeout: float | None = None,
     ) -> StoreInteractionResponse:
-        """Appends one user and one assistant message as one turn, all or nothing. Idempotent by interaction_id.
-        Errors as with Add.
+        """Appends one user message and one assistant message as one turn, atomically. Idempotent by
+        interaction_id. Errors as with Add.
 
         namespace: Empty means "default".
         user_id: Optional, as in AddRequest.
         session_id: Required.
-        user_message: What the user said. Required, not empty.
-        assistant_message: What the assistant answered. Required, not empty.
-        interaction_id: The idempotency key of the turn; the two messages get the ids "<interaction_id>/user"
+        user_message: The user's message. Required, not empty.
+        assistant_message: The assistant's reply. Required, not empty.
+        interaction_id: The idempotency key of the turn. The two messages get the ids "<interaction_id>/user"
             and "<interaction_id>/assistant", which count against the 256 bytes of an id. Empty: made by the
             client.
-        create_time: Of both messages. Set by the server when absent.
-        metadata: Tags of both messages: at most 16 KiB, 8 levels deep.
-        evaluation_score: How good the exchange was, 0 to 10; of both messages.
+        create_time: Applies to both messages. Set by the server when absent.
+        metadata: Metadata of both messages: at most 16 KiB, 8 levels deep.
+        evaluation_score: Quality of the exchange, 0 to 10. Applies to both messages.
         """
         request = built(
             StoreInteractionRequest,
@@ -307,16 +310,16 @@ class AsyncMethods(AsyncCalls):
         metadata: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> AnnotateResponse:
-        """Sets what is learned about a message later: its evaluation score and tags. NOT_FOUND when the session
-        has no such message. Its content, its tokens and its place do not change.
+        """Sets the evaluation score and the metadata of a stored message. NOT_FOUND when the session has no such
+        message. Content, tokens and sequence do not change.
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
+        user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required.
-        message_id: Required. Pruned messages can be annotated, too.
-        evaluation_score: 0 to 10. Absent: left as it is.
-        metadata: Merged into the message's metadata; a null value removes its key. The result may have at most
-            16 KiB.
+        message_id: Required. May name a pruned message.
+        evaluation_score: 0 to 10. Absent: unchanged.
+        metadata: Merged into the message's metadata. A null value removes its key. The merged metadata may have
+            at most 16 KiB.
         """
         request = built(
             AnnotateRequest,
@@ -344,13 +347,13 @@ class AsyncMethods(AsyncCalls):
         """Reads a session page by page, oldest first.
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
+        user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required.
-        page_size: 0: 100. More than 1,000 is taken as 1,000.
-        page_token: The next_page_token of the page before; empty: the first page. Opaque, bound to the
+        page_size: 0 means 100. Values above 1,000 are lowered to 1,000.
+        page_token: The next_page_token of the previous page. Empty: the first page. Opaque, bound to the
             request's other fields.
-        include_pruned: Pruned messages, too, each at its place.
-        metadata_filter: Every given key must equal. Absent or empty: no filter.
+        include_pruned: Include pruned messages, in sequence order.
+        metadata_filter: Every given key must be equal. Absent or empty: no filter.
         """
         request = built(
             GetAllRequest,
@@ -403,11 +406,11 @@ class AsyncMethods(AsyncCalls):
         """Reads the newest n messages of the window, oldest first.
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
+        user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required.
-        n: 1 to 10,000; more is taken as 10,000. No default: 0 is INVALID_ARGUMENT. More than there are: all of
-            them.
-        max_tokens: 0: no limit. Whole messages only, the newest first to be kept.
+        n: 1 to 10,000; larger values are lowered to 10,000. No default: 0 is INVALID_ARGUMENT. If the window
+            has fewer messages, all of them are returned.
+        max_tokens: 0: no limit. Whole messages only; the newest are kept first.
         """
         request = built(
             GetRecentRequest, namespace=namespace, user_id=user_id, session_id=session_id, n=n, max_tokens=max_tokens
@@ -427,10 +430,10 @@ class AsyncMethods(AsyncCalls):
         """Reads the messages of one role in the window, oldest first.
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
+        user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required.
         role: Required; ROLE_UNSPECIFIED is INVALID_ARGUMENT.
-        limit: 0: all. Keeps the newest.
+        limit: 0: no limit. Otherwise the newest are kept.
         """
         request = built(
             GetByRoleRequest, namespace=namespace, user_id=user_id, session_id=session_id, role=role, limit=limit
@@ -456,47 +459,47 @@ class AsyncMethods(AsyncCalls):
         query_vector: Iterable[float] = (),
         timeout: float | None = None,
     ) -> SearchResponse:
-        """Finds messages, best first: by a substring, by words, by meaning, or by words and meaning together
+        """Finds messages, best first: by substring, by keywords, by meaning, or by keywords and meaning together
         (mode).
 
-        Sees every acknowledged message at once, pruned ones included, and none that was erased. Looks at the
-        content and at the names and arguments of tool calls; in the substring mode at the content alone; never
-        at reasoning. Only what the request names filters: there is no hidden threshold. An unknown session is
-        answered empty. When the index or the embedder is away, the rest answers and `degraded` says so.
+        A search sees every acknowledged message at once, pruned messages included, erased messages excluded. It
+        searches the content and the names and arguments of tool calls; in the substring mode, the content only;
+        never the reasoning. Only the request's own filters apply; there is no hidden threshold. For an unknown
+        session the result is empty. When the index or the embedder is unavailable, the search uses the
+        remaining signals, and `degraded` says so.
 
-        Pages are as of the first page: what was added since is neither in them nor moves anything from one to
-        another. In a whole namespace, and for a user with more than fits into memory, they end with the
-        candidates of the ranking (SearchRequest.limit).
+        All pages show the state at the first page: messages added later neither appear in them nor move hits
+        between pages. In the scope of a whole namespace, and for a user whose messages do not fit into memory,
+        paging ends with the last ranked candidate (SearchRequest.limit).
 
-        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
+        Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
 
         namespace: Empty means "default".
-        user_id: Whose memory, for the user's scope. Optional where session_id is given: the session's user
-            then.
-        session_id: The session, for the session's scope. Optional where user_id is given.
-        query: What to look for. Required, unless query_vector is given and the mode is semantic.
+        user_id: The user, for SCOPE_USER. Optional if session_id is given; the default is the session's owner.
+        session_id: The session, for SCOPE_SESSION. Optional if user_id is given.
+        query: The text to search for. Required, unless query_vector is given and the mode is semantic.
         mode: Unspecified: hybrid.
-        scope: Unspecified: the user's, where there is one; else the session's.
-        limit: 0: 10. More than 1,000 is taken as 1,000. In a whole namespace, and for a user with more than
-            fits into memory (setting episodic_memory_bytes) and their sessions, candidates are ranked, and not
-            all messages: the best 200 by words and the nearest 200 by meaning, or as many as the limit where it
-            is above 200, and what stands around them. The pages end there; a larger limit looks at more. The
-            substring mode has no such bound.
-        min_score: Compared with `score`; from 0 on. 0: no hit is left out for its score. A threshold for every
-            query is meant for the semantic mode: in the others the best hit scores high however well it
-            matches.
-        roles: Empty: all. Messages of other roles are no hits, and still count as neighbours of those that are;
-            so with `after` and `before`.
-        metadata_filter: Every given key must equal. Absent or empty: no filter. Where candidates are ranked
-            (`limit`), the filter looks only through them, so it can miss messages that match. In the substring
-            mode it misses none.
+        scope: Unspecified: SCOPE_USER if a user is known, else SCOPE_SESSION.
+        limit: 0 means 10. Values above 1,000 are lowered to 1,000. In the scope of a whole namespace, and for a
+            user whose messages do not fit into memory (setting episodic_memory_bytes) and that user's sessions,
+            the search ranks candidates instead of all messages: the best 200 by keywords and the nearest 200 by
+            vector (`limit` of each if it is above 200), and their neighbours. Paging ends with the last
+            candidate; a larger limit ranks more. The substring mode has no such bound.
+        min_score: The lowest `score` of a hit, 0 or more. 0: no threshold. A fixed threshold is meaningful in
+            the semantic mode only: in the other modes the best hit scores high even if it matches poorly.
+        roles: Empty: all roles. Messages of other roles are not returned, but count as neighbours of hits. The
+            same holds for `after` and `before`.
+        metadata_filter: Every given key must be equal. Absent or empty: no filter. Where the search ranks
+            candidates (`limit`), the filter applies to the candidates only, so it can miss messages that match.
+            In the substring mode it misses none.
         after: Only messages with a create_time later than this, in whole microseconds. Absent: no limit.
         before: Only messages with a create_time earlier than this, in whole microseconds. Absent: no limit.
-        page_token: The next_page_token of the page before; empty: the first page. Opaque, bound to the
-            request's other fields. Where candidates are ranked (`limit`), the pages end with the last of them.
-        query_vector: In place of embedding the query, for the semantic and the hybrid mode: of the configured
-            dimensions (setting embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have
-            length 1. Empty: the server embeds the query.
+        page_token: The next_page_token of the previous page. Empty: the first page. Opaque, bound to the
+            request's other fields. Where the search ranks candidates (`limit`), paging ends with the last
+            candidate.
+        query_vector: The vector of the query, for the semantic and the hybrid mode. Must have the configured
+            dimensions (setting embedder_dimensions) and finite numbers, else INVALID_ARGUMENT. Need not be
+            normalised. Empty: the server embeds the query.
         """
         request = built(
             SearchRequest,
@@ -563,7 +566,7 @@ class AsyncMethods(AsyncCalls):
         """Counts messages and tokens.
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
+        user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required.
         model: Count by this model's tokenizer instead of the server's default.
         """
@@ -586,26 +589,26 @@ class AsyncMethods(AsyncCalls):
         model: str = "",
         timeout: float | None = None,
     ) -> PruneResponse:
-        """Brings a session under a budget. Pruned messages leave the window, not the memory: Search and episodic
-        retrieval still find them. System messages stay, a tool call is never parted from its results, and the
-        newest min_messages stay even when that leaves the session over budget (`over_budget`).
+        """Prunes a session to a token budget. Pruned messages leave the window; Search and episodic retrieval
+        still find them. System messages stay. A tool call and its results stay together. The newest
+        min_messages stay even if the session then exceeds the budget (`over_budget`).
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
+        user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required.
         max_tokens: The budget in tokens. At least 1, except with the window strategy. No default: 0 is
             INVALID_ARGUMENT.
         strategy: Unspecified: recency.
-        window: For the window strategy, in messages; 0: 5 (setting prune_window).
-        min_messages: How many of the newest messages are kept whatever the budget; 0: 2 (setting
+        window: The size of the window strategy, in messages. 0 means 5 (setting prune_window).
+        min_messages: The number of newest messages that are kept regardless of the budget. 0 means 2 (setting
             prune_min_messages).
-        dry_run: Answer what would happen, change nothing. No summary is made then.
-        summarize: Bring the rolling summary up to the newest message that is pruned, before it is: nothing
-            leaves the window that no summary speaks for. Without a model, whatever is configured: the caller
-            waits.
-        overflow: The provider refused the context: shorten the oldest large tool results before anything is
-            pruned. Head and tail of a result are kept and the cut is marked; it is then read with synthetic
-            set, while the original stays stored and searchable.
+        dry_run: Return the result without changing anything. No summary is made.
+        summarize: Update the rolling summary through the newest pruned message before pruning, so that the
+            summary covers every message that leaves the window. Always extractive, never by a configured model,
+            because the caller waits.
+        overflow: The provider rejected the context as too long: shorten the oldest large tool results before
+            pruning. The head and the tail of a result are kept, and the cut is marked. A shortened result is
+            returned with `synthetic` set; the original stays stored and searchable.
         model: Count by this model's tokenizer instead of the server's default.
         """
         request = built(
@@ -627,11 +630,11 @@ class AsyncMethods(AsyncCalls):
     async def clear(
         self, *, session_id: str, namespace: str = "", user_id: str = "", timeout: float | None = None
     ) -> ClearResponse:
-        """Erases the session's messages and summary, from every layer. Facts stay; sequences go on. An unknown
-        session is answered with a removed_count of 0.
+        """Erases the session's messages and summary from every layer. Facts stay, and sequence numbers continue.
+        For an unknown session removed_count is 0.
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
+        user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required.
         """
         request = built(ClearRequest, namespace=namespace, user_id=user_id, session_id=session_id)
@@ -659,40 +662,42 @@ class AsyncMethods(AsyncCalls):
         include_reasoning: bool = False,
         timeout: float | None = None,
     ) -> BuildContextResponse:
-        """Builds what the model should see, within a budget, and accounts for it. Changes nothing that a caller
-        stored; a short conversation whose summary is due gets it now and not some moments later. What cannot be
-        retrieved in time, or because the index or the embedder is away, is left out, and `degraded` says so.
+        """Builds the model's context within a token budget and returns a receipt for it. Does not change stored
+        messages; if the summary of a short conversation is due, it is made now rather than in the background.
+        Results that cannot be retrieved before the deadline, or because the index or the embedder is
+        unavailable, are omitted, and `degraded` says so.
 
-        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens
-        in the metadata, when what must stay does not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
-        (TOO_LARGE for a context of more than 4 MiB).
+        Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with
+        required_tokens in the metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH);
+        RESOURCE_EXHAUSTED (TOO_LARGE for a context of more than 4 MiB).
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
-        session_id: Required. An unknown session gives a context from the rest.
-        query: What to retrieve for; empty: the newest user message.
-        model: Chooses tokenizer, calibration and default budget. Optional; an unknown one is counted by an
-            estimate.
-        max_tokens: The hard limit for everything; 0: the model's recommended budget, else 8,000 (setting
-            context_budget). What must stay (system prompt, chosen facts, the last 2 messages with their
-            exchanges, schemas, reserve, framing) and does not fit is FAILED_PRECONDITION, reason
+        user_id: Optional. A user other than the session's owner is rejected.
+        session_id: Required. For an unknown session the context is built from the other sources.
+        query: The query for retrieval. Empty: the newest user message.
+        model: Determines tokenizer, calibration and default budget. Optional; for an unknown model tokens are
+            estimated.
+        max_tokens: The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting
+            context_budget). If the mandatory parts (system prompt, selected facts, the last 2 messages with
+            their tool exchanges, schemas, reserve, framing) do not fit, the call is FAILED_PRECONDITION, reason
             BUDGET_TOO_SMALL, with required_tokens in the metadata.
         system_prompt: Empty: the session's system messages.
-        profile: A text about the user, from the caller. Empty: none.
-        tool_schemas_json: The schemas of the tools that the model will be offered. Counted as the text that
-            they are, not read as JSON, not rendered.
-        reserve_output_tokens: Tokens kept free for the model's answer, out of max_tokens. 0: none. From 0 on.
-        documents: Chunks from the caller, best first, before what is retrieved: they share the documents
-            section. At most 1,000; empty ones are passed over.
-        sections: What differs from the defaults, each section at most once.
-        scope: For what is retrieved of conversations. Unspecified: the user's, where there is one; else the
-            session's. The user's where neither the request nor the session names one is INVALID_ARGUMENT.
+        profile: A text about the user, supplied by the caller. Empty: none.
+        tool_schemas_json: The tool schemas that the caller sends to the model. Counted as text; neither parsed
+            nor rendered.
+        reserve_output_tokens: Tokens reserved for the model's output, part of max_tokens. 0 or more; 0: no
+            reserve.
+        documents: Chunks supplied by the caller, best first. They precede retrieved chunks in the documents
+            section. At most 1,000; empty chunks are ignored.
+        sections: Deviations from the defaults, each section at most once.
+        scope: The scope for retrieving messages. Unspecified: SCOPE_USER if a user is known, else
+            SCOPE_SESSION. SCOPE_USER without a user in the request or the session is INVALID_ARGUMENT.
         append_query: Render `query`, which is then required, as the last user message.
-        debug: List what was considered and left out, too.
-        query_vector: In place of embedding the query: of the configured dimensions (setting
-            embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have length 1. Empty: the
-            server embeds the query.
-        include_reasoning: Render the assistant's thinking, too.
+        debug: List rejected items in the receipt as well.
+        query_vector: The vector of the query. Must have the configured dimensions (setting embedder_dimensions)
+            and finite numbers, else INVALID_ARGUMENT. Need not be normalised. Empty: the server embeds the
+            query.
+        include_reasoning: Render the assistant's reasoning as well.
         """
         request = built(
             BuildContextRequest,
@@ -727,15 +732,15 @@ class AsyncMethods(AsyncCalls):
         actual_tokens: int = 0,
         timeout: float | None = None,
     ) -> ReportUsageResponse:
-        """Tells what the provider charged, so that estimates for that model are corrected.
+        """Reports the tokens that the provider charged. The server corrects its estimates for that model.
 
         namespace: Empty means "default".
         user_id: Optional.
         session_id: Optional.
-        model: Required: the model that was called. The correction is kept for this name.
-        estimated_tokens: What the sidecar had answered for this context (total_tokens, without what was only
-            reserved), with the factor of that time already applied. At least 1.
-        actual_tokens: What the provider charged for the same input. At least 1.
+        model: Required: the model that was called. The server stores the correction under this name.
+        estimated_tokens: The sidecar's count for this context: total_tokens without the reserve, with the
+            factor of that time applied. At least 1.
+        actual_tokens: The tokens that the provider charged for the same input. At least 1.
         """
         request = built(
             ReportUsageRequest,
@@ -757,12 +762,12 @@ class AsyncMethods(AsyncCalls):
         page_token: str = "",
         timeout: float | None = None,
     ) -> ListSessionsResponse:
-        """Newest activity first.
+        """Lists sessions, the most recently active first.
 
         namespace: Empty means "default".
-        user_id: Empty: of every user.
-        page_size: 0: 100. More than 1,000 is taken as 1,000.
-        page_token: The next_page_token of the page before; empty: the first page. Opaque, bound to the
+        user_id: Empty: sessions of all users.
+        page_size: 0 means 100. Values above 1,000 are lowered to 1,000.
+        page_token: The next_page_token of the previous page. Empty: the first page. Opaque, bound to the
             request's other fields.
         """
         request = built(
@@ -783,10 +788,10 @@ class AsyncMethods(AsyncCalls):
     async def get_session(
         self, *, session_id: str, namespace: str = "", user_id: str = "", timeout: float | None = None
     ) -> GetSessionResponse:
-        """Reads one session. An unknown one answers an empty GetSessionResponse, without `session`.
+        """Reads one session. For an unknown session the response has no `session`.
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
+        user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required.
         """
         request = built(GetSessionRequest, namespace=namespace, user_id=user_id, session_id=session_id)
@@ -801,13 +806,13 @@ class AsyncMethods(AsyncCalls):
         policy: SessionPolicy | SessionPolicyDict | None = None,
         timeout: float | None = None,
     ) -> SetPolicyResponse:
-        """Sets how a session prunes and summarises itself; without session_id, the namespace's default. The given
-        policy replaces the one before as a whole.
+        """Sets the policy for automatic pruning and summaries of a session; without session_id, the namespace's
+        default policy. The given policy replaces the previous one as a whole.
 
         namespace: Empty means "default".
         user_id: Optional, as in AddRequest.
         session_id: Empty: the default of the namespace, for sessions without a policy of their own.
-        policy: Replaces the one before as a whole. Absent: back to the default.
+        policy: Replaces the previous policy as a whole. Absent: the default is restored.
         """
         request = built(SetPolicyRequest, namespace=namespace, user_id=user_id, session_id=session_id, policy=policy)
         return await self._call("SessionService/SetPolicy", request, SetPolicyResponse, checked(timeout))
@@ -821,13 +826,13 @@ class AsyncMethods(AsyncCalls):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> DeleteSessionResponse:
-        """Erases a session from every layer, facts that came from it alone included. NOT_FOUND, in a dry run, too,
-        for a session of which no layer keeps anything.
+        """Erases a session from every layer, including facts that come from this session only. NOT_FOUND, also in
+        a dry run, if no layer stores anything of the session.
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
+        user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required.
-        dry_run: Answer what would be erased, change nothing.
+        dry_run: Return the counts without erasing anything.
         """
         request = built(
             DeleteSessionRequest, namespace=namespace, user_id=user_id, session_id=session_id, dry_run=dry_run
@@ -844,14 +849,14 @@ class AsyncMethods(AsyncCalls):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> ForgetMessageResponse:
-        """Erases one message from every layer and what was derived from it alone. NOT_FOUND when the session has
-        no such message.
+        """Erases one message from every layer, and everything that was derived from this message only. NOT_FOUND
+        when the session has no such message.
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
+        user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required.
         message_id: Required.
-        dry_run: Answer what would be erased, change nothing.
+        dry_run: Return the counts without erasing anything.
         """
         request = built(
             ForgetMessageRequest,
@@ -866,11 +871,12 @@ class AsyncMethods(AsyncCalls):
     async def forget_user(
         self, *, user_id: str, namespace: str = "", dry_run: bool = False, timeout: float | None = None
     ) -> ForgetUserResponse:
-        """Erases a user from every layer: all their sessions, facts, patterns, summaries, artifacts and documents.
+        """Erases a user from every layer: all of the user's sessions, facts, patterns, summaries, artifacts and
+        documents.
 
         namespace: Empty means "default".
         user_id: Required.
-        dry_run: Answer what would be erased, change nothing.
+        dry_run: Return the counts without erasing anything.
         """
         request = built(ForgetUserRequest, namespace=namespace, user_id=user_id, dry_run=dry_run)
         return await self._call("SessionService/ForgetUser", request, ForgetUserResponse, checked(timeout))
@@ -884,13 +890,14 @@ class AsyncMethods(AsyncCalls):
         cursor: str = "",
         timeout: float | None = None,
     ) -> AsyncIterator[ExportResponse]:
-        """Streams what is stored, one record an answer, in an order that Import accepts. A stream that broke off
-        goes on after the last cursor that was received.
+        """Streams the stored records, one per response, in an order that Import accepts. To resume an interrupted
+        stream, pass the last received cursor.
 
         namespace: Empty means "default".
-        user_id: Empty: all.
+        user_id: Empty: no filter.
         session_id: Empty: all sessions of the user or of the namespace.
-        cursor: Go on after this cursor. Empty: from the beginning. Opaque, bound to the request's other fields.
+        cursor: Resume after this cursor. Empty: from the beginning. Opaque, bound to the request's other
+            fields.
         """
         request = built(ExportRequest, namespace=namespace, user_id=user_id, session_id=session_id, cursor=cursor)
         return self._answers("SessionService/Export", request, ExportResponse, checked(timeout))
@@ -901,9 +908,9 @@ class AsyncMethods(AsyncCalls):
         *,
         timeout: float | None = None,
     ) -> AsyncIterator[ImportResponse]:
-        """Stores records of an archive, or of a history from elsewhere. One answer per durable batch, so that an
-        interrupted import can go on. Records that are there already are counted as duplicates and change
-        nothing. An invalid record ends the stream with its error; what was answered stays.
+        """Stores records of an archive or of another system's history. Sends one response per durable batch, so
+        that an interrupted import can resume. Records that exist already are counted as duplicates and change
+        nothing. An invalid record ends the stream with its error; acknowledged records stay stored.
 
         Nothing is sent before the answers are read.
         """
@@ -919,14 +926,14 @@ class AsyncMethods(AsyncCalls):
         cursor: str = "",
         timeout: float | None = None,
     ) -> AsyncIterator[WatchResponse]:
-        """What happens from now on, or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
-        sidecar stops.
+        """Streams change events, from now on or from a cursor. Ends when the caller cancels, or with UNAVAILABLE
+        when the sidecar stops.
 
         namespace: Empty means "default".
-        user_id: Empty: every user.
-        session_id: Empty: every session in the scope.
-        cursor: Empty: from now on. Else the cursor of the last event that was received; what happened since
-            comes first.
+        user_id: Empty: all users.
+        session_id: Empty: all sessions of the user or of the namespace.
+        cursor: Empty: from now on. Otherwise the cursor of the last received event; the events since then come
+            first.
         """
         request = built(WatchRequest, namespace=namespace, user_id=user_id, session_id=session_id, cursor=cursor)
         return self._answers("SessionService/Watch", request, WatchResponse, checked(timeout))
@@ -940,22 +947,22 @@ class AsyncMethods(AsyncCalls):
         facts: Iterable[Fact | FactDict] = (),
         timeout: float | None = None,
     ) -> PutFactsResponse:
-        """Stores facts, all or nothing; when this answers, they are on disk. One with the key of a current fact
-        and another value supersedes it; the old one stays in the history. One with the same value is seen
-        again: its last_updated moves, nothing else. One with times of its own that holds since earlier than the
-        current one, or was last seen earlier, goes into the history at once; one without is the newest. Facts
-        that were learned from messages never supersede a pinned one.
+        """Stores facts atomically. When the call returns, they are on disk. A fact with the key of a current fact
+        and another value supersedes it; the superseded fact stays in the history. A fact with the same value
+        only updates last_updated. A fact whose own valid_from or last_updated is earlier than the current
+        fact's goes into the history at once; a fact without times is the newest. Facts that the server extracts
+        from messages never supersede a pinned fact.
 
-        Spelling does not make another value or key: case, white space and a full stop at the end do not count.
+        Keys and values are compared without case, white space and a full stop at the end.
 
-        Errors: INVALID_ARGUMENT for a wrong field, with its path ("facts[1].key"); FAILED_PRECONDITION
+        Errors: INVALID_ARGUMENT for an invalid field, with its path ("facts[1].key"); FAILED_PRECONDITION
         (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
 
         namespace: Empty means "default".
-        user_id: Whose facts. Optional where session_id is given: the session's user then.
-        session_id: Where they came from; for a session without a user, whose they are. Need not exist yet.
-            Required where user_id is empty.
-        facts: 1 to 1,000, all or nothing. They are taken in their order.
+        user_id: The owner of the facts. Optional if session_id is given; the default is the session's owner.
+        session_id: The session that the facts come from; for a session without a user, their owner. Need not
+            exist yet. Required if user_id is empty.
+        facts: 1 to 1,000, stored atomically and applied in order.
         """
         request = built(PutFactsRequest, namespace=namespace, user_id=user_id, session_id=session_id, facts=facts)
         return await self._call("KnowledgeService/PutFacts", request, PutFactsResponse, checked(timeout))
@@ -972,16 +979,17 @@ class AsyncMethods(AsyncCalls):
         page_token: str = "",
         timeout: float | None = None,
     ) -> ListFactsResponse:
-        """Reads the current facts of a user (or of a session without a user), most confident first, then those
-        seen last, then by id. Of more than 10,000, those seen last are looked at.
+        """Reads the current facts of a user (or of a session without a user), ordered by confidence (highest
+        first), then last_updated (newest first), then id. If there are more than 10,000, only the most recently
+        updated are considered.
 
         namespace: Empty means "default".
-        user_id: Whose facts. Optional where session_id is given: the session's user then.
-        session_id: For a session without a user, whose facts.
-        types: Empty: all.
-        include_history: Superseded ones, too.
-        page_size: 0: 100. More than 1,000 is taken as 1,000.
-        page_token: The next_page_token of the page before; empty: the first page. Opaque, bound to the
+        user_id: The owner of the facts. Optional if session_id is given; the default is the session's owner.
+        session_id: The owner of the facts, for a session without a user.
+        types: Empty: no filter.
+        include_history: Include superseded facts.
+        page_size: 0 means 100. Values above 1,000 are lowered to 1,000.
+        page_token: The next_page_token of the previous page. Empty: the first page. Opaque, bound to the
             request's other fields.
         """
         request = built(
@@ -1031,12 +1039,12 @@ class AsyncMethods(AsyncCalls):
         session_id: str = "",
         timeout: float | None = None,
     ) -> DeleteFactResponse:
-        """Erases one fact, current or superseded, from every file. NOT_FOUND when the user has none with this id.
-        A superseded one does not come back when the one that superseded it is erased.
+        """Erases one fact, current or superseded, from every file. NOT_FOUND when the user has no fact with this
+        id. Erasing a fact does not restore the fact that it superseded.
 
         namespace: Empty means "default".
-        user_id: Whose fact. Optional where session_id is given: the session's user then.
-        session_id: For a session without a user, whose fact.
+        user_id: The owner of the fact. Optional if session_id is given; the default is the session's owner.
+        session_id: The owner of the fact, for a session without a user.
         fact_id: Required.
         """
         request = built(DeleteFactRequest, namespace=namespace, user_id=user_id, session_id=session_id, fact_id=fact_id)
@@ -1058,33 +1066,34 @@ class AsyncMethods(AsyncCalls):
         preview_tokens: int = 0,
         timeout: float | None = None,
     ) -> PutArtifactResponse:
-        """Stores a compact result of a tool; when this answers, it is on disk. Or moves a large one out of the
-        window (`offload_message_id`): first the artifact is stored, then the message is shown as a preview. To
-        repeat the call is harmless.
+        """Stores a compact tool result, or moves a large tool result out of the window (`offload_message_id`): the
+        server stores the artifact first, then replaces the message in the window by a preview. When the call
+        returns, the artifact is on disk. The call is idempotent.
 
-        Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NOT_FOUND for a message that is not there);
-        FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1
-        MiB, setting max_message_bytes; DISK_FULL).
+        Errors: INVALID_ARGUMENT for an invalid field; NOT_FOUND for an unknown message; FAILED_PRECONDITION
+        (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB, setting
+        max_message_bytes; DISK_FULL).
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
+        user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required. Need not exist yet, unless a message is offloaded.
-        artifact_id: Unique in its session. Empty in a request: made by the client; of an offloaded message
-            always the same. Given: putting it again replaces it.
-        source: Where it came from: a tool's name, a URL. At most 1,024 bytes. Of an offloaded message, its name
-            if empty.
+        artifact_id: Unique in its session. Empty in a request: made by the client; for an offloaded message,
+            derived from the message. A stored artifact with the same id is replaced.
+        source: The origin: a tool's name, a URL. At most 1,024 bytes. Empty for an offloaded message: the
+            message's name.
         content: The text, at most 1 MiB (setting max_message_bytes). Required, unless a message is offloaded:
-            then it must be empty, and becomes the message's whole content.
-        create_time: Set by the server when absent. As long as the content stays the same, so does this.
-        expire_time: After this it is neither listed nor put into a context. Must be after create_time. Absent:
-            never.
-        metadata: Tags: at most 16 KiB, 8 levels deep.
+            then it must be empty, and the server copies the message's whole content.
+        create_time: Set by the server when absent. Unchanged as long as the content is unchanged.
+        expire_time: After this time the artifact is neither listed nor put into a context. Must be after
+            create_time. Absent: never expires.
+        metadata: At most 16 KiB, 8 levels deep.
         offload_message_id: Replace this stored tool message in the window by a preview of at most
-            `preview_tokens`; the artifact holds the whole. NOT_FOUND when the session has no such message;
-            INVALID_ARGUMENT when its role is another. A message that is not longer stays as it is, and so does
-            one that was pruned. The original stays stored and searchable. Empty: nothing is replaced.
-        preview_tokens: Of the preview's content: its head, its tail, and a line that names the artifact, which
-            is there however few these are. 0: 128 (setting overflow_keep_tokens).
+            `preview_tokens`; the artifact holds the whole content. NOT_FOUND when the session has no such
+            message; INVALID_ARGUMENT when its role is not tool. A message that is not longer than the preview,
+            or that is pruned, stays unchanged. The original stays stored and searchable. Empty: nothing is
+            replaced.
+        preview_tokens: Tokens of the preview: its head, its tail, and a line that names the artifact. The line
+            is always included. 0 means 128 (setting overflow_keep_tokens).
         """
         request = built(
             PutArtifactRequest,
@@ -1117,13 +1126,14 @@ class AsyncMethods(AsyncCalls):
         page_token: str = "",
         timeout: float | None = None,
     ) -> ListArtifactsResponse:
-        """Reads the artifacts of a session, newest first by create_time, then by id; expired ones are left out.
+        """Reads the artifacts of a session, newest first by create_time, then by id. Expired artifacts are
+        omitted.
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
+        user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required.
-        page_size: 0: 100. More than 1,000 is taken as 1,000.
-        page_token: The next_page_token of the page before; empty: the first page. Opaque, bound to the
+        page_size: 0 means 100. Values above 1,000 are lowered to 1,000.
+        page_token: The next_page_token of the previous page. Empty: the first page. Opaque, bound to the
             request's other fields.
         """
         request = built(
@@ -1159,11 +1169,11 @@ class AsyncMethods(AsyncCalls):
     async def delete_artifact(
         self, *, session_id: str, artifact_id: str, namespace: str = "", user_id: str = "", timeout: float | None = None
     ) -> DeleteArtifactResponse:
-        """Erases one artifact, from every file. NOT_FOUND when the session has none with this id. The message that
-        it held stays stored, and its preview in the window stays a preview.
+        """Erases one artifact from every file. NOT_FOUND when the session has no artifact with this id. An
+        offloaded message stays stored, and its preview stays in the window.
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
+        user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required.
         artifact_id: Required.
         """
@@ -1186,26 +1196,27 @@ class AsyncMethods(AsyncCalls):
         create_time: datetime | Timestamp | None = None,
         timeout: float | None = None,
     ) -> PutDocumentResponse:
-        """Stores a document and its chunks. When this answers, they are on disk, and every later search finds
-        them. The same document again does nothing (`unchanged`); another text replaces the chunks all at once,
-        and nobody sees a part of either; another title, source or metadata alone replaces just these.
+        """Stores a document and its chunks. When the call returns, they are on disk, and every later search finds
+        them. An identical document changes nothing (`unchanged`). A new text replaces all chunks atomically: no
+        search sees chunks of both versions. A new title, source or metadata with the same text replaces only
+        these fields.
 
-        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH);
+        Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH);
         RESOURCE_EXHAUSTED (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than
         50,000 chunks; DISK_FULL).
 
         namespace: Empty means "default".
-        user_id: Without a session: visible to this user only. With one: a user other than the session's is
-            refused. With neither: visible to the namespace.
+        user_id: Without session_id: visible to this user only. With session_id: a user other than the session's
+            owner is rejected. With neither: visible to the namespace.
         session_id: Visible to this session only. Need not exist yet.
-        document_id: Required, 1 to 256 bytes without control characters. Chosen by the caller; putting it again
-            replaces it.
-        title: For people; not required, not searched. At most 1,024 bytes.
+        document_id: Required, 1 to 256 bytes without control characters. Chosen by the caller. A stored
+            document with the same id is replaced.
+        title: A display title, not searched. Optional, at most 1,024 bytes.
         text: Input only. Required, not only white space, at most 3 MiB (setting max_document_bytes).
-        source: Where it came from: a file name, a URL. At most 1,024 bytes.
-        metadata: Tags: at most 16 KiB, 8 levels deep.
-        create_time: When it was written, or put. Set by the server when absent. As long as the text stays the
-            same, so does this.
+        source: The origin: a file name, a URL. At most 1,024 bytes.
+        metadata: At most 16 KiB, 8 levels deep.
+        create_time: When the document was written or stored. Set by the server when absent. Unchanged as long
+            as the text is unchanged.
         """
         request = built(
             PutDocumentRequest,
@@ -1235,15 +1246,14 @@ class AsyncMethods(AsyncCalls):
         page_token: str = "",
         timeout: float | None = None,
     ) -> ListDocumentsResponse:
-        """Reads what documents were put for the namespace, a user or a session, without their text, in the order
-        of their ids.
+        """Lists the documents of the namespace, a user or a session, without their text, ordered by id.
 
         namespace: Empty means "default".
-        user_id: Without a session: this user's. With one: a user other than the session's is refused. With
-            neither: the namespace's.
-        session_id: Those of this session, and no others.
-        page_size: 0: 100. More than 1,000 is taken as 1,000.
-        page_token: The next_page_token of the page before; empty: the first page. Opaque, bound to the
+        user_id: Without session_id: this user's documents. With session_id: a user other than the session's
+            owner is rejected. With neither: the namespace's documents.
+        session_id: Only the documents of this session.
+        page_size: 0 means 100. Values above 1,000 are lowered to 1,000.
+        page_token: The next_page_token of the previous page. Empty: the first page. Opaque, bound to the
             request's other fields.
         """
         request = built(
@@ -1285,13 +1295,14 @@ class AsyncMethods(AsyncCalls):
         session_id: str = "",
         timeout: float | None = None,
     ) -> DeleteDocumentResponse:
-        """Erases a document and its chunks, from every file. NOT_FOUND when none with this id was put for the
-        namespace, user or session that the request names.
+        """Erases a document and its chunks from every file. NOT_FOUND when the namespace, user or session that the
+        request names has no document with this id.
 
         namespace: Empty means "default".
-        user_id: Without a session: the user that it was put for. With one: a user other than the session's is
-            refused.
-        session_id: The session that it was put for. With neither: it was put for the namespace.
+        user_id: Without session_id: the owner of the document. With session_id: a user other than the session's
+            owner is rejected.
+        session_id: The session that owns the document. With neither user_id nor session_id, the namespace owns
+            it.
         document_id: Required.
         """
         request = built(
@@ -1310,20 +1321,22 @@ class AsyncMethods(AsyncCalls):
         min_score: float = 0.0,
         timeout: float | None = None,
     ) -> SearchDocumentsResponse:
-        """Finds chunks of the documents that the caller may see, best first: the namespace's, the user's and the
-        session's together. Ranked like messages in the hybrid mode of Search, with the chunks around in place
-        of the messages around, and the document in place of the session; titles are not looked at. A document
-        is found as soon as it is put, and not any more once it is replaced or deleted. While the index is away,
-        the documents of the first ids are ranked: up to 200 of them, and 2,000 chunks, of each owner.
+        """Finds chunks of the documents that are visible to the caller, best first: the namespace's, the user's
+        and the session's documents together. Chunks are ranked like messages in the hybrid mode of Search, with
+        adjacent chunks as neighbours and the document in place of the session. Titles are not searched. A
+        document is found as soon as it is stored, and no longer found once it is replaced or deleted. While the
+        index is unavailable, the search ranks the documents with the lowest ids: up to 200 documents and 2,000
+        chunks of each owner.
 
         namespace: Empty means "default".
-        user_id: The user's documents are searched, too, besides the namespace's. Where only a session is named:
-            its user's.
-        session_id: The session's documents are searched, too, besides the namespace's. Another user's session
-            is refused.
-        query: Required. Compared as in the hybrid mode of Search.
-        limit: 0: 3 (setting documents_top_k). More than 5 (setting documents_top_k_max) is taken as that.
-        min_score: Compared with `score`; from 0 on. 0: no hit is left out for its score.
+        user_id: The user's documents are searched in addition to the namespace's. If only session_id is given,
+            the user is the session's owner.
+        session_id: The session's documents are searched in addition to the namespace's. A session of another
+            user is rejected.
+        query: Required. Matched as in the hybrid mode of Search.
+        limit: 0 means 3 (setting documents_top_k). Values above 5 are lowered to 5 (setting
+            documents_top_k_max).
+        min_score: The lowest `score` of a hit, 0 or more. 0: no threshold.
         """
         request = built(
             SearchDocumentsRequest,
@@ -1339,12 +1352,12 @@ class AsyncMethods(AsyncCalls):
     async def get_summary(
         self, *, session_id: str, namespace: str = "", user_id: str = "", timeout: float | None = None
     ) -> GetSummaryResponse:
-        """Reads the rolling summary of a session, as it is: made in the background every few messages (settings
-        summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION
+        """Reads the stored rolling summary of a session. A background task updates it every few messages (settings
+        summary_every_messages, summary_tail_tokens), and so do Summarize and Prune. FAILED_PRECONDITION
         (SESSION_OWNER_MISMATCH).
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
+        user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required.
         """
         request = built(GetSummaryRequest, namespace=namespace, user_id=user_id, session_id=session_id)
@@ -1359,19 +1372,19 @@ class AsyncMethods(AsyncCalls):
         max_tokens: int = 0,
         timeout: float | None = None,
     ) -> SummarizeResponse:
-        """Brings the rolling summary up to now, and answers it; it is then on disk. An empty or failed result
-        never replaces a good summary: the answer is then the one that was there. Pruned messages are spoken
-        for, too, erased ones are not.
+        """Updates the rolling summary through the newest message, stores it on disk and returns it. An empty or
+        failed result never replaces an existing summary; the existing summary is returned instead. The summary
+        covers pruned messages, not erased messages.
 
-        Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH);
+        Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH);
         RESOURCE_EXHAUSTED (DISK_FULL).
 
         namespace: Empty means "default".
-        user_id: Optional; a user other than the session's is refused.
+        user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required.
-        max_tokens: Most tokens of the summary, by the server's default tokenizer. 0: 400 (setting
-            summary_budget). More than 10,000 is taken as 10,000. A summary that covers everything already is
-            made shorter if it must be, and never longer.
+        max_tokens: The maximum tokens of the summary, by the server's default tokenizer. 0 means 400 (setting
+            summary_budget). Values above 10,000 are lowered to 10,000. A summary that covers all messages
+            already is shortened if necessary, never extended.
         """
         request = built(
             SummarizeRequest, namespace=namespace, user_id=user_id, session_id=session_id, max_tokens=max_tokens
@@ -1387,15 +1400,16 @@ class AsyncMethods(AsyncCalls):
         refresh: bool = False,
         timeout: float | None = None,
     ) -> GetPatternsResponse:
-        """Reads what recurs in a user's conversations. Only what is seen often enough to be no accident is a
-        pattern, and each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION
-        (SESSION_OWNER_MISMATCH); with `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
+        """Reads the patterns that recur in a user's conversations. A pattern is reported only if its frequency is
+        statistically significant, and `evidence` says how often it was observed. Errors: INVALID_ARGUMENT for
+        an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); with `refresh` RESOURCE_EXHAUSTED
+        (DISK_FULL).
 
         namespace: Empty means "default".
-        user_id: Whose patterns. Optional where session_id is given: the session's user then.
-        session_id: For a session without a user, whose patterns. Required where user_id is empty.
-        refresh: Recompute now, out of everything up to now, and keep that. Else they are as old as computed_at
-            says (setting patterns_every_conversations).
+        user_id: The owner of the patterns. Optional if session_id is given; the default is the session's owner.
+        session_id: The owner of the patterns, for a session without a user. Required if user_id is empty.
+        refresh: Recompute the patterns now from all conversations, and store them. Otherwise the stored
+            patterns are returned; computed_at is their age (setting patterns_every_conversations).
         """
         request = built(
             GetPatternsRequest, namespace=namespace, user_id=user_id, session_id=session_id, refresh=refresh

@@ -51,14 +51,14 @@ FactTypeName = Literal["user_profile", "interest", "preference", "action_item", 
 
 
 class ToolCallDict(TypedDict, total=False):
-    """One call of a tool by the assistant. Providers reuse ids, so an answer belongs to the nearest earlier open
-    call with its id. A call and its answers form an exchange, which is never split: they are in the window
-    together or out of it together. An answer that arrives after its call was pruned brings the call back into
-    the window. A call without an answer is open.
+    """One tool call by the assistant. Providers reuse ids, so a result belongs to the nearest earlier open call
+    with its id. A call and its results form an exchange, which is never split: all of it is in the window, or
+    none of it. A result that arrives after its call was pruned returns the call to the window. A call without a
+    result is open.
 
-    id: As the provider gave it, 1 to 256 bytes. Need not be unique in the session.
+    id: The provider's id, 1 to 256 bytes. Need not be unique in the session.
     name: The tool's name, 1 to 256 bytes.
-    arguments_json: The arguments as the model wrote them; stored as text, valid JSON or not.
+    arguments_json: The arguments as the model wrote them. Stored as text, whether or not it is valid JSON.
     """
 
     id: str
@@ -67,34 +67,34 @@ class ToolCallDict(TypedDict, total=False):
 
 
 class MessageDict(TypedDict, total=False):
-    """One message of a conversation. Content and every other text must be valid UTF-8. All of a message together
-    may have at most 1 MiB (setting max_message_bytes), else RESOURCE_EXHAUSTED with reason TOO_LARGE.
+    """One message of a conversation. Every text must be valid UTF-8. A whole message may have at most 1 MiB
+    (setting max_message_bytes), else RESOURCE_EXHAUSTED with reason TOO_LARGE.
 
     id: Unique in its session, 1 to 256 bytes without control characters. Empty in a request: the server makes a
-        UUIDv7. Given: the idempotency key. The same id with the same role, content, name, tool calls and
-        tool_call_id again is answered as a duplicate and changes nothing; with another body it is
+        UUIDv7. The id is the idempotency key: a second message with the same id, role, content, name, tool
+        calls and tool_call_id is reported as a duplicate and changes nothing; with a different body it is
         ALREADY_EXISTS, reason ID_CONFLICT.
     role: Required.
-    content: Plain text; special-token text in it is text. May be empty only for an assistant message with tool
-        calls.
-    name: The speaker, where there are several. A query that names the speaker ranks what they said higher.
+    content: Plain text; the text of special tokens is treated as plain text. May be empty only for an assistant
+        message with tool calls.
+    name: The speaker, in a conversation with several. A query that contains the name ranks the speaker's
+        messages higher.
     tool_calls: Assistant messages only. Several calls in one message are parallel calls.
-    tool_call_id: Tool messages only: the call that this answers. A tool message may lack it; it is then an
-        answer without a call, which is stored and leaves the window with its neighbours.
-    create_time: When it was said. Set by the server when absent.
-    metadata: Tags: at most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON.
-    evaluation_score: How good the exchange was, 0 to 10. Usually set later, with Annotate. Absent means not
-        judged, which is not 0: the quality filter of episodic retrieval looks only at messages that have a
+    tool_call_id: Tool messages only: the id of the call. If empty, the tool message is stored without a call
+        and is pruned with its neighbours.
+    create_time: When the message was written. Set by the server when absent.
+    metadata: At most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON.
+    evaluation_score: Quality of the exchange, 0 to 10. Usually set later, with Annotate. Absent means not
+        rated, which differs from 0: the quality filter of episodic retrieval applies only to messages with a
         score.
-    sequence: Output only. 1, 2, 3 ... in each session, in the order of acknowledgement; never reused, not even
-        after Clear.
-    tokens: Output only. As a provider counts it: content, tool calls and role marker, by the server's default
-        tokenizer.
-    reasoning: The assistant's thinking. Stored and searchable on request; never rendered into a context unless
-        asked for.
-    vector: Input only: a vector for this message from the caller's own embedder, of the configured dimensions
-        (setting embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have length 1. Empty:
-        the server embeds the content and the tool calls itself.
+    sequence: Output only. 1, 2, 3 ... in each session, in commit order; never reused, not even after Clear.
+    tokens: Output only. Tokens of content, tool calls and role marker, as a provider counts them, by the
+        server's default tokenizer.
+    reasoning: The assistant's reasoning. Stored, not searched, and rendered into a context only with
+        include_reasoning.
+    vector: Input only: the message's vector from the caller's own embedder. Must have the configured dimensions
+        (setting embedder_dimensions) and finite numbers, else INVALID_ARGUMENT. Need not be normalised. Empty:
+        the server embeds the content and the tool calls.
     synthetic: Output only: this message was composed by the sidecar (a memory block, a shortened tool result),
         not stored. The original of a shortened tool result stays stored and searchable.
     """
@@ -121,7 +121,7 @@ class AddStreamRequestDict(TypedDict, total=False):
     namespace: Empty means "default".
     user_id: Optional, as in AddRequest.
     session_id: Required.
-    message: Required. Give ids, so that an interrupted stream can be sent again.
+    message: Required. Supply ids, so that an interrupted stream can be resent.
     """
 
     namespace: str
@@ -131,15 +131,15 @@ class AddStreamRequestDict(TypedDict, total=False):
 
 
 class SectionBudgetDict(TypedDict, total=False):
-    """What the caller changes about one section. What is absent stays at its default.
+    """The caller's settings of one section. Absent fields keep their defaults.
 
     section: Required, and each section at most once. Tool schemas, output reserve and framing have no budget of
         their own: they are INVALID_ARGUMENT.
-    max_tokens: In place of the scaled default cap. From 0 on; 0 leaves no room. The system section is never
-        cut: of it the log warns above this.
-    top_k: In place of the default number of items (turns, for the working section). From 0 on. Of retrieved
-        chunks there are never more than 5 (setting documents_top_k_max).
-    min_tokens: Reductions stop here; 0 where not given. From 0 on.
+    max_tokens: Replaces the scaled default limit. 0 or more; 0 leaves no room. The system section is never
+        truncated: above this limit the server logs a warning.
+    top_k: Replaces the default number of items (turns, for the working section). 0 or more. At most 5 chunks
+        are retrieved (setting documents_top_k_max).
+    min_tokens: The lower bound for reductions of the section. 0 or more; absent means 0.
     disabled: The section is not filled at all.
     """
 
@@ -151,17 +151,17 @@ class SectionBudgetDict(TypedDict, total=False):
 
 
 class SessionPolicyDict(TypedDict, total=False):
-    """How a session keeps itself in bounds.
+    """Policy for automatic pruning and summaries of a session.
 
-    auto_prune_tokens: 0: never prune by itself. Else, when the window passes this many tokens, it is pruned to
-        80 % of them, so that the prefix stays the same for many turns and not for one.
+    auto_prune_tokens: 0: no automatic pruning. Otherwise the window is pruned to 80 % of this number when it
+        exceeds it, so that the prefix stays stable for many turns.
     strategy: For automatic pruning. Unspecified: recency.
-    summarize: Bring the rolling summary up to what is pruned first, as with Prune. Of no effect where nothing
-        is pruned automatically; a session is summarised in the background all the same (setting
+    summarize: Update the rolling summary before automatic pruning, as with Prune. No effect without automatic
+        pruning. The background task summarises sessions regardless of this field (setting
         summary_every_messages).
-    model: The model that the session talks to, for counting and its budget. Empty: the server's default
-        tokenizer. "short", "normal" and "long" stand for budgets of 4,000, 16,000 and 32,000 tokens with the
-        default tokenizer.
+    model: The model of the session, which determines tokenizer and budget. Empty: the server's default
+        tokenizer. "short", "normal" and "long" mean budgets of 4,000, 16,000 and 32,000 tokens with the default
+        tokenizer.
     """
 
     auto_prune_tokens: int
@@ -171,24 +171,25 @@ class SessionPolicyDict(TypedDict, total=False):
 
 
 class FactDict(TypedDict, total=False):
-    """Something known about a user.
+    """One fact about a user.
 
     id: Output only.
     type: Required.
-    key: For example "name", "company", "likes". A key holds one current value, unless the fact's type is a list
-        by nature (interests, action items, questions). Required, 1 to 256 bytes without control characters.
-    value: What is known. Required, not only white space, at most 16 KiB.
-    confidence: 0 to 1. 0 in PutFacts means that nothing is said about it, and is taken as 1.
-    valid_from: Since when it holds. Absent in PutFacts: since it was first seen.
-    valid_until: Output only; set when superseded.
-    extracted_at: When it was first seen. Absent in PutFacts: now, or last_updated if that is earlier.
-    last_updated: When it was last seen. Absent in PutFacts: now.
-    session_id: The session that it first came from. Absent in PutFacts: the request's.
-    source_message_ids: The messages that it first came from, in that session; at most 100. When all of them are
-        erased, so is the fact: with DeleteSession, while Clear leaves it. Seen in another session since, it
-        goes with that one; told by a caller without messages, with none.
+    key: For example "name", "company", "likes". A key has one current value, except for the types interest,
+        action item and question. Required, 1 to 256 bytes without control characters.
+    value: The value. Required, not only white space, at most 16 KiB.
+    confidence: 0 to 1. 0 in PutFacts means unspecified and is stored as 1.
+    valid_from: Start of validity. Absent in PutFacts: extracted_at.
+    valid_until: Output only; set when the fact is superseded.
+    extracted_at: Time of the first observation. Absent in PutFacts: now, or last_updated if that is earlier.
+    last_updated: Time of the last observation. Absent in PutFacts: now.
+    session_id: The session of the first observation. Empty in PutFacts: the request's session_id.
+    source_message_ids: The messages of the first observation, in that session; at most 100. DeleteSession
+        erases the fact together with these messages; Clear keeps it. A fact that was observed in another
+        session since is erased with that session. A fact stored by a caller without messages is erased with no
+        session.
     origin: "client", "rules" or the model's name. Output only.
-    pinned: Always in the context, before the others.
+    pinned: Always in the context, before other facts.
     """
 
     id: str
@@ -207,13 +208,14 @@ class FactDict(TypedDict, total=False):
 
 
 class SummaryDict(TypedDict, total=False):
-    """A rolling summary: what was said in a range of messages. The messages themselves stay.
+    """A rolling summary of a range of messages. The messages stay stored.
 
-    id: Made by the server.
+    id: Generated by the server.
     text: The summary.
-    tokens: Of the text, by the server's default tokenizer; at most 400 by default (setting summary_budget).
-    first_sequence: The messages it covers.
-    last_sequence: The newest message that it covers, itself included.
+    tokens: Tokens of the text, by the server's default tokenizer; at most 400 by default (setting
+        summary_budget).
+    first_sequence: The oldest message that the summary covers.
+    last_sequence: The newest message that the summary covers, inclusive.
     create_time: When it was made.
     origin: "extractive" or the model's name.
     """
@@ -228,22 +230,22 @@ class SummaryDict(TypedDict, total=False):
 
 
 class ArtifactDict(TypedDict, total=False):
-    """A compact result of a tool: a snippet of a web search, say.
+    """A compact tool result, such as a snippet of a web search.
 
-    Artifacts are erased with DeleteSession. Clear erases those that hold a message, and leaves the others.
+    DeleteSession erases artifacts. Clear erases the artifacts of offloaded messages and keeps the others.
 
-    id: Unique in its session. Empty in a request: made by the server; of an offloaded message always the same.
-        Given: putting it again replaces it.
-    source: Where it came from: a tool's name, a URL. At most 1,024 bytes. Of an offloaded message, its name if
-        empty.
+    id: Unique in its session. Empty in a request: made by the server; for an offloaded message, derived from
+        the message. A stored artifact with the same id is replaced.
+    source: The origin: a tool's name, a URL. At most 1,024 bytes. Empty for an offloaded message: the message's
+        name.
     content: The text, at most 1 MiB (setting max_message_bytes). Required, unless a message is offloaded: then
-        it must be empty, and becomes the message's whole content.
-    create_time: Set by the server when absent. As long as the content stays the same, so does this.
-    expire_time: After this it is neither listed nor put into a context. Must be after create_time. Absent:
-        never.
-    metadata: Tags: at most 16 KiB, 8 levels deep.
-    tokens: Output only. Of the content, by the server's default tokenizer.
-    message_id: Output only. The tool message whose large result this is, if it was offloaded.
+        it must be empty, and the server copies the message's whole content.
+    create_time: Set by the server when absent. Unchanged as long as the content is unchanged.
+    expire_time: After this time the artifact is neither listed nor put into a context. Must be after
+        create_time. Absent: never expires.
+    metadata: At most 16 KiB, 8 levels deep.
+    tokens: Output only. Tokens of the content, by the server's default tokenizer.
+    message_id: Output only. The offloaded tool message. Empty for other artifacts.
     """
 
     id: str
@@ -257,27 +259,28 @@ class ArtifactDict(TypedDict, total=False):
 
 
 class DocumentDict(TypedDict, total=False):
-    """A text to retrieve from, kept in chunks.
+    """A text for retrieval, stored in chunks.
 
-    A chunk is a stretch of the text of at most 300 tokens (setting chunk_size), counted exactly. It ends at the
-    last paragraph in its second half, else at the last line, else sentence, else word. A code block that fits
-    is kept whole, and a heading stays with what follows it. A chunk begins with the end of the one before: as
-    many whole sentences or lines of it as fit into 50 tokens (setting chunk_overlap), so that what stands on
-    the border is found. After a change of these settings a document is cut anew when it is put again.
+    A chunk is a span of the text of at most 300 tokens (setting chunk_size), counted exactly. It ends at the
+    last paragraph boundary in its second half, else at the last line, sentence or word boundary. A code block
+    that fits is not split, and a heading stays with the text that follows it. A chunk starts with an overlap:
+    as many whole sentences or lines from the end of the previous chunk as fit into 50 tokens (setting
+    chunk_overlap). After a change of these settings, a document is chunked again when it is stored again.
 
-    A document is put for somebody, and found by nobody else: for a session where the request names one, else
-    for a user where it names one, else for everybody in the namespace. The same id put for another is another
-    document. A session's documents are erased with DeleteSession; Clear leaves them.
+    A document is visible to its owner only: the session if the request names one, else the user if it names
+    one, else the whole namespace. The same id with another owner is another document. DeleteSession erases a
+    session's documents; Clear keeps them.
 
-    id: Required, 1 to 256 bytes without control characters. Chosen by the caller; putting it again replaces it.
-    title: For people; not required, not searched. At most 1,024 bytes.
+    id: Required, 1 to 256 bytes without control characters. Chosen by the caller. A stored document with the
+        same id is replaced.
+    title: A display title, not searched. Optional, at most 1,024 bytes.
     text: Input only. Required, not only white space, at most 3 MiB (setting max_document_bytes).
-    source: Where it came from: a file name, a URL. At most 1,024 bytes.
-    metadata: Tags: at most 16 KiB, 8 levels deep.
-    create_time: When it was written, or put. Set by the server when absent. As long as the text stays the same,
-        so does this.
-    chunk_count: Output only. How many chunks it has.
-    tokens: Output only. Of the text, by the server's default tokenizer.
+    source: The origin: a file name, a URL. At most 1,024 bytes.
+    metadata: At most 16 KiB, 8 levels deep.
+    create_time: When the document was written or stored. Set by the server when absent. Unchanged as long as
+        the text is unchanged.
+    chunk_count: Output only. The number of chunks.
+    tokens: Output only. Tokens of the text, by the server's default tokenizer.
     sha256: Output only. Lower-case hex SHA-256 of the text.
     """
 
@@ -293,17 +296,17 @@ class DocumentDict(TypedDict, total=False):
 
 
 class ArchiveRecordDict(TypedDict, total=False):
-    """One line of an archive.
+    """One record of an archive.
 
-    user_id: Empty for what belongs to the namespace.
-    session_id: Empty for what belongs to the user or to the namespace.
-    message: A message, at its place in the session.
+    user_id: Empty for a record of the namespace.
+    session_id: Empty for a record of the user or of the namespace.
+    message: A message, in sequence order.
     fact: A fact, current or superseded.
     summary: A rolling summary.
     artifact: A tool artifact.
-    document: A document with its text; its chunks are made anew on import.
-    policy: The policy of the session, or without session_id of the namespace.
-    pruned: The message is out of the window.
+    document: A document with its text. Import makes its chunks again.
+    policy: The policy of the session; without session_id, of the namespace.
+    pruned: The message is pruned.
     """
 
     user_id: str
@@ -320,7 +323,7 @@ class ArchiveRecordDict(TypedDict, total=False):
 class ImportRequestDict(TypedDict, total=False):
     """One record to store.
 
-    namespace: Empty means "default". May differ from the one that was exported.
+    namespace: Empty means "default". May differ from the exported namespace.
     record: Required.
     """
 

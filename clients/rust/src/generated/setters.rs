@@ -39,8 +39,8 @@ impl AddBatchRequest {
 
     /// Sets `messages`.
     ///
-    /// In the order in which they were said; 1 to 10,000, and at most 4 MiB together. Known ones are reported as
-    /// duplicates, the others appended; one conflict or one invalid message refuses the batch.
+    /// In conversation order; 1 to 10,000 messages, at most 4 MiB together. Messages that exist already are reported as
+    /// duplicates, the others are appended. One conflict or one invalid message rejects the batch.
     #[must_use]
     pub fn with_messages(mut self, messages: impl IntoIterator<Item = Message>) -> Self {
         self.messages = messages.into_iter().collect();
@@ -49,7 +49,7 @@ impl AddBatchRequest {
 
     /// Sets `expected_sequence`.
     ///
-    /// As in AddRequest; compared once, before the first message that is new.
+    /// As in AddRequest; compared once, before the first new message.
     #[must_use]
     pub fn with_expected_sequence(mut self, expected_sequence: i64) -> Self {
         self.expected_sequence = Some(expected_sequence);
@@ -75,8 +75,8 @@ impl AddRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional. The first request that names a user makes the session theirs; a later one that names another is
-    /// refused.
+    /// Optional. The first request that names a user makes that user the owner of the session. A later request that
+    /// names another user is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -85,7 +85,7 @@ impl AddRequest {
 
     /// Sets `session_id`.
     ///
-    /// Required. The session comes into being with its first message.
+    /// Required. The first message creates the session.
     #[must_use]
     pub fn with_session_id(mut self, session_id: impl Into<String>) -> Self {
         self.session_id = session_id.into();
@@ -94,7 +94,7 @@ impl AddRequest {
 
     /// Sets `message`.
     ///
-    /// Required. With an id of the caller's own, the request is safe to retry.
+    /// Required. With a caller-supplied id, the request is safe to retry.
     #[must_use]
     pub fn with_message(mut self, message: Message) -> Self {
         self.message = Some(message);
@@ -103,8 +103,8 @@ impl AddRequest {
 
     /// Sets `expected_sequence`.
     ///
-    /// The session's last sequence as the caller knows it, 0 for a new session. Checked after the duplicate
-    /// check; a mismatch is ABORTED. Absent: not checked.
+    /// The session's last sequence that the caller expects, 0 for a new session. Compared after the duplicate check; a
+    /// mismatch is ABORTED. Absent: not compared.
     #[must_use]
     pub fn with_expected_sequence(mut self, expected_sequence: i64) -> Self {
         self.expected_sequence = Some(expected_sequence);
@@ -113,7 +113,7 @@ impl AddRequest {
 
     /// Sets `return_session`.
     ///
-    /// Answer with `session`, too.
+    /// Return `session` as well.
     #[must_use]
     pub fn with_return_session(mut self, return_session: bool) -> Self {
         self.return_session = return_session;
@@ -157,7 +157,7 @@ impl AddStreamRequest {
 
     /// Sets `message`.
     ///
-    /// Required. Give ids, so that an interrupted stream can be sent again.
+    /// Required. Supply ids, so that an interrupted stream can be resent.
     #[must_use]
     pub fn with_message(mut self, message: Message) -> Self {
         self.message = Some(message);
@@ -183,7 +183,7 @@ impl AnnotateRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -201,7 +201,7 @@ impl AnnotateRequest {
 
     /// Sets `message_id`.
     ///
-    /// Required. Pruned messages can be annotated, too.
+    /// Required. May name a pruned message.
     #[must_use]
     pub fn with_message_id(mut self, message_id: impl Into<String>) -> Self {
         self.message_id = message_id.into();
@@ -210,7 +210,7 @@ impl AnnotateRequest {
 
     /// Sets `evaluation_score`.
     ///
-    /// 0 to 10. Absent: left as it is.
+    /// 0 to 10. Absent: unchanged.
     #[must_use]
     pub fn with_evaluation_score(mut self, evaluation_score: f64) -> Self {
         self.evaluation_score = Some(evaluation_score);
@@ -219,7 +219,7 @@ impl AnnotateRequest {
 
     /// Sets `metadata`.
     ///
-    /// Merged into the message's metadata; a null value removes its key. The result may have at most 16 KiB.
+    /// Merged into the message's metadata. A null value removes its key. The merged metadata may have at most 16 KiB.
     #[must_use]
     pub fn with_metadata(mut self, metadata: impl IntoIterator<Item = (impl Into<String>, impl Into<Value>)>) -> Self {
         self.metadata = Some(Struct {
@@ -235,7 +235,7 @@ impl AnnotateRequest {
 impl ArchiveRecord {
     /// Sets `user_id`.
     ///
-    /// Empty for what belongs to the namespace.
+    /// Empty for a record of the namespace.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -244,7 +244,7 @@ impl ArchiveRecord {
 
     /// Sets `session_id`.
     ///
-    /// Empty for what belongs to the user or to the namespace.
+    /// Empty for a record of the user or of the namespace.
     #[must_use]
     pub fn with_session_id(mut self, session_id: impl Into<String>) -> Self {
         self.session_id = session_id.into();
@@ -253,7 +253,7 @@ impl ArchiveRecord {
 
     /// Sets `message`.
     ///
-    /// A message, at its place in the session.
+    /// A message, in sequence order.
     #[must_use]
     pub fn with_message(mut self, message: Message) -> Self {
         self.record = Some(archive_record::Record::Message(message));
@@ -289,7 +289,7 @@ impl ArchiveRecord {
 
     /// Sets `document`.
     ///
-    /// A document with its text; its chunks are made anew on import.
+    /// A document with its text. Import makes its chunks again.
     #[must_use]
     pub fn with_document(mut self, document: Document) -> Self {
         self.record = Some(archive_record::Record::Document(document));
@@ -298,7 +298,7 @@ impl ArchiveRecord {
 
     /// Sets `policy`.
     ///
-    /// The policy of the session, or without session_id of the namespace.
+    /// The policy of the session; without session_id, of the namespace.
     #[must_use]
     pub fn with_policy(mut self, policy: SessionPolicy) -> Self {
         self.record = Some(archive_record::Record::Policy(policy));
@@ -307,7 +307,7 @@ impl ArchiveRecord {
 
     /// Sets `pruned`.
     ///
-    /// The message is out of the window.
+    /// The message is pruned.
     #[must_use]
     pub fn with_pruned(mut self, pruned: bool) -> Self {
         self.pruned = pruned;
@@ -324,8 +324,8 @@ impl Artifact {
 
     /// Sets `id`.
     ///
-    /// Unique in its session. Empty in a request: made by the server; of an offloaded message always the same.
-    /// Given: putting it again replaces it.
+    /// Unique in its session. Empty in a request: made by the server; for an offloaded message, derived from the
+    /// message. A stored artifact with the same id is replaced.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = id.into();
@@ -334,7 +334,7 @@ impl Artifact {
 
     /// Sets `source`.
     ///
-    /// Where it came from: a tool's name, a URL. At most 1,024 bytes. Of an offloaded message, its name if empty.
+    /// The origin: a tool's name, a URL. At most 1,024 bytes. Empty for an offloaded message: the message's name.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<String>) -> Self {
         self.source = source.into();
@@ -343,8 +343,8 @@ impl Artifact {
 
     /// Sets `content`.
     ///
-    /// The text, at most 1 MiB (setting max_message_bytes). Required, unless a message is offloaded: then it must
-    /// be empty, and becomes the message's whole content.
+    /// The text, at most 1 MiB (setting max_message_bytes). Required, unless a message is offloaded: then it must be
+    /// empty, and the server copies the message's whole content.
     #[must_use]
     pub fn with_content(mut self, content: impl Into<String>) -> Self {
         self.content = content.into();
@@ -353,7 +353,7 @@ impl Artifact {
 
     /// Sets `create_time`.
     ///
-    /// Set by the server when absent. As long as the content stays the same, so does this.
+    /// Set by the server when absent. Unchanged as long as the content is unchanged.
     #[must_use]
     pub fn with_create_time(mut self, create_time: impl Into<Timestamp>) -> Self {
         self.create_time = Some(create_time.into());
@@ -362,7 +362,8 @@ impl Artifact {
 
     /// Sets `expire_time`.
     ///
-    /// After this it is neither listed nor put into a context. Must be after create_time. Absent: never.
+    /// After this time the artifact is neither listed nor put into a context. Must be after create_time. Absent: never
+    /// expires.
     #[must_use]
     pub fn with_expire_time(mut self, expire_time: impl Into<Timestamp>) -> Self {
         self.expire_time = Some(expire_time.into());
@@ -371,7 +372,7 @@ impl Artifact {
 
     /// Sets `metadata`.
     ///
-    /// Tags: at most 16 KiB, 8 levels deep.
+    /// At most 16 KiB, 8 levels deep.
     #[must_use]
     pub fn with_metadata(mut self, metadata: impl IntoIterator<Item = (impl Into<String>, impl Into<Value>)>) -> Self {
         self.metadata = Some(Struct {
@@ -402,7 +403,7 @@ impl BuildContextRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -411,7 +412,7 @@ impl BuildContextRequest {
 
     /// Sets `session_id`.
     ///
-    /// Required. An unknown session gives a context from the rest.
+    /// Required. For an unknown session the context is built from the other sources.
     #[must_use]
     pub fn with_session_id(mut self, session_id: impl Into<String>) -> Self {
         self.session_id = session_id.into();
@@ -420,7 +421,7 @@ impl BuildContextRequest {
 
     /// Sets `query`.
     ///
-    /// What to retrieve for; empty: the newest user message.
+    /// The query for retrieval. Empty: the newest user message.
     #[must_use]
     pub fn with_query(mut self, query: impl Into<String>) -> Self {
         self.query = query.into();
@@ -429,7 +430,7 @@ impl BuildContextRequest {
 
     /// Sets `model`.
     ///
-    /// Chooses tokenizer, calibration and default budget. Optional; an unknown one is counted by an estimate.
+    /// Determines tokenizer, calibration and default budget. Optional; for an unknown model tokens are estimated.
     #[must_use]
     pub fn with_model(mut self, model: impl Into<String>) -> Self {
         self.model = model.into();
@@ -438,9 +439,10 @@ impl BuildContextRequest {
 
     /// Sets `max_tokens`.
     ///
-    /// The hard limit for everything; 0: the model's recommended budget, else 8,000 (setting context_budget). What must
-    /// stay (system prompt, chosen facts, the last 2 messages with their exchanges, schemas, reserve, framing) and does
-    /// not fit is FAILED_PRECONDITION, reason BUDGET_TOO_SMALL, with required_tokens in the metadata.
+    /// The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget). If
+    /// the mandatory parts (system prompt, selected facts, the last 2 messages with their tool exchanges, schemas,
+    /// reserve, framing) do not fit, the call is FAILED_PRECONDITION, reason BUDGET_TOO_SMALL, with required_tokens in
+    /// the metadata.
     #[must_use]
     pub fn with_max_tokens(mut self, max_tokens: i32) -> Self {
         self.max_tokens = max_tokens;
@@ -458,7 +460,7 @@ impl BuildContextRequest {
 
     /// Sets `profile`.
     ///
-    /// A text about the user, from the caller. Empty: none.
+    /// A text about the user, supplied by the caller. Empty: none.
     #[must_use]
     pub fn with_profile(mut self, profile: impl Into<String>) -> Self {
         self.profile = profile.into();
@@ -467,8 +469,7 @@ impl BuildContextRequest {
 
     /// Sets `tool_schemas_json`.
     ///
-    /// The schemas of the tools that the model will be offered. Counted as the text that they are, not read as JSON, not
-    /// rendered.
+    /// The tool schemas that the caller sends to the model. Counted as text; neither parsed nor rendered.
     #[must_use]
     pub fn with_tool_schemas_json(mut self, tool_schemas_json: impl Into<String>) -> Self {
         self.tool_schemas_json = tool_schemas_json.into();
@@ -477,7 +478,7 @@ impl BuildContextRequest {
 
     /// Sets `reserve_output_tokens`.
     ///
-    /// Tokens kept free for the model's answer, out of max_tokens. 0: none. From 0 on.
+    /// Tokens reserved for the model's output, part of max_tokens. 0 or more; 0: no reserve.
     #[must_use]
     pub fn with_reserve_output_tokens(mut self, reserve_output_tokens: i32) -> Self {
         self.reserve_output_tokens = reserve_output_tokens;
@@ -486,8 +487,8 @@ impl BuildContextRequest {
 
     /// Sets `documents`.
     ///
-    /// Chunks from the caller, best first, before what is retrieved: they share the documents section. At most 1,000;
-    /// empty ones are passed over.
+    /// Chunks supplied by the caller, best first. They precede retrieved chunks in the documents section. At most 1,000;
+    /// empty chunks are ignored.
     #[must_use]
     pub fn with_documents(mut self, documents: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.documents = documents.into_iter().map(Into::into).collect();
@@ -496,7 +497,7 @@ impl BuildContextRequest {
 
     /// Sets `sections`.
     ///
-    /// What differs from the defaults, each section at most once.
+    /// Deviations from the defaults, each section at most once.
     #[must_use]
     pub fn with_sections(mut self, sections: impl IntoIterator<Item = SectionBudget>) -> Self {
         self.sections = sections.into_iter().collect();
@@ -505,8 +506,8 @@ impl BuildContextRequest {
 
     /// Sets `scope`.
     ///
-    /// For what is retrieved of conversations. Unspecified: the user's, where there is one; else the session's. The user's
-    /// where neither the request nor the session names one is INVALID_ARGUMENT.
+    /// The scope for retrieving messages. Unspecified: SCOPE_USER if a user is known, else SCOPE_SESSION. SCOPE_USER
+    /// without a user in the request or the session is INVALID_ARGUMENT.
     #[must_use]
     pub fn with_scope(mut self, scope: Scope) -> Self {
         self.scope = scope.into();
@@ -524,7 +525,7 @@ impl BuildContextRequest {
 
     /// Sets `debug`.
     ///
-    /// List what was considered and left out, too.
+    /// List rejected items in the receipt as well.
     #[must_use]
     pub fn with_debug(mut self, debug: bool) -> Self {
         self.debug = debug;
@@ -533,8 +534,8 @@ impl BuildContextRequest {
 
     /// Sets `query_vector`.
     ///
-    /// In place of embedding the query: of the configured dimensions (setting embedder_dimensions), each number finite,
-    /// else INVALID_ARGUMENT. Need not have length 1. Empty: the server embeds the query.
+    /// The vector of the query. Must have the configured dimensions (setting embedder_dimensions) and finite numbers,
+    /// else INVALID_ARGUMENT. Need not be normalised. Empty: the server embeds the query.
     #[must_use]
     pub fn with_query_vector(mut self, query_vector: impl IntoIterator<Item = f32>) -> Self {
         self.query_vector = query_vector.into_iter().collect();
@@ -543,7 +544,7 @@ impl BuildContextRequest {
 
     /// Sets `include_reasoning`.
     ///
-    /// Render the assistant's thinking, too.
+    /// Render the assistant's reasoning as well.
     #[must_use]
     pub fn with_include_reasoning(mut self, include_reasoning: bool) -> Self {
         self.include_reasoning = include_reasoning;
@@ -569,7 +570,7 @@ impl ClearRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -604,7 +605,7 @@ impl CountRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -650,7 +651,7 @@ impl DeleteArtifactRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -694,7 +695,8 @@ impl DeleteDocumentRequest {
 
     /// Sets `user_id`.
     ///
-    /// Without a session: the user that it was put for. With one: a user other than the session's is refused.
+    /// Without session_id: the owner of the document. With session_id: a user other than the session's owner is
+    /// rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -703,7 +705,7 @@ impl DeleteDocumentRequest {
 
     /// Sets `session_id`.
     ///
-    /// The session that it was put for. With neither: it was put for the namespace.
+    /// The session that owns the document. With neither user_id nor session_id, the namespace owns it.
     #[must_use]
     pub fn with_session_id(mut self, session_id: impl Into<String>) -> Self {
         self.session_id = session_id.into();
@@ -738,7 +740,7 @@ impl DeleteFactRequest {
 
     /// Sets `user_id`.
     ///
-    /// Whose fact. Optional where session_id is given: the session's user then.
+    /// The owner of the fact. Optional if session_id is given; the default is the session's owner.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -747,7 +749,7 @@ impl DeleteFactRequest {
 
     /// Sets `session_id`.
     ///
-    /// For a session without a user, whose fact.
+    /// The owner of the fact, for a session without a user.
     #[must_use]
     pub fn with_session_id(mut self, session_id: impl Into<String>) -> Self {
         self.session_id = session_id.into();
@@ -782,7 +784,7 @@ impl DeleteSessionRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -800,7 +802,7 @@ impl DeleteSessionRequest {
 
     /// Sets `dry_run`.
     ///
-    /// Answer what would be erased, change nothing.
+    /// Return the counts without erasing anything.
     #[must_use]
     pub fn with_dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
@@ -817,7 +819,8 @@ impl Document {
 
     /// Sets `id`.
     ///
-    /// Required, 1 to 256 bytes without control characters. Chosen by the caller; putting it again replaces it.
+    /// Required, 1 to 256 bytes without control characters. Chosen by the caller. A stored document with the same id is
+    /// replaced.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = id.into();
@@ -826,7 +829,7 @@ impl Document {
 
     /// Sets `title`.
     ///
-    /// For people; not required, not searched. At most 1,024 bytes.
+    /// A display title, not searched. Optional, at most 1,024 bytes.
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = title.into();
@@ -844,7 +847,7 @@ impl Document {
 
     /// Sets `source`.
     ///
-    /// Where it came from: a file name, a URL. At most 1,024 bytes.
+    /// The origin: a file name, a URL. At most 1,024 bytes.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<String>) -> Self {
         self.source = source.into();
@@ -853,7 +856,7 @@ impl Document {
 
     /// Sets `metadata`.
     ///
-    /// Tags: at most 16 KiB, 8 levels deep.
+    /// At most 16 KiB, 8 levels deep.
     #[must_use]
     pub fn with_metadata(mut self, metadata: impl IntoIterator<Item = (impl Into<String>, impl Into<Value>)>) -> Self {
         self.metadata = Some(Struct {
@@ -867,8 +870,8 @@ impl Document {
 
     /// Sets `create_time`.
     ///
-    /// When it was written, or put. Set by the server when absent. As long as the text stays the same, so does
-    /// this.
+    /// When the document was written or stored. Set by the server when absent. Unchanged as long as the text is
+    /// unchanged.
     #[must_use]
     pub fn with_create_time(mut self, create_time: impl Into<Timestamp>) -> Self {
         self.create_time = Some(create_time.into());
@@ -888,7 +891,7 @@ impl ExportRequest {
 
     /// Sets `user_id`.
     ///
-    /// Empty: all.
+    /// Empty: no filter.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -906,7 +909,7 @@ impl ExportRequest {
 
     /// Sets `cursor`.
     ///
-    /// Go on after this cursor. Empty: from the beginning. Opaque, bound to the request's other fields.
+    /// Resume after this cursor. Empty: from the beginning. Opaque, bound to the request's other fields.
     #[must_use]
     pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
         self.cursor = cursor.into();
@@ -932,8 +935,8 @@ impl Fact {
 
     /// Sets `key`.
     ///
-    /// For example "name", "company", "likes". A key holds one current value, unless the fact's type is a list
-    /// by nature (interests, action items, questions). Required, 1 to 256 bytes without control characters.
+    /// For example "name", "company", "likes". A key has one current value, except for the types interest, action item
+    /// and question. Required, 1 to 256 bytes without control characters.
     #[must_use]
     pub fn with_key(mut self, key: impl Into<String>) -> Self {
         self.key = key.into();
@@ -942,7 +945,7 @@ impl Fact {
 
     /// Sets `value`.
     ///
-    /// What is known. Required, not only white space, at most 16 KiB.
+    /// The value. Required, not only white space, at most 16 KiB.
     #[must_use]
     pub fn with_value(mut self, value: impl Into<String>) -> Self {
         self.value = value.into();
@@ -951,7 +954,7 @@ impl Fact {
 
     /// Sets `confidence`.
     ///
-    /// 0 to 1. 0 in PutFacts means that nothing is said about it, and is taken as 1.
+    /// 0 to 1. 0 in PutFacts means unspecified and is stored as 1.
     #[must_use]
     pub fn with_confidence(mut self, confidence: f64) -> Self {
         self.confidence = confidence;
@@ -960,7 +963,7 @@ impl Fact {
 
     /// Sets `valid_from`.
     ///
-    /// Since when it holds. Absent in PutFacts: since it was first seen.
+    /// Start of validity. Absent in PutFacts: extracted_at.
     #[must_use]
     pub fn with_valid_from(mut self, valid_from: impl Into<Timestamp>) -> Self {
         self.valid_from = Some(valid_from.into());
@@ -969,7 +972,7 @@ impl Fact {
 
     /// Sets `extracted_at`.
     ///
-    /// When it was first seen. Absent in PutFacts: now, or last_updated if that is earlier.
+    /// Time of the first observation. Absent in PutFacts: now, or last_updated if that is earlier.
     #[must_use]
     pub fn with_extracted_at(mut self, extracted_at: impl Into<Timestamp>) -> Self {
         self.extracted_at = Some(extracted_at.into());
@@ -978,7 +981,7 @@ impl Fact {
 
     /// Sets `last_updated`.
     ///
-    /// When it was last seen. Absent in PutFacts: now.
+    /// Time of the last observation. Absent in PutFacts: now.
     #[must_use]
     pub fn with_last_updated(mut self, last_updated: impl Into<Timestamp>) -> Self {
         self.last_updated = Some(last_updated.into());
@@ -987,7 +990,7 @@ impl Fact {
 
     /// Sets `session_id`.
     ///
-    /// The session that it first came from. Absent in PutFacts: the request's.
+    /// The session of the first observation. Empty in PutFacts: the request's session_id.
     #[must_use]
     pub fn with_session_id(mut self, session_id: impl Into<String>) -> Self {
         self.session_id = session_id.into();
@@ -996,9 +999,9 @@ impl Fact {
 
     /// Sets `source_message_ids`.
     ///
-    /// The messages that it first came from, in that session; at most 100. When all of them are erased, so is the
-    /// fact: with DeleteSession, while Clear leaves it. Seen in another session since, it goes with that one; told
-    /// by a caller without messages, with none.
+    /// The messages of the first observation, in that session; at most 100. DeleteSession erases the fact together with
+    /// these messages; Clear keeps it. A fact that was observed in another session since is erased with that session. A
+    /// fact stored by a caller without messages is erased with no session.
     #[must_use]
     pub fn with_source_message_ids(mut self, source_message_ids: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.source_message_ids = source_message_ids.into_iter().map(Into::into).collect();
@@ -1007,7 +1010,7 @@ impl Fact {
 
     /// Sets `pinned`.
     ///
-    /// Always in the context, before the others.
+    /// Always in the context, before other facts.
     #[must_use]
     pub fn with_pinned(mut self, pinned: bool) -> Self {
         self.pinned = pinned;
@@ -1033,7 +1036,7 @@ impl ForgetMessageRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -1060,7 +1063,7 @@ impl ForgetMessageRequest {
 
     /// Sets `dry_run`.
     ///
-    /// Answer what would be erased, change nothing.
+    /// Return the counts without erasing anything.
     #[must_use]
     pub fn with_dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
@@ -1095,7 +1098,7 @@ impl ForgetUserRequest {
 
     /// Sets `dry_run`.
     ///
-    /// Answer what would be erased, change nothing.
+    /// Return the counts without erasing anything.
     #[must_use]
     pub fn with_dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
@@ -1121,7 +1124,7 @@ impl GetAllRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -1139,7 +1142,7 @@ impl GetAllRequest {
 
     /// Sets `page_size`.
     ///
-    /// 0: 100. More than 1,000 is taken as 1,000.
+    /// 0 means 100. Values above 1,000 are lowered to 1,000.
     #[must_use]
     pub fn with_page_size(mut self, page_size: i32) -> Self {
         self.page_size = page_size;
@@ -1148,8 +1151,7 @@ impl GetAllRequest {
 
     /// Sets `page_token`.
     ///
-    /// The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-    /// fields.
+    /// The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
     #[must_use]
     pub fn with_page_token(mut self, page_token: impl Into<String>) -> Self {
         self.page_token = page_token.into();
@@ -1158,7 +1160,7 @@ impl GetAllRequest {
 
     /// Sets `include_pruned`.
     ///
-    /// Pruned messages, too, each at its place.
+    /// Include pruned messages, in sequence order.
     #[must_use]
     pub fn with_include_pruned(mut self, include_pruned: bool) -> Self {
         self.include_pruned = include_pruned;
@@ -1167,7 +1169,7 @@ impl GetAllRequest {
 
     /// Sets `metadata_filter`.
     ///
-    /// Every given key must equal. Absent or empty: no filter.
+    /// Every given key must be equal. Absent or empty: no filter.
     #[must_use]
     pub fn with_metadata_filter(
         mut self,
@@ -1201,7 +1203,7 @@ impl GetByRoleRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -1228,7 +1230,7 @@ impl GetByRoleRequest {
 
     /// Sets `limit`.
     ///
-    /// 0: all. Keeps the newest.
+    /// 0: no limit. Otherwise the newest are kept.
     #[must_use]
     pub fn with_limit(mut self, limit: i32) -> Self {
         self.limit = limit;
@@ -1248,7 +1250,7 @@ impl GetPatternsRequest {
 
     /// Sets `user_id`.
     ///
-    /// Whose patterns. Optional where session_id is given: the session's user then.
+    /// The owner of the patterns. Optional if session_id is given; the default is the session's owner.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -1257,7 +1259,7 @@ impl GetPatternsRequest {
 
     /// Sets `session_id`.
     ///
-    /// For a session without a user, whose patterns. Required where user_id is empty.
+    /// The owner of the patterns, for a session without a user. Required if user_id is empty.
     #[must_use]
     pub fn with_session_id(mut self, session_id: impl Into<String>) -> Self {
         self.session_id = session_id.into();
@@ -1266,8 +1268,8 @@ impl GetPatternsRequest {
 
     /// Sets `refresh`.
     ///
-    /// Recompute now, out of everything up to now, and keep that. Else they are as old as computed_at says (setting
-    /// patterns_every_conversations).
+    /// Recompute the patterns now from all conversations, and store them. Otherwise the stored patterns are returned;
+    /// computed_at is their age (setting patterns_every_conversations).
     #[must_use]
     pub fn with_refresh(mut self, refresh: bool) -> Self {
         self.refresh = refresh;
@@ -1293,7 +1295,7 @@ impl GetRecentRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -1311,8 +1313,8 @@ impl GetRecentRequest {
 
     /// Sets `n`.
     ///
-    /// 1 to 10,000; more is taken as 10,000. No default: 0 is INVALID_ARGUMENT. More than there are: all of
-    /// them.
+    /// 1 to 10,000; larger values are lowered to 10,000. No default: 0 is INVALID_ARGUMENT. If the window has fewer
+    /// messages, all of them are returned.
     #[must_use]
     pub fn with_n(mut self, n: i32) -> Self {
         self.n = n;
@@ -1321,7 +1323,7 @@ impl GetRecentRequest {
 
     /// Sets `max_tokens`.
     ///
-    /// 0: no limit. Whole messages only, the newest first to be kept.
+    /// 0: no limit. Whole messages only; the newest are kept first.
     #[must_use]
     pub fn with_max_tokens(mut self, max_tokens: i32) -> Self {
         self.max_tokens = max_tokens;
@@ -1347,7 +1349,7 @@ impl GetSessionRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -1382,7 +1384,7 @@ impl GetSummaryRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -1408,7 +1410,7 @@ impl ImportRequest {
 
     /// Sets `namespace`.
     ///
-    /// Empty means "default". May differ from the one that was exported.
+    /// Empty means "default". May differ from the exported namespace.
     #[must_use]
     pub fn with_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = namespace.into();
@@ -1443,7 +1445,7 @@ impl ListArtifactsRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -1461,7 +1463,7 @@ impl ListArtifactsRequest {
 
     /// Sets `page_size`.
     ///
-    /// 0: 100. More than 1,000 is taken as 1,000.
+    /// 0 means 100. Values above 1,000 are lowered to 1,000.
     #[must_use]
     pub fn with_page_size(mut self, page_size: i32) -> Self {
         self.page_size = page_size;
@@ -1470,8 +1472,7 @@ impl ListArtifactsRequest {
 
     /// Sets `page_token`.
     ///
-    /// The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-    /// fields.
+    /// The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
     #[must_use]
     pub fn with_page_token(mut self, page_token: impl Into<String>) -> Self {
         self.page_token = page_token.into();
@@ -1491,8 +1492,8 @@ impl ListDocumentsRequest {
 
     /// Sets `user_id`.
     ///
-    /// Without a session: this user's. With one: a user other than the session's is refused. With neither: the
-    /// namespace's.
+    /// Without session_id: this user's documents. With session_id: a user other than the session's owner is rejected.
+    /// With neither: the namespace's documents.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -1501,7 +1502,7 @@ impl ListDocumentsRequest {
 
     /// Sets `session_id`.
     ///
-    /// Those of this session, and no others.
+    /// Only the documents of this session.
     #[must_use]
     pub fn with_session_id(mut self, session_id: impl Into<String>) -> Self {
         self.session_id = session_id.into();
@@ -1510,7 +1511,7 @@ impl ListDocumentsRequest {
 
     /// Sets `page_size`.
     ///
-    /// 0: 100. More than 1,000 is taken as 1,000.
+    /// 0 means 100. Values above 1,000 are lowered to 1,000.
     #[must_use]
     pub fn with_page_size(mut self, page_size: i32) -> Self {
         self.page_size = page_size;
@@ -1519,8 +1520,7 @@ impl ListDocumentsRequest {
 
     /// Sets `page_token`.
     ///
-    /// The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-    /// fields.
+    /// The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
     #[must_use]
     pub fn with_page_token(mut self, page_token: impl Into<String>) -> Self {
         self.page_token = page_token.into();
@@ -1540,7 +1540,7 @@ impl ListFactsRequest {
 
     /// Sets `user_id`.
     ///
-    /// Whose facts. Optional where session_id is given: the session's user then.
+    /// The owner of the facts. Optional if session_id is given; the default is the session's owner.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -1549,7 +1549,7 @@ impl ListFactsRequest {
 
     /// Sets `session_id`.
     ///
-    /// For a session without a user, whose facts.
+    /// The owner of the facts, for a session without a user.
     #[must_use]
     pub fn with_session_id(mut self, session_id: impl Into<String>) -> Self {
         self.session_id = session_id.into();
@@ -1558,7 +1558,7 @@ impl ListFactsRequest {
 
     /// Sets `types`.
     ///
-    /// Empty: all.
+    /// Empty: no filter.
     #[must_use]
     pub fn with_types(mut self, types: impl IntoIterator<Item = FactType>) -> Self {
         self.types = types.into_iter().map(i32::from).collect();
@@ -1567,7 +1567,7 @@ impl ListFactsRequest {
 
     /// Sets `include_history`.
     ///
-    /// Superseded ones, too.
+    /// Include superseded facts.
     #[must_use]
     pub fn with_include_history(mut self, include_history: bool) -> Self {
         self.include_history = include_history;
@@ -1576,7 +1576,7 @@ impl ListFactsRequest {
 
     /// Sets `page_size`.
     ///
-    /// 0: 100. More than 1,000 is taken as 1,000.
+    /// 0 means 100. Values above 1,000 are lowered to 1,000.
     #[must_use]
     pub fn with_page_size(mut self, page_size: i32) -> Self {
         self.page_size = page_size;
@@ -1585,8 +1585,7 @@ impl ListFactsRequest {
 
     /// Sets `page_token`.
     ///
-    /// The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-    /// fields.
+    /// The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
     #[must_use]
     pub fn with_page_token(mut self, page_token: impl Into<String>) -> Self {
         self.page_token = page_token.into();
@@ -1606,7 +1605,7 @@ impl ListSessionsRequest {
 
     /// Sets `user_id`.
     ///
-    /// Empty: of every user.
+    /// Empty: sessions of all users.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -1615,7 +1614,7 @@ impl ListSessionsRequest {
 
     /// Sets `page_size`.
     ///
-    /// 0: 100. More than 1,000 is taken as 1,000.
+    /// 0 means 100. Values above 1,000 are lowered to 1,000.
     #[must_use]
     pub fn with_page_size(mut self, page_size: i32) -> Self {
         self.page_size = page_size;
@@ -1624,8 +1623,7 @@ impl ListSessionsRequest {
 
     /// Sets `page_token`.
     ///
-    /// The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-    /// fields.
+    /// The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
     #[must_use]
     pub fn with_page_token(mut self, page_token: impl Into<String>) -> Self {
         self.page_token = page_token.into();
@@ -1636,10 +1634,10 @@ impl ListSessionsRequest {
 impl Message {
     /// Sets `id`.
     ///
-    /// Unique in its session, 1 to 256 bytes without control characters. Empty in a request: the server makes a
-    /// UUIDv7. Given: the idempotency key. The same id with the same role, content, name, tool calls and
-    /// tool_call_id again is answered as a duplicate and changes nothing; with another body it is
-    /// ALREADY_EXISTS, reason ID_CONFLICT.
+    /// Unique in its session, 1 to 256 bytes without control characters. Empty in a request: the server makes a UUIDv7.
+    /// The id is the idempotency key: a second message with the same id, role, content, name, tool calls and
+    /// tool_call_id is reported as a duplicate and changes nothing; with a different body it is ALREADY_EXISTS, reason
+    /// ID_CONFLICT.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = id.into();
@@ -1657,7 +1655,8 @@ impl Message {
 
     /// Sets `content`.
     ///
-    /// Plain text; special-token text in it is text. May be empty only for an assistant message with tool calls.
+    /// Plain text; the text of special tokens is treated as plain text. May be empty only for an assistant message with
+    /// tool calls.
     #[must_use]
     pub fn with_content(mut self, content: impl Into<String>) -> Self {
         self.content = content.into();
@@ -1666,7 +1665,7 @@ impl Message {
 
     /// Sets `name`.
     ///
-    /// The speaker, where there are several. A query that names the speaker ranks what they said higher.
+    /// The speaker, in a conversation with several. A query that contains the name ranks the speaker's messages higher.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
@@ -1684,8 +1683,8 @@ impl Message {
 
     /// Sets `tool_call_id`.
     ///
-    /// Tool messages only: the call that this answers. A tool message may lack it; it is then an answer without
-    /// a call, which is stored and leaves the window with its neighbours.
+    /// Tool messages only: the id of the call. If empty, the tool message is stored without a call and is pruned with
+    /// its neighbours.
     #[must_use]
     pub fn with_tool_call_id(mut self, tool_call_id: impl Into<String>) -> Self {
         self.tool_call_id = tool_call_id.into();
@@ -1694,7 +1693,7 @@ impl Message {
 
     /// Sets `create_time`.
     ///
-    /// When it was said. Set by the server when absent.
+    /// When the message was written. Set by the server when absent.
     #[must_use]
     pub fn with_create_time(mut self, create_time: impl Into<Timestamp>) -> Self {
         self.create_time = Some(create_time.into());
@@ -1703,7 +1702,7 @@ impl Message {
 
     /// Sets `metadata`.
     ///
-    /// Tags: at most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON.
+    /// At most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON.
     #[must_use]
     pub fn with_metadata(mut self, metadata: impl IntoIterator<Item = (impl Into<String>, impl Into<Value>)>) -> Self {
         self.metadata = Some(Struct {
@@ -1717,8 +1716,8 @@ impl Message {
 
     /// Sets `evaluation_score`.
     ///
-    /// How good the exchange was, 0 to 10. Usually set later, with Annotate. Absent means not judged, which is
-    /// not 0: the quality filter of episodic retrieval looks only at messages that have a score.
+    /// Quality of the exchange, 0 to 10. Usually set later, with Annotate. Absent means not rated, which differs from 0:
+    /// the quality filter of episodic retrieval applies only to messages with a score.
     #[must_use]
     pub fn with_evaluation_score(mut self, evaluation_score: f64) -> Self {
         self.evaluation_score = Some(evaluation_score);
@@ -1727,8 +1726,7 @@ impl Message {
 
     /// Sets `reasoning`.
     ///
-    /// The assistant's thinking. Stored and searchable on request; never rendered into a context unless asked
-    /// for.
+    /// The assistant's reasoning. Stored, not searched, and rendered into a context only with include_reasoning.
     #[must_use]
     pub fn with_reasoning(mut self, reasoning: impl Into<String>) -> Self {
         self.reasoning = reasoning.into();
@@ -1737,9 +1735,9 @@ impl Message {
 
     /// Sets `vector`.
     ///
-    /// Input only: a vector for this message from the caller's own embedder, of the configured dimensions
-    /// (setting embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have length 1. Empty:
-    /// the server embeds the content and the tool calls itself.
+    /// Input only: the message's vector from the caller's own embedder. Must have the configured dimensions (setting
+    /// embedder_dimensions) and finite numbers, else INVALID_ARGUMENT. Need not be normalised. Empty: the server embeds
+    /// the content and the tool calls.
     #[must_use]
     pub fn with_vector(mut self, vector: impl IntoIterator<Item = f32>) -> Self {
         self.vector = vector.into_iter().collect();
@@ -1765,7 +1763,7 @@ impl PruneRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -1801,7 +1799,7 @@ impl PruneRequest {
 
     /// Sets `window`.
     ///
-    /// For the window strategy, in messages; 0: 5 (setting prune_window).
+    /// The size of the window strategy, in messages. 0 means 5 (setting prune_window).
     #[must_use]
     pub fn with_window(mut self, window: i32) -> Self {
         self.window = window;
@@ -1810,7 +1808,7 @@ impl PruneRequest {
 
     /// Sets `min_messages`.
     ///
-    /// How many of the newest messages are kept whatever the budget; 0: 2 (setting prune_min_messages).
+    /// The number of newest messages that are kept regardless of the budget. 0 means 2 (setting prune_min_messages).
     #[must_use]
     pub fn with_min_messages(mut self, min_messages: i32) -> Self {
         self.min_messages = min_messages;
@@ -1819,7 +1817,7 @@ impl PruneRequest {
 
     /// Sets `dry_run`.
     ///
-    /// Answer what would happen, change nothing. No summary is made then.
+    /// Return the result without changing anything. No summary is made.
     #[must_use]
     pub fn with_dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
@@ -1828,8 +1826,8 @@ impl PruneRequest {
 
     /// Sets `summarize`.
     ///
-    /// Bring the rolling summary up to the newest message that is pruned, before it is: nothing leaves the window that no
-    /// summary speaks for. Without a model, whatever is configured: the caller waits.
+    /// Update the rolling summary through the newest pruned message before pruning, so that the summary covers every
+    /// message that leaves the window. Always extractive, never by a configured model, because the caller waits.
     #[must_use]
     pub fn with_summarize(mut self, summarize: bool) -> Self {
         self.summarize = summarize;
@@ -1838,8 +1836,8 @@ impl PruneRequest {
 
     /// Sets `overflow`.
     ///
-    /// The provider refused the context: shorten the oldest large tool results before anything is pruned. Head
-    /// and tail of a result are kept and the cut is marked; it is then read with synthetic set, while the
+    /// The provider rejected the context as too long: shorten the oldest large tool results before pruning. The head and
+    /// the tail of a result are kept, and the cut is marked. A shortened result is returned with `synthetic` set; the
     /// original stays stored and searchable.
     #[must_use]
     pub fn with_overflow(mut self, overflow: bool) -> Self {
@@ -1875,7 +1873,7 @@ impl PutArtifactRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -1902,9 +1900,9 @@ impl PutArtifactRequest {
 
     /// Sets `offload_message_id`.
     ///
-    /// Replace this stored tool message in the window by a preview of at most `preview_tokens`; the artifact
-    /// holds the whole. NOT_FOUND when the session has no such message; INVALID_ARGUMENT when its role is another.
-    /// A message that is not longer stays as it is, and so does one that was pruned. The original stays stored and
+    /// Replace this stored tool message in the window by a preview of at most `preview_tokens`; the artifact holds the
+    /// whole content. NOT_FOUND when the session has no such message; INVALID_ARGUMENT when its role is not tool. A
+    /// message that is not longer than the preview, or that is pruned, stays unchanged. The original stays stored and
     /// searchable. Empty: nothing is replaced.
     #[must_use]
     pub fn with_offload_message_id(mut self, offload_message_id: impl Into<String>) -> Self {
@@ -1914,8 +1912,8 @@ impl PutArtifactRequest {
 
     /// Sets `preview_tokens`.
     ///
-    /// Of the preview's content: its head, its tail, and a line that names the artifact, which is there however
-    /// few these are. 0: 128 (setting overflow_keep_tokens).
+    /// Tokens of the preview: its head, its tail, and a line that names the artifact. The line is always included. 0
+    /// means 128 (setting overflow_keep_tokens).
     #[must_use]
     pub fn with_preview_tokens(mut self, preview_tokens: i32) -> Self {
         self.preview_tokens = preview_tokens;
@@ -1941,8 +1939,8 @@ impl PutDocumentRequest {
 
     /// Sets `user_id`.
     ///
-    /// Without a session: visible to this user only. With one: a user other than the session's is refused. With
-    /// neither: visible to the namespace.
+    /// Without session_id: visible to this user only. With session_id: a user other than the session's owner is
+    /// rejected. With neither: visible to the namespace.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -1986,7 +1984,7 @@ impl PutFactsRequest {
 
     /// Sets `user_id`.
     ///
-    /// Whose facts. Optional where session_id is given: the session's user then.
+    /// The owner of the facts. Optional if session_id is given; the default is the session's owner.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -1995,7 +1993,7 @@ impl PutFactsRequest {
 
     /// Sets `session_id`.
     ///
-    /// Where they came from; for a session without a user, whose they are. Need not exist yet. Required where
+    /// The session that the facts come from; for a session without a user, their owner. Need not exist yet. Required if
     /// user_id is empty.
     #[must_use]
     pub fn with_session_id(mut self, session_id: impl Into<String>) -> Self {
@@ -2005,7 +2003,7 @@ impl PutFactsRequest {
 
     /// Sets `facts`.
     ///
-    /// 1 to 1,000, all or nothing. They are taken in their order.
+    /// 1 to 1,000, stored atomically and applied in order.
     #[must_use]
     pub fn with_facts(mut self, facts: impl IntoIterator<Item = Fact>) -> Self {
         self.facts = facts.into_iter().collect();
@@ -2052,7 +2050,7 @@ impl ReportUsageRequest {
 
     /// Sets `model`.
     ///
-    /// Required: the model that was called. The correction is kept for this name.
+    /// Required: the model that was called. The server stores the correction under this name.
     #[must_use]
     pub fn with_model(mut self, model: impl Into<String>) -> Self {
         self.model = model.into();
@@ -2061,8 +2059,8 @@ impl ReportUsageRequest {
 
     /// Sets `estimated_tokens`.
     ///
-    /// What the sidecar had answered for this context (total_tokens, without what was only reserved), with the
-    /// factor of that time already applied. At least 1.
+    /// The sidecar's count for this context: total_tokens without the reserve, with the factor of that time applied. At
+    /// least 1.
     #[must_use]
     pub fn with_estimated_tokens(mut self, estimated_tokens: i32) -> Self {
         self.estimated_tokens = estimated_tokens;
@@ -2071,7 +2069,7 @@ impl ReportUsageRequest {
 
     /// Sets `actual_tokens`.
     ///
-    /// What the provider charged for the same input. At least 1.
+    /// The tokens that the provider charged for the same input. At least 1.
     #[must_use]
     pub fn with_actual_tokens(mut self, actual_tokens: i32) -> Self {
         self.actual_tokens = actual_tokens;
@@ -2097,8 +2095,8 @@ impl SearchDocumentsRequest {
 
     /// Sets `user_id`.
     ///
-    /// The user's documents are searched, too, besides the namespace's. Where only a session is named: its
-    /// user's.
+    /// The user's documents are searched in addition to the namespace's. If only session_id is given, the user is the
+    /// session's owner.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -2107,7 +2105,7 @@ impl SearchDocumentsRequest {
 
     /// Sets `session_id`.
     ///
-    /// The session's documents are searched, too, besides the namespace's. Another user's session is refused.
+    /// The session's documents are searched in addition to the namespace's. A session of another user is rejected.
     #[must_use]
     pub fn with_session_id(mut self, session_id: impl Into<String>) -> Self {
         self.session_id = session_id.into();
@@ -2116,7 +2114,7 @@ impl SearchDocumentsRequest {
 
     /// Sets `query`.
     ///
-    /// Required. Compared as in the hybrid mode of Search.
+    /// Required. Matched as in the hybrid mode of Search.
     #[must_use]
     pub fn with_query(mut self, query: impl Into<String>) -> Self {
         self.query = query.into();
@@ -2125,7 +2123,7 @@ impl SearchDocumentsRequest {
 
     /// Sets `limit`.
     ///
-    /// 0: 3 (setting documents_top_k). More than 5 (setting documents_top_k_max) is taken as that.
+    /// 0 means 3 (setting documents_top_k). Values above 5 are lowered to 5 (setting documents_top_k_max).
     #[must_use]
     pub fn with_limit(mut self, limit: i32) -> Self {
         self.limit = limit;
@@ -2134,7 +2132,7 @@ impl SearchDocumentsRequest {
 
     /// Sets `min_score`.
     ///
-    /// Compared with `score`; from 0 on. 0: no hit is left out for its score.
+    /// The lowest `score` of a hit, 0 or more. 0: no threshold.
     #[must_use]
     pub fn with_min_score(mut self, min_score: f64) -> Self {
         self.min_score = min_score;
@@ -2160,7 +2158,7 @@ impl SearchRequest {
 
     /// Sets `user_id`.
     ///
-    /// Whose memory, for the user's scope. Optional where session_id is given: the session's user then.
+    /// The user, for SCOPE_USER. Optional if session_id is given; the default is the session's owner.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -2169,7 +2167,7 @@ impl SearchRequest {
 
     /// Sets `session_id`.
     ///
-    /// The session, for the session's scope. Optional where user_id is given.
+    /// The session, for SCOPE_SESSION. Optional if user_id is given.
     #[must_use]
     pub fn with_session_id(mut self, session_id: impl Into<String>) -> Self {
         self.session_id = session_id.into();
@@ -2178,7 +2176,7 @@ impl SearchRequest {
 
     /// Sets `query`.
     ///
-    /// What to look for. Required, unless query_vector is given and the mode is semantic.
+    /// The text to search for. Required, unless query_vector is given and the mode is semantic.
     #[must_use]
     pub fn with_query(mut self, query: impl Into<String>) -> Self {
         self.query = query.into();
@@ -2196,7 +2194,7 @@ impl SearchRequest {
 
     /// Sets `scope`.
     ///
-    /// Unspecified: the user's, where there is one; else the session's.
+    /// Unspecified: SCOPE_USER if a user is known, else SCOPE_SESSION.
     #[must_use]
     pub fn with_scope(mut self, scope: Scope) -> Self {
         self.scope = scope.into();
@@ -2205,12 +2203,12 @@ impl SearchRequest {
 
     /// Sets `limit`.
     ///
-    /// 0: 10. More than 1,000 is taken as 1,000.
+    /// 0 means 10. Values above 1,000 are lowered to 1,000.
     ///
-    /// In a whole namespace, and for a user with more than fits into memory (setting episodic_memory_bytes) and
-    /// their sessions, candidates are ranked, and not all messages: the best 200 by words and the nearest 200 by
-    /// meaning, or as many as the limit where it is above 200, and what stands around them. The pages end there;
-    /// a larger limit looks at more. The substring mode has no such bound.
+    /// In the scope of a whole namespace, and for a user whose messages do not fit into memory (setting
+    /// episodic_memory_bytes) and that user's sessions, the search ranks candidates instead of all messages: the best
+    /// 200 by keywords and the nearest 200 by vector (`limit` of each if it is above 200), and their neighbours. Paging
+    /// ends with the last candidate; a larger limit ranks more. The substring mode has no such bound.
     #[must_use]
     pub fn with_limit(mut self, limit: i32) -> Self {
         self.limit = limit;
@@ -2219,8 +2217,8 @@ impl SearchRequest {
 
     /// Sets `min_score`.
     ///
-    /// Compared with `score`; from 0 on. 0: no hit is left out for its score. A threshold for every query is
-    /// meant for the semantic mode: in the others the best hit scores high however well it matches.
+    /// The lowest `score` of a hit, 0 or more. 0: no threshold. A fixed threshold is meaningful in the semantic mode
+    /// only: in the other modes the best hit scores high even if it matches poorly.
     #[must_use]
     pub fn with_min_score(mut self, min_score: f64) -> Self {
         self.min_score = min_score;
@@ -2229,7 +2227,7 @@ impl SearchRequest {
 
     /// Sets `roles`.
     ///
-    /// Empty: all. Messages of other roles are no hits, and still count as neighbours of those that are; so with
+    /// Empty: all roles. Messages of other roles are not returned, but count as neighbours of hits. The same holds for
     /// `after` and `before`.
     #[must_use]
     pub fn with_roles(mut self, roles: impl IntoIterator<Item = Role>) -> Self {
@@ -2239,8 +2237,8 @@ impl SearchRequest {
 
     /// Sets `metadata_filter`.
     ///
-    /// Every given key must equal. Absent or empty: no filter. Where candidates are ranked (`limit`), the filter
-    /// looks only through them, so it can miss messages that match. In the substring mode it misses none.
+    /// Every given key must be equal. Absent or empty: no filter. Where the search ranks candidates (`limit`), the
+    /// filter applies to the candidates only, so it can miss messages that match. In the substring mode it misses none.
     #[must_use]
     pub fn with_metadata_filter(
         mut self,
@@ -2275,8 +2273,8 @@ impl SearchRequest {
 
     /// Sets `page_token`.
     ///
-    /// The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-    /// fields. Where candidates are ranked (`limit`), the pages end with the last of them.
+    /// The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
+    /// Where the search ranks candidates (`limit`), paging ends with the last candidate.
     #[must_use]
     pub fn with_page_token(mut self, page_token: impl Into<String>) -> Self {
         self.page_token = page_token.into();
@@ -2285,9 +2283,9 @@ impl SearchRequest {
 
     /// Sets `query_vector`.
     ///
-    /// In place of embedding the query, for the semantic and the hybrid mode: of the configured dimensions
-    /// (setting embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have length 1. Empty:
-    /// the server embeds the query.
+    /// The vector of the query, for the semantic and the hybrid mode. Must have the configured dimensions (setting
+    /// embedder_dimensions) and finite numbers, else INVALID_ARGUMENT. Need not be normalised. Empty: the server embeds
+    /// the query.
     #[must_use]
     pub fn with_query_vector(mut self, query_vector: impl IntoIterator<Item = f32>) -> Self {
         self.query_vector = query_vector.into_iter().collect();
@@ -2314,8 +2312,8 @@ impl SectionBudget {
 
     /// Sets `max_tokens`.
     ///
-    /// In place of the scaled default cap. From 0 on; 0 leaves no room. The system section is never cut: of it the log
-    /// warns above this.
+    /// Replaces the scaled default limit. 0 or more; 0 leaves no room. The system section is never truncated: above this
+    /// limit the server logs a warning.
     #[must_use]
     pub fn with_max_tokens(mut self, max_tokens: i32) -> Self {
         self.max_tokens = Some(max_tokens);
@@ -2324,8 +2322,8 @@ impl SectionBudget {
 
     /// Sets `top_k`.
     ///
-    /// In place of the default number of items (turns, for the working section). From 0 on. Of retrieved chunks there are
-    /// never more than 5 (setting documents_top_k_max).
+    /// Replaces the default number of items (turns, for the working section). 0 or more. At most 5 chunks are retrieved
+    /// (setting documents_top_k_max).
     #[must_use]
     pub fn with_top_k(mut self, top_k: i32) -> Self {
         self.top_k = Some(top_k);
@@ -2334,7 +2332,7 @@ impl SectionBudget {
 
     /// Sets `min_tokens`.
     ///
-    /// Reductions stop here; 0 where not given. From 0 on.
+    /// The lower bound for reductions of the section. 0 or more; absent means 0.
     #[must_use]
     pub fn with_min_tokens(mut self, min_tokens: i32) -> Self {
         self.min_tokens = Some(min_tokens);
@@ -2354,8 +2352,8 @@ impl SectionBudget {
 impl SessionPolicy {
     /// Sets `auto_prune_tokens`.
     ///
-    /// 0: never prune by itself. Else, when the window passes this many tokens, it is pruned to 80 % of them, so
-    /// that the prefix stays the same for many turns and not for one.
+    /// 0: no automatic pruning. Otherwise the window is pruned to 80 % of this number when it exceeds it, so that the
+    /// prefix stays stable for many turns.
     #[must_use]
     pub fn with_auto_prune_tokens(mut self, auto_prune_tokens: i32) -> Self {
         self.auto_prune_tokens = auto_prune_tokens;
@@ -2373,8 +2371,8 @@ impl SessionPolicy {
 
     /// Sets `summarize`.
     ///
-    /// Bring the rolling summary up to what is pruned first, as with Prune. Of no effect where nothing is pruned
-    /// automatically; a session is summarised in the background all the same (setting summary_every_messages).
+    /// Update the rolling summary before automatic pruning, as with Prune. No effect without automatic pruning. The
+    /// background task summarises sessions regardless of this field (setting summary_every_messages).
     #[must_use]
     pub fn with_summarize(mut self, summarize: bool) -> Self {
         self.summarize = summarize;
@@ -2383,8 +2381,8 @@ impl SessionPolicy {
 
     /// Sets `model`.
     ///
-    /// The model that the session talks to, for counting and its budget. Empty: the server's default tokenizer. "short",
-    /// "normal" and "long" stand for budgets of 4,000, 16,000 and 32,000 tokens with the default tokenizer.
+    /// The model of the session, which determines tokenizer and budget. Empty: the server's default tokenizer. "short",
+    /// "normal" and "long" mean budgets of 4,000, 16,000 and 32,000 tokens with the default tokenizer.
     #[must_use]
     pub fn with_model(mut self, model: impl Into<String>) -> Self {
         self.model = model.into();
@@ -2422,7 +2420,7 @@ impl SetPolicyRequest {
 
     /// Sets `policy`.
     ///
-    /// Replaces the one before as a whole. Absent: back to the default.
+    /// Replaces the previous policy as a whole. Absent: the default is restored.
     #[must_use]
     pub fn with_policy(mut self, policy: SessionPolicy) -> Self {
         self.policy = Some(policy);
@@ -2460,7 +2458,7 @@ impl StoreInteractionRequest {
 
     /// Sets `user_message`.
     ///
-    /// What the user said. Required, not empty.
+    /// The user's message. Required, not empty.
     #[must_use]
     pub fn with_user_message(mut self, user_message: impl Into<String>) -> Self {
         self.user_message = user_message.into();
@@ -2469,7 +2467,7 @@ impl StoreInteractionRequest {
 
     /// Sets `assistant_message`.
     ///
-    /// What the assistant answered. Required, not empty.
+    /// The assistant's reply. Required, not empty.
     #[must_use]
     pub fn with_assistant_message(mut self, assistant_message: impl Into<String>) -> Self {
         self.assistant_message = assistant_message.into();
@@ -2478,7 +2476,7 @@ impl StoreInteractionRequest {
 
     /// Sets `interaction_id`.
     ///
-    /// The idempotency key of the turn; the two messages get the ids "\<interaction_id>/user" and
+    /// The idempotency key of the turn. The two messages get the ids "\<interaction_id>/user" and
     /// "\<interaction_id>/assistant", which count against the 256 bytes of an id. Empty: made by the server.
     #[must_use]
     pub fn with_interaction_id(mut self, interaction_id: impl Into<String>) -> Self {
@@ -2488,7 +2486,7 @@ impl StoreInteractionRequest {
 
     /// Sets `create_time`.
     ///
-    /// Of both messages. Set by the server when absent.
+    /// Applies to both messages. Set by the server when absent.
     #[must_use]
     pub fn with_create_time(mut self, create_time: impl Into<Timestamp>) -> Self {
         self.create_time = Some(create_time.into());
@@ -2497,7 +2495,7 @@ impl StoreInteractionRequest {
 
     /// Sets `metadata`.
     ///
-    /// Tags of both messages: at most 16 KiB, 8 levels deep.
+    /// Metadata of both messages: at most 16 KiB, 8 levels deep.
     #[must_use]
     pub fn with_metadata(mut self, metadata: impl IntoIterator<Item = (impl Into<String>, impl Into<Value>)>) -> Self {
         self.metadata = Some(Struct {
@@ -2511,7 +2509,7 @@ impl StoreInteractionRequest {
 
     /// Sets `evaluation_score`.
     ///
-    /// How good the exchange was, 0 to 10; of both messages.
+    /// Quality of the exchange, 0 to 10. Applies to both messages.
     #[must_use]
     pub fn with_evaluation_score(mut self, evaluation_score: f64) -> Self {
         self.evaluation_score = Some(evaluation_score);
@@ -2537,7 +2535,7 @@ impl SummarizeRequest {
 
     /// Sets `user_id`.
     ///
-    /// Optional; a user other than the session's is refused.
+    /// Optional. A user other than the session's owner is rejected.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -2555,8 +2553,9 @@ impl SummarizeRequest {
 
     /// Sets `max_tokens`.
     ///
-    /// Most tokens of the summary, by the server's default tokenizer. 0: 400 (setting summary_budget). More than 10,000 is
-    /// taken as 10,000. A summary that covers everything already is made shorter if it must be, and never longer.
+    /// The maximum tokens of the summary, by the server's default tokenizer. 0 means 400 (setting summary_budget).
+    /// Values above 10,000 are lowered to 10,000. A summary that covers all messages already is shortened if necessary,
+    /// never extended.
     #[must_use]
     pub fn with_max_tokens(mut self, max_tokens: i32) -> Self {
         self.max_tokens = max_tokens;
@@ -2567,7 +2566,7 @@ impl SummarizeRequest {
 impl Summary {
     /// Sets `id`.
     ///
-    /// Made by the server.
+    /// Generated by the server.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = id.into();
@@ -2585,7 +2584,7 @@ impl Summary {
 
     /// Sets `tokens`.
     ///
-    /// Of the text, by the server's default tokenizer; at most 400 by default (setting summary_budget).
+    /// Tokens of the text, by the server's default tokenizer; at most 400 by default (setting summary_budget).
     #[must_use]
     pub fn with_tokens(mut self, tokens: i32) -> Self {
         self.tokens = tokens;
@@ -2594,7 +2593,7 @@ impl Summary {
 
     /// Sets `first_sequence`.
     ///
-    /// The messages it covers.
+    /// The oldest message that the summary covers.
     #[must_use]
     pub fn with_first_sequence(mut self, first_sequence: i64) -> Self {
         self.first_sequence = first_sequence;
@@ -2603,7 +2602,7 @@ impl Summary {
 
     /// Sets `last_sequence`.
     ///
-    /// The newest message that it covers, itself included.
+    /// The newest message that the summary covers, inclusive.
     #[must_use]
     pub fn with_last_sequence(mut self, last_sequence: i64) -> Self {
         self.last_sequence = last_sequence;
@@ -2641,7 +2640,7 @@ impl ToolCall {
 
     /// Sets `id`.
     ///
-    /// As the provider gave it, 1 to 256 bytes. Need not be unique in the session.
+    /// The provider's id, 1 to 256 bytes. Need not be unique in the session.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = id.into();
@@ -2659,7 +2658,7 @@ impl ToolCall {
 
     /// Sets `arguments_json`.
     ///
-    /// The arguments as the model wrote them; stored as text, valid JSON or not.
+    /// The arguments as the model wrote them. Stored as text, whether or not it is valid JSON.
     #[must_use]
     pub fn with_arguments_json(mut self, arguments_json: impl Into<String>) -> Self {
         self.arguments_json = arguments_json.into();
@@ -2679,7 +2678,7 @@ impl WatchRequest {
 
     /// Sets `user_id`.
     ///
-    /// Empty: every user.
+    /// Empty: all users.
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
@@ -2688,7 +2687,7 @@ impl WatchRequest {
 
     /// Sets `session_id`.
     ///
-    /// Empty: every session in the scope.
+    /// Empty: all sessions of the user or of the namespace.
     #[must_use]
     pub fn with_session_id(mut self, session_id: impl Into<String>) -> Self {
         self.session_id = session_id.into();
@@ -2697,7 +2696,7 @@ impl WatchRequest {
 
     /// Sets `cursor`.
     ///
-    /// Empty: from now on. Else the cursor of the last event that was received; what happened since comes first.
+    /// Empty: from now on. Otherwise the cursor of the last received event; the events since then come first.
     #[must_use]
     pub fn with_cursor(mut self, cursor: impl Into<String>) -> Self {
         self.cursor = cursor.into();

@@ -132,26 +132,28 @@ export class Methods {
     }
 
     /**
-     * Appends one message. When this answers, the message is on disk and every later read sees it.
+     * Appends one message. When the call returns, the message is on disk, and every later read returns it.
      *
-     * Errors: INVALID_ARGUMENT for a wrong field; ALREADY_EXISTS (ID_CONFLICT) for a known id with another body;
-     * ABORTED (SEQUENCE_MISMATCH) when expectedSequence does not match; RESOURCE_EXHAUSTED (TOO_LARGE, DISK_FULL).
+     * Errors: INVALID_ARGUMENT for an invalid field; ALREADY_EXISTS (ID_CONFLICT) for an existing id with a
+     * different body; ABORTED (SEQUENCE_MISMATCH) when expectedSequence does not match; RESOURCE_EXHAUSTED
+     * (TOO_LARGE, DISK_FULL).
      */
     add(request: AddRequest, options?: CallOptions): Promise<AddResponse> {
         return this.#calls.unary(ADD, request, options);
     }
 
     /**
-     * Appends messages of one session, all or nothing, in one acknowledgement. Errors as with Add; after an error
-     * nothing of the batch is stored.
+     * Appends messages of one session atomically, with one acknowledgement. Errors as with Add; after an error no
+     * message of the batch is stored.
      */
     addBatch(request: AddBatchRequest, options?: CallOptions): Promise<AddBatchResponse> {
         return this.#calls.unary(ADD_BATCH, request, options);
     }
 
     /**
-     * Appends in bulk: one answer per request, in order, each sent when durable. An invalid request ends the
-     * stream with its error; what was answered stays. Requests of one stream may name different sessions.
+     * Appends messages in bulk. Sends one response per request, in order, each when its message is durable. An
+     * invalid request ends the stream with its error; acknowledged messages stay stored. Requests of one stream
+     * may name different sessions.
      *
      * Nothing is sent before the answers are read, and whoever stops reading ends it. It has no deadline but the
      * one given here.
@@ -164,16 +166,16 @@ export class Methods {
     }
 
     /**
-     * Appends one user and one assistant message as one turn, all or nothing. Idempotent by interactionId. Errors
-     * as with Add.
+     * Appends one user message and one assistant message as one turn, atomically. Idempotent by interactionId.
+     * Errors as with Add.
      */
     storeInteraction(request: StoreInteractionRequest, options?: CallOptions): Promise<StoreInteractionResponse> {
         return this.#calls.unary(STORE_INTERACTION, request, options);
     }
 
     /**
-     * Sets what is learned about a message later: its evaluation score and tags. NOT_FOUND when the session has no
-     * such message. Its content, its tokens and its place do not change.
+     * Sets the evaluation score and the metadata of a stored message. NOT_FOUND when the session has no such
+     * message. Content, tokens and sequence do not change.
      */
     annotate(request: AnnotateRequest, options?: CallOptions): Promise<AnnotateResponse> {
         return this.#calls.unary(ANNOTATE, request, options);
@@ -203,18 +205,20 @@ export class Methods {
     }
 
     /**
-     * Finds messages, best first: by a substring, by words, by meaning, or by words and meaning together (mode).
+     * Finds messages, best first: by substring, by keywords, by meaning, or by keywords and meaning together
+     * (mode).
      *
-     * Sees every acknowledged message at once, pruned ones included, and none that was erased. Looks at the
-     * content and at the names and arguments of tool calls; in the substring mode at the content alone; never at
-     * reasoning. Only what the request names filters: there is no hidden threshold. An unknown session is answered
-     * empty. When the index or the embedder is away, the rest answers and `degraded` says so.
+     * A search sees every acknowledged message at once, pruned messages included, erased messages excluded. It
+     * searches the content and the names and arguments of tool calls; in the substring mode, the content only;
+     * never the reasoning. Only the request's own filters apply; there is no hidden threshold. For an unknown
+     * session the result is empty. When the index or the embedder is unavailable, the search uses the remaining
+     * signals, and `degraded` says so.
      *
-     * Pages are as of the first page: what was added since is neither in them nor moves anything from one to
-     * another. In a whole namespace, and for a user with more than fits into memory, they end with the candidates
-     * of the ranking (SearchRequest.limit).
+     * All pages show the state at the first page: messages added later neither appear in them nor move hits
+     * between pages. In the scope of a whole namespace, and for a user whose messages do not fit into memory,
+     * paging ends with the last ranked candidate (SearchRequest.limit).
      *
-     * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
+     * Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
      */
     search(request: SearchRequest, options?: CallOptions): Promise<SearchResponse> {
         return this.#calls.unary(SEARCH, request, options);
@@ -231,41 +235,42 @@ export class Methods {
     }
 
     /**
-     * Brings a session under a budget. Pruned messages leave the window, not the memory: Search and episodic
-     * retrieval still find them. System messages stay, a tool call is never parted from its results, and the
-     * newest minMessages stay even when that leaves the session over budget (`overBudget`).
+     * Prunes a session to a token budget. Pruned messages leave the window; Search and episodic retrieval still
+     * find them. System messages stay. A tool call and its results stay together. The newest minMessages stay even
+     * if the session then exceeds the budget (`overBudget`).
      */
     prune(request: PruneRequest, options?: CallOptions): Promise<PruneResponse> {
         return this.#calls.unary(PRUNE, request, options);
     }
 
     /**
-     * Erases the session's messages and summary, from every layer. Facts stay; sequences go on. An unknown session
-     * is answered with a removedCount of 0.
+     * Erases the session's messages and summary from every layer. Facts stay, and sequence numbers continue. For
+     * an unknown session removedCount is 0.
      */
     clear(request: ClearRequest, options?: CallOptions): Promise<ClearResponse> {
         return this.#calls.unary(CLEAR, request, options);
     }
 
     /**
-     * Builds what the model should see, within a budget, and accounts for it. Changes nothing that a caller
-     * stored; a short conversation whose summary is due gets it now and not some moments later. What cannot be
-     * retrieved in time, or because the index or the embedder is away, is left out, and `degraded` says so.
+     * Builds the model's context within a token budget and returns a receipt for it. Does not change stored
+     * messages; if the summary of a short conversation is due, it is made now rather than in the background.
+     * Results that cannot be retrieved before the deadline, or because the index or the embedder is unavailable,
+     * are omitted, and `degraded` says so.
      *
-     * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens in
-     * the metadata, when what must stay does not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a
-     * context of more than 4 MiB).
+     * Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens
+     * in the metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE
+     * for a context of more than 4 MiB).
      */
     buildContext(request: BuildContextRequest, options?: CallOptions): Promise<BuildContextResponse> {
         return this.#calls.unary(BUILD_CONTEXT, request, options);
     }
 
-    /** Tells what the provider charged, so that estimates for that model are corrected. */
+    /** Reports the tokens that the provider charged. The server corrects its estimates for that model. */
     reportUsage(request: ReportUsageRequest, options?: CallOptions): Promise<ReportUsageResponse> {
         return this.#calls.unary(REPORT_USAGE, request, options);
     }
 
-    /** Newest activity first. */
+    /** Lists sessions, the most recently active first. */
     listSessions(request: ListSessionsRequest, options?: CallOptions): Promise<ListSessionsResponse> {
         return this.#calls.unary(LIST_SESSIONS, request, options);
     }
@@ -278,43 +283,46 @@ export class Methods {
         return this.#calls.pages(LIST_SESSIONS, request, "sessions", options);
     }
 
-    /** Reads one session. An unknown one answers an empty GetSessionResponse, without `session`. */
+    /** Reads one session. For an unknown session the response has no `session`. */
     getSession(request: GetSessionRequest, options?: CallOptions): Promise<GetSessionResponse> {
         return this.#calls.unary(GET_SESSION, request, options);
     }
 
     /**
-     * Sets how a session prunes and summarises itself; without sessionId, the namespace's default. The given
-     * policy replaces the one before as a whole.
+     * Sets the policy for automatic pruning and summaries of a session; without sessionId, the namespace's default
+     * policy. The given policy replaces the previous one as a whole.
      */
     setPolicy(request: SetPolicyRequest, options?: CallOptions): Promise<SetPolicyResponse> {
         return this.#calls.unary(SET_POLICY, request, options);
     }
 
     /**
-     * Erases a session from every layer, facts that came from it alone included. NOT_FOUND, in a dry run, too, for
-     * a session of which no layer keeps anything.
+     * Erases a session from every layer, including facts that come from this session only. NOT_FOUND, also in a
+     * dry run, if no layer stores anything of the session.
      */
     deleteSession(request: DeleteSessionRequest, options?: CallOptions): Promise<DeleteSessionResponse> {
         return this.#calls.unary(DELETE_SESSION, request, options);
     }
 
     /**
-     * Erases one message from every layer and what was derived from it alone. NOT_FOUND when the session has no
-     * such message.
+     * Erases one message from every layer, and everything that was derived from this message only. NOT_FOUND when
+     * the session has no such message.
      */
     forgetMessage(request: ForgetMessageRequest, options?: CallOptions): Promise<ForgetMessageResponse> {
         return this.#calls.unary(FORGET_MESSAGE, request, options);
     }
 
-    /** Erases a user from every layer: all their sessions, facts, patterns, summaries, artifacts and documents. */
+    /**
+     * Erases a user from every layer: all of the user's sessions, facts, patterns, summaries, artifacts and
+     * documents.
+     */
     forgetUser(request: ForgetUserRequest, options?: CallOptions): Promise<ForgetUserResponse> {
         return this.#calls.unary(FORGET_USER, request, options);
     }
 
     /**
-     * Streams what is stored, one record an answer, in an order that Import accepts. A stream that broke off goes
-     * on after the last cursor that was received.
+     * Streams the stored records, one per response, in an order that Import accepts. To resume an interrupted
+     * stream, pass the last received cursor.
      *
      * Nothing is sent before the answers are read, and whoever stops reading ends it. It has no deadline but the
      * one given here.
@@ -324,9 +332,9 @@ export class Methods {
     }
 
     /**
-     * Stores records of an archive, or of a history from elsewhere. One answer per durable batch, so that an
-     * interrupted import can go on. Records that are there already are counted as duplicates and change nothing.
-     * An invalid record ends the stream with its error; what was answered stays.
+     * Stores records of an archive or of another system's history. Sends one response per durable batch, so that
+     * an interrupted import can resume. Records that exist already are counted as duplicates and change nothing.
+     * An invalid record ends the stream with its error; acknowledged records stay stored.
      *
      * Nothing is sent before the answers are read, and whoever stops reading ends it. It has no deadline but the
      * one given here.
@@ -339,8 +347,8 @@ export class Methods {
     }
 
     /**
-     * What happens from now on, or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
-     * sidecar stops.
+     * Streams change events, from now on or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when
+     * the sidecar stops.
      *
      * Nothing is sent before the answers are read, and whoever stops reading ends it. It has no deadline but the
      * one given here.
@@ -350,15 +358,15 @@ export class Methods {
     }
 
     /**
-     * Stores facts, all or nothing; when this answers, they are on disk. One with the key of a current fact and
-     * another value supersedes it; the old one stays in the history. One with the same value is seen again: its
-     * lastUpdated moves, nothing else. One with times of its own that holds since earlier than the current one, or
-     * was last seen earlier, goes into the history at once; one without is the newest. Facts that were learned
-     * from messages never supersede a pinned one.
+     * Stores facts atomically. When the call returns, they are on disk. A fact with the key of a current fact and
+     * another value supersedes it; the superseded fact stays in the history. A fact with the same value only
+     * updates lastUpdated. A fact whose own validFrom or lastUpdated is earlier than the current fact's goes into
+     * the history at once; a fact without times is the newest. Facts that the server extracts from messages never
+     * supersede a pinned fact.
      *
-     * Spelling does not make another value or key: case, white space and a full stop at the end do not count.
+     * Keys and values are compared without case, white space and a full stop at the end.
      *
-     * Errors: INVALID_ARGUMENT for a wrong field, with its path ("facts[1].key"); FAILED_PRECONDITION
+     * Errors: INVALID_ARGUMENT for an invalid field, with its path ("facts[1].key"); FAILED_PRECONDITION
      * (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
      */
     putFacts(request: PutFactsRequest, options?: CallOptions): Promise<PutFactsResponse> {
@@ -366,8 +374,9 @@ export class Methods {
     }
 
     /**
-     * Reads the current facts of a user (or of a session without a user), most confident first, then those seen
-     * last, then by id. Of more than 10,000, those seen last are looked at.
+     * Reads the current facts of a user (or of a session without a user), ordered by confidence (highest first),
+     * then lastUpdated (newest first), then id. If there are more than 10,000, only the most recently updated are
+     * considered.
      */
     listFacts(request: ListFactsRequest, options?: CallOptions): Promise<ListFactsResponse> {
         return this.#calls.unary(LIST_FACTS, request, options);
@@ -379,27 +388,27 @@ export class Methods {
     }
 
     /**
-     * Erases one fact, current or superseded, from every file. NOT_FOUND when the user has none with this id. A
-     * superseded one does not come back when the one that superseded it is erased.
+     * Erases one fact, current or superseded, from every file. NOT_FOUND when the user has no fact with this id.
+     * Erasing a fact does not restore the fact that it superseded.
      */
     deleteFact(request: DeleteFactRequest, options?: CallOptions): Promise<DeleteFactResponse> {
         return this.#calls.unary(DELETE_FACT, request, options);
     }
 
     /**
-     * Stores a compact result of a tool; when this answers, it is on disk. Or moves a large one out of the window
-     * (`offloadMessageId`): first the artifact is stored, then the message is shown as a preview. To repeat the
-     * call is harmless.
+     * Stores a compact tool result, or moves a large tool result out of the window (`offloadMessageId`): the
+     * server stores the artifact first, then replaces the message in the window by a preview. When the call
+     * returns, the artifact is on disk. The call is idempotent.
      *
-     * Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NOT_FOUND for a message that is not there);
-     * FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1
-     * MiB, setting max_message_bytes; DISK_FULL).
+     * Errors: INVALID_ARGUMENT for an invalid field; NOT_FOUND for an unknown message; FAILED_PRECONDITION
+     * (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB, setting
+     * max_message_bytes; DISK_FULL).
      */
     putArtifact(request: PutArtifactRequest, options?: CallOptions): Promise<PutArtifactResponse> {
         return this.#calls.unary(PUT_ARTIFACT, request, options);
     }
 
-    /** Reads the artifacts of a session, newest first by createTime, then by id; expired ones are left out. */
+    /** Reads the artifacts of a session, newest first by createTime, then by id. Expired artifacts are omitted. */
     listArtifacts(request: ListArtifactsRequest, options?: CallOptions): Promise<ListArtifactsResponse> {
         return this.#calls.unary(LIST_ARTIFACTS, request, options);
     }
@@ -413,30 +422,28 @@ export class Methods {
     }
 
     /**
-     * Erases one artifact, from every file. NOT_FOUND when the session has none with this id. The message that it
-     * held stays stored, and its preview in the window stays a preview.
+     * Erases one artifact from every file. NOT_FOUND when the session has no artifact with this id. An offloaded
+     * message stays stored, and its preview stays in the window.
      */
     deleteArtifact(request: DeleteArtifactRequest, options?: CallOptions): Promise<DeleteArtifactResponse> {
         return this.#calls.unary(DELETE_ARTIFACT, request, options);
     }
 
     /**
-     * Stores a document and its chunks. When this answers, they are on disk, and every later search finds them.
-     * The same document again does nothing (`unchanged`); another text replaces the chunks all at once, and nobody
-     * sees a part of either; another title, source or metadata alone replaces just these.
+     * Stores a document and its chunks. When the call returns, they are on disk, and every later search finds
+     * them. An identical document changes nothing (`unchanged`). A new text replaces all chunks atomically: no
+     * search sees chunks of both versions. A new title, source or metadata with the same text replaces only these
+     * fields.
      *
-     * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
-     * (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than 50,000 chunks;
-     * DISK_FULL).
+     * Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH);
+     * RESOURCE_EXHAUSTED (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than
+     * 50,000 chunks; DISK_FULL).
      */
     putDocument(request: PutDocumentRequest, options?: CallOptions): Promise<PutDocumentResponse> {
         return this.#calls.unary(PUT_DOCUMENT, request, options);
     }
 
-    /**
-     * Reads what documents were put for the namespace, a user or a session, without their text, in the order of
-     * their ids.
-     */
+    /** Lists the documents of the namespace, a user or a session, without their text, ordered by id. */
     listDocuments(request: ListDocumentsRequest, options?: CallOptions): Promise<ListDocumentsResponse> {
         return this.#calls.unary(LIST_DOCUMENTS, request, options);
     }
@@ -450,27 +457,28 @@ export class Methods {
     }
 
     /**
-     * Erases a document and its chunks, from every file. NOT_FOUND when none with this id was put for the
-     * namespace, user or session that the request names.
+     * Erases a document and its chunks from every file. NOT_FOUND when the namespace, user or session that the
+     * request names has no document with this id.
      */
     deleteDocument(request: DeleteDocumentRequest, options?: CallOptions): Promise<DeleteDocumentResponse> {
         return this.#calls.unary(DELETE_DOCUMENT, request, options);
     }
 
     /**
-     * Finds chunks of the documents that the caller may see, best first: the namespace's, the user's and the
-     * session's together. Ranked like messages in the hybrid mode of Search, with the chunks around in place of
-     * the messages around, and the document in place of the session; titles are not looked at. A document is found
-     * as soon as it is put, and not any more once it is replaced or deleted. While the index is away, the
-     * documents of the first ids are ranked: up to 200 of them, and 2,000 chunks, of each owner.
+     * Finds chunks of the documents that are visible to the caller, best first: the namespace's, the user's and
+     * the session's documents together. Chunks are ranked like messages in the hybrid mode of Search, with
+     * adjacent chunks as neighbours and the document in place of the session. Titles are not searched. A document
+     * is found as soon as it is stored, and no longer found once it is replaced or deleted. While the index is
+     * unavailable, the search ranks the documents with the lowest ids: up to 200 documents and 2,000 chunks of
+     * each owner.
      */
     searchDocuments(request: SearchDocumentsRequest, options?: CallOptions): Promise<SearchDocumentsResponse> {
         return this.#calls.unary(SEARCH_DOCUMENTS, request, options);
     }
 
     /**
-     * Reads the rolling summary of a session, as it is: made in the background every few messages (settings
-     * summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION
+     * Reads the stored rolling summary of a session. A background task updates it every few messages (settings
+     * summary_every_messages, summary_tail_tokens), and so do Summarize and Prune. FAILED_PRECONDITION
      * (SESSION_OWNER_MISMATCH).
      */
     getSummary(request: GetSummaryRequest, options?: CallOptions): Promise<GetSummaryResponse> {
@@ -478,21 +486,21 @@ export class Methods {
     }
 
     /**
-     * Brings the rolling summary up to now, and answers it; it is then on disk. An empty or failed result never
-     * replaces a good summary: the answer is then the one that was there. Pruned messages are spoken for, too,
-     * erased ones are not.
+     * Updates the rolling summary through the newest message, stores it on disk and returns it. An empty or failed
+     * result never replaces an existing summary; the existing summary is returned instead. The summary covers
+     * pruned messages, not erased messages.
      *
-     * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
-     * (DISK_FULL).
+     * Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH);
+     * RESOURCE_EXHAUSTED (DISK_FULL).
      */
     summarize(request: SummarizeRequest, options?: CallOptions): Promise<SummarizeResponse> {
         return this.#calls.unary(SUMMARIZE, request, options);
     }
 
     /**
-     * Reads what recurs in a user's conversations. Only what is seen often enough to be no accident is a pattern,
-     * and each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION
-     * (SESSION_OWNER_MISMATCH); with `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
+     * Reads the patterns that recur in a user's conversations. A pattern is reported only if its frequency is
+     * statistically significant, and `evidence` says how often it was observed. Errors: INVALID_ARGUMENT for an
+     * invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); with `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
      */
     getPatterns(request: GetPatternsRequest, options?: CallOptions): Promise<GetPatternsResponse> {
         return this.#calls.unary(GET_PATTERNS, request, options);

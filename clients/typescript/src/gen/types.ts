@@ -5,43 +5,43 @@ import type { JsonObject } from "@bufbuild/protobuf";
 export type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
 /**
- * Who said it.
+ * The author of a message.
  * - `"unspecified"`: Not a role: INVALID_ARGUMENT wherever a role is required.
  * - `"system"`: Instructions to the model. Belongs to no turn, and is never pruned.
- * - `"user"`: The person, or whatever stands in for one. A user message begins a turn.
+ * - `"user"`: The user, a person or a program. A user message starts a turn.
  * - `"assistant"`: The model: its text, its tool calls, or both.
- * - `"tool"`: The result of a tool, answering one call of an earlier assistant message.
+ * - `"tool"`: The result of one tool call of an earlier assistant message.
  */
 export type Role = "unspecified" | "system" | "user" | "assistant" | "tool";
 
 /**
- * Whose memory is meant.
- * - `"unspecified"`: The user's, where the request names one or the session has one; else the session's.
+ * The set of messages that a request covers.
+ * - `"unspecified"`: "user" if the request or the session has a user, else "session".
  * - `"session"`: This session only.
  * - `"user"`: All sessions of the user in this namespace.
- * - `"namespace"`: Every user of the namespace; needs the admin role where roles are configured, else
+ * - `"namespace"`: All users of the namespace. Requires the admin role if roles are configured, else
  * PERMISSION_DENIED with reason PERMISSION_DENIED.
  */
 export type Scope = "unspecified" | "session" | "user" | "namespace";
 
 /**
- * The parts of a context. The caps named here are the defaults at a budget of 8,000 tokens; they scale with the
- * budget. What one section does not use flows to the working section, up to that section's own maximum.
+ * The sections of a context. The limits given here are the defaults at a budget of 8,000 tokens and scale with the
+ * budget. Tokens that a section does not use go to the working section, up to its own maximum.
  * - `"unspecified"`: Not a section: INVALID_ARGUMENT in a request.
- * - `"system"`: The system prompt. 1,000 tokens, soft: counted in full and never cut.
- * - `"profile"`: The profile that the caller gives. 2,000 tokens; cut at a sentence end.
- * - `"facts"`: What is known about the user. 200 tokens, 8 facts: pinned ones first. What is chosen is not reduced
+ * - `"system"`: The system prompt. 1,000 tokens, a soft limit: counted in full and never truncated.
+ * - `"profile"`: The caller's profile text. 2,000 tokens; truncated at the end of a sentence.
+ * - `"facts"`: Facts about the user. 200 tokens, 8 facts, pinned facts first. Selected facts are not removed
  * later.
- * - `"hints"`: How the user likes to be answered, from patterns with evidence. 100 tokens.
+ * - `"hints"`: Style hints from the user's patterns. 100 tokens.
  * - `"summary"`: The rolling summary of the session. 400 tokens.
- * - `"documents"`: Chunks of documents, the caller's and retrieved ones, best first. 800 tokens, 3 chunks.
- * - `"episodic"`: What was said before, retrieved for the query. 400 tokens, 3 items.
- * - `"artifacts"`: Results of tools that matter for the query. 200 tokens, 3 artifacts. Facts, hints, summary and
- * artifacts together never exceed 800 tokens.
- * - `"working"`: The conversation itself, whole turns, newest first to be kept. What is left, at most 4,000
+ * - `"documents"`: Document chunks, from the caller and from retrieval, best first. 800 tokens, 3 chunks.
+ * - `"episodic"`: Earlier messages, retrieved for the query. 400 tokens, 3 items.
+ * - `"artifacts"`: Tool artifacts that are relevant to the query. 200 tokens, 3 artifacts. Facts, hints, summary
+ * and artifacts together never exceed 800 tokens.
+ * - `"working"`: The conversation in whole turns; the newest are kept first. The remaining budget, at most 4,000
  * tokens, 10 turns.
  * - `"tool_schemas"`: The caller's tool schemas: counted, not rendered.
- * - `"output_reserve"`: What is kept free for the model's answer: counted, not rendered.
+ * - `"output_reserve"`: The reserve for the model's output: counted, not rendered.
  * - `"framing"`: Role markers, headings and wrappers of all sections together.
  */
 export type Section =
@@ -60,20 +60,19 @@ export type Section =
     | "framing";
 
 /**
- * Why an item is in or out.
+ * Why an item is included or rejected.
  * - `"unspecified"`: Never sent.
- * - `"included"`: Included as it is.
- * - `"shortened"`: Included, cut at a boundary to fit its section.
- * - `"over_section"`: Left out: it does not fit its section's cap.
- * - `"over_total"`: Left out: everything together exceeded maxTokens.
- * - `"beyond_top_k"`: Left out: enough better ones were found.
- * - `"below_threshold"`: Left out: its score is below the threshold (setting similarity_threshold).
- * - `"low_quality"`: Left out: its evaluation score is too low (setting episodic_min_quality).
- * - `"duplicate"`: Left out: nearly the same as one that is included, or the same question as the query, asked
- * before.
- * - `"in_window"`: Left out: the working section shows it already.
- * - `"expired"`: Left out: its time is over.
- * - `"disabled"`: Left out: the request disabled the section.
+ * - `"included"`: Included unchanged.
+ * - `"shortened"`: Included, truncated at a boundary to fit its section.
+ * - `"over_section"`: Rejected: it exceeds the limit of its section.
+ * - `"over_total"`: Rejected: the whole context exceeded maxTokens.
+ * - `"beyond_top_k"`: Rejected: enough items with a higher score were found.
+ * - `"below_threshold"`: Rejected: its score is below the threshold (setting similarity_threshold).
+ * - `"low_quality"`: Rejected: its evaluation score is too low (setting episodic_min_quality).
+ * - `"duplicate"`: Rejected: a near-duplicate of an included item, or an earlier occurrence of the query.
+ * - `"in_window"`: Rejected: the working section contains it already.
+ * - `"expired"`: Rejected: it has expired.
+ * - `"disabled"`: Rejected: the request disabled the section.
  */
 export type Inclusion =
     | "unspecified"
@@ -90,27 +89,27 @@ export type Inclusion =
     | "disabled";
 
 /**
- * What was missing; the answer was made from the rest.
+ * A component that was unavailable. The response was made without it.
  * - `"unspecified"`: Never sent.
- * - `"index_unavailable"`: Retrieval is not there yet, not any more, or off (setting index): only the newest 2,000
- * messages of the scope were ranked.
- * - `"embedder_unavailable"`: No vector for the query or for recent messages: keywords only.
+ * - `"index_unavailable"`: The index is not open or disabled (setting index): only the newest 2,000 messages of
+ * the scope were ranked.
+ * - `"embedder_unavailable"`: The query or recent messages have no vector: ranked by keywords only.
  * - `"deadline"`: The deadline left no time for retrieval.
- * - `"stale"`: Background tasks are behind: facts or the summary may be old. In Search: more was added than it
- * could look through itself before it was indexed, and the newest messages may be missing.
+ * - `"stale"`: Background tasks lag: facts or the summary may be out of date. In Search: the unindexed part of the
+ * log was too long to scan, so the newest messages may be missing.
  */
 export type Degradation = "unspecified" | "index_unavailable" | "embedder_unavailable" | "deadline" | "stale";
 
 /**
- * What a fact is about.
+ * The subject of a fact.
  * - `"unspecified"`: Not a type: INVALID_ARGUMENT in PutFacts.
- * - `"user_profile"`: Who the user is: name, company, role, place.
- * - `"interest"`: What the user is interested in. A list by nature.
- * - `"preference"`: How the user wants things.
- * - `"action_item"`: What is to be done. A list by nature.
- * - `"sentiment"`: How the user feels about something.
- * - `"question"`: What the user asked and may come back to. A list by nature.
- * - `"domain"`: The field that the conversation is about.
+ * - `"user_profile"`: Identity of the user: name, company, role, place.
+ * - `"interest"`: An interest of the user. A key may have several current values.
+ * - `"preference"`: A preference of the user.
+ * - `"action_item"`: A task to be done. A key may have several current values.
+ * - `"sentiment"`: The user's sentiment about something.
+ * - `"question"`: A question that the user asked and may return to. A key may have several current values.
+ * - `"domain"`: The domain of the conversation.
  */
 export type FactType =
     | "unspecified"
@@ -123,53 +122,53 @@ export type FactType =
     | "domain";
 
 /**
- * How a query is compared.
+ * How a query is matched.
  *
- * Words, wherever a mode speaks of them, are runs of letters and digits in any script, whatever their case;
- * English inflections find each other (walk, walks, walking). Vowel marks of Arabic and Hebrew do not count.
- * Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese letters are not taken by runs, because words are not
- * written apart there: each character is a word, and so is each pair that stands side by side. So any part of a
- * sentence finds it, and messages with the characters in sequence come before those that have only some of them.
- * Function words (the, is, what, you ...) count only when nothing else is asked. A word that names somebody who
- * spoke (Message.name) is looked for among the speakers and not in the texts, unless nothing else is asked. Of a
- * very long query the first 64 different words count (of characters, the first 64 pairs).
+ * A word is a run of letters and digits in any script, compared without case. English words are stemmed (walk,
+ * walks and walking are equal). Arabic and Hebrew vowel marks are ignored. In Chinese, Japanese, Korean, Thai,
+ * Lao, Khmer and Burmese, which do not separate words, every character and every pair of adjacent characters is a
+ * word. So any part of a sentence finds it, and messages with the characters in sequence rank before messages with
+ * only some of them. Stop words (the, is, what, you ...) count only if the query has no other words. A word that
+ * is the name of a speaker (Message.name) is compared with speakers and not with texts, unless the query has no
+ * other words. Of a long query, the first 64 distinct words count (for scripts without word boundaries, the first
+ * 64 pairs).
  * - `"unspecified"`: Hybrid.
- * - `"substring"`: The query as a substring of the content, case-insensitive, newest first. Every score is 1,
- * without parts.
- * - `"keyword"`: Words, ranked by BM25 over the scope: rare words count more, and long messages less. Finds
- * messages with at least one of the words; those that have every word of the query exactly as written come first.
- * - `"semantic"`: Meaning: the cosine of the query's vector and the message's, which is the score as it is, so
- * that a minScore means the same for every query. Finds messages whose cosine is above 0.
- * - `"hybrid"`: Words and meaning united, with what stands around a message, who spoke, and what else is in its
- * session (ScoreParts): what only one of them finds surfaces, too. All messages that have every word of the query
- * exactly as written, function words included, come first, however they compare otherwise. The settings rank_* say
- * how much each part counts.
+ * - `"substring"`: The query as a substring of the content, case-insensitive, newest first. Every score is 1, and
+ * `scores` is absent.
+ * - `"keyword"`: Keywords, ranked by BM25 over the scope. Finds messages with at least one of the words. Messages
+ * that contain every word of the query exactly as written come first.
+ * - `"semantic"`: Meaning: the score is the cosine of the query's vector and the message's vector, so a minScore
+ * means the same for every query. Finds messages whose cosine is above 0.
+ * - `"hybrid"`: Keywords and meaning combined with a message's neighbours, its speaker and its session
+ * (ScoreParts). Finds messages that match by any of these signals. Messages that contain every word of the query
+ * exactly as written, stop words included, come first regardless of the other signals. The settings rank_* are the
+ * weights of the signals.
  */
 export type SearchMode = "unspecified" | "substring" | "keyword" | "semantic" | "hybrid";
 
 /**
- * What is kept when a session is pruned. Every strategy keeps all system messages, keeps exchanges of tool calls
- * and results whole, and keeps the newest minMessages.
+ * Selects the messages that pruning keeps. Every strategy keeps all system messages, keeps tool calls together
+ * with their results, and keeps the newest minMessages.
  * - `"unspecified"`: Recency.
- * - `"recency"`: System messages and as many of the newest as fit.
- * - `"turns"`: The same in whole turns.
- * - `"window"`: System messages and the newest `window` messages, whatever their tokens.
- * - `"importance"`: Recency mixed with importance: tags, evaluation score, the user's questions, recent tool
- * results, and, where Prune is called and not a policy, relevance to the newest turn.
+ * - `"recency"`: System messages and as many of the newest messages as fit.
+ * - `"turns"`: System messages and as many of the newest whole turns as fit.
+ * - `"window"`: System messages and the newest `window` messages, regardless of tokens.
+ * - `"importance"`: Recency combined with importance: metadata, evaluation score, the user's questions and recent
+ * tool results. Prune also uses relevance to the newest turn; a policy does not.
  */
 export type PruneStrategy = "unspecified" | "recency" | "turns" | "window" | "importance";
 
 /**
- * What happened.
+ * The kind of an event.
  * - `"unspecified"`: Never sent.
  * - `"added"`: A message was added; `id` is the message's.
- * - `"pruned"`: Messages left the window; `sequence` is the newest of them.
- * - `"cleared"`: The session was emptied.
- * - `"annotated"`: A score or tags were set; `id` is the message's.
- * - `"indexed"`: The index has come up to `sequence`.
+ * - `"pruned"`: Messages were pruned; `sequence` is the newest of them.
+ * - `"cleared"`: The session was cleared.
+ * - `"annotated"`: A score or metadata was set; `id` is the message's.
+ * - `"indexed"`: The index contains all messages through `sequence`.
  * - `"fact"`: A fact was stored, superseded or deleted; `id` is the fact's.
- * - `"summary"`: The rolling summary was brought up to `sequence`; `id` is the summary's.
- * - `"forgotten"`: A message, a session or a user was erased; `id` is the message's, where it was one.
+ * - `"summary"`: The rolling summary was updated through `sequence`; `id` is the summary's.
+ * - `"forgotten"`: A message, a session or a user was erased; `id` is the message's if it was a message.
  */
 export type EventKind =
     | "unspecified"
@@ -182,31 +181,31 @@ export type EventKind =
     | "summary"
     | "forgotten";
 
-/** The acknowledgement: what it names is durable. */
+/** The acknowledgement of a durable message. */
 export interface AddResponse {
-    /** The request's, or the one that the server made. */
+    /** The id from the request, or the id that the server generated. */
     messageId: string;
-    /** The message's place in the session. */
+    /** The message's sequence number in the session. */
     sequence: number;
     /** The message's tokens, by the server's default tokenizer. */
     tokens: number;
     /**
-     * The id was known with the same role, content, name, tool calls and toolCallId: nothing was added, and this
-     * is the first answer again.
+     * The id existed with the same role, content, name, tool calls and toolCallId. Nothing was added, and this
+     * response repeats the first one.
      */
     duplicate: boolean;
-    /** Only where `returnSession` asked for it. */
+    /** Set only if the request sets `returnSession`. */
     session?: SessionStats;
 }
 
 /**
- * Where a session stands. `tokens` and the counts are of the messages that are not pruned. All zero for a session
- * that is not known.
+ * Statistics of a session. `tokens` and the counts cover the messages that are not pruned. All zero for an unknown
+ * session.
  */
 export interface SessionStats {
     /** Messages in the window. */
     messageCount: number;
-    /** Messages that were pruned: out of the window, still found by Search and episodic retrieval. */
+    /** Pruned messages: outside the window, still found by Search and episodic retrieval. */
     prunedCount: number;
     /** Tokens of the messages in the window, by the server's default tokenizer or by the model that Count named. */
     tokens: number;
@@ -215,16 +214,16 @@ export interface SessionStats {
     /** Tokens in the window, by role. Adds up to tokens. */
     tokensByRole?: RoleNumbers;
     /**
-     * The newest sequence that was given out; 0 for a session that is not known. It survives Clear, so that it can
-     * serve as expectedSequence.
+     * The highest assigned sequence; 0 for an unknown session. Clear does not reset it, so it can serve as
+     * expectedSequence.
      */
     lastSequence: number;
-    /** The session policy's or the model's budget in tokens; 0 when there is none. */
+    /** The budget of the session's policy or of the model, in tokens; 0 if there is none. */
     budgetTokens: number;
     /**
-     * The share of budgetTokens in use: 0.5 is half, more than 1 is over budget. 0 when there is no budget. In the
-     * tokens that the budget is meant in, whatever `tokens` is counted by: those of the policy's model, of the
-     * default tokenizer for a policy without one, and of the model that Count named where the policy says neither.
+     * The used share of budgetTokens: 0.5 is half, more than 1 is over budget. 0 without a budget. Counted with
+     * the tokenizer of the budget, which may differ from that of `tokens`: the policy's model, or the default
+     * tokenizer for a policy without a model, or the model in CountRequest if the policy sets no budget.
      */
     budgetUsed: number;
 }
@@ -249,21 +248,21 @@ export interface AddBatchResponse {
     session?: SessionStats;
 }
 
-/** What became of one message. */
+/** The result for one message. */
 export interface Added {
-    /** The request's, or the one that the server made. */
+    /** The id from the request, or the id that the server generated. */
     messageId: string;
-    /** The message's place in the session. */
+    /** The message's sequence number in the session. */
     sequence: number;
     /** The message's tokens, by the server's default tokenizer. */
     tokens: number;
-    /** It was there already: nothing was added, and this is the first answer again. */
+    /** The message existed already. Nothing was added, and this result repeats the first one. */
     duplicate: boolean;
 }
 
 /** The acknowledgement of one message of a stream. */
 export interface AddStreamResponse {
-    /** Of the request at the same place in the stream. */
+    /** The result for the request at the same position in the stream. */
     result?: Added;
 }
 
@@ -277,60 +276,63 @@ export interface StoreInteractionResponse {
 
 /** The annotated message. */
 export interface AnnotateResponse {
-    /** As it is now. */
+    /** The current state. */
     message?: Message;
 }
 
 /**
- * One message of a conversation. Content and every other text must be valid UTF-8. All of a message together may
- * have at most 1 MiB (setting max_message_bytes), else RESOURCE_EXHAUSTED with reason TOO_LARGE.
+ * One message of a conversation. Every text must be valid UTF-8. A whole message may have at most 1 MiB (setting
+ * max_message_bytes), else RESOURCE_EXHAUSTED with reason TOO_LARGE.
  */
 export interface Message {
     /**
      * Unique in its session, 1 to 256 bytes without control characters. Empty in a request: the client makes a
-     * UUIDv7. Given: the idempotency key. The same id with the same role, content, name, tool calls and toolCallId
-     * again is answered as a duplicate and changes nothing; with another body it is ALREADY_EXISTS, reason
-     * ID_CONFLICT.
+     * UUIDv7. The id is the idempotency key: a second message with the same id, role, content, name, tool calls
+     * and toolCallId is reported as a duplicate and changes nothing; with a different body it is ALREADY_EXISTS,
+     * reason ID_CONFLICT.
      */
     id: string;
     /** Required. */
     role: Role;
-    /** Plain text; special-token text in it is text. May be empty only for an assistant message with tool calls. */
+    /**
+     * Plain text; the text of special tokens is treated as plain text. May be empty only for an assistant message
+     * with tool calls.
+     */
     content: string;
-    /** The speaker, where there are several. A query that names the speaker ranks what they said higher. */
+    /**
+     * The speaker, in a conversation with several. A query that contains the name ranks the speaker's messages
+     * higher.
+     */
     name: string;
     /** Assistant messages only. Several calls in one message are parallel calls. */
     toolCalls: ToolCall[];
     /**
-     * Tool messages only: the call that this answers. A tool message may lack it; it is then an answer without a
-     * call, which is stored and leaves the window with its neighbours.
+     * Tool messages only: the id of the call. If empty, the tool message is stored without a call and is pruned
+     * with its neighbours.
      */
     toolCallId: string;
-    /** When it was said. Set by the server when absent. */
+    /** When the message was written. Set by the server when absent. */
     createTime?: string;
-    /** Tags: at most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON. */
+    /** At most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON. */
     metadata?: JsonObject;
     /**
-     * How good the exchange was, 0 to 10. Usually set later, with Annotate. Absent means not judged, which is not
-     * 0: the quality filter of episodic retrieval looks only at messages that have a score.
+     * Quality of the exchange, 0 to 10. Usually set later, with Annotate. Absent means not rated, which differs
+     * from 0: the quality filter of episodic retrieval applies only to messages with a score.
      */
     evaluationScore?: number;
-    /**
-     * Output only. 1, 2, 3 ... in each session, in the order of acknowledgement; never reused, not even after
-     * Clear.
-     */
+    /** Output only. 1, 2, 3 ... in each session, in commit order; never reused, not even after Clear. */
     sequence: number;
     /**
-     * Output only. As a provider counts it: content, tool calls and role marker, by the server's default
-     * tokenizer.
+     * Output only. Tokens of content, tool calls and role marker, as a provider counts them, by the server's
+     * default tokenizer.
      */
     tokens: number;
-    /** The assistant's thinking. Stored and searchable on request; never rendered into a context unless asked for. */
+    /** The assistant's reasoning. Stored, not searched, and rendered into a context only with includeReasoning. */
     reasoning: string;
     /**
-     * Input only: a vector for this message from the caller's own embedder, of the configured dimensions (setting
-     * embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have length 1. Empty: the server
-     * embeds the content and the tool calls itself.
+     * Input only: the message's vector from the caller's own embedder. Must have the configured dimensions
+     * (setting embedder_dimensions) and finite numbers, else INVALID_ARGUMENT. Need not be normalised. Empty: the
+     * server embeds the content and the tool calls.
      */
     vector: number[];
     /**
@@ -341,17 +343,17 @@ export interface Message {
 }
 
 /**
- * One call of a tool by the assistant. Providers reuse ids, so an answer belongs to the nearest earlier open call
- * with its id. A call and its answers form an exchange, which is never split: they are in the window together or
- * out of it together. An answer that arrives after its call was pruned brings the call back into the window. A
- * call without an answer is open.
+ * One tool call by the assistant. Providers reuse ids, so a result belongs to the nearest earlier open call with
+ * its id. A call and its results form an exchange, which is never split: all of it is in the window, or none of
+ * it. A result that arrives after its call was pruned returns the call to the window. A call without a result is
+ * open.
  */
 export interface ToolCall {
-    /** As the provider gave it, 1 to 256 bytes. Need not be unique in the session. */
+    /** The provider's id, 1 to 256 bytes. Need not be unique in the session. */
     id: string;
     /** The tool's name, 1 to 256 bytes. */
     name: string;
-    /** The arguments as the model wrote them; stored as text, valid JSON or not. */
+    /** The arguments as the model wrote them. Stored as text, whether or not it is valid JSON. */
     argumentsJson: string;
 }
 
@@ -359,7 +361,7 @@ export interface ToolCall {
 export interface GetAllResponse {
     /** Oldest first. */
     messages: Message[];
-    /** Empty: that was the last page. A page is also cut at 3 MiB. */
+    /** Empty on the last page. A page also ends at 3 MiB. */
     nextPageToken: string;
 }
 
@@ -367,7 +369,7 @@ export interface GetAllResponse {
 export interface GetRecentResponse {
     /** Oldest first. */
     messages: Message[];
-    /** Fewer than asked for, because of maxTokens or 3 MiB; GetAll has the rest. */
+    /** Fewer messages than requested, because of maxTokens or the limit of 3 MiB. GetAll returns the rest. */
     truncated: boolean;
 }
 
@@ -375,7 +377,7 @@ export interface GetRecentResponse {
 export interface GetByRoleResponse {
     /** Oldest first. */
     messages: Message[];
-    /** Older ones were left out, because of 3 MiB; GetAll has them. */
+    /** Older messages were omitted because of the limit of 3 MiB. GetAll returns them. */
     truncated: boolean;
 }
 
@@ -384,70 +386,70 @@ export interface SearchResponse {
     /** Best first; newest first in the substring mode. */
     hits: SearchHit[];
     /**
-     * Empty: that was the last page, which may be the last of the candidates (SearchRequest.limit). A page is also
-     * cut at 3 MiB. The pages that follow are as of this one.
+     * Empty on the last page, which may end with the last candidate (SearchRequest.limit). A page also ends at 3
+     * MiB. The next pages show the state at this page.
      */
     nextPageToken: string;
     /**
-     * What was missing when this was answered; never anything in the substring mode, which needs neither index nor
+     * The components that were unavailable. Always empty in the substring mode, which needs neither index nor
      * vectors.
      */
     degraded: Degradation[];
 }
 
-/** One message that was found. */
+/** One message that matches. */
 export interface SearchHit {
     /** As it is stored. */
     message?: Message;
-    /** The session that it belongs to. */
+    /** The message's session. */
     sessionId: string;
     /**
      * Above 0, at most 1. Comparable within the pages of one search, in the semantic mode also between searches.
-     * Equal scores stand newest first. From 0.5 on in the keyword and hybrid modes where any message has every
-     * word of the query exactly as written, and only for those.
+     * Equal scores are ordered newest first. In the keyword and hybrid modes, if any message contains every word
+     * of the query exactly as written, those messages score 0.5 or more, and all others less.
      */
     score: number;
-    /** What the score is made of: the parts add up to it. Absent in the substring mode. */
+    /** The parts of the score; they add up to it. Absent in the substring mode. */
     scores?: ScoreParts;
 }
 
 /**
- * The parts of a score: what each contributed, weighted. They add up to the score, but for rounding.
+ * The weighted contributions of the ranking signals. They add up to the score, except for rounding.
  *
- * In the hybrid ranking each signal is divided by its largest among the messages (or chunks) that the request
- * admits, multiplied by its weight (settings rank_*), and the sum is brought to 0 to 1; a signal that says nothing
- * about any of them takes no share. Where some have every word of the query exactly as written, all sums are
- * brought to 0 to 0.5, and those get 0.5 more. In the keyword mode all of the score is `keyword`; in the semantic
- * mode all of it is `semantic`, the cosine as it is.
+ * In the hybrid ranking each signal is divided by its maximum over the messages (or chunks) that the request
+ * admits, multiplied by its weight (settings rank_*), and the sum is scaled to 0 to 1. A signal that is 0 for all
+ * of them gets no weight. If some contain every word of the query exactly as written, all sums are scaled to 0 to
+ * 0.5, and those get 0.5 more. In the keyword mode the whole score is `keyword`; in the semantic mode the whole
+ * score is `semantic`, the cosine.
  */
 export interface ScoreParts {
-    /** How well its own words match (BM25), and 0.5 where it has every word of the query exactly as written. */
+    /**
+     * Keyword match of the message itself (BM25), plus 0.5 if it contains every word of the query exactly as
+     * written.
+     */
     keyword: number;
-    /** How close its own meaning is (the cosine of the vectors, 0 where that is negative). */
+    /** Semantic similarity of the message itself (the cosine of the vectors, 0 if negative). */
     semantic: number;
     /**
-     * The words and the meaning of it together with the two before and the two after it in its session (or
-     * document), each step away counting less; and the words of the question that it stands right behind.
+     * Keyword and semantic match of the message with the two before and the two after it in its session (or
+     * document), with decreasing weight by distance; and the keyword match of the question directly before it.
      */
     neighbours: number;
     /** The query names the speaker (Message.name). */
     speaker: number;
-    /**
-     * How well the best of its session (or document) scores by all of the above: where one thing was found, more
-     * may be.
-     */
+    /** The best score by the signals above within the same session (or document). */
     session: number;
-    /** How new it is. Always 0 in Search and SearchDocuments, which do not ask for it. */
+    /** Recency. Always 0 in Search and SearchDocuments, which do not use it. */
     recency: number;
 }
 
-/** The figures of the session. */
+/** The statistics of the session. */
 export interface CountResponse {
     /** All zero for an unknown session. */
     stats?: SessionStats;
 }
 
-/** What was pruned, or in a dry run would be. */
+/** The result of pruning, or of a dry run. */
 export interface PruneResponse {
     /** Messages that left the window. */
     removedCount: number;
@@ -459,107 +461,110 @@ export interface PruneResponse {
     tokensAfter: number;
     /** Messages in the window after. */
     remainingCount: number;
-    /** What must be kept exceeds maxTokens. */
+    /** The messages that must be kept exceed maxTokens. */
     overBudget: boolean;
     /** Tool messages that were shortened because of `overflow`, oldest first. */
     shortenedIds: string[];
     /**
-     * The summary that covers what was pruned (GetSummary); empty where none was asked for, nothing was pruned, or
-     * there was nothing in words to summarise.
+     * The summary that covers the pruned messages (GetSummary). Empty if none was requested, nothing was pruned,
+     * or the pruned messages have no text to summarise.
      */
     summaryId: string;
 }
 
-/** How much was erased. */
+/** The number of erased messages. */
 export interface ClearResponse {
-    /** Messages erased, pruned ones included. */
+    /** Erased messages, pruned messages included. */
     removedCount: number;
 }
 
-/** What the model should see, and an account of it. */
+/** The context and its receipt. */
 export interface BuildContextResponse {
     /**
-     * Ready to send, in order: one system message with what changes rarely, the conversation, one system message
-     * with what was retrieved for this turn, and the newest user message with what follows it. What the sidecar
-     * composed has synthetic set.
+     * Ready to send, in order: one system message with the content that changes rarely, the conversation, one
+     * system message with the content retrieved for this turn, and the newest user message with the messages after
+     * it. Messages that the sidecar composed have `synthetic` set.
      */
     messages: Message[];
-    /** The memory sections as one text, for callers who place it themselves. */
+    /** The memory sections as one text, for callers that place it themselves. */
     memoryText: string;
     /** Equals the sum of usedTokens over the receipt's sections; never more than maxTokens. */
     totalTokens: number;
-    /** The limit that was applied: the request's, or the default that took its place. */
+    /** The limit that was applied: the request's or the default. */
     maxTokens: number;
-    /** What went in, what was left out, and why. */
+    /** The included and the rejected items, with reasons. */
     receipt?: Receipt;
-    /** How many leading messages will be the same next turn unless something is learned, summarised or pruned. */
+    /**
+     * The number of leading messages that stay the same in the next turn, unless facts, the summary or the window
+     * change.
+     */
     stablePrefixCount: number;
     /** Lower-case hex SHA-256 over role, name, content and tool calls of those messages. */
     stablePrefixSha256: string;
-    /** Empty when all is well. */
+    /** The components that were unavailable. Empty if none. */
     degraded: Degradation[];
 }
 
-/** The account of a context. */
+/** The receipt of a context. */
 export interface Receipt {
-    /** Their usedTokens add up to totalTokens. */
+    /** All sections. Their usedTokens add up to totalTokens. */
     sections: SectionReceipt[];
     /** For example "o200k_base", or "chars/4 x 1.08". */
     tokenizer: string;
-    /** The tokenizer is the model's own, so the counts are no estimates. */
+    /** The tokenizer is the model's own, so the counts are exact and not estimates. */
     exact: boolean;
-    /** What was retrieved for. */
+    /** The query that was used for retrieval. */
     query: string;
 }
 
-/** The account of one section. */
+/** The receipt of one section. */
 export interface SectionReceipt {
-    /** Which one. */
+    /** The section. */
     section: Section;
-    /** Its cap in this context; 0 where it has none of its own. */
+    /** Its limit in this context; 0 if it has no limit of its own. */
     limitTokens: number;
-    /** What it uses, without framing. */
+    /** Tokens used, without framing. */
     usedTokens: number;
-    /** What is included, in order; with `debug` also what was left out. */
+    /** Included items in order; with `debug` also rejected items. */
     items: ItemReceipt[];
-    /** How many were considered and left out, listed or not. */
+    /** The number of rejected items, listed or not. */
     leftOutCount: number;
 }
 
-/** One item that was considered. */
+/** The receipt of one candidate item. */
 export interface ItemReceipt {
-    /** The message, fact, summary, artifact or chunk. */
+    /** The id of the message, fact, summary, artifact or chunk. */
     id: string;
-    /** All messages that the item shows, where it shows messages. */
+    /** All messages of the item, if it consists of messages. */
     messageIds: string[];
-    /** Where it comes from; empty for what belongs to no session. */
+    /** The session of the item; empty for an item without a session. */
     sessionId: string;
-    /** Its tokens as rendered; for an item that was left out, what it would have cost. */
+    /** Tokens of the item as rendered; for a rejected item, the tokens it would have used. */
     tokens: number;
-    /** It is in the context, whole or shortened. */
+    /** The item is in the context, whole or shortened. */
     included: boolean;
-    /** Why. */
+    /** The reason for inclusion or rejection. */
     reason: Inclusion;
-    /** 0 to 1, comparable within one section; 0 for what is not ranked. */
+    /** 0 to 1, comparable within one section; 0 for unranked items. */
     score: number;
-    /** What the score is made of. */
+    /** The parts of the score. */
     scores?: ScoreParts;
     /** The first 120 characters. */
     preview: string;
 }
 
-/** The correction that follows from it. */
+/** The resulting correction. */
 export interface ReportUsageResponse {
     /**
-     * What estimates for this model are multiplied by from now on, between 0.5 and 2. Exact counters stay exact:
-     * it is 1 for them.
+     * The factor for later estimates of this model, between 0.5 and 2. Always 1 for a model with an exact
+     * tokenizer.
      */
     factor: number;
 }
 
 /** One page of sessions. */
 export interface ListSessionsResponse {
-    /** Newest activity first. A session that is written to while its pages are turned moves to the first page. */
+    /** The most recently active first. A session that is written to between two pages moves to the first page. */
     sessions: Session[];
     /** Empty: that was the last page. */
     nextPageToken: string;
@@ -567,105 +572,104 @@ export interface ListSessionsResponse {
 
 /** One session. */
 export interface Session {
-    /** Where it lives. */
+    /** The namespace. */
     namespace: string;
-    /** Whose it is; empty when no request has named a user yet. */
+    /** The owner. Empty until a request names a user. */
     userId: string;
-    /** Its name, unique in the namespace. */
+    /** The id, unique in the namespace. */
     sessionId: string;
-    /** When it came into being. */
+    /** Time of the first write. */
     createTime?: string;
-    /** When something was last written to it. */
+    /** Time of the last write. */
     lastActive?: string;
-    /** Its counts and tokens. */
+    /** Counts and tokens. */
     stats?: SessionStats;
-    /** Its own policy, else the namespace's default. */
+    /** The session's own policy, else the namespace's default. */
     policy?: SessionPolicy;
     /**
-     * Up to which sequence each background task has come, keyed by its name: "episodic" (the index),
-     * "semantic.facts", "summaries" and "procedural" (patterns). At stats.lastSequence it has nothing left to do
-     * in the session; of "summaries", that says that what was due is made, and not that the summary speaks for
-     * every message. What a task does again after a crash it has not come to. "episodic" is missing without an
-     * index, and until that is open.
+     * The last sequence that each background task has processed durably, keyed by task: "episodic" (the index),
+     * "semantic.facts", "summaries" and "procedural" (patterns). A task whose watermark is stats.lastSequence has
+     * no work left in the session. For "summaries" this means that every due summary is made, not that the summary
+     * covers every message. "episodic" is absent without an index and until the index is open.
      */
     watermarks: Record<string, number>;
 }
 
-/** How a session keeps itself in bounds. */
+/** Policy for automatic pruning and summaries of a session. */
 export interface SessionPolicy {
     /**
-     * 0: never prune by itself. Else, when the window passes this many tokens, it is pruned to 80 % of them, so
-     * that the prefix stays the same for many turns and not for one.
+     * 0: no automatic pruning. Otherwise the window is pruned to 80 % of this number when it exceeds it, so that
+     * the prefix stays stable for many turns.
      */
     autoPruneTokens: number;
     /** For automatic pruning. Unspecified: recency. */
     strategy: PruneStrategy;
     /**
-     * Bring the rolling summary up to what is pruned first, as with Prune. Of no effect where nothing is pruned
-     * automatically; a session is summarised in the background all the same (setting summary_every_messages).
+     * Update the rolling summary before automatic pruning, as with Prune. No effect without automatic pruning. The
+     * background task summarises sessions regardless of this field (setting summary_every_messages).
      */
     summarize: boolean;
     /**
-     * The model that the session talks to, for counting and its budget. Empty: the server's default tokenizer.
-     * "short", "normal" and "long" stand for budgets of 4,000, 16,000 and 32,000 tokens with the default
-     * tokenizer.
+     * The model of the session, which determines tokenizer and budget. Empty: the server's default tokenizer.
+     * "short", "normal" and "long" mean budgets of 4,000, 16,000 and 32,000 tokens with the default tokenizer.
      */
     model: string;
 }
 
 /** The session. */
 export interface GetSessionResponse {
-    /** Absent when the session is not known. */
+    /** Absent for an unknown session. */
     session?: Session;
 }
 
 /** The policy in force. */
 export interface SetPolicyResponse {
-    /** As it is now. */
+    /** The current state. */
     policy?: SessionPolicy;
 }
 
-/** What was erased. */
+/** The result of an erasure. */
 export interface DeleteSessionResponse {
-    /** By layer. */
+    /** Counts per layer. */
     receipt?: ErasureReceipt;
 }
 
 /**
- * How much of each layer was, or in a dry run would be, erased. What stays with the user is not counted, and
- * neither are the user's patterns, which are made anew of what is left.
+ * Counts per layer of erased items, or in a dry run of the items that would be erased. Items that stay with the
+ * user are not counted. The user's patterns are not counted either; they are recomputed from the remaining
+ * conversations.
  */
 export interface ErasureReceipt {
-    /** Messages, pruned ones included. */
+    /** Messages, pruned messages included. */
     messages: number;
     /**
-     * Rows of the index of episodes and documents: one for each message and for each chunk of a document, whether
-     * the index has come to it yet or not. 0 where no index is kept.
+     * Rows of the index: one for each message and for each document chunk, indexed already or not. 0 without an
+     * index.
      */
     indexRows: number;
-    /** Facts that came from what is erased alone, superseded ones included. */
+    /** Facts that come from erased messages only, superseded facts included. */
     facts: number;
     /** Rolling summaries. */
     summaries: number;
-    /** Tool artifacts, offloaded messages included. */
+    /** Artifacts, including those of offloaded messages. */
     artifacts: number;
     /** Documents, with all their chunks. */
     documents: number;
-    /** Whole sessions. */
+    /** Sessions. */
     sessions: number;
-    /** Nothing was changed; the figures say what would be. */
+    /** This is a dry run: nothing was erased. */
     dryRun: boolean;
 }
 
-/** What was erased. */
+/** The result of an erasure. */
 export interface ForgetMessageResponse {
-    /** By layer. */
+    /** Counts per layer. */
     receipt?: ErasureReceipt;
 }
 
-/** What was erased. */
+/** The result of an erasure. */
 export interface ForgetUserResponse {
-    /** By layer; all zero for a user of whom nothing is stored. */
+    /** Counts per layer; all zero for an unknown user. */
     receipt?: ErasureReceipt;
 }
 
@@ -673,17 +677,17 @@ export interface ForgetUserResponse {
 export interface ExportResponse {
     /** The record. */
     record?: ArchiveRecord;
-    /** Where to go on after this record. */
+    /** Pass it to a new Export to resume after this record. */
     cursor: string;
 }
 
-/** One line of an archive. */
+/** One record of an archive. */
 export interface ArchiveRecord {
-    /** Empty for what belongs to the namespace. */
+    /** Empty for a record of the namespace. */
     userId: string;
-    /** Empty for what belongs to the user or to the namespace. */
+    /** Empty for a record of the user or of the namespace. */
     sessionId: string;
-    /** A message, at its place in the session. */
+    /** A message, in sequence order. */
     message?: Message;
     /** A fact, current or superseded. */
     fact?: Fact;
@@ -691,62 +695,62 @@ export interface ArchiveRecord {
     summary?: Summary;
     /** A tool artifact. */
     artifact?: Artifact;
-    /** A document with its text; its chunks are made anew on import. */
+    /** A document with its text. Import makes its chunks again. */
     document?: Document;
-    /** The policy of the session, or without sessionId of the namespace. */
+    /** The policy of the session; without sessionId, of the namespace. */
     policy?: SessionPolicy;
-    /** The message is out of the window. */
+    /** The message is pruned. */
     pruned: boolean;
 }
 
-/** Something known about a user. */
+/** One fact about a user. */
 export interface Fact {
     /** Output only. */
     id: string;
     /** Required. */
     type: FactType;
     /**
-     * For example "name", "company", "likes". A key holds one current value, unless the fact's type is a list by
-     * nature (interests, action items, questions). Required, 1 to 256 bytes without control characters.
+     * For example "name", "company", "likes". A key has one current value, except for the types interest, action
+     * item and question. Required, 1 to 256 bytes without control characters.
      */
     key: string;
-    /** What is known. Required, not only white space, at most 16 KiB. */
+    /** The value. Required, not only white space, at most 16 KiB. */
     value: string;
-    /** 0 to 1. 0 in PutFacts means that nothing is said about it, and is taken as 1. */
+    /** 0 to 1. 0 in PutFacts means unspecified and is stored as 1. */
     confidence: number;
-    /** Since when it holds. Absent in PutFacts: since it was first seen. */
+    /** Start of validity. Absent in PutFacts: extractedAt. */
     validFrom?: string;
-    /** Output only; set when superseded. */
+    /** Output only; set when the fact is superseded. */
     validUntil?: string;
-    /** When it was first seen. Absent in PutFacts: now, or lastUpdated if that is earlier. */
+    /** Time of the first observation. Absent in PutFacts: now, or lastUpdated if that is earlier. */
     extractedAt?: string;
-    /** When it was last seen. Absent in PutFacts: now. */
+    /** Time of the last observation. Absent in PutFacts: now. */
     lastUpdated?: string;
-    /** The session that it first came from. Absent in PutFacts: the request's. */
+    /** The session of the first observation. Empty in PutFacts: the request's sessionId. */
     sessionId: string;
     /**
-     * The messages that it first came from, in that session; at most 100. When all of them are erased, so is the
-     * fact: with DeleteSession, while Clear leaves it. Seen in another session since, it goes with that one; told
-     * by a caller without messages, with none.
+     * The messages of the first observation, in that session; at most 100. DeleteSession erases the fact together
+     * with these messages; Clear keeps it. A fact that was observed in another session since is erased with that
+     * session. A fact stored by a caller without messages is erased with no session.
      */
     sourceMessageIds: string[];
     /** "client", "rules" or the model's name. Output only. */
     origin: string;
-    /** Always in the context, before the others. */
+    /** Always in the context, before other facts. */
     pinned: boolean;
 }
 
-/** A rolling summary: what was said in a range of messages. The messages themselves stay. */
+/** A rolling summary of a range of messages. The messages stay stored. */
 export interface Summary {
-    /** Made by the server. */
+    /** Generated by the server. */
     id: string;
     /** The summary. */
     text: string;
-    /** Of the text, by the server's default tokenizer; at most 400 by default (setting summary_budget). */
+    /** Tokens of the text, by the server's default tokenizer; at most 400 by default (setting summary_budget). */
     tokens: number;
-    /** The messages it covers. */
+    /** The oldest message that the summary covers. */
     firstSequence: number;
-    /** The newest message that it covers, itself included. */
+    /** The newest message that the summary covers, inclusive. */
     lastSequence: number;
     /** When it was made. */
     createTime?: string;
@@ -755,187 +759,193 @@ export interface Summary {
 }
 
 /**
- * A compact result of a tool: a snippet of a web search, say.
+ * A compact tool result, such as a snippet of a web search.
  *
- * Artifacts are erased with DeleteSession. Clear erases those that hold a message, and leaves the others.
+ * DeleteSession erases artifacts. Clear erases the artifacts of offloaded messages and keeps the others.
  */
 export interface Artifact {
     /**
-     * Unique in its session. Empty in a request: made by the client; of an offloaded message always the same.
-     * Given: putting it again replaces it.
+     * Unique in its session. Empty in a request: made by the client; for an offloaded message, derived from the
+     * message. A stored artifact with the same id is replaced.
      */
     id: string;
-    /** Where it came from: a tool's name, a URL. At most 1,024 bytes. Of an offloaded message, its name if empty. */
+    /** The origin: a tool's name, a URL. At most 1,024 bytes. Empty for an offloaded message: the message's name. */
     source: string;
     /**
      * The text, at most 1 MiB (setting max_message_bytes). Required, unless a message is offloaded: then it must
-     * be empty, and becomes the message's whole content.
+     * be empty, and the server copies the message's whole content.
      */
     content: string;
-    /** Set by the server when absent. As long as the content stays the same, so does this. */
+    /** Set by the server when absent. Unchanged as long as the content is unchanged. */
     createTime?: string;
-    /** After this it is neither listed nor put into a context. Must be after createTime. Absent: never. */
+    /**
+     * After this time the artifact is neither listed nor put into a context. Must be after createTime. Absent:
+     * never expires.
+     */
     expireTime?: string;
-    /** Tags: at most 16 KiB, 8 levels deep. */
+    /** At most 16 KiB, 8 levels deep. */
     metadata?: JsonObject;
-    /** Output only. Of the content, by the server's default tokenizer. */
+    /** Output only. Tokens of the content, by the server's default tokenizer. */
     tokens: number;
-    /** Output only. The tool message whose large result this is, if it was offloaded. */
+    /** Output only. The offloaded tool message. Empty for other artifacts. */
     messageId: string;
 }
 
 /**
- * A text to retrieve from, kept in chunks.
+ * A text for retrieval, stored in chunks.
  *
- * A chunk is a stretch of the text of at most 300 tokens (setting chunk_size), counted exactly. It ends at the
- * last paragraph in its second half, else at the last line, else sentence, else word. A code block that fits is
- * kept whole, and a heading stays with what follows it. A chunk begins with the end of the one before: as many
- * whole sentences or lines of it as fit into 50 tokens (setting chunk_overlap), so that what stands on the border
- * is found. After a change of these settings a document is cut anew when it is put again.
+ * A chunk is a span of the text of at most 300 tokens (setting chunk_size), counted exactly. It ends at the last
+ * paragraph boundary in its second half, else at the last line, sentence or word boundary. A code block that fits
+ * is not split, and a heading stays with the text that follows it. A chunk starts with an overlap: as many whole
+ * sentences or lines from the end of the previous chunk as fit into 50 tokens (setting chunk_overlap). After a
+ * change of these settings, a document is chunked again when it is stored again.
  *
- * A document is put for somebody, and found by nobody else: for a session where the request names one, else for a
- * user where it names one, else for everybody in the namespace. The same id put for another is another document. A
- * session's documents are erased with DeleteSession; Clear leaves them.
+ * A document is visible to its owner only: the session if the request names one, else the user if it names one,
+ * else the whole namespace. The same id with another owner is another document. DeleteSession erases a session's
+ * documents; Clear keeps them.
  */
 export interface Document {
-    /** Required, 1 to 256 bytes without control characters. Chosen by the caller; putting it again replaces it. */
+    /**
+     * Required, 1 to 256 bytes without control characters. Chosen by the caller. A stored document with the same
+     * id is replaced.
+     */
     id: string;
-    /** For people; not required, not searched. At most 1,024 bytes. */
+    /** A display title, not searched. Optional, at most 1,024 bytes. */
     title: string;
     /** Input only. Required, not only white space, at most 3 MiB (setting max_document_bytes). */
     text: string;
-    /** Where it came from: a file name, a URL. At most 1,024 bytes. */
+    /** The origin: a file name, a URL. At most 1,024 bytes. */
     source: string;
-    /** Tags: at most 16 KiB, 8 levels deep. */
+    /** At most 16 KiB, 8 levels deep. */
     metadata?: JsonObject;
     /**
-     * When it was written, or put. Set by the server when absent. As long as the text stays the same, so does
-     * this.
+     * When the document was written or stored. Set by the server when absent. Unchanged as long as the text is
+     * unchanged.
      */
     createTime?: string;
-    /** Output only. How many chunks it has. */
+    /** Output only. The number of chunks. */
     chunkCount: number;
-    /** Output only. Of the text, by the server's default tokenizer. */
+    /** Output only. Tokens of the text, by the server's default tokenizer. */
     tokens: number;
     /** Output only. Lower-case hex SHA-256 of the text. */
     sha256: string;
 }
 
-/** How far the import has come. */
+/** The progress of an import. */
 export interface ImportResponse {
-    /** Records of this stream that are durable. */
+    /** Durable records of this stream. */
     durableCount: number;
-    /** How many of those were there already. */
+    /** The number of those that existed already. */
     duplicateCount: number;
 }
 
 /** One event. */
 export interface WatchResponse {
-    /** What happened. */
+    /** The kind of an event. */
     kind: EventKind;
-    /** Whose session it was; empty for a session without a user. */
+    /** The owner of the session; empty for a session without a user. */
     userId: string;
-    /** Where it happened; empty for what concerns the user or the namespace. */
+    /** The session; empty for an event of the user or of the namespace. */
     sessionId: string;
-    /** The sequence that it concerns; 0 where none does. */
+    /** The sequence, as the kind says; 0 if none applies. */
     sequence: number;
-    /** The thing that it concerns, by kind; empty where none does. */
+    /** The id, as the kind says; empty if none applies. */
     id: string;
-    /** Where to go on after this event. */
+    /** Pass it to a new Watch to resume after this event. */
     cursor: string;
-    /** When it happened. */
+    /** Time of the event. */
     time?: string;
 }
 
 /** The stored facts. */
 export interface PutFactsResponse {
-    /** As they are now, in the order of the request. */
+    /** The facts as stored, in the order of the request. */
     facts: Fact[];
 }
 
 /** One page of facts. */
 export interface ListFactsResponse {
-    /** Most confident first, then those seen last, then by id. */
+    /** Ordered by confidence (highest first), then lastUpdated (newest first), then id. */
     facts: Fact[];
-    /** Empty: that was the last page. A page is also cut at 3 MiB. */
+    /** Empty on the last page. A page also ends at 3 MiB. */
     nextPageToken: string;
 }
 
-/** The fact is gone. */
+/** Empty: the fact is erased. */
 export type DeleteFactResponse = Record<string, never>;
 
 /** The stored artifact. */
 export interface PutArtifactResponse {
-    /** As it is now. */
+    /** The current state. */
     artifact?: Artifact;
 }
 
 /** One page of artifacts. */
 export interface ListArtifactsResponse {
     /**
-     * Newest first. A page may be short, or empty, because some have expired; the token says whether there are
-     * more.
+     * Newest first. A page may be short or empty because artifacts have expired; nextPageToken says whether there
+     * are more.
      */
     artifacts: Artifact[];
-    /** Empty: that was the last page. A page is also cut at 3 MiB. */
+    /** Empty on the last page. A page also ends at 3 MiB. */
     nextPageToken: string;
 }
 
-/** The artifact is gone. */
+/** Empty: the artifact is erased. */
 export type DeleteArtifactResponse = Record<string, never>;
 
 /** The stored document. */
 export interface PutDocumentResponse {
     /** Without its text. */
     document?: Document;
-    /** It was there already, with the same text, title, source and metadata: nothing was done. */
+    /** The document existed with the same text, title, source and metadata. Nothing was changed. */
     unchanged: boolean;
 }
 
 /** One page of documents. */
 export interface ListDocumentsResponse {
-    /** Without their text, in the order of their ids. */
+    /** Without their text, ordered by id. */
     documents: Document[];
-    /** Empty: that was the last page. A page is also cut at 3 MiB. */
+    /** Empty on the last page. A page also ends at 3 MiB. */
     nextPageToken: string;
 }
 
-/** The document is gone. */
+/** The result of erasing a document. */
 export interface DeleteDocumentResponse {
-    /** How many chunks it had. */
+    /** The number of erased chunks. */
     removedChunks: number;
 }
 
-/** The chunks that were found. */
+/** The chunks that match. */
 export interface SearchDocumentsResponse {
-    /** Best first. As many as fit into 3 MiB. */
+    /** Best first, up to 3 MiB together. */
     hits: DocumentHit[];
-    /** What was missing when this was answered. */
+    /** The components that were unavailable. */
     degraded: Degradation[];
 }
 
-/** One chunk that was found. */
+/** One chunk that matches. */
 export interface DocumentHit {
     /** The chunk. */
     chunk?: DocumentChunk;
     /**
-     * Above 0, at most 1; comparable within one answer. From 0.5 on where any chunk has every word of the query
-     * exactly as written, and only for those.
+     * Above 0, at most 1; comparable within one response. If any chunk contains every word of the query exactly as
+     * written, those chunks score 0.5 or more, and all others less.
      */
     score: number;
-    /** What the score is made of: the parts add up to it. */
+    /** The parts of the score; they add up to it. */
     scores?: ScoreParts;
 }
 
-/** A piece of a document. */
+/** One chunk of a document. */
 export interface DocumentChunk {
-    /** The document that it belongs to. */
+    /** The chunk's document. */
     documentId: string;
-    /** Its place in the document: 0, 1, 2 ... */
+    /** The chunk's position in the document: 0, 1, 2 ... */
     chunkIndex: number;
-    /** The piece, as it stands in the document, the overlap with the one before included. */
+    /** The text of the chunk as in the document, including the overlap with the previous chunk. */
     text: string;
-    /** Of the piece, by the server's default tokenizer. */
+    /** Tokens of the chunk, by the server's default tokenizer. */
     tokens: number;
 }
 
@@ -951,33 +961,33 @@ export interface SummarizeResponse {
     summary?: Summary;
 }
 
-/** What recurs. Empty where there is no evidence. */
+/** The patterns of a user. Empty without sufficient evidence. */
 export interface GetPatternsResponse {
     /** Most evidence first. */
     patterns: Pattern[];
-    /** How many conversations were looked at. */
+    /** The number of conversations analysed. */
     conversations: number;
-    /** Turns in a conversation, on average. */
+    /** Mean number of turns in a conversation. */
     meanTurns: number;
-    /** "concise", "detailed" or empty; likewise "technical", "general"; likewise "daily", "weekly", "occasional". */
+    /** "concise", "detailed" or empty. */
     answerLength: string;
     /** "technical", "general" or empty. */
     technicalDepth: string;
     /** "daily", "weekly", "occasional" or empty. */
     frequency: string;
-    /** As they go into a context. */
+    /** The patterns as text, as rendered into a context. */
     hints: string;
-    /** When this was computed; absent when it never was. */
+    /** When the patterns were computed; absent if they never were. */
     computedAt?: string;
 }
 
-/** Something that recurs in a user's conversations. */
+/** One recurring pattern in a user's conversations. */
 export interface Pattern {
     /** For example "common_question", "topic", "question_kind", "active_hour". */
     kind: string;
     /** The question, the topic, the hour. */
     value: string;
-    /** How many observations stand behind it. */
+    /** The number of observations. */
     evidence: number;
 }
 
@@ -986,114 +996,126 @@ export interface AddRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
     /**
-     * Optional. The first request that names a user makes the session theirs; a later one that names another is
-     * refused.
+     * Optional. The first request that names a user makes that user the owner of the session. A later request that
+     * names another user is rejected.
      */
     userId?: string | undefined;
-    /** Required. The session comes into being with its first message. */
+    /** Required. The first message creates the session. */
     sessionId: string;
     /**
      * Unique in its session, 1 to 256 bytes without control characters. Empty in a request: the client makes a
-     * UUIDv7. Given: the idempotency key. The same id with the same role, content, name, tool calls and toolCallId
-     * again is answered as a duplicate and changes nothing; with another body it is ALREADY_EXISTS, reason
-     * ID_CONFLICT.
+     * UUIDv7. The id is the idempotency key: a second message with the same id, role, content, name, tool calls
+     * and toolCallId is reported as a duplicate and changes nothing; with a different body it is ALREADY_EXISTS,
+     * reason ID_CONFLICT.
      */
     messageId?: string | undefined;
     /** Required. */
     role: Role;
-    /** Plain text; special-token text in it is text. May be empty only for an assistant message with tool calls. */
+    /**
+     * Plain text; the text of special tokens is treated as plain text. May be empty only for an assistant message
+     * with tool calls.
+     */
     content?: string | undefined;
-    /** The speaker, where there are several. A query that names the speaker ranks what they said higher. */
+    /**
+     * The speaker, in a conversation with several. A query that contains the name ranks the speaker's messages
+     * higher.
+     */
     name?: string | undefined;
     /** Assistant messages only. Several calls in one message are parallel calls. */
     toolCalls?: readonly ToolCallInput[] | undefined;
     /**
-     * Tool messages only: the call that this answers. A tool message may lack it; it is then an answer without a
-     * call, which is stored and leaves the window with its neighbours.
+     * Tool messages only: the id of the call. If empty, the tool message is stored without a call and is pruned
+     * with its neighbours.
      */
     toolCallId?: string | undefined;
-    /** When it was said. Set by the server when absent. */
+    /** When the message was written. Set by the server when absent. */
     createTime?: Date | string | undefined;
-    /** Tags: at most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON. */
+    /** At most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON. */
     metadata?: JsonObject | undefined;
     /**
-     * How good the exchange was, 0 to 10. Usually set later, with Annotate. Absent means not judged, which is not
-     * 0: the quality filter of episodic retrieval looks only at messages that have a score.
+     * Quality of the exchange, 0 to 10. Usually set later, with Annotate. Absent means not rated, which differs
+     * from 0: the quality filter of episodic retrieval applies only to messages with a score.
      */
     evaluationScore?: number | undefined;
-    /** The assistant's thinking. Stored and searchable on request; never rendered into a context unless asked for. */
+    /** The assistant's reasoning. Stored, not searched, and rendered into a context only with includeReasoning. */
     reasoning?: string | undefined;
     /**
-     * Input only: a vector for this message from the caller's own embedder, of the configured dimensions (setting
-     * embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have length 1. Empty: the server
-     * embeds the content and the tool calls itself.
+     * Input only: the message's vector from the caller's own embedder. Must have the configured dimensions
+     * (setting embedder_dimensions) and finite numbers, else INVALID_ARGUMENT. Need not be normalised. Empty: the
+     * server embeds the content and the tool calls.
      */
     vector?: readonly number[] | undefined;
     /**
-     * The session's last sequence as the caller knows it, 0 for a new session. Checked after the duplicate check;
-     * a mismatch is ABORTED. Absent: not checked.
+     * The session's last sequence that the caller expects, 0 for a new session. Compared after the duplicate
+     * check; a mismatch is ABORTED. Absent: not compared.
      */
     expectedSequence?: number | undefined;
-    /** Answer with `session`, too. */
+    /** Return `session` as well. */
     returnSession?: boolean | undefined;
 }
 
 /**
- * One message of a conversation. Content and every other text must be valid UTF-8. All of a message together may
- * have at most 1 MiB (setting max_message_bytes), else RESOURCE_EXHAUSTED with reason TOO_LARGE.
+ * One message of a conversation. Every text must be valid UTF-8. A whole message may have at most 1 MiB (setting
+ * max_message_bytes), else RESOURCE_EXHAUSTED with reason TOO_LARGE.
  */
 export interface MessageInput {
     /**
      * Unique in its session, 1 to 256 bytes without control characters. Empty in a request: the client makes a
-     * UUIDv7. Given: the idempotency key. The same id with the same role, content, name, tool calls and toolCallId
-     * again is answered as a duplicate and changes nothing; with another body it is ALREADY_EXISTS, reason
-     * ID_CONFLICT.
+     * UUIDv7. The id is the idempotency key: a second message with the same id, role, content, name, tool calls
+     * and toolCallId is reported as a duplicate and changes nothing; with a different body it is ALREADY_EXISTS,
+     * reason ID_CONFLICT.
      */
     id?: string | undefined;
     /** Required. */
     role: Role;
-    /** Plain text; special-token text in it is text. May be empty only for an assistant message with tool calls. */
+    /**
+     * Plain text; the text of special tokens is treated as plain text. May be empty only for an assistant message
+     * with tool calls.
+     */
     content?: string | undefined;
-    /** The speaker, where there are several. A query that names the speaker ranks what they said higher. */
+    /**
+     * The speaker, in a conversation with several. A query that contains the name ranks the speaker's messages
+     * higher.
+     */
     name?: string | undefined;
     /** Assistant messages only. Several calls in one message are parallel calls. */
     toolCalls?: readonly ToolCallInput[] | undefined;
     /**
-     * Tool messages only: the call that this answers. A tool message may lack it; it is then an answer without a
-     * call, which is stored and leaves the window with its neighbours.
+     * Tool messages only: the id of the call. If empty, the tool message is stored without a call and is pruned
+     * with its neighbours.
      */
     toolCallId?: string | undefined;
-    /** When it was said. Set by the server when absent. */
+    /** When the message was written. Set by the server when absent. */
     createTime?: Date | string | undefined;
-    /** Tags: at most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON. */
+    /** At most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON. */
     metadata?: JsonObject | undefined;
     /**
-     * How good the exchange was, 0 to 10. Usually set later, with Annotate. Absent means not judged, which is not
-     * 0: the quality filter of episodic retrieval looks only at messages that have a score.
+     * Quality of the exchange, 0 to 10. Usually set later, with Annotate. Absent means not rated, which differs
+     * from 0: the quality filter of episodic retrieval applies only to messages with a score.
      */
     evaluationScore?: number | undefined;
-    /** The assistant's thinking. Stored and searchable on request; never rendered into a context unless asked for. */
+    /** The assistant's reasoning. Stored, not searched, and rendered into a context only with includeReasoning. */
     reasoning?: string | undefined;
     /**
-     * Input only: a vector for this message from the caller's own embedder, of the configured dimensions (setting
-     * embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have length 1. Empty: the server
-     * embeds the content and the tool calls itself.
+     * Input only: the message's vector from the caller's own embedder. Must have the configured dimensions
+     * (setting embedder_dimensions) and finite numbers, else INVALID_ARGUMENT. Need not be normalised. Empty: the
+     * server embeds the content and the tool calls.
      */
     vector?: readonly number[] | undefined;
 }
 
 /**
- * One call of a tool by the assistant. Providers reuse ids, so an answer belongs to the nearest earlier open call
- * with its id. A call and its answers form an exchange, which is never split: they are in the window together or
- * out of it together. An answer that arrives after its call was pruned brings the call back into the window. A
- * call without an answer is open.
+ * One tool call by the assistant. Providers reuse ids, so a result belongs to the nearest earlier open call with
+ * its id. A call and its results form an exchange, which is never split: all of it is in the window, or none of
+ * it. A result that arrives after its call was pruned returns the call to the window. A call without a result is
+ * open.
  */
 export interface ToolCallInput {
-    /** As the provider gave it, 1 to 256 bytes. Need not be unique in the session. */
+    /** The provider's id, 1 to 256 bytes. Need not be unique in the session. */
     id?: string | undefined;
     /** The tool's name, 1 to 256 bytes. */
     name?: string | undefined;
-    /** The arguments as the model wrote them; stored as text, valid JSON or not. */
+    /** The arguments as the model wrote them. Stored as text, whether or not it is valid JSON. */
     argumentsJson?: string | undefined;
 }
 
@@ -1106,11 +1128,11 @@ export interface AddBatchRequest {
     /** Required. */
     sessionId: string;
     /**
-     * In the order in which they were said; 1 to 10,000, and at most 4 MiB together. Known ones are reported as
-     * duplicates, the others appended; one conflict or one invalid message refuses the batch.
+     * In conversation order; 1 to 10,000 messages, at most 4 MiB together. Messages that exist already are
+     * reported as duplicates, the others are appended. One conflict or one invalid message rejects the batch.
      */
     messages?: readonly MessageInput[] | undefined;
-    /** As in AddRequest; compared once, before the first message that is new. */
+    /** As in AddRequest; compared once, before the first new message. */
     expectedSequence?: number | undefined;
 }
 
@@ -1124,44 +1146,50 @@ export interface AddStreamRequest {
     sessionId: string;
     /**
      * Unique in its session, 1 to 256 bytes without control characters. Empty in a request: the client makes a
-     * UUIDv7. Given: the idempotency key. The same id with the same role, content, name, tool calls and toolCallId
-     * again is answered as a duplicate and changes nothing; with another body it is ALREADY_EXISTS, reason
-     * ID_CONFLICT.
+     * UUIDv7. The id is the idempotency key: a second message with the same id, role, content, name, tool calls
+     * and toolCallId is reported as a duplicate and changes nothing; with a different body it is ALREADY_EXISTS,
+     * reason ID_CONFLICT.
      */
     messageId?: string | undefined;
     /** Required. */
     role: Role;
-    /** Plain text; special-token text in it is text. May be empty only for an assistant message with tool calls. */
+    /**
+     * Plain text; the text of special tokens is treated as plain text. May be empty only for an assistant message
+     * with tool calls.
+     */
     content?: string | undefined;
-    /** The speaker, where there are several. A query that names the speaker ranks what they said higher. */
+    /**
+     * The speaker, in a conversation with several. A query that contains the name ranks the speaker's messages
+     * higher.
+     */
     name?: string | undefined;
     /** Assistant messages only. Several calls in one message are parallel calls. */
     toolCalls?: readonly ToolCallInput[] | undefined;
     /**
-     * Tool messages only: the call that this answers. A tool message may lack it; it is then an answer without a
-     * call, which is stored and leaves the window with its neighbours.
+     * Tool messages only: the id of the call. If empty, the tool message is stored without a call and is pruned
+     * with its neighbours.
      */
     toolCallId?: string | undefined;
-    /** When it was said. Set by the server when absent. */
+    /** When the message was written. Set by the server when absent. */
     createTime?: Date | string | undefined;
-    /** Tags: at most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON. */
+    /** At most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON. */
     metadata?: JsonObject | undefined;
     /**
-     * How good the exchange was, 0 to 10. Usually set later, with Annotate. Absent means not judged, which is not
-     * 0: the quality filter of episodic retrieval looks only at messages that have a score.
+     * Quality of the exchange, 0 to 10. Usually set later, with Annotate. Absent means not rated, which differs
+     * from 0: the quality filter of episodic retrieval applies only to messages with a score.
      */
     evaluationScore?: number | undefined;
-    /** The assistant's thinking. Stored and searchable on request; never rendered into a context unless asked for. */
+    /** The assistant's reasoning. Stored, not searched, and rendered into a context only with includeReasoning. */
     reasoning?: string | undefined;
     /**
-     * Input only: a vector for this message from the caller's own embedder, of the configured dimensions (setting
-     * embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have length 1. Empty: the server
-     * embeds the content and the tool calls itself.
+     * Input only: the message's vector from the caller's own embedder. Must have the configured dimensions
+     * (setting embedder_dimensions) and finite numbers, else INVALID_ARGUMENT. Need not be normalised. Empty: the
+     * server embeds the content and the tool calls.
      */
     vector?: readonly number[] | undefined;
 }
 
-/** One question and its answer. */
+/** One user message and the assistant's reply. */
 export interface StoreInteractionRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
@@ -1169,121 +1197,129 @@ export interface StoreInteractionRequest {
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
-    /** What the user said. Required, not empty. */
+    /** The user's message. Required, not empty. */
     userMessage: string;
-    /** What the assistant answered. Required, not empty. */
+    /** The assistant's reply. Required, not empty. */
     assistantMessage: string;
     /**
-     * The idempotency key of the turn; the two messages get the ids "<interactionId>/user" and
+     * The idempotency key of the turn. The two messages get the ids "<interactionId>/user" and
      * "<interactionId>/assistant", which count against the 256 bytes of an id. Empty: made by the client.
      */
     interactionId?: string | undefined;
-    /** Of both messages. Set by the server when absent. */
+    /** Applies to both messages. Set by the server when absent. */
     createTime?: Date | string | undefined;
-    /** Tags of both messages: at most 16 KiB, 8 levels deep. */
+    /** Metadata of both messages: at most 16 KiB, 8 levels deep. */
     metadata?: JsonObject | undefined;
-    /** How good the exchange was, 0 to 10; of both messages. */
+    /** Quality of the exchange, 0 to 10. Applies to both messages. */
     evaluationScore?: number | undefined;
 }
 
-/** What is to be set on a stored message. */
+/** The score and metadata to set on a stored message. */
 export interface AnnotateRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
-    /** Required. Pruned messages can be annotated, too. */
+    /** Required. May name a pruned message. */
     messageId: string;
-    /** 0 to 10. Absent: left as it is. */
+    /** 0 to 10. Absent: unchanged. */
     evaluationScore?: number | undefined;
-    /** Merged into the message's metadata; a null value removes its key. The result may have at most 16 KiB. */
+    /**
+     * Merged into the message's metadata. A null value removes its key. The merged metadata may have at most 16
+     * KiB.
+     */
     metadata?: JsonObject | undefined;
 }
 
-/** Which messages of a session to read. */
+/** Selects the messages of a session. */
 export interface GetAllRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
-    /** 0: 100. More than 1,000 is taken as 1,000. */
+    /** 0 means 100. Values above 1,000 are lowered to 1,000. */
     pageSize?: number | undefined;
-    /** The nextPageToken of the page before; empty: the first page. Opaque, bound to the request's other fields. */
+    /** The nextPageToken of the previous page. Empty: the first page. Opaque, bound to the request's other fields. */
     pageToken?: string | undefined;
-    /** Pruned messages, too, each at its place. */
+    /** Include pruned messages, in sequence order. */
     includePruned?: boolean | undefined;
-    /** Every given key must equal. Absent or empty: no filter. */
+    /** Every given key must be equal. Absent or empty: no filter. */
     metadataFilter?: JsonObject | undefined;
 }
 
-/** How many of the newest messages to read. */
+/** Selects the newest messages of the window. */
 export interface GetRecentRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
-    /** 1 to 10,000; more is taken as 10,000. No default: 0 is INVALID_ARGUMENT. More than there are: all of them. */
+    /**
+     * 1 to 10,000; larger values are lowered to 10,000. No default: 0 is INVALID_ARGUMENT. If the window has fewer
+     * messages, all of them are returned.
+     */
     n: number;
-    /** 0: no limit. Whole messages only, the newest first to be kept. */
+    /** 0: no limit. Whole messages only; the newest are kept first. */
     maxTokens?: number | undefined;
 }
 
-/** Which role to read. */
+/** Selects the messages of one role. */
 export interface GetByRoleRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
     /** Required; "unspecified" is INVALID_ARGUMENT. */
     role?: Role | undefined;
-    /** 0: all. Keeps the newest. */
+    /** 0: no limit. Otherwise the newest are kept. */
     limit?: number | undefined;
 }
 
-/** What to find, and where. */
+/** The query, the scope and the filters of a search. */
 export interface SearchRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Whose memory, for the user's scope. Optional where sessionId is given: the session's user then. */
+    /** The user, for "user". Optional if sessionId is given; the default is the session's owner. */
     userId?: string | undefined;
-    /** The session, for the session's scope. Optional where userId is given. */
+    /** The session, for "session". Optional if userId is given. */
     sessionId?: string | undefined;
-    /** What to look for. Required, unless queryVector is given and the mode is semantic. */
+    /** The text to search for. Required, unless queryVector is given and the mode is semantic. */
     query?: string | undefined;
     /** Unspecified: hybrid. */
     mode?: SearchMode | undefined;
-    /** Unspecified: the user's, where there is one; else the session's. */
+    /** Unspecified: "user" if a user is known, else "session". */
     scope?: Scope | undefined;
     /**
-     * 0: 10. More than 1,000 is taken as 1,000.
+     * 0 means 10. Values above 1,000 are lowered to 1,000.
      *
-     * In a whole namespace, and for a user with more than fits into memory (setting episodic_memory_bytes) and
-     * their sessions, candidates are ranked, and not all messages: the best 200 by words and the nearest 200 by
-     * meaning, or as many as the limit where it is above 200, and what stands around them. The pages end there; a
-     * larger limit looks at more. The substring mode has no such bound.
+     * In the scope of a whole namespace, and for a user whose messages do not fit into memory (setting
+     * episodic_memory_bytes) and that user's sessions, the search ranks candidates instead of all messages: the
+     * best 200 by keywords and the nearest 200 by vector (`limit` of each if it is above 200), and their
+     * neighbours. Paging ends with the last candidate; a larger limit ranks more. The substring mode has no such
+     * bound.
      */
     limit?: number | undefined;
     /**
-     * Compared with `score`; from 0 on. 0: no hit is left out for its score. A threshold for every query is meant
-     * for the semantic mode: in the others the best hit scores high however well it matches.
+     * The lowest `score` of a hit, 0 or more. 0: no threshold. A fixed threshold is meaningful in the semantic
+     * mode only: in the other modes the best hit scores high even if it matches poorly.
      */
     minScore?: number | undefined;
     /**
-     * Empty: all. Messages of other roles are no hits, and still count as neighbours of those that are; so with
-     * `after` and `before`.
+     * Empty: all roles. Messages of other roles are not returned, but count as neighbours of hits. The same holds
+     * for `after` and `before`.
      */
     roles?: readonly Role[] | undefined;
     /**
-     * Every given key must equal. Absent or empty: no filter. Where candidates are ranked (`limit`), the filter
-     * looks only through them, so it can miss messages that match. In the substring mode it misses none.
+     * Every given key must be equal. Absent or empty: no filter. Where the search ranks candidates (`limit`), the
+     * filter applies to the candidates only, so it can miss messages that match. In the substring mode it misses
+     * none.
      */
     metadataFilter?: JsonObject | undefined;
     /** Only messages with a createTime later than this, in whole microseconds. Absent: no limit. */
@@ -1291,23 +1327,23 @@ export interface SearchRequest {
     /** Only messages with a createTime earlier than this, in whole microseconds. Absent: no limit. */
     before?: Date | string | undefined;
     /**
-     * The nextPageToken of the page before; empty: the first page. Opaque, bound to the request's other fields.
-     * Where candidates are ranked (`limit`), the pages end with the last of them.
+     * The nextPageToken of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
+     * Where the search ranks candidates (`limit`), paging ends with the last candidate.
      */
     pageToken?: string | undefined;
     /**
-     * In place of embedding the query, for the semantic and the hybrid mode: of the configured dimensions (setting
-     * embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have length 1. Empty: the server
+     * The vector of the query, for the semantic and the hybrid mode. Must have the configured dimensions (setting
+     * embedder_dimensions) and finite numbers, else INVALID_ARGUMENT. Need not be normalised. Empty: the server
      * embeds the query.
      */
     queryVector?: readonly number[] | undefined;
 }
 
-/** Which session to count. */
+/** Selects the session to count. */
 export interface CountRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
@@ -1315,11 +1351,11 @@ export interface CountRequest {
     model?: string | undefined;
 }
 
-/** How far to prune, and how. */
+/** The budget and the strategy of pruning. */
 export interface PruneRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
@@ -1327,92 +1363,94 @@ export interface PruneRequest {
     maxTokens?: number | undefined;
     /** Unspecified: recency. */
     strategy?: PruneStrategy | undefined;
-    /** For the window strategy, in messages; 0: 5 (setting prune_window). */
+    /** The size of the window strategy, in messages. 0 means 5 (setting prune_window). */
     window?: number | undefined;
-    /** How many of the newest messages are kept whatever the budget; 0: 2 (setting prune_min_messages). */
+    /**
+     * The number of newest messages that are kept regardless of the budget. 0 means 2 (setting
+     * prune_min_messages).
+     */
     minMessages?: number | undefined;
-    /** Answer what would happen, change nothing. No summary is made then. */
+    /** Return the result without changing anything. No summary is made. */
     dryRun?: boolean | undefined;
     /**
-     * Bring the rolling summary up to the newest message that is pruned, before it is: nothing leaves the window
-     * that no summary speaks for. Without a model, whatever is configured: the caller waits.
+     * Update the rolling summary through the newest pruned message before pruning, so that the summary covers
+     * every message that leaves the window. Always extractive, never by a configured model, because the caller
+     * waits.
      */
     summarize?: boolean | undefined;
     /**
-     * The provider refused the context: shorten the oldest large tool results before anything is pruned. Head and
-     * tail of a result are kept and the cut is marked; it is then read with synthetic set, while the original
-     * stays stored and searchable.
+     * The provider rejected the context as too long: shorten the oldest large tool results before pruning. The
+     * head and the tail of a result are kept, and the cut is marked. A shortened result is returned with
+     * `synthetic` set; the original stays stored and searchable.
      */
     overflow?: boolean | undefined;
     /** Count by this model's tokenizer instead of the server's default. */
     model?: string | undefined;
 }
 
-/** Which session to empty. */
+/** Selects the session to clear. */
 export interface ClearRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
 }
 
-/** What the context is for, and how large it may be. */
+/** The query, the budget and the content of a context. */
 export interface BuildContextRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
-    /** Required. An unknown session gives a context from the rest. */
+    /** Required. For an unknown session the context is built from the other sources. */
     sessionId: string;
-    /** What to retrieve for; empty: the newest user message. */
+    /** The query for retrieval. Empty: the newest user message. */
     query?: string | undefined;
-    /** Chooses tokenizer, calibration and default budget. Optional; an unknown one is counted by an estimate. */
+    /** Determines tokenizer, calibration and default budget. Optional; for an unknown model tokens are estimated. */
     model?: string | undefined;
     /**
-     * The hard limit for everything; 0: the model's recommended budget, else 8,000 (setting context_budget). What
-     * must stay (system prompt, chosen facts, the last 2 messages with their exchanges, schemas, reserve, framing)
-     * and does not fit is FAILED_PRECONDITION, reason BUDGET_TOO_SMALL, with required_tokens in the metadata.
+     * The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget).
+     * If the mandatory parts (system prompt, selected facts, the last 2 messages with their tool exchanges,
+     * schemas, reserve, framing) do not fit, the call is FAILED_PRECONDITION, reason BUDGET_TOO_SMALL, with
+     * required_tokens in the metadata.
      */
     maxTokens?: number | undefined;
     /** Empty: the session's system messages. */
     systemPrompt?: string | undefined;
-    /** A text about the user, from the caller. Empty: none. */
+    /** A text about the user, supplied by the caller. Empty: none. */
     profile?: string | undefined;
-    /**
-     * The schemas of the tools that the model will be offered. Counted as the text that they are, not read as
-     * JSON, not rendered.
-     */
+    /** The tool schemas that the caller sends to the model. Counted as text; neither parsed nor rendered. */
     toolSchemasJson?: string | undefined;
-    /** Tokens kept free for the model's answer, out of maxTokens. 0: none. From 0 on. */
+    /** Tokens reserved for the model's output, part of maxTokens. 0 or more; 0: no reserve. */
     reserveOutputTokens?: number | undefined;
     /**
-     * Chunks from the caller, best first, before what is retrieved: they share the documents section. At most
-     * 1,000; empty ones are passed over.
+     * Chunks supplied by the caller, best first. They precede retrieved chunks in the documents section. At most
+     * 1,000; empty chunks are ignored.
      */
     documents?: readonly string[] | undefined;
-    /** What differs from the defaults, each section at most once. */
+    /** Deviations from the defaults, each section at most once. */
     sections?: readonly SectionBudget[] | undefined;
     /**
-     * For what is retrieved of conversations. Unspecified: the user's, where there is one; else the session's. The
-     * user's where neither the request nor the session names one is INVALID_ARGUMENT.
+     * The scope for retrieving messages. Unspecified: "user" if a user is known, else "session". "user" without a
+     * user in the request or the session is INVALID_ARGUMENT.
      */
     scope?: Scope | undefined;
     /** Render `query`, which is then required, as the last user message. */
     appendQuery?: boolean | undefined;
-    /** List what was considered and left out, too. */
+    /** List rejected items in the receipt as well. */
     debug?: boolean | undefined;
     /**
-     * In place of embedding the query: of the configured dimensions (setting embedder_dimensions), each number
-     * finite, else INVALID_ARGUMENT. Need not have length 1. Empty: the server embeds the query.
+     * The vector of the query. Must have the configured dimensions (setting embedder_dimensions) and finite
+     * numbers, else INVALID_ARGUMENT. Need not be normalised. Empty: the server embeds the query.
      */
     queryVector?: readonly number[] | undefined;
-    /** Render the assistant's thinking, too. */
+    /** Render the assistant's reasoning as well. */
     includeReasoning?: boolean | undefined;
 }
 
-/** What the caller changes about one section. What is absent stays at its default. */
+/** The caller's settings of one section. Absent fields keep their defaults. */
 export interface SectionBudget {
     /**
      * Required, and each section at most once. Tool schemas, output reserve and framing have no budget of their
@@ -1420,22 +1458,22 @@ export interface SectionBudget {
      */
     section?: Section | undefined;
     /**
-     * In place of the scaled default cap. From 0 on; 0 leaves no room. The system section is never cut: of it the
-     * log warns above this.
+     * Replaces the scaled default limit. 0 or more; 0 leaves no room. The system section is never truncated: above
+     * this limit the server logs a warning.
      */
     maxTokens?: number | undefined;
     /**
-     * In place of the default number of items (turns, for the working section). From 0 on. Of retrieved chunks
-     * there are never more than 5 (setting documents_top_k_max).
+     * Replaces the default number of items (turns, for the working section). 0 or more. At most 5 chunks are
+     * retrieved (setting documents_top_k_max).
      */
     topK?: number | undefined;
-    /** Reductions stop here; 0 where not given. From 0 on. */
+    /** The lower bound for reductions of the section. 0 or more; absent means 0. */
     minTokens?: number | undefined;
     /** The section is not filled at all. */
     disabled?: boolean | undefined;
 }
 
-/** What a provider charged for a context. */
+/** The tokens that a provider charged for a context. */
 export interface ReportUsageRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
@@ -1443,34 +1481,34 @@ export interface ReportUsageRequest {
     userId?: string | undefined;
     /** Optional. */
     sessionId?: string | undefined;
-    /** Required: the model that was called. The correction is kept for this name. */
+    /** Required: the model that was called. The server stores the correction under this name. */
     model: string;
     /**
-     * What the sidecar had answered for this context (totalTokens, without what was only reserved), with the
-     * factor of that time already applied. At least 1.
+     * The sidecar's count for this context: totalTokens without the reserve, with the factor of that time applied.
+     * At least 1.
      */
     estimatedTokens?: number | undefined;
-    /** What the provider charged for the same input. At least 1. */
+    /** The tokens that the provider charged for the same input. At least 1. */
     actualTokens?: number | undefined;
 }
 
-/** Which sessions to list. */
+/** Selects the sessions to list. */
 export interface ListSessionsRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Empty: of every user. */
+    /** Empty: sessions of all users. */
     userId?: string | undefined;
-    /** 0: 100. More than 1,000 is taken as 1,000. */
+    /** 0 means 100. Values above 1,000 are lowered to 1,000. */
     pageSize?: number | undefined;
-    /** The nextPageToken of the page before; empty: the first page. Opaque, bound to the request's other fields. */
+    /** The nextPageToken of the previous page. Empty: the first page. Opaque, bound to the request's other fields. */
     pageToken?: string | undefined;
 }
 
-/** Which session to read. */
+/** Selects the session to read. */
 export interface GetSessionRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
@@ -1484,95 +1522,94 @@ export interface SetPolicyRequest {
     userId?: string | undefined;
     /** Empty: the default of the namespace, for sessions without a policy of their own. */
     sessionId?: string | undefined;
-    /** Replaces the one before as a whole. Absent: back to the default. */
+    /** Replaces the previous policy as a whole. Absent: the default is restored. */
     policy?: SessionPolicyInput | undefined;
 }
 
-/** How a session keeps itself in bounds. */
+/** Policy for automatic pruning and summaries of a session. */
 export interface SessionPolicyInput {
     /**
-     * 0: never prune by itself. Else, when the window passes this many tokens, it is pruned to 80 % of them, so
-     * that the prefix stays the same for many turns and not for one.
+     * 0: no automatic pruning. Otherwise the window is pruned to 80 % of this number when it exceeds it, so that
+     * the prefix stays stable for many turns.
      */
     autoPruneTokens?: number | undefined;
     /** For automatic pruning. Unspecified: recency. */
     strategy?: PruneStrategy | undefined;
     /**
-     * Bring the rolling summary up to what is pruned first, as with Prune. Of no effect where nothing is pruned
-     * automatically; a session is summarised in the background all the same (setting summary_every_messages).
+     * Update the rolling summary before automatic pruning, as with Prune. No effect without automatic pruning. The
+     * background task summarises sessions regardless of this field (setting summary_every_messages).
      */
     summarize?: boolean | undefined;
     /**
-     * The model that the session talks to, for counting and its budget. Empty: the server's default tokenizer.
-     * "short", "normal" and "long" stand for budgets of 4,000, 16,000 and 32,000 tokens with the default
-     * tokenizer.
+     * The model of the session, which determines tokenizer and budget. Empty: the server's default tokenizer.
+     * "short", "normal" and "long" mean budgets of 4,000, 16,000 and 32,000 tokens with the default tokenizer.
      */
     model?: string | undefined;
 }
 
-/** Which session to erase. */
+/** Selects the session to erase. */
 export interface DeleteSessionRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
-    /** Answer what would be erased, change nothing. */
+    /** Return the counts without erasing anything. */
     dryRun?: boolean | undefined;
 }
 
-/** Which message to erase. */
+/** Selects the message to erase. */
 export interface ForgetMessageRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
     /** Required. */
     messageId: string;
-    /** Answer what would be erased, change nothing. */
+    /** Return the counts without erasing anything. */
     dryRun?: boolean | undefined;
 }
 
-/** Which user to erase. */
+/** Selects the user to erase. */
 export interface ForgetUserRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
     /** Required. */
     userId: string;
-    /** Answer what would be erased, change nothing. */
+    /** Return the counts without erasing anything. */
     dryRun?: boolean | undefined;
 }
 
-/** What to export. */
+/** Selects the records to export. */
 export interface ExportRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Empty: all. */
+    /** Empty: no filter. */
     userId?: string | undefined;
     /** Empty: all sessions of the user or of the namespace. */
     sessionId?: string | undefined;
-    /** Go on after this cursor. Empty: from the beginning. Opaque, bound to the request's other fields. */
+    /** Resume after this cursor. Empty: from the beginning. Opaque, bound to the request's other fields. */
     cursor?: string | undefined;
 }
 
 /** One record to store. */
 export interface ImportRequest {
-    /** Empty means "default". May differ from the one that was exported. */
+    /** Empty means "default". May differ from the exported namespace. */
     namespace?: string | undefined;
     /** Required. */
     record: ArchiveRecordInput;
 }
 
-/** One line of an archive. */
+/** One record of an archive. */
 export interface ArchiveRecordInput {
-    /** Empty for what belongs to the namespace. */
+    /** Empty for a record of the namespace. */
     userId?: string | undefined;
-    /** Empty for what belongs to the user or to the namespace. */
+    /** Empty for a record of the user or of the namespace. */
     sessionId?: string | undefined;
-    /** A message, at its place in the session. */
+    /** A message, in sequence order. */
     message?: MessageInput | undefined;
     /** A fact, current or superseded. */
     fact?: FactInput | undefined;
@@ -1580,56 +1617,56 @@ export interface ArchiveRecordInput {
     summary?: SummaryInput | undefined;
     /** A tool artifact. */
     artifact?: ArtifactInput | undefined;
-    /** A document with its text; its chunks are made anew on import. */
+    /** A document with its text. Import makes its chunks again. */
     document?: DocumentInput | undefined;
-    /** The policy of the session, or without sessionId of the namespace. */
+    /** The policy of the session; without sessionId, of the namespace. */
     policy?: SessionPolicyInput | undefined;
-    /** The message is out of the window. */
+    /** The message is pruned. */
     pruned?: boolean | undefined;
 }
 
-/** Something known about a user. */
+/** One fact about a user. */
 export interface FactInput {
     /** Required. */
     type: FactType;
     /**
-     * For example "name", "company", "likes". A key holds one current value, unless the fact's type is a list by
-     * nature (interests, action items, questions). Required, 1 to 256 bytes without control characters.
+     * For example "name", "company", "likes". A key has one current value, except for the types interest, action
+     * item and question. Required, 1 to 256 bytes without control characters.
      */
     key: string;
-    /** What is known. Required, not only white space, at most 16 KiB. */
+    /** The value. Required, not only white space, at most 16 KiB. */
     value: string;
-    /** 0 to 1. 0 in PutFacts means that nothing is said about it, and is taken as 1. */
+    /** 0 to 1. 0 in PutFacts means unspecified and is stored as 1. */
     confidence?: number | undefined;
-    /** Since when it holds. Absent in PutFacts: since it was first seen. */
+    /** Start of validity. Absent in PutFacts: extractedAt. */
     validFrom?: Date | string | undefined;
-    /** When it was first seen. Absent in PutFacts: now, or lastUpdated if that is earlier. */
+    /** Time of the first observation. Absent in PutFacts: now, or lastUpdated if that is earlier. */
     extractedAt?: Date | string | undefined;
-    /** When it was last seen. Absent in PutFacts: now. */
+    /** Time of the last observation. Absent in PutFacts: now. */
     lastUpdated?: Date | string | undefined;
-    /** The session that it first came from. Absent in PutFacts: the request's. */
+    /** The session of the first observation. Empty in PutFacts: the request's sessionId. */
     sessionId?: string | undefined;
     /**
-     * The messages that it first came from, in that session; at most 100. When all of them are erased, so is the
-     * fact: with DeleteSession, while Clear leaves it. Seen in another session since, it goes with that one; told
-     * by a caller without messages, with none.
+     * The messages of the first observation, in that session; at most 100. DeleteSession erases the fact together
+     * with these messages; Clear keeps it. A fact that was observed in another session since is erased with that
+     * session. A fact stored by a caller without messages is erased with no session.
      */
     sourceMessageIds?: readonly string[] | undefined;
-    /** Always in the context, before the others. */
+    /** Always in the context, before other facts. */
     pinned?: boolean | undefined;
 }
 
-/** A rolling summary: what was said in a range of messages. The messages themselves stay. */
+/** A rolling summary of a range of messages. The messages stay stored. */
 export interface SummaryInput {
-    /** Made by the server. */
+    /** Generated by the server. */
     id?: string | undefined;
     /** The summary. */
     text?: string | undefined;
-    /** Of the text, by the server's default tokenizer; at most 400 by default (setting summary_budget). */
+    /** Tokens of the text, by the server's default tokenizer; at most 400 by default (setting summary_budget). */
     tokens?: number | undefined;
-    /** The messages it covers. */
+    /** The oldest message that the summary covers. */
     firstSequence?: number | undefined;
-    /** The newest message that it covers, itself included. */
+    /** The newest message that the summary covers, inclusive. */
     lastSequence?: number | undefined;
     /** When it was made. */
     createTime?: Date | string | undefined;
@@ -1638,71 +1675,77 @@ export interface SummaryInput {
 }
 
 /**
- * A compact result of a tool: a snippet of a web search, say.
+ * A compact tool result, such as a snippet of a web search.
  *
- * Artifacts are erased with DeleteSession. Clear erases those that hold a message, and leaves the others.
+ * DeleteSession erases artifacts. Clear erases the artifacts of offloaded messages and keeps the others.
  */
 export interface ArtifactInput {
     /**
-     * Unique in its session. Empty in a request: made by the client; of an offloaded message always the same.
-     * Given: putting it again replaces it.
+     * Unique in its session. Empty in a request: made by the client; for an offloaded message, derived from the
+     * message. A stored artifact with the same id is replaced.
      */
     id?: string | undefined;
-    /** Where it came from: a tool's name, a URL. At most 1,024 bytes. Of an offloaded message, its name if empty. */
+    /** The origin: a tool's name, a URL. At most 1,024 bytes. Empty for an offloaded message: the message's name. */
     source?: string | undefined;
     /**
      * The text, at most 1 MiB (setting max_message_bytes). Required, unless a message is offloaded: then it must
-     * be empty, and becomes the message's whole content.
+     * be empty, and the server copies the message's whole content.
      */
     content?: string | undefined;
-    /** Set by the server when absent. As long as the content stays the same, so does this. */
+    /** Set by the server when absent. Unchanged as long as the content is unchanged. */
     createTime?: Date | string | undefined;
-    /** After this it is neither listed nor put into a context. Must be after createTime. Absent: never. */
+    /**
+     * After this time the artifact is neither listed nor put into a context. Must be after createTime. Absent:
+     * never expires.
+     */
     expireTime?: Date | string | undefined;
-    /** Tags: at most 16 KiB, 8 levels deep. */
+    /** At most 16 KiB, 8 levels deep. */
     metadata?: JsonObject | undefined;
 }
 
 /**
- * A text to retrieve from, kept in chunks.
+ * A text for retrieval, stored in chunks.
  *
- * A chunk is a stretch of the text of at most 300 tokens (setting chunk_size), counted exactly. It ends at the
- * last paragraph in its second half, else at the last line, else sentence, else word. A code block that fits is
- * kept whole, and a heading stays with what follows it. A chunk begins with the end of the one before: as many
- * whole sentences or lines of it as fit into 50 tokens (setting chunk_overlap), so that what stands on the border
- * is found. After a change of these settings a document is cut anew when it is put again.
+ * A chunk is a span of the text of at most 300 tokens (setting chunk_size), counted exactly. It ends at the last
+ * paragraph boundary in its second half, else at the last line, sentence or word boundary. A code block that fits
+ * is not split, and a heading stays with the text that follows it. A chunk starts with an overlap: as many whole
+ * sentences or lines from the end of the previous chunk as fit into 50 tokens (setting chunk_overlap). After a
+ * change of these settings, a document is chunked again when it is stored again.
  *
- * A document is put for somebody, and found by nobody else: for a session where the request names one, else for a
- * user where it names one, else for everybody in the namespace. The same id put for another is another document. A
- * session's documents are erased with DeleteSession; Clear leaves them.
+ * A document is visible to its owner only: the session if the request names one, else the user if it names one,
+ * else the whole namespace. The same id with another owner is another document. DeleteSession erases a session's
+ * documents; Clear keeps them.
  */
 export interface DocumentInput {
-    /** Required, 1 to 256 bytes without control characters. Chosen by the caller; putting it again replaces it. */
+    /**
+     * Required, 1 to 256 bytes without control characters. Chosen by the caller. A stored document with the same
+     * id is replaced.
+     */
     id: string;
-    /** For people; not required, not searched. At most 1,024 bytes. */
+    /** A display title, not searched. Optional, at most 1,024 bytes. */
     title?: string | undefined;
     /** Input only. Required, not only white space, at most 3 MiB (setting max_document_bytes). */
     text: string;
-    /** Where it came from: a file name, a URL. At most 1,024 bytes. */
+    /** The origin: a file name, a URL. At most 1,024 bytes. */
     source?: string | undefined;
-    /** Tags: at most 16 KiB, 8 levels deep. */
+    /** At most 16 KiB, 8 levels deep. */
     metadata?: JsonObject | undefined;
     /**
-     * When it was written, or put. Set by the server when absent. As long as the text stays the same, so does
-     * this.
+     * When the document was written or stored. Set by the server when absent. Unchanged as long as the text is
+     * unchanged.
      */
     createTime?: Date | string | undefined;
 }
 
-/** What to watch. */
+/** Selects the events to watch. */
 export interface WatchRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Empty: every user. */
+    /** Empty: all users. */
     userId?: string | undefined;
-    /** Empty: every session in the scope. */
+    /** Empty: all sessions of the user or of the namespace. */
     sessionId?: string | undefined;
-    /** Empty: from now on. Else the cursor of the last event that was received; what happened since comes first. */
+    /** Empty: from now on. Otherwise the cursor of the last received event; the events since then come first. */
     cursor?: string | undefined;
 }
 
@@ -1710,42 +1753,42 @@ export interface WatchRequest {
 export interface PutFactsRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Whose facts. Optional where sessionId is given: the session's user then. */
+    /** The owner of the facts. Optional if sessionId is given; the default is the session's owner. */
     userId?: string | undefined;
     /**
-     * Where they came from; for a session without a user, whose they are. Need not exist yet. Required where
-     * userId is empty.
+     * The session that the facts come from; for a session without a user, their owner. Need not exist yet.
+     * Required if userId is empty.
      */
     sessionId?: string | undefined;
-    /** 1 to 1,000, all or nothing. They are taken in their order. */
+    /** 1 to 1,000, stored atomically and applied in order. */
     facts?: readonly FactInput[] | undefined;
 }
 
-/** Which facts to read. */
+/** Selects the facts to read. */
 export interface ListFactsRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Whose facts. Optional where sessionId is given: the session's user then. */
+    /** The owner of the facts. Optional if sessionId is given; the default is the session's owner. */
     userId?: string | undefined;
-    /** For a session without a user, whose facts. */
+    /** The owner of the facts, for a session without a user. */
     sessionId?: string | undefined;
-    /** Empty: all. */
+    /** Empty: no filter. */
     types?: readonly FactType[] | undefined;
-    /** Superseded ones, too. */
+    /** Include superseded facts. */
     includeHistory?: boolean | undefined;
-    /** 0: 100. More than 1,000 is taken as 1,000. */
+    /** 0 means 100. Values above 1,000 are lowered to 1,000. */
     pageSize?: number | undefined;
-    /** The nextPageToken of the page before; empty: the first page. Opaque, bound to the request's other fields. */
+    /** The nextPageToken of the previous page. Empty: the first page. Opaque, bound to the request's other fields. */
     pageToken?: string | undefined;
 }
 
-/** Which fact to erase. */
+/** Selects the fact to erase. */
 export interface DeleteFactRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Whose fact. Optional where sessionId is given: the session's user then. */
+    /** The owner of the fact. Optional if sessionId is given; the default is the session's owner. */
     userId?: string | undefined;
-    /** For a session without a user, whose fact. */
+    /** The owner of the fact, for a session without a user. */
     sessionId?: string | undefined;
     /** Required. */
     factId: string;
@@ -1755,61 +1798,64 @@ export interface DeleteFactRequest {
 export interface PutArtifactRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
     /** Required. Need not exist yet, unless a message is offloaded. */
     sessionId: string;
     /**
-     * Unique in its session. Empty in a request: made by the client; of an offloaded message always the same.
-     * Given: putting it again replaces it.
+     * Unique in its session. Empty in a request: made by the client; for an offloaded message, derived from the
+     * message. A stored artifact with the same id is replaced.
      */
     artifactId?: string | undefined;
-    /** Where it came from: a tool's name, a URL. At most 1,024 bytes. Of an offloaded message, its name if empty. */
+    /** The origin: a tool's name, a URL. At most 1,024 bytes. Empty for an offloaded message: the message's name. */
     source?: string | undefined;
     /**
      * The text, at most 1 MiB (setting max_message_bytes). Required, unless a message is offloaded: then it must
-     * be empty, and becomes the message's whole content.
+     * be empty, and the server copies the message's whole content.
      */
     content?: string | undefined;
-    /** Set by the server when absent. As long as the content stays the same, so does this. */
+    /** Set by the server when absent. Unchanged as long as the content is unchanged. */
     createTime?: Date | string | undefined;
-    /** After this it is neither listed nor put into a context. Must be after createTime. Absent: never. */
+    /**
+     * After this time the artifact is neither listed nor put into a context. Must be after createTime. Absent:
+     * never expires.
+     */
     expireTime?: Date | string | undefined;
-    /** Tags: at most 16 KiB, 8 levels deep. */
+    /** At most 16 KiB, 8 levels deep. */
     metadata?: JsonObject | undefined;
     /**
      * Replace this stored tool message in the window by a preview of at most `previewTokens`; the artifact holds
-     * the whole. NOT_FOUND when the session has no such message; INVALID_ARGUMENT when its role is another. A
-     * message that is not longer stays as it is, and so does one that was pruned. The original stays stored and
-     * searchable. Empty: nothing is replaced.
+     * the whole content. NOT_FOUND when the session has no such message; INVALID_ARGUMENT when its role is not
+     * tool. A message that is not longer than the preview, or that is pruned, stays unchanged. The original stays
+     * stored and searchable. Empty: nothing is replaced.
      */
     offloadMessageId?: string | undefined;
     /**
-     * Of the preview's content: its head, its tail, and a line that names the artifact, which is there however few
-     * these are. 0: 128 (setting overflow_keep_tokens).
+     * Tokens of the preview: its head, its tail, and a line that names the artifact. The line is always included.
+     * 0 means 128 (setting overflow_keep_tokens).
      */
     previewTokens?: number | undefined;
 }
 
-/** Whose artifacts to read. */
+/** Selects the session of the artifacts. */
 export interface ListArtifactsRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
-    /** 0: 100. More than 1,000 is taken as 1,000. */
+    /** 0 means 100. Values above 1,000 are lowered to 1,000. */
     pageSize?: number | undefined;
-    /** The nextPageToken of the page before; empty: the first page. Opaque, bound to the request's other fields. */
+    /** The nextPageToken of the previous page. Empty: the first page. Opaque, bound to the request's other fields. */
     pageToken?: string | undefined;
 }
 
-/** Which artifact to erase. */
+/** Selects the artifact to erase. */
 export interface DeleteArtifactRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
@@ -1822,111 +1868,120 @@ export interface PutDocumentRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
     /**
-     * Without a session: visible to this user only. With one: a user other than the session's is refused. With
-     * neither: visible to the namespace.
+     * Without sessionId: visible to this user only. With sessionId: a user other than the session's owner is
+     * rejected. With neither: visible to the namespace.
      */
     userId?: string | undefined;
     /** Visible to this session only. Need not exist yet. */
     sessionId?: string | undefined;
-    /** Required, 1 to 256 bytes without control characters. Chosen by the caller; putting it again replaces it. */
+    /**
+     * Required, 1 to 256 bytes without control characters. Chosen by the caller. A stored document with the same
+     * id is replaced.
+     */
     documentId: string;
-    /** For people; not required, not searched. At most 1,024 bytes. */
+    /** A display title, not searched. Optional, at most 1,024 bytes. */
     title?: string | undefined;
     /** Input only. Required, not only white space, at most 3 MiB (setting max_document_bytes). */
     text: string;
-    /** Where it came from: a file name, a URL. At most 1,024 bytes. */
+    /** The origin: a file name, a URL. At most 1,024 bytes. */
     source?: string | undefined;
-    /** Tags: at most 16 KiB, 8 levels deep. */
+    /** At most 16 KiB, 8 levels deep. */
     metadata?: JsonObject | undefined;
     /**
-     * When it was written, or put. Set by the server when absent. As long as the text stays the same, so does
-     * this.
+     * When the document was written or stored. Set by the server when absent. Unchanged as long as the text is
+     * unchanged.
      */
     createTime?: Date | string | undefined;
 }
 
-/** Whose documents to list. */
+/** Selects the owner of the documents. */
 export interface ListDocumentsRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
     /**
-     * Without a session: this user's. With one: a user other than the session's is refused. With neither: the
-     * namespace's.
+     * Without sessionId: this user's documents. With sessionId: a user other than the session's owner is rejected.
+     * With neither: the namespace's documents.
      */
     userId?: string | undefined;
-    /** Those of this session, and no others. */
+    /** Only the documents of this session. */
     sessionId?: string | undefined;
-    /** 0: 100. More than 1,000 is taken as 1,000. */
+    /** 0 means 100. Values above 1,000 are lowered to 1,000. */
     pageSize?: number | undefined;
-    /** The nextPageToken of the page before; empty: the first page. Opaque, bound to the request's other fields. */
+    /** The nextPageToken of the previous page. Empty: the first page. Opaque, bound to the request's other fields. */
     pageToken?: string | undefined;
 }
 
-/** Which document to erase. */
+/** Selects the document to erase. */
 export interface DeleteDocumentRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Without a session: the user that it was put for. With one: a user other than the session's is refused. */
+    /**
+     * Without sessionId: the owner of the document. With sessionId: a user other than the session's owner is
+     * rejected.
+     */
     userId?: string | undefined;
-    /** The session that it was put for. With neither: it was put for the namespace. */
+    /** The session that owns the document. With neither userId nor sessionId, the namespace owns it. */
     sessionId?: string | undefined;
     /** Required. */
     documentId: string;
 }
 
-/** What to find in documents. */
+/** The query of a document search. */
 export interface SearchDocumentsRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** The user's documents are searched, too, besides the namespace's. Where only a session is named: its user's. */
+    /**
+     * The user's documents are searched in addition to the namespace's. If only sessionId is given, the user is
+     * the session's owner.
+     */
     userId?: string | undefined;
-    /** The session's documents are searched, too, besides the namespace's. Another user's session is refused. */
+    /** The session's documents are searched in addition to the namespace's. A session of another user is rejected. */
     sessionId?: string | undefined;
-    /** Required. Compared as in the hybrid mode of Search. */
+    /** Required. Matched as in the hybrid mode of Search. */
     query: string;
-    /** 0: 3 (setting documents_top_k). More than 5 (setting documents_top_k_max) is taken as that. */
+    /** 0 means 3 (setting documents_top_k). Values above 5 are lowered to 5 (setting documents_top_k_max). */
     limit?: number | undefined;
-    /** Compared with `score`; from 0 on. 0: no hit is left out for its score. */
+    /** The lowest `score` of a hit, 0 or more. 0: no threshold. */
     minScore?: number | undefined;
 }
 
-/** Whose summary to read. */
+/** Selects the session of the summary. */
 export interface GetSummaryRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
 }
 
-/** Which session to summarise. */
+/** The session to summarise and the size of the summary. */
 export interface SummarizeRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Optional; a user other than the session's is refused. */
+    /** Optional. A user other than the session's owner is rejected. */
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
     /**
-     * Most tokens of the summary, by the server's default tokenizer. 0: 400 (setting summary_budget). More than
-     * 10,000 is taken as 10,000. A summary that covers everything already is made shorter if it must be, and never
-     * longer.
+     * The maximum tokens of the summary, by the server's default tokenizer. 0 means 400 (setting summary_budget).
+     * Values above 10,000 are lowered to 10,000. A summary that covers all messages already is shortened if
+     * necessary, never extended.
      */
     maxTokens?: number | undefined;
 }
 
-/** Whose patterns to read. */
+/** Selects the owner of the patterns. */
 export interface GetPatternsRequest {
     /** Empty means "default". */
     namespace?: string | undefined;
-    /** Whose patterns. Optional where sessionId is given: the session's user then. */
+    /** The owner of the patterns. Optional if sessionId is given; the default is the session's owner. */
     userId?: string | undefined;
-    /** For a session without a user, whose patterns. Required where userId is empty. */
+    /** The owner of the patterns, for a session without a user. Required if userId is empty. */
     sessionId?: string | undefined;
     /**
-     * Recompute now, out of everything up to now, and keep that. Else they are as old as computedAt says (setting
-     * patterns_every_conversations).
+     * Recompute the patterns now from all conversations, and store them. Otherwise the stored patterns are
+     * returned; computedAt is their age (setting patterns_every_conversations).
      */
     refresh?: boolean | undefined;
 }

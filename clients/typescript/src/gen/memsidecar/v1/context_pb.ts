@@ -15,7 +15,7 @@ export const file_memsidecar_v1_context: GenFile = /*@__PURE__*/
   fileDesc("ChttZW1zaWRlY2FyL3YxL2NvbnRleHQucHJvdG8SDW1lbXNpZGVjYXIudjEiuAEKDVNlY3Rpb25CdWRnZXQSJwoHc2VjdGlvbhgBIAEoDjIWLm1lbXNpZGVjYXIudjEuU2VjdGlvbhIXCgptYXhfdG9rZW5zGAIgASgFSACIAQESEgoFdG9wX2sYAyABKAVIAYgBARIXCgptaW5fdG9rZW5zGAQgASgFSAKIAQESEAoIZGlzYWJsZWQYBSABKAhCDQoLX21heF90b2tlbnNCCAoGX3RvcF9rQg0KC19taW5fdG9rZW5zIp8DChNCdWlsZENvbnRleHRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSDQoFcXVlcnkYBCABKAkSDQoFbW9kZWwYBSABKAkSEgoKbWF4X3Rva2VucxgGIAEoBRIVCg1zeXN0ZW1fcHJvbXB0GAcgASgJEg8KB3Byb2ZpbGUYCCABKAkSGQoRdG9vbF9zY2hlbWFzX2pzb24YCSABKAkSHQoVcmVzZXJ2ZV9vdXRwdXRfdG9rZW5zGAogASgFEhEKCWRvY3VtZW50cxgLIAMoCRIuCghzZWN0aW9ucxgMIAMoCzIcLm1lbXNpZGVjYXIudjEuU2VjdGlvbkJ1ZGdldBIjCgVzY29wZRgNIAEoDjIULm1lbXNpZGVjYXIudjEuU2NvcGUSFAoMYXBwZW5kX3F1ZXJ5GA4gASgIEg0KBWRlYnVnGA8gASgIEhQKDHF1ZXJ5X3ZlY3RvchgQIAMoAhIZChFpbmNsdWRlX3JlYXNvbmluZxgRIAEoCCKRAgoUQnVpbGRDb250ZXh0UmVzcG9uc2USKAoIbWVzc2FnZXMYASADKAsyFi5tZW1zaWRlY2FyLnYxLk1lc3NhZ2USEwoLbWVtb3J5X3RleHQYAiABKAkSFAoMdG90YWxfdG9rZW5zGAMgASgFEhIKCm1heF90b2tlbnMYBCABKAUSJwoHcmVjZWlwdBgFIAEoCzIWLm1lbXNpZGVjYXIudjEuUmVjZWlwdBIbChNzdGFibGVfcHJlZml4X2NvdW50GAYgASgFEhwKFHN0YWJsZV9wcmVmaXhfc2hhMjU2GAcgASgJEiwKCGRlZ3JhZGVkGAggAygOMhoubWVtc2lkZWNhci52MS5EZWdyYWRhdGlvbiLZAQoLSXRlbVJlY2VpcHQSCgoCaWQYASABKAkSEwoLbWVzc2FnZV9pZHMYAiADKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIOCgZ0b2tlbnMYBCABKAUSEAoIaW5jbHVkZWQYBSABKAgSKAoGcmVhc29uGAYgASgOMhgubWVtc2lkZWNhci52MS5JbmNsdXNpb24SDQoFc2NvcmUYByABKAESKQoGc2NvcmVzGAggASgLMhkubWVtc2lkZWNhci52MS5TY29yZVBhcnRzEg8KB3ByZXZpZXcYCSABKAkipwEKDlNlY3Rpb25SZWNlaXB0EicKB3NlY3Rpb24YASABKA4yFi5tZW1zaWRlY2FyLnYxLlNlY3Rpb24SFAoMbGltaXRfdG9rZW5zGAIgASgFEhMKC3VzZWRfdG9rZW5zGAMgASgFEikKBWl0ZW1zGAQgAygLMhoubWVtc2lkZWNhci52MS5JdGVtUmVjZWlwdBIWCg5sZWZ0X291dF9jb3VudBgFIAEoBSJrCgdSZWNlaXB0Ei8KCHNlY3Rpb25zGAEgAygLMh0ubWVtc2lkZWNhci52MS5TZWN0aW9uUmVjZWlwdBIRCgl0b2tlbml6ZXIYAiABKAkSDQoFZXhhY3QYAyABKAgSDQoFcXVlcnkYBCABKAkqqgIKB1NlY3Rpb24SFwoTU0VDVElPTl9VTlNQRUNJRklFRBAAEhIKDlNFQ1RJT05fU1lTVEVNEAESEwoPU0VDVElPTl9QUk9GSUxFEAISEQoNU0VDVElPTl9GQUNUUxADEhEKDVNFQ1RJT05fSElOVFMQBBITCg9TRUNUSU9OX1NVTU1BUlkQBRIVChFTRUNUSU9OX0RPQ1VNRU5UUxAGEhQKEFNFQ1RJT05fRVBJU09ESUMQBxIVChFTRUNUSU9OX0FSVElGQUNUUxAIEhMKD1NFQ1RJT05fV09SS0lORxAJEhgKFFNFQ1RJT05fVE9PTF9TQ0hFTUFTEAoSGgoWU0VDVElPTl9PVVRQVVRfUkVTRVJWRRALEhMKD1NFQ1RJT05fRlJBTUlORxAMKsQCCglJbmNsdXNpb24SGQoVSU5DTFVTSU9OX1VOU1BFQ0lGSUVEEAASFgoSSU5DTFVTSU9OX0lOQ0xVREVEEAESFwoTSU5DTFVTSU9OX1NIT1JURU5FRBACEhoKFklOQ0xVU0lPTl9PVkVSX1NFQ1RJT04QAxIYChRJTkNMVVNJT05fT1ZFUl9UT1RBTBAEEhoKFklOQ0xVU0lPTl9CRVlPTkRfVE9QX0sQBRIdChlJTkNMVVNJT05fQkVMT1dfVEhSRVNIT0xEEAYSGQoVSU5DTFVTSU9OX0xPV19RVUFMSVRZEAcSFwoTSU5DTFVTSU9OX0RVUExJQ0FURRAIEhcKE0lOQ0xVU0lPTl9JTl9XSU5ET1cQCRIVChFJTkNMVVNJT05fRVhQSVJFRBAKEhYKEklOQ0xVU0lPTl9ESVNBQkxFRBALKqQBCgtEZWdyYWRhdGlvbhIbChdERUdSQURBVElPTl9VTlNQRUNJRklFRBAAEiEKHURFR1JBREFUSU9OX0lOREVYX1VOQVZBSUxBQkxFEAESJAogREVHUkFEQVRJT05fRU1CRURERVJfVU5BVkFJTEFCTEUQAhIYChRERUdSQURBVElPTl9ERUFETElORRADEhUKEURFR1JBREFUSU9OX1NUQUxFEARiBnByb3RvMw", [file_memsidecar_v1_message]);
 
 /**
- * What the caller changes about one section. What is absent stays at its default.
+ * The caller's settings of one section. Absent fields keep their defaults.
  *
  * @generated from message memsidecar.v1.SectionBudget
  */
@@ -29,23 +29,23 @@ export type SectionBudget = Message<"memsidecar.v1.SectionBudget"> & {
   section: Section;
 
   /**
-   * In place of the scaled default cap. From 0 on; 0 leaves no room. The system section is never cut: of it the log
-   * warns above this.
+   * Replaces the scaled default limit. 0 or more; 0 leaves no room. The system section is never truncated: above this
+   * limit the server logs a warning.
    *
    * @generated from field: optional int32 max_tokens = 2;
    */
   maxTokens?: number | undefined;
 
   /**
-   * In place of the default number of items (turns, for the working section). From 0 on. Of retrieved chunks there are
-   * never more than 5 (setting documents_top_k_max).
+   * Replaces the default number of items (turns, for the working section). 0 or more. At most 5 chunks are retrieved
+   * (setting documents_top_k_max).
    *
    * @generated from field: optional int32 top_k = 3;
    */
   topK?: number | undefined;
 
   /**
-   * Reductions stop here; 0 where not given. From 0 on.
+   * The lower bound for reductions of the section. 0 or more; absent means 0.
    *
    * @generated from field: optional int32 min_tokens = 4;
    */
@@ -67,7 +67,7 @@ export const SectionBudgetSchema: GenMessage<SectionBudget> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_context, 0);
 
 /**
- * What the context is for, and how large it may be.
+ * The query, the budget and the content of a context.
  *
  * @generated from message memsidecar.v1.BuildContextRequest
  */
@@ -80,37 +80,38 @@ export type BuildContextRequest = Message<"memsidecar.v1.BuildContextRequest"> &
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * Required. An unknown session gives a context from the rest.
+   * Required. For an unknown session the context is built from the other sources.
    *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
 
   /**
-   * What to retrieve for; empty: the newest user message.
+   * The query for retrieval. Empty: the newest user message.
    *
    * @generated from field: string query = 4;
    */
   query: string;
 
   /**
-   * Chooses tokenizer, calibration and default budget. Optional; an unknown one is counted by an estimate.
+   * Determines tokenizer, calibration and default budget. Optional; for an unknown model tokens are estimated.
    *
    * @generated from field: string model = 5;
    */
   model: string;
 
   /**
-   * The hard limit for everything; 0: the model's recommended budget, else 8,000 (setting context_budget). What must
-   * stay (system prompt, chosen facts, the last 2 messages with their exchanges, schemas, reserve, framing) and does
-   * not fit is FAILED_PRECONDITION, reason BUDGET_TOO_SMALL, with required_tokens in the metadata.
+   * The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget). If
+   * the mandatory parts (system prompt, selected facts, the last 2 messages with their tool exchanges, schemas,
+   * reserve, framing) do not fit, the call is FAILED_PRECONDITION, reason BUDGET_TOO_SMALL, with required_tokens in
+   * the metadata.
    *
    * @generated from field: int32 max_tokens = 6;
    */
@@ -124,45 +125,44 @@ export type BuildContextRequest = Message<"memsidecar.v1.BuildContextRequest"> &
   systemPrompt: string;
 
   /**
-   * A text about the user, from the caller. Empty: none.
+   * A text about the user, supplied by the caller. Empty: none.
    *
    * @generated from field: string profile = 8;
    */
   profile: string;
 
   /**
-   * The schemas of the tools that the model will be offered. Counted as the text that they are, not read as JSON, not
-   * rendered.
+   * The tool schemas that the caller sends to the model. Counted as text; neither parsed nor rendered.
    *
    * @generated from field: string tool_schemas_json = 9;
    */
   toolSchemasJson: string;
 
   /**
-   * Tokens kept free for the model's answer, out of max_tokens. 0: none. From 0 on.
+   * Tokens reserved for the model's output, part of max_tokens. 0 or more; 0: no reserve.
    *
    * @generated from field: int32 reserve_output_tokens = 10;
    */
   reserveOutputTokens: number;
 
   /**
-   * Chunks from the caller, best first, before what is retrieved: they share the documents section. At most 1,000;
-   * empty ones are passed over.
+   * Chunks supplied by the caller, best first. They precede retrieved chunks in the documents section. At most 1,000;
+   * empty chunks are ignored.
    *
    * @generated from field: repeated string documents = 11;
    */
   documents: string[];
 
   /**
-   * What differs from the defaults, each section at most once.
+   * Deviations from the defaults, each section at most once.
    *
    * @generated from field: repeated memsidecar.v1.SectionBudget sections = 12;
    */
   sections: SectionBudget[];
 
   /**
-   * For what is retrieved of conversations. Unspecified: the user's, where there is one; else the session's. The user's
-   * where neither the request nor the session names one is INVALID_ARGUMENT.
+   * The scope for retrieving messages. Unspecified: SCOPE_USER if a user is known, else SCOPE_SESSION. SCOPE_USER
+   * without a user in the request or the session is INVALID_ARGUMENT.
    *
    * @generated from field: memsidecar.v1.Scope scope = 13;
    */
@@ -176,22 +176,22 @@ export type BuildContextRequest = Message<"memsidecar.v1.BuildContextRequest"> &
   appendQuery: boolean;
 
   /**
-   * List what was considered and left out, too.
+   * List rejected items in the receipt as well.
    *
    * @generated from field: bool debug = 15;
    */
   debug: boolean;
 
   /**
-   * In place of embedding the query: of the configured dimensions (setting embedder_dimensions), each number finite,
-   * else INVALID_ARGUMENT. Need not have length 1. Empty: the server embeds the query.
+   * The vector of the query. Must have the configured dimensions (setting embedder_dimensions) and finite numbers,
+   * else INVALID_ARGUMENT. Need not be normalised. Empty: the server embeds the query.
    *
    * @generated from field: repeated float query_vector = 16;
    */
   queryVector: number[];
 
   /**
-   * Render the assistant's thinking, too.
+   * Render the assistant's reasoning as well.
    *
    * @generated from field: bool include_reasoning = 17;
    */
@@ -206,22 +206,22 @@ export const BuildContextRequestSchema: GenMessage<BuildContextRequest> = /*@__P
   messageDesc(file_memsidecar_v1_context, 1);
 
 /**
- * What the model should see, and an account of it.
+ * The context and its receipt.
  *
  * @generated from message memsidecar.v1.BuildContextResponse
  */
 export type BuildContextResponse = Message<"memsidecar.v1.BuildContextResponse"> & {
   /**
-   * Ready to send, in order: one system message with what changes rarely, the conversation, one system
-   * message with what was retrieved for this turn, and the newest user message with what follows it. What the
-   * sidecar composed has synthetic set.
+   * Ready to send, in order: one system message with the content that changes rarely, the conversation, one system
+   * message with the content retrieved for this turn, and the newest user message with the messages after it.
+   * Messages that the sidecar composed have `synthetic` set.
    *
    * @generated from field: repeated memsidecar.v1.Message messages = 1;
    */
   messages: Message$1[];
 
   /**
-   * The memory sections as one text, for callers who place it themselves.
+   * The memory sections as one text, for callers that place it themselves.
    *
    * @generated from field: string memory_text = 2;
    */
@@ -235,21 +235,22 @@ export type BuildContextResponse = Message<"memsidecar.v1.BuildContextResponse">
   totalTokens: number;
 
   /**
-   * The limit that was applied: the request's, or the default that took its place.
+   * The limit that was applied: the request's or the default.
    *
    * @generated from field: int32 max_tokens = 4;
    */
   maxTokens: number;
 
   /**
-   * What went in, what was left out, and why.
+   * The included and the rejected items, with reasons.
    *
    * @generated from field: memsidecar.v1.Receipt receipt = 5;
    */
   receipt?: Receipt | undefined;
 
   /**
-   * How many leading messages will be the same next turn unless something is learned, summarised or pruned.
+   * The number of leading messages that stay the same in the next turn, unless facts, the summary or the window
+   * change.
    *
    * @generated from field: int32 stable_prefix_count = 6;
    */
@@ -263,7 +264,7 @@ export type BuildContextResponse = Message<"memsidecar.v1.BuildContextResponse">
   stablePrefixSha256: string;
 
   /**
-   * Empty when all is well.
+   * The components that were unavailable. Empty if none.
    *
    * @generated from field: repeated memsidecar.v1.Degradation degraded = 8;
    */
@@ -278,62 +279,62 @@ export const BuildContextResponseSchema: GenMessage<BuildContextResponse> = /*@_
   messageDesc(file_memsidecar_v1_context, 2);
 
 /**
- * One item that was considered.
+ * The receipt of one candidate item.
  *
  * @generated from message memsidecar.v1.ItemReceipt
  */
 export type ItemReceipt = Message<"memsidecar.v1.ItemReceipt"> & {
   /**
-   * The message, fact, summary, artifact or chunk.
+   * The id of the message, fact, summary, artifact or chunk.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * All messages that the item shows, where it shows messages.
+   * All messages of the item, if it consists of messages.
    *
    * @generated from field: repeated string message_ids = 2;
    */
   messageIds: string[];
 
   /**
-   * Where it comes from; empty for what belongs to no session.
+   * The session of the item; empty for an item without a session.
    *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
 
   /**
-   * Its tokens as rendered; for an item that was left out, what it would have cost.
+   * Tokens of the item as rendered; for a rejected item, the tokens it would have used.
    *
    * @generated from field: int32 tokens = 4;
    */
   tokens: number;
 
   /**
-   * It is in the context, whole or shortened.
+   * The item is in the context, whole or shortened.
    *
    * @generated from field: bool included = 5;
    */
   included: boolean;
 
   /**
-   * Why.
+   * The reason for inclusion or rejection.
    *
    * @generated from field: memsidecar.v1.Inclusion reason = 6;
    */
   reason: Inclusion;
 
   /**
-   * 0 to 1, comparable within one section; 0 for what is not ranked.
+   * 0 to 1, comparable within one section; 0 for unranked items.
    *
    * @generated from field: double score = 7;
    */
   score: number;
 
   /**
-   * What the score is made of.
+   * The parts of the score.
    *
    * @generated from field: memsidecar.v1.ScoreParts scores = 8;
    */
@@ -355,41 +356,41 @@ export const ItemReceiptSchema: GenMessage<ItemReceipt> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_context, 3);
 
 /**
- * The account of one section.
+ * The receipt of one section.
  *
  * @generated from message memsidecar.v1.SectionReceipt
  */
 export type SectionReceipt = Message<"memsidecar.v1.SectionReceipt"> & {
   /**
-   * Which one.
+   * The section.
    *
    * @generated from field: memsidecar.v1.Section section = 1;
    */
   section: Section;
 
   /**
-   * Its cap in this context; 0 where it has none of its own.
+   * Its limit in this context; 0 if it has no limit of its own.
    *
    * @generated from field: int32 limit_tokens = 2;
    */
   limitTokens: number;
 
   /**
-   * What it uses, without framing.
+   * Tokens used, without framing.
    *
    * @generated from field: int32 used_tokens = 3;
    */
   usedTokens: number;
 
   /**
-   * What is included, in order; with `debug` also what was left out.
+   * Included items in order; with `debug` also rejected items.
    *
    * @generated from field: repeated memsidecar.v1.ItemReceipt items = 4;
    */
   items: ItemReceipt[];
 
   /**
-   * How many were considered and left out, listed or not.
+   * The number of rejected items, listed or not.
    *
    * @generated from field: int32 left_out_count = 5;
    */
@@ -404,13 +405,13 @@ export const SectionReceiptSchema: GenMessage<SectionReceipt> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_context, 4);
 
 /**
- * The account of a context.
+ * The receipt of a context.
  *
  * @generated from message memsidecar.v1.Receipt
  */
 export type Receipt = Message<"memsidecar.v1.Receipt"> & {
   /**
-   * Their used_tokens add up to total_tokens.
+   * All sections. Their used_tokens add up to total_tokens.
    *
    * @generated from field: repeated memsidecar.v1.SectionReceipt sections = 1;
    */
@@ -424,14 +425,14 @@ export type Receipt = Message<"memsidecar.v1.Receipt"> & {
   tokenizer: string;
 
   /**
-   * The tokenizer is the model's own, so the counts are no estimates.
+   * The tokenizer is the model's own, so the counts are exact and not estimates.
    *
    * @generated from field: bool exact = 3;
    */
   exact: boolean;
 
   /**
-   * What was retrieved for.
+   * The query that was used for retrieval.
    *
    * @generated from field: string query = 4;
    */
@@ -446,8 +447,8 @@ export const ReceiptSchema: GenMessage<Receipt> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_context, 5);
 
 /**
- * The parts of a context. The caps named here are the defaults at a budget of 8,000 tokens; they scale with
- * the budget. What one section does not use flows to the working section, up to that section's own maximum.
+ * The sections of a context. The limits given here are the defaults at a budget of 8,000 tokens and scale with the
+ * budget. Tokens that a section does not use go to the working section, up to its own maximum.
  *
  * @generated from enum memsidecar.v1.Section
  */
@@ -460,29 +461,28 @@ export enum Section {
   UNSPECIFIED = 0,
 
   /**
-   * The system prompt. 1,000 tokens, soft: counted in full and never cut.
+   * The system prompt. 1,000 tokens, a soft limit: counted in full and never truncated.
    *
    * @generated from enum value: SECTION_SYSTEM = 1;
    */
   SYSTEM = 1,
 
   /**
-   * The profile that the caller gives. 2,000 tokens; cut at a sentence end.
+   * The caller's profile text. 2,000 tokens; truncated at the end of a sentence.
    *
    * @generated from enum value: SECTION_PROFILE = 2;
    */
   PROFILE = 2,
 
   /**
-   * What is known about the user. 200 tokens, 8 facts: pinned ones first. What is chosen is not reduced
-   * later.
+   * Facts about the user. 200 tokens, 8 facts, pinned facts first. Selected facts are not removed later.
    *
    * @generated from enum value: SECTION_FACTS = 3;
    */
   FACTS = 3,
 
   /**
-   * How the user likes to be answered, from patterns with evidence. 100 tokens.
+   * Style hints from the user's patterns. 100 tokens.
    *
    * @generated from enum value: SECTION_HINTS = 4;
    */
@@ -496,21 +496,21 @@ export enum Section {
   SUMMARY = 5,
 
   /**
-   * Chunks of documents, the caller's and retrieved ones, best first. 800 tokens, 3 chunks.
+   * Document chunks, from the caller and from retrieval, best first. 800 tokens, 3 chunks.
    *
    * @generated from enum value: SECTION_DOCUMENTS = 6;
    */
   DOCUMENTS = 6,
 
   /**
-   * What was said before, retrieved for the query. 400 tokens, 3 items.
+   * Earlier messages, retrieved for the query. 400 tokens, 3 items.
    *
    * @generated from enum value: SECTION_EPISODIC = 7;
    */
   EPISODIC = 7,
 
   /**
-   * Results of tools that matter for the query. 200 tokens, 3 artifacts. Facts, hints, summary and artifacts
+   * Tool artifacts that are relevant to the query. 200 tokens, 3 artifacts. Facts, hints, summary and artifacts
    * together never exceed 800 tokens.
    *
    * @generated from enum value: SECTION_ARTIFACTS = 8;
@@ -518,8 +518,7 @@ export enum Section {
   ARTIFACTS = 8,
 
   /**
-   * The conversation itself, whole turns, newest first to be kept. What is left, at most 4,000 tokens, 10
-   * turns.
+   * The conversation in whole turns; the newest are kept first. The remaining budget, at most 4,000 tokens, 10 turns.
    *
    * @generated from enum value: SECTION_WORKING = 9;
    */
@@ -533,7 +532,7 @@ export enum Section {
   TOOL_SCHEMAS = 10,
 
   /**
-   * What is kept free for the model's answer: counted, not rendered.
+   * The reserve for the model's output: counted, not rendered.
    *
    * @generated from enum value: SECTION_OUTPUT_RESERVE = 11;
    */
@@ -554,7 +553,7 @@ export const SectionSchema: GenEnum<Section> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_context, 0);
 
 /**
- * Why an item is in or out.
+ * Why an item is included or rejected.
  *
  * @generated from enum memsidecar.v1.Inclusion
  */
@@ -567,77 +566,77 @@ export enum Inclusion {
   UNSPECIFIED = 0,
 
   /**
-   * Included as it is.
+   * Included unchanged.
    *
    * @generated from enum value: INCLUSION_INCLUDED = 1;
    */
   INCLUDED = 1,
 
   /**
-   * Included, cut at a boundary to fit its section.
+   * Included, truncated at a boundary to fit its section.
    *
    * @generated from enum value: INCLUSION_SHORTENED = 2;
    */
   SHORTENED = 2,
 
   /**
-   * Left out: it does not fit its section's cap.
+   * Rejected: it exceeds the limit of its section.
    *
    * @generated from enum value: INCLUSION_OVER_SECTION = 3;
    */
   OVER_SECTION = 3,
 
   /**
-   * Left out: everything together exceeded max_tokens.
+   * Rejected: the whole context exceeded max_tokens.
    *
    * @generated from enum value: INCLUSION_OVER_TOTAL = 4;
    */
   OVER_TOTAL = 4,
 
   /**
-   * Left out: enough better ones were found.
+   * Rejected: enough items with a higher score were found.
    *
    * @generated from enum value: INCLUSION_BEYOND_TOP_K = 5;
    */
   BEYOND_TOP_K = 5,
 
   /**
-   * Left out: its score is below the threshold (setting similarity_threshold).
+   * Rejected: its score is below the threshold (setting similarity_threshold).
    *
    * @generated from enum value: INCLUSION_BELOW_THRESHOLD = 6;
    */
   BELOW_THRESHOLD = 6,
 
   /**
-   * Left out: its evaluation score is too low (setting episodic_min_quality).
+   * Rejected: its evaluation score is too low (setting episodic_min_quality).
    *
    * @generated from enum value: INCLUSION_LOW_QUALITY = 7;
    */
   LOW_QUALITY = 7,
 
   /**
-   * Left out: nearly the same as one that is included, or the same question as the query, asked before.
+   * Rejected: a near-duplicate of an included item, or an earlier occurrence of the query.
    *
    * @generated from enum value: INCLUSION_DUPLICATE = 8;
    */
   DUPLICATE = 8,
 
   /**
-   * Left out: the working section shows it already.
+   * Rejected: the working section contains it already.
    *
    * @generated from enum value: INCLUSION_IN_WINDOW = 9;
    */
   IN_WINDOW = 9,
 
   /**
-   * Left out: its time is over.
+   * Rejected: it has expired.
    *
    * @generated from enum value: INCLUSION_EXPIRED = 10;
    */
   EXPIRED = 10,
 
   /**
-   * Left out: the request disabled the section.
+   * Rejected: the request disabled the section.
    *
    * @generated from enum value: INCLUSION_DISABLED = 11;
    */
@@ -651,7 +650,7 @@ export const InclusionSchema: GenEnum<Inclusion> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_context, 1);
 
 /**
- * What was missing; the answer was made from the rest.
+ * A component that was unavailable. The response was made without it.
  *
  * @generated from enum memsidecar.v1.Degradation
  */
@@ -664,15 +663,14 @@ export enum Degradation {
   UNSPECIFIED = 0,
 
   /**
-   * Retrieval is not there yet, not any more, or off (setting index): only the newest 2,000 messages of the
-   * scope were ranked.
+   * The index is not open or disabled (setting index): only the newest 2,000 messages of the scope were ranked.
    *
    * @generated from enum value: DEGRADATION_INDEX_UNAVAILABLE = 1;
    */
   INDEX_UNAVAILABLE = 1,
 
   /**
-   * No vector for the query or for recent messages: keywords only.
+   * The query or recent messages have no vector: ranked by keywords only.
    *
    * @generated from enum value: DEGRADATION_EMBEDDER_UNAVAILABLE = 2;
    */
@@ -686,8 +684,8 @@ export enum Degradation {
   DEADLINE = 3,
 
   /**
-   * Background tasks are behind: facts or the summary may be old. In Search: more was added than it could
-   * look through itself before it was indexed, and the newest messages may be missing.
+   * Background tasks lag: facts or the summary may be out of date. In Search: the unindexed part of the log was too
+   * long to scan, so the newest messages may be missing.
    *
    * @generated from enum value: DEGRADATION_STALE = 4;
    */

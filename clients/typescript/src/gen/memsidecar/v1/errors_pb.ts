@@ -12,12 +12,13 @@ export const file_memsidecar_v1_errors: GenFile = /*@__PURE__*/
   fileDesc("ChptZW1zaWRlY2FyL3YxL2Vycm9ycy5wcm90bxINbWVtc2lkZWNhci52MSqNBQoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASHgoaRVJST1JfUkVBU09OX0lOVkFMSURfRklFTEQQARIaChZFUlJPUl9SRUFTT05fTk9UX0ZPVU5EEAISHAoYRVJST1JfUkVBU09OX0lEX0NPTkZMSUNUEAMSIgoeRVJST1JfUkVBU09OX1NFUVVFTkNFX01JU01BVENIEAQSJwojRVJST1JfUkVBU09OX1NFU1NJT05fT1dORVJfTUlTTUFUQ0gQBRIhCh1FUlJPUl9SRUFTT05fQlVER0VUX1RPT19TTUFMTBAGEhoKFkVSUk9SX1JFQVNPTl9UT09fTEFSR0UQBxIdChlFUlJPUl9SRUFTT05fUkFURV9MSU1JVEVEEAgSHwobRVJST1JfUkVBU09OX1FVT1RBX0VYQ0VFREVEEAkSGgoWRVJST1JfUkVBU09OX0RJU0tfRlVMTBAKEiAKHEVSUk9SX1JFQVNPTl9VTkFVVEhFTlRJQ0FURUQQCxIiCh5FUlJPUl9SRUFTT05fUEVSTUlTU0lPTl9ERU5JRUQQDBIZChVFUlJPUl9SRUFTT05fU1RBUlRJTkcQDRIeChpFUlJPUl9SRUFTT05fU0hVVFRJTkdfRE9XThAOEiIKHkVSUk9SX1JFQVNPTl9JTkRFWF9VTkFWQUlMQUJMRRAPEhsKF0VSUk9SX1JFQVNPTl9PVkVSTE9BREVEEBASHwobRVJST1JfUkVBU09OX0RBVEFfQ09SUlVQVEVEEBESIAocRVJST1JfUkVBU09OX05PVF9JTVBMRU1FTlRFRBASEhkKFUVSUk9SX1JFQVNPTl9JTlRFUk5BTBATYgZwcm90bzM");
 
 /**
- * The `reason` of google.rpc.ErrorInfo, without the prefix, in every error; `domain` is "memsidecar.dev". So
- * a caller compares with "ID_CONFLICT", not with "ERROR_REASON_ID_CONFLICT".
+ * The `reason` of google.rpc.ErrorInfo in every error, without the prefix: "ID_CONFLICT", not
+ * "ERROR_REASON_ID_CONFLICT". The `domain` is "memsidecar.dev".
  *
- * Every error carries exactly one ErrorInfo in its rich details, besides google.rpc.BadRequest where a field
- * is wrong and google.rpc.RetryInfo where waiting helps. Clients retry on UNAVAILABLE only; every write is
- * safe to retry because of its ids. DEADLINE_EXCEEDED and CANCELLED come as gRPC has them.
+ * Every error carries exactly one ErrorInfo in its details. google.rpc.BadRequest is added where a field is invalid,
+ * google.rpc.RetryInfo where a retry can succeed after a delay. Clients retry on UNAVAILABLE only. Every write is
+ * safe to retry because ids are idempotency keys. DEADLINE_EXCEEDED and CANCELLED are gRPC's own and carry no
+ * ErrorInfo.
  *
  * @generated from enum memsidecar.v1.ErrorReason
  */
@@ -37,23 +38,23 @@ export enum ErrorReason {
   INVALID_FIELD = 1,
 
   /**
-   * NOT_FOUND: a request acts on a thing that does not exist. Reads of an unknown session answer empty
-   * instead.
+   * NOT_FOUND: the message, session, fact, artifact or document that the request acts on does not exist. A read of an
+   * unknown session returns an empty response instead.
    *
    * @generated from enum value: ERROR_REASON_NOT_FOUND = 2;
    */
   NOT_FOUND = 2,
 
   /**
-   * ALREADY_EXISTS: the message id is known with another body.
+   * ALREADY_EXISTS: the message id exists with a different body.
    *
    * @generated from enum value: ERROR_REASON_ID_CONFLICT = 3;
    */
   ID_CONFLICT = 3,
 
   /**
-   * ABORTED; metadata: last_sequence. The session has moved on since expected_sequence: read it, then decide
-   * anew.
+   * ABORTED; metadata: last_sequence. The session's last sequence is not expected_sequence. Read the session again
+   * before the next attempt.
    *
    * @generated from enum value: ERROR_REASON_SEQUENCE_MISMATCH = 4;
    */
@@ -67,55 +68,54 @@ export enum ErrorReason {
   SESSION_OWNER_MISMATCH = 5,
 
   /**
-   * FAILED_PRECONDITION; metadata: required_tokens. A call with exactly that many succeeds.
+   * FAILED_PRECONDITION; metadata: required_tokens. A call with exactly that budget succeeds.
    *
    * @generated from enum value: ERROR_REASON_BUDGET_TOO_SMALL = 6;
    */
   BUDGET_TOO_SMALL = 6,
 
   /**
-   * RESOURCE_EXHAUSTED, with RetryInfo where waiting helps. This one: a message of more than 1 MiB (setting
-   * max_message_bytes), a request of more than 4 MiB, a batch of more than 10,000 messages, a document of more
-   * than 3 MiB (setting max_document_bytes), or a context that would be an answer of more than 4 MiB. Sending it
-   * again does not help.
+   * RESOURCE_EXHAUSTED: a message of more than 1 MiB (setting max_message_bytes), a request of more than 4 MiB, a
+   * batch of more than 10,000 messages, a document of more than 3 MiB (setting max_document_bytes), or a context
+   * whose response would exceed 4 MiB. A retry does not help.
    *
    * @generated from enum value: ERROR_REASON_TOO_LARGE = 7;
    */
   TOO_LARGE = 7,
 
   /**
-   * RESOURCE_EXHAUSTED: too many requests of a namespace in a short time or at once, or too many large answers that its
-   * callers leave unread. RetryInfo says how long to wait.
+   * RESOURCE_EXHAUSTED: the namespace exceeds its request rate, its concurrency limit, or its limit on unread
+   * response bytes. RetryInfo says how long to wait.
    *
    * @generated from enum value: ERROR_REASON_RATE_LIMITED = 8;
    */
   RATE_LIMITED = 8,
 
   /**
-   * RESOURCE_EXHAUSTED; metadata: quota (sessions, messages or bytes) and its limit. The namespace may not keep more;
-   * erasing and pruning always work.
+   * RESOURCE_EXHAUSTED; metadata: quota (sessions, messages or bytes) and its limit. The namespace is at its quota.
+   * Erasing and pruning still work.
    *
    * @generated from enum value: ERROR_REASON_QUOTA_EXCEEDED = 9;
    */
   QUOTA_EXCEEDED = 9,
 
   /**
-   * RESOURCE_EXHAUSTED: there is no room on the disk. Nothing was stored; reads go on, and writes resume by
-   * themselves when there is room.
+   * RESOURCE_EXHAUSTED: the disk is full. Nothing was stored. Reads still work, and writes work again as soon as
+   * there is free space.
    *
    * @generated from enum value: ERROR_REASON_DISK_FULL = 10;
    */
   DISK_FULL = 10,
 
   /**
-   * UNAUTHENTICATED: no token and no certificate, or one that is not known, or has expired.
+   * UNAUTHENTICATED: the call has no token and no certificate, or one that is unknown or expired.
    *
    * @generated from enum value: ERROR_REASON_UNAUTHENTICATED = 11;
    */
   UNAUTHENTICATED = 11,
 
   /**
-   * PERMISSION_DENIED: the token is good, but not for this namespace or this operation.
+   * PERMISSION_DENIED: the token is valid, but not for this namespace or this operation.
    *
    * @generated from enum value: ERROR_REASON_PERMISSION_DENIED = 12;
    */
@@ -136,21 +136,21 @@ export enum ErrorReason {
   SHUTTING_DOWN = 14,
 
   /**
-   * UNAVAILABLE, retry: what was asked needs the index, and it is not open.
+   * UNAVAILABLE, retry: the request needs the index, and the index is not open.
    *
    * @generated from enum value: ERROR_REASON_INDEX_UNAVAILABLE = 15;
    */
   INDEX_UNAVAILABLE = 15,
 
   /**
-   * UNAVAILABLE, retry: too much is waiting already. RetryInfo says how long to wait.
+   * UNAVAILABLE, retry: too many requests are queued. RetryInfo says how long to wait.
    *
    * @generated from enum value: ERROR_REASON_OVERLOADED = 16;
    */
   OVERLOADED = 16,
 
   /**
-   * DATA_LOSS; metadata: file. What is stored cannot be read; a person must look.
+   * DATA_LOSS; metadata: file. A stored file is corrupted and cannot be read. An operator must repair or restore it.
    *
    * @generated from enum value: ERROR_REASON_DATA_CORRUPTED = 17;
    */
@@ -164,7 +164,8 @@ export enum ErrorReason {
   NOT_IMPLEMENTED = 18,
 
   /**
-   * INTERNAL: a bug, never bad input. The message tells nothing of the inside; the sidecar's log does.
+   * INTERNAL: a bug in the sidecar, never caused by invalid input. The message has no details; the sidecar's log has
+   * them.
    *
    * @generated from enum value: ERROR_REASON_INTERNAL = 19;
    */

@@ -19,7 +19,7 @@ export const file_memsidecar_v1_knowledge: GenFile = /*@__PURE__*/
   fileDesc("Ch1tZW1zaWRlY2FyL3YxL2tub3dsZWRnZS5wcm90bxINbWVtc2lkZWNhci52MSL+AgoERmFjdBIKCgJpZBgBIAEoCRIlCgR0eXBlGAIgASgOMhcubWVtc2lkZWNhci52MS5GYWN0VHlwZRILCgNrZXkYAyABKAkSDQoFdmFsdWUYBCABKAkSEgoKY29uZmlkZW5jZRgFIAEoARIuCgp2YWxpZF9mcm9tGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt2YWxpZF91bnRpbBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMZXh0cmFjdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VwZGF0ZWQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYCiABKAkSGgoSc291cmNlX21lc3NhZ2VfaWRzGAsgAygJEg4KBm9yaWdpbhgMIAEoCRIOCgZwaW5uZWQYDSABKAgibQoPUHV0RmFjdHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSIgoFZmFjdHMYBCADKAsyEy5tZW1zaWRlY2FyLnYxLkZhY3QiNgoQUHV0RmFjdHNSZXNwb25zZRIiCgVmYWN0cxgBIAMoCzITLm1lbXNpZGVjYXIudjEuRmFjdCKyAQoQTGlzdEZhY3RzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEiYKBXR5cGVzGAQgAygOMhcubWVtc2lkZWNhci52MS5GYWN0VHlwZRIXCg9pbmNsdWRlX2hpc3RvcnkYBSABKAgSEQoJcGFnZV9zaXplGAYgASgFEhIKCnBhZ2VfdG9rZW4YByABKAkiUAoRTGlzdEZhY3RzUmVzcG9uc2USIgoFZmFjdHMYASADKAsyEy5tZW1zaWRlY2FyLnYxLkZhY3QSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlwKEURlbGV0ZUZhY3RSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSDwoHZmFjdF9pZBgEIAEoCSIUChJEZWxldGVGYWN0UmVzcG9uc2Ui6AEKCEFydGlmYWN0EgoKAmlkGAEgASgJEg4KBnNvdXJjZRgCIAEoCRIPCgdjb250ZW50GAMgASgJEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoIbWV0YWRhdGEYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg4KBnRva2VucxgHIAEoBRISCgptZXNzYWdlX2lkGAggASgJIqsBChJQdXRBcnRpZmFjdFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIpCghhcnRpZmFjdBgEIAEoCzIXLm1lbXNpZGVjYXIudjEuQXJ0aWZhY3QSGgoSb2ZmbG9hZF9tZXNzYWdlX2lkGAUgASgJEhYKDnByZXZpZXdfdG9rZW5zGAYgASgFIkAKE1B1dEFydGlmYWN0UmVzcG9uc2USKQoIYXJ0aWZhY3QYASABKAsyFy5tZW1zaWRlY2FyLnYxLkFydGlmYWN0InUKFExpc3RBcnRpZmFjdHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkiXAoVTGlzdEFydGlmYWN0c1Jlc3BvbnNlEioKCWFydGlmYWN0cxgBIAMoCzIXLm1lbXNpZGVjYXIudjEuQXJ0aWZhY3QSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJImQKFURlbGV0ZUFydGlmYWN0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEhMKC2FydGlmYWN0X2lkGAQgASgJIhgKFkRlbGV0ZUFydGlmYWN0UmVzcG9uc2Ui1AEKCERvY3VtZW50EgoKAmlkGAEgASgJEg0KBXRpdGxlGAIgASgJEgwKBHRleHQYAyABKAkSDgoGc291cmNlGAQgASgJEikKCG1ldGFkYXRhGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLY2h1bmtfY291bnQYByABKAUSDgoGdG9rZW5zGAggASgFEg4KBnNoYTI1NhgJIAEoCSJXCg1Eb2N1bWVudENodW5rEhMKC2RvY3VtZW50X2lkGAEgASgJEhMKC2NodW5rX2luZGV4GAIgASgFEgwKBHRleHQYAyABKAkSDgoGdG9rZW5zGAQgASgFIncKElB1dERvY3VtZW50UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEikKCGRvY3VtZW50GAQgASgLMhcubWVtc2lkZWNhci52MS5Eb2N1bWVudCJTChNQdXREb2N1bWVudFJlc3BvbnNlEikKCGRvY3VtZW50GAEgASgLMhcubWVtc2lkZWNhci52MS5Eb2N1bWVudBIRCgl1bmNoYW5nZWQYAiABKAgidQoUTGlzdERvY3VtZW50c1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJcChVMaXN0RG9jdW1lbnRzUmVzcG9uc2USKgoJZG9jdW1lbnRzGAEgAygLMhcubWVtc2lkZWNhci52MS5Eb2N1bWVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiZAoVRGVsZXRlRG9jdW1lbnRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSEwoLZG9jdW1lbnRfaWQYBCABKAkiMAoWRGVsZXRlRG9jdW1lbnRSZXNwb25zZRIWCg5yZW1vdmVkX2NodW5rcxgBIAEoBSKBAQoWU2VhcmNoRG9jdW1lbnRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEg0KBXF1ZXJ5GAQgASgJEg0KBWxpbWl0GAUgASgFEhEKCW1pbl9zY29yZRgGIAEoASJ0CgtEb2N1bWVudEhpdBIrCgVjaHVuaxgBIAEoCzIcLm1lbXNpZGVjYXIudjEuRG9jdW1lbnRDaHVuaxINCgVzY29yZRgCIAEoARIpCgZzY29yZXMYAyABKAsyGS5tZW1zaWRlY2FyLnYxLlNjb3JlUGFydHMicQoXU2VhcmNoRG9jdW1lbnRzUmVzcG9uc2USKAoEaGl0cxgBIAMoCzIaLm1lbXNpZGVjYXIudjEuRG9jdW1lbnRIaXQSLAoIZGVncmFkZWQYAiADKA4yGi5tZW1zaWRlY2FyLnYxLkRlZ3JhZGF0aW9uIqMBCgdTdW1tYXJ5EgoKAmlkGAEgASgJEgwKBHRleHQYAiABKAkSDgoGdG9rZW5zGAMgASgFEhYKDmZpcnN0X3NlcXVlbmNlGAQgASgDEhUKDWxhc3Rfc2VxdWVuY2UYBSABKAMSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBm9yaWdpbhgHIAEoCSJLChFHZXRTdW1tYXJ5UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJIj0KEkdldFN1bW1hcnlSZXNwb25zZRInCgdzdW1tYXJ5GAEgASgLMhYubWVtc2lkZWNhci52MS5TdW1tYXJ5Il4KEFN1bW1hcml6ZVJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRISCgptYXhfdG9rZW5zGAQgASgFIjwKEVN1bW1hcml6ZVJlc3BvbnNlEicKB3N1bW1hcnkYASABKAsyFi5tZW1zaWRlY2FyLnYxLlN1bW1hcnkiOAoHUGF0dGVybhIMCgRraW5kGAEgASgJEg0KBXZhbHVlGAIgASgJEhAKCGV2aWRlbmNlGAMgASgFIl0KEkdldFBhdHRlcm5zUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEg8KB3JlZnJlc2gYBCABKAgi7QEKE0dldFBhdHRlcm5zUmVzcG9uc2USKAoIcGF0dGVybnMYASADKAsyFi5tZW1zaWRlY2FyLnYxLlBhdHRlcm4SFQoNY29udmVyc2F0aW9ucxgCIAEoBRISCgptZWFuX3R1cm5zGAMgASgBEhUKDWFuc3dlcl9sZW5ndGgYBCABKAkSFwoPdGVjaG5pY2FsX2RlcHRoGAUgASgJEhEKCWZyZXF1ZW5jeRgGIAEoCRINCgVoaW50cxgHIAEoCRIvCgtjb21wdXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAq1QEKCEZhY3RUeXBlEhkKFUZBQ1RfVFlQRV9VTlNQRUNJRklFRBAAEhoKFkZBQ1RfVFlQRV9VU0VSX1BST0ZJTEUQARIWChJGQUNUX1RZUEVfSU5URVJFU1QQAhIYChRGQUNUX1RZUEVfUFJFRkVSRU5DRRADEhkKFUZBQ1RfVFlQRV9BQ1RJT05fSVRFTRAEEhcKE0ZBQ1RfVFlQRV9TRU5USU1FTlQQBRIWChJGQUNUX1RZUEVfUVVFU1RJT04QBhIUChBGQUNUX1RZUEVfRE9NQUlOEAcy/wgKEEtub3dsZWRnZVNlcnZpY2USSwoIUHV0RmFjdHMSHi5tZW1zaWRlY2FyLnYxLlB1dEZhY3RzUmVxdWVzdBofLm1lbXNpZGVjYXIudjEuUHV0RmFjdHNSZXNwb25zZRJOCglMaXN0RmFjdHMSHy5tZW1zaWRlY2FyLnYxLkxpc3RGYWN0c1JlcXVlc3QaIC5tZW1zaWRlY2FyLnYxLkxpc3RGYWN0c1Jlc3BvbnNlElEKCkRlbGV0ZUZhY3QSIC5tZW1zaWRlY2FyLnYxLkRlbGV0ZUZhY3RSZXF1ZXN0GiEubWVtc2lkZWNhci52MS5EZWxldGVGYWN0UmVzcG9uc2USVAoLUHV0QXJ0aWZhY3QSIS5tZW1zaWRlY2FyLnYxLlB1dEFydGlmYWN0UmVxdWVzdBoiLm1lbXNpZGVjYXIudjEuUHV0QXJ0aWZhY3RSZXNwb25zZRJaCg1MaXN0QXJ0aWZhY3RzEiMubWVtc2lkZWNhci52MS5MaXN0QXJ0aWZhY3RzUmVxdWVzdBokLm1lbXNpZGVjYXIudjEuTGlzdEFydGlmYWN0c1Jlc3BvbnNlEl0KDkRlbGV0ZUFydGlmYWN0EiQubWVtc2lkZWNhci52MS5EZWxldGVBcnRpZmFjdFJlcXVlc3QaJS5tZW1zaWRlY2FyLnYxLkRlbGV0ZUFydGlmYWN0UmVzcG9uc2USVAoLUHV0RG9jdW1lbnQSIS5tZW1zaWRlY2FyLnYxLlB1dERvY3VtZW50UmVxdWVzdBoiLm1lbXNpZGVjYXIudjEuUHV0RG9jdW1lbnRSZXNwb25zZRJaCg1MaXN0RG9jdW1lbnRzEiMubWVtc2lkZWNhci52MS5MaXN0RG9jdW1lbnRzUmVxdWVzdBokLm1lbXNpZGVjYXIudjEuTGlzdERvY3VtZW50c1Jlc3BvbnNlEl0KDkRlbGV0ZURvY3VtZW50EiQubWVtc2lkZWNhci52MS5EZWxldGVEb2N1bWVudFJlcXVlc3QaJS5tZW1zaWRlY2FyLnYxLkRlbGV0ZURvY3VtZW50UmVzcG9uc2USYAoPU2VhcmNoRG9jdW1lbnRzEiUubWVtc2lkZWNhci52MS5TZWFyY2hEb2N1bWVudHNSZXF1ZXN0GiYubWVtc2lkZWNhci52MS5TZWFyY2hEb2N1bWVudHNSZXNwb25zZRJRCgpHZXRTdW1tYXJ5EiAubWVtc2lkZWNhci52MS5HZXRTdW1tYXJ5UmVxdWVzdBohLm1lbXNpZGVjYXIudjEuR2V0U3VtbWFyeVJlc3BvbnNlEk4KCVN1bW1hcml6ZRIfLm1lbXNpZGVjYXIudjEuU3VtbWFyaXplUmVxdWVzdBogLm1lbXNpZGVjYXIudjEuU3VtbWFyaXplUmVzcG9uc2USVAoLR2V0UGF0dGVybnMSIS5tZW1zaWRlY2FyLnYxLkdldFBhdHRlcm5zUmVxdWVzdBoiLm1lbXNpZGVjYXIudjEuR2V0UGF0dGVybnNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_memsidecar_v1_context, file_memsidecar_v1_message]);
 
 /**
- * Something known about a user.
+ * One fact about a user.
  *
  * @generated from message memsidecar.v1.Fact
  */
@@ -39,66 +39,66 @@ export type Fact = Message<"memsidecar.v1.Fact"> & {
   type: FactType;
 
   /**
-   * For example "name", "company", "likes". A key holds one current value, unless the fact's type is a list
-   * by nature (interests, action items, questions). Required, 1 to 256 bytes without control characters.
+   * For example "name", "company", "likes". A key has one current value, except for the types interest, action item
+   * and question. Required, 1 to 256 bytes without control characters.
    *
    * @generated from field: string key = 3;
    */
   key: string;
 
   /**
-   * What is known. Required, not only white space, at most 16 KiB.
+   * The value. Required, not only white space, at most 16 KiB.
    *
    * @generated from field: string value = 4;
    */
   value: string;
 
   /**
-   * 0 to 1. 0 in PutFacts means that nothing is said about it, and is taken as 1.
+   * 0 to 1. 0 in PutFacts means unspecified and is stored as 1.
    *
    * @generated from field: double confidence = 5;
    */
   confidence: number;
 
   /**
-   * Since when it holds. Absent in PutFacts: since it was first seen.
+   * Start of validity. Absent in PutFacts: extracted_at.
    *
    * @generated from field: google.protobuf.Timestamp valid_from = 6;
    */
   validFrom?: Timestamp | undefined;
 
   /**
-   * Output only; set when superseded.
+   * Output only; set when the fact is superseded.
    *
    * @generated from field: google.protobuf.Timestamp valid_until = 7;
    */
   validUntil?: Timestamp | undefined;
 
   /**
-   * When it was first seen. Absent in PutFacts: now, or last_updated if that is earlier.
+   * Time of the first observation. Absent in PutFacts: now, or last_updated if that is earlier.
    *
    * @generated from field: google.protobuf.Timestamp extracted_at = 8;
    */
   extractedAt?: Timestamp | undefined;
 
   /**
-   * When it was last seen. Absent in PutFacts: now.
+   * Time of the last observation. Absent in PutFacts: now.
    *
    * @generated from field: google.protobuf.Timestamp last_updated = 9;
    */
   lastUpdated?: Timestamp | undefined;
 
   /**
-   * The session that it first came from. Absent in PutFacts: the request's.
+   * The session of the first observation. Empty in PutFacts: the request's session_id.
    *
    * @generated from field: string session_id = 10;
    */
   sessionId: string;
 
   /**
-   * The messages that it first came from, in that session; at most 100. When all of them are erased, so is the
-   * fact: with DeleteSession, while Clear leaves it. Seen in another session since, it goes with that one; told
-   * by a caller without messages, with none.
+   * The messages of the first observation, in that session; at most 100. DeleteSession erases the fact together with
+   * these messages; Clear keeps it. A fact that was observed in another session since is erased with that session. A
+   * fact stored by a caller without messages is erased with no session.
    *
    * @generated from field: repeated string source_message_ids = 11;
    */
@@ -112,7 +112,7 @@ export type Fact = Message<"memsidecar.v1.Fact"> & {
   origin: string;
 
   /**
-   * Always in the context, before the others.
+   * Always in the context, before other facts.
    *
    * @generated from field: bool pinned = 13;
    */
@@ -140,14 +140,14 @@ export type PutFactsRequest = Message<"memsidecar.v1.PutFactsRequest"> & {
   namespace: string;
 
   /**
-   * Whose facts. Optional where session_id is given: the session's user then.
+   * The owner of the facts. Optional if session_id is given; the default is the session's owner.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * Where they came from; for a session without a user, whose they are. Need not exist yet. Required where
+   * The session that the facts come from; for a session without a user, their owner. Need not exist yet. Required if
    * user_id is empty.
    *
    * @generated from field: string session_id = 3;
@@ -155,7 +155,7 @@ export type PutFactsRequest = Message<"memsidecar.v1.PutFactsRequest"> & {
   sessionId: string;
 
   /**
-   * 1 to 1,000, all or nothing. They are taken in their order.
+   * 1 to 1,000, stored atomically and applied in order.
    *
    * @generated from field: repeated memsidecar.v1.Fact facts = 4;
    */
@@ -176,7 +176,7 @@ export const PutFactsRequestSchema: GenMessage<PutFactsRequest> = /*@__PURE__*/
  */
 export type PutFactsResponse = Message<"memsidecar.v1.PutFactsResponse"> & {
   /**
-   * As they are now, in the order of the request.
+   * The facts as stored, in the order of the request.
    *
    * @generated from field: repeated memsidecar.v1.Fact facts = 1;
    */
@@ -191,7 +191,7 @@ export const PutFactsResponseSchema: GenMessage<PutFactsResponse> = /*@__PURE__*
   messageDesc(file_memsidecar_v1_knowledge, 2);
 
 /**
- * Which facts to read.
+ * Selects the facts to read.
  *
  * @generated from message memsidecar.v1.ListFactsRequest
  */
@@ -204,43 +204,42 @@ export type ListFactsRequest = Message<"memsidecar.v1.ListFactsRequest"> & {
   namespace: string;
 
   /**
-   * Whose facts. Optional where session_id is given: the session's user then.
+   * The owner of the facts. Optional if session_id is given; the default is the session's owner.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * For a session without a user, whose facts.
+   * The owner of the facts, for a session without a user.
    *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
 
   /**
-   * Empty: all.
+   * Empty: no filter.
    *
    * @generated from field: repeated memsidecar.v1.FactType types = 4;
    */
   types: FactType[];
 
   /**
-   * Superseded ones, too.
+   * Include superseded facts.
    *
    * @generated from field: bool include_history = 5;
    */
   includeHistory: boolean;
 
   /**
-   * 0: 100. More than 1,000 is taken as 1,000.
+   * 0 means 100. Values above 1,000 are lowered to 1,000.
    *
    * @generated from field: int32 page_size = 6;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-   * fields.
+   * The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
    *
    * @generated from field: string page_token = 7;
    */
@@ -261,14 +260,14 @@ export const ListFactsRequestSchema: GenMessage<ListFactsRequest> = /*@__PURE__*
  */
 export type ListFactsResponse = Message<"memsidecar.v1.ListFactsResponse"> & {
   /**
-   * Most confident first, then those seen last, then by id.
+   * Ordered by confidence (highest first), then last_updated (newest first), then id.
    *
    * @generated from field: repeated memsidecar.v1.Fact facts = 1;
    */
   facts: Fact[];
 
   /**
-   * Empty: that was the last page. A page is also cut at 3 MiB.
+   * Empty on the last page. A page also ends at 3 MiB.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -283,7 +282,7 @@ export const ListFactsResponseSchema: GenMessage<ListFactsResponse> = /*@__PURE_
   messageDesc(file_memsidecar_v1_knowledge, 4);
 
 /**
- * Which fact to erase.
+ * Selects the fact to erase.
  *
  * @generated from message memsidecar.v1.DeleteFactRequest
  */
@@ -296,14 +295,14 @@ export type DeleteFactRequest = Message<"memsidecar.v1.DeleteFactRequest"> & {
   namespace: string;
 
   /**
-   * Whose fact. Optional where session_id is given: the session's user then.
+   * The owner of the fact. Optional if session_id is given; the default is the session's owner.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * For a session without a user, whose fact.
+   * The owner of the fact, for a session without a user.
    *
    * @generated from field: string session_id = 3;
    */
@@ -325,7 +324,7 @@ export const DeleteFactRequestSchema: GenMessage<DeleteFactRequest> = /*@__PURE_
   messageDesc(file_memsidecar_v1_knowledge, 5);
 
 /**
- * The fact is gone.
+ * Empty: the fact is erased.
  *
  * @generated from message memsidecar.v1.DeleteFactResponse
  */
@@ -340,66 +339,67 @@ export const DeleteFactResponseSchema: GenMessage<DeleteFactResponse> = /*@__PUR
   messageDesc(file_memsidecar_v1_knowledge, 6);
 
 /**
- * A compact result of a tool: a snippet of a web search, say.
+ * A compact tool result, such as a snippet of a web search.
  *
- * Artifacts are erased with DeleteSession. Clear erases those that hold a message, and leaves the others.
+ * DeleteSession erases artifacts. Clear erases the artifacts of offloaded messages and keeps the others.
  *
  * @generated from message memsidecar.v1.Artifact
  */
 export type Artifact = Message<"memsidecar.v1.Artifact"> & {
   /**
-   * Unique in its session. Empty in a request: made by the server; of an offloaded message always the same.
-   * Given: putting it again replaces it.
+   * Unique in its session. Empty in a request: made by the server; for an offloaded message, derived from the
+   * message. A stored artifact with the same id is replaced.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Where it came from: a tool's name, a URL. At most 1,024 bytes. Of an offloaded message, its name if empty.
+   * The origin: a tool's name, a URL. At most 1,024 bytes. Empty for an offloaded message: the message's name.
    *
    * @generated from field: string source = 2;
    */
   source: string;
 
   /**
-   * The text, at most 1 MiB (setting max_message_bytes). Required, unless a message is offloaded: then it must
-   * be empty, and becomes the message's whole content.
+   * The text, at most 1 MiB (setting max_message_bytes). Required, unless a message is offloaded: then it must be
+   * empty, and the server copies the message's whole content.
    *
    * @generated from field: string content = 3;
    */
   content: string;
 
   /**
-   * Set by the server when absent. As long as the content stays the same, so does this.
+   * Set by the server when absent. Unchanged as long as the content is unchanged.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 4;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * After this it is neither listed nor put into a context. Must be after create_time. Absent: never.
+   * After this time the artifact is neither listed nor put into a context. Must be after create_time. Absent: never
+   * expires.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 5;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * Tags: at most 16 KiB, 8 levels deep.
+   * At most 16 KiB, 8 levels deep.
    *
    * @generated from field: google.protobuf.Struct metadata = 6;
    */
   metadata?: JsonObject | undefined;
 
   /**
-   * Output only. Of the content, by the server's default tokenizer.
+   * Output only. Tokens of the content, by the server's default tokenizer.
    *
    * @generated from field: int32 tokens = 7;
    */
   tokens: number;
 
   /**
-   * Output only. The tool message whose large result this is, if it was offloaded.
+   * Output only. The offloaded tool message. Empty for other artifacts.
    *
    * @generated from field: string message_id = 8;
    */
@@ -427,7 +427,7 @@ export type PutArtifactRequest = Message<"memsidecar.v1.PutArtifactRequest"> & {
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
@@ -448,9 +448,9 @@ export type PutArtifactRequest = Message<"memsidecar.v1.PutArtifactRequest"> & {
   artifact?: Artifact | undefined;
 
   /**
-   * Replace this stored tool message in the window by a preview of at most `preview_tokens`; the artifact
-   * holds the whole. NOT_FOUND when the session has no such message; INVALID_ARGUMENT when its role is another.
-   * A message that is not longer stays as it is, and so does one that was pruned. The original stays stored and
+   * Replace this stored tool message in the window by a preview of at most `preview_tokens`; the artifact holds the
+   * whole content. NOT_FOUND when the session has no such message; INVALID_ARGUMENT when its role is not tool. A
+   * message that is not longer than the preview, or that is pruned, stays unchanged. The original stays stored and
    * searchable. Empty: nothing is replaced.
    *
    * @generated from field: string offload_message_id = 5;
@@ -458,8 +458,8 @@ export type PutArtifactRequest = Message<"memsidecar.v1.PutArtifactRequest"> & {
   offloadMessageId: string;
 
   /**
-   * Of the preview's content: its head, its tail, and a line that names the artifact, which is there however
-   * few these are. 0: 128 (setting overflow_keep_tokens).
+   * Tokens of the preview: its head, its tail, and a line that names the artifact. The line is always included. 0
+   * means 128 (setting overflow_keep_tokens).
    *
    * @generated from field: int32 preview_tokens = 6;
    */
@@ -480,7 +480,7 @@ export const PutArtifactRequestSchema: GenMessage<PutArtifactRequest> = /*@__PUR
  */
 export type PutArtifactResponse = Message<"memsidecar.v1.PutArtifactResponse"> & {
   /**
-   * As it is now.
+   * The current state.
    *
    * @generated from field: memsidecar.v1.Artifact artifact = 1;
    */
@@ -495,7 +495,7 @@ export const PutArtifactResponseSchema: GenMessage<PutArtifactResponse> = /*@__P
   messageDesc(file_memsidecar_v1_knowledge, 9);
 
 /**
- * Whose artifacts to read.
+ * Selects the session of the artifacts.
  *
  * @generated from message memsidecar.v1.ListArtifactsRequest
  */
@@ -508,7 +508,7 @@ export type ListArtifactsRequest = Message<"memsidecar.v1.ListArtifactsRequest">
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
@@ -522,15 +522,14 @@ export type ListArtifactsRequest = Message<"memsidecar.v1.ListArtifactsRequest">
   sessionId: string;
 
   /**
-   * 0: 100. More than 1,000 is taken as 1,000.
+   * 0 means 100. Values above 1,000 are lowered to 1,000.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-   * fields.
+   * The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
    *
    * @generated from field: string page_token = 5;
    */
@@ -551,7 +550,7 @@ export const ListArtifactsRequestSchema: GenMessage<ListArtifactsRequest> = /*@_
  */
 export type ListArtifactsResponse = Message<"memsidecar.v1.ListArtifactsResponse"> & {
   /**
-   * Newest first. A page may be short, or empty, because some have expired; the token says whether there are
+   * Newest first. A page may be short or empty because artifacts have expired; next_page_token says whether there are
    * more.
    *
    * @generated from field: repeated memsidecar.v1.Artifact artifacts = 1;
@@ -559,7 +558,7 @@ export type ListArtifactsResponse = Message<"memsidecar.v1.ListArtifactsResponse
   artifacts: Artifact[];
 
   /**
-   * Empty: that was the last page. A page is also cut at 3 MiB.
+   * Empty on the last page. A page also ends at 3 MiB.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -574,7 +573,7 @@ export const ListArtifactsResponseSchema: GenMessage<ListArtifactsResponse> = /*
   messageDesc(file_memsidecar_v1_knowledge, 11);
 
 /**
- * Which artifact to erase.
+ * Selects the artifact to erase.
  *
  * @generated from message memsidecar.v1.DeleteArtifactRequest
  */
@@ -587,7 +586,7 @@ export type DeleteArtifactRequest = Message<"memsidecar.v1.DeleteArtifactRequest
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
@@ -616,7 +615,7 @@ export const DeleteArtifactRequestSchema: GenMessage<DeleteArtifactRequest> = /*
   messageDesc(file_memsidecar_v1_knowledge, 12);
 
 /**
- * The artifact is gone.
+ * Empty: the artifact is erased.
  *
  * @generated from message memsidecar.v1.DeleteArtifactResponse
  */
@@ -631,31 +630,31 @@ export const DeleteArtifactResponseSchema: GenMessage<DeleteArtifactResponse> = 
   messageDesc(file_memsidecar_v1_knowledge, 13);
 
 /**
- * A text to retrieve from, kept in chunks.
+ * A text for retrieval, stored in chunks.
  *
- * A chunk is a stretch of the text of at most 300 tokens (setting chunk_size), counted exactly. It ends at
- * the last paragraph in its second half, else at the last line, else sentence, else word. A code block that
- * fits is kept whole, and a heading stays with what follows it. A chunk begins with the end of the one
- * before: as many whole sentences or lines of it as fit into 50 tokens (setting chunk_overlap), so that what
- * stands on the border is found. After a change of these settings a document is cut anew when it is put
- * again.
+ * A chunk is a span of the text of at most 300 tokens (setting chunk_size), counted exactly. It ends at the last
+ * paragraph boundary in its second half, else at the last line, sentence or word boundary. A code block that fits is
+ * not split, and a heading stays with the text that follows it. A chunk starts with an overlap: as many whole
+ * sentences or lines from the end of the previous chunk as fit into 50 tokens (setting chunk_overlap). After a change
+ * of these settings, a document is chunked again when it is stored again.
  *
- * A document is put for somebody, and found by nobody else: for a session where the request names one, else
- * for a user where it names one, else for everybody in the namespace. The same id put for another is another
- * document. A session's documents are erased with DeleteSession; Clear leaves them.
+ * A document is visible to its owner only: the session if the request names one, else the user if it names one, else
+ * the whole namespace. The same id with another owner is another document. DeleteSession erases a session's
+ * documents; Clear keeps them.
  *
  * @generated from message memsidecar.v1.Document
  */
 export type Document = Message<"memsidecar.v1.Document"> & {
   /**
-   * Required, 1 to 256 bytes without control characters. Chosen by the caller; putting it again replaces it.
+   * Required, 1 to 256 bytes without control characters. Chosen by the caller. A stored document with the same id is
+   * replaced.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * For people; not required, not searched. At most 1,024 bytes.
+   * A display title, not searched. Optional, at most 1,024 bytes.
    *
    * @generated from field: string title = 2;
    */
@@ -669,36 +668,36 @@ export type Document = Message<"memsidecar.v1.Document"> & {
   text: string;
 
   /**
-   * Where it came from: a file name, a URL. At most 1,024 bytes.
+   * The origin: a file name, a URL. At most 1,024 bytes.
    *
    * @generated from field: string source = 4;
    */
   source: string;
 
   /**
-   * Tags: at most 16 KiB, 8 levels deep.
+   * At most 16 KiB, 8 levels deep.
    *
    * @generated from field: google.protobuf.Struct metadata = 5;
    */
   metadata?: JsonObject | undefined;
 
   /**
-   * When it was written, or put. Set by the server when absent. As long as the text stays the same, so does
-   * this.
+   * When the document was written or stored. Set by the server when absent. Unchanged as long as the text is
+   * unchanged.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 6;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * Output only. How many chunks it has.
+   * Output only. The number of chunks.
    *
    * @generated from field: int32 chunk_count = 7;
    */
   chunkCount: number;
 
   /**
-   * Output only. Of the text, by the server's default tokenizer.
+   * Output only. Tokens of the text, by the server's default tokenizer.
    *
    * @generated from field: int32 tokens = 8;
    */
@@ -720,34 +719,34 @@ export const DocumentSchema: GenMessage<Document> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_knowledge, 14);
 
 /**
- * A piece of a document.
+ * One chunk of a document.
  *
  * @generated from message memsidecar.v1.DocumentChunk
  */
 export type DocumentChunk = Message<"memsidecar.v1.DocumentChunk"> & {
   /**
-   * The document that it belongs to.
+   * The chunk's document.
    *
    * @generated from field: string document_id = 1;
    */
   documentId: string;
 
   /**
-   * Its place in the document: 0, 1, 2 ...
+   * The chunk's position in the document: 0, 1, 2 ...
    *
    * @generated from field: int32 chunk_index = 2;
    */
   chunkIndex: number;
 
   /**
-   * The piece, as it stands in the document, the overlap with the one before included.
+   * The text of the chunk as in the document, including the overlap with the previous chunk.
    *
    * @generated from field: string text = 3;
    */
   text: string;
 
   /**
-   * Of the piece, by the server's default tokenizer.
+   * Tokens of the chunk, by the server's default tokenizer.
    *
    * @generated from field: int32 tokens = 4;
    */
@@ -775,8 +774,8 @@ export type PutDocumentRequest = Message<"memsidecar.v1.PutDocumentRequest"> & {
   namespace: string;
 
   /**
-   * Without a session: visible to this user only. With one: a user other than the session's is refused. With
-   * neither: visible to the namespace.
+   * Without session_id: visible to this user only. With session_id: a user other than the session's owner is
+   * rejected. With neither: visible to the namespace.
    *
    * @generated from field: string user_id = 2;
    */
@@ -818,7 +817,7 @@ export type PutDocumentResponse = Message<"memsidecar.v1.PutDocumentResponse"> &
   document?: Document | undefined;
 
   /**
-   * It was there already, with the same text, title, source and metadata: nothing was done.
+   * The document existed with the same text, title, source and metadata. Nothing was changed.
    *
    * @generated from field: bool unchanged = 2;
    */
@@ -833,7 +832,7 @@ export const PutDocumentResponseSchema: GenMessage<PutDocumentResponse> = /*@__P
   messageDesc(file_memsidecar_v1_knowledge, 17);
 
 /**
- * Whose documents to list.
+ * Selects the owner of the documents.
  *
  * @generated from message memsidecar.v1.ListDocumentsRequest
  */
@@ -846,30 +845,29 @@ export type ListDocumentsRequest = Message<"memsidecar.v1.ListDocumentsRequest">
   namespace: string;
 
   /**
-   * Without a session: this user's. With one: a user other than the session's is refused. With neither: the
-   * namespace's.
+   * Without session_id: this user's documents. With session_id: a user other than the session's owner is rejected.
+   * With neither: the namespace's documents.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * Those of this session, and no others.
+   * Only the documents of this session.
    *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
 
   /**
-   * 0: 100. More than 1,000 is taken as 1,000.
+   * 0 means 100. Values above 1,000 are lowered to 1,000.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-   * fields.
+   * The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
    *
    * @generated from field: string page_token = 5;
    */
@@ -890,14 +888,14 @@ export const ListDocumentsRequestSchema: GenMessage<ListDocumentsRequest> = /*@_
  */
 export type ListDocumentsResponse = Message<"memsidecar.v1.ListDocumentsResponse"> & {
   /**
-   * Without their text, in the order of their ids.
+   * Without their text, ordered by id.
    *
    * @generated from field: repeated memsidecar.v1.Document documents = 1;
    */
   documents: Document[];
 
   /**
-   * Empty: that was the last page. A page is also cut at 3 MiB.
+   * Empty on the last page. A page also ends at 3 MiB.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -912,7 +910,7 @@ export const ListDocumentsResponseSchema: GenMessage<ListDocumentsResponse> = /*
   messageDesc(file_memsidecar_v1_knowledge, 19);
 
 /**
- * Which document to erase.
+ * Selects the document to erase.
  *
  * @generated from message memsidecar.v1.DeleteDocumentRequest
  */
@@ -925,14 +923,15 @@ export type DeleteDocumentRequest = Message<"memsidecar.v1.DeleteDocumentRequest
   namespace: string;
 
   /**
-   * Without a session: the user that it was put for. With one: a user other than the session's is refused.
+   * Without session_id: the owner of the document. With session_id: a user other than the session's owner is
+   * rejected.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * The session that it was put for. With neither: it was put for the namespace.
+   * The session that owns the document. With neither user_id nor session_id, the namespace owns it.
    *
    * @generated from field: string session_id = 3;
    */
@@ -954,13 +953,13 @@ export const DeleteDocumentRequestSchema: GenMessage<DeleteDocumentRequest> = /*
   messageDesc(file_memsidecar_v1_knowledge, 20);
 
 /**
- * The document is gone.
+ * The result of erasing a document.
  *
  * @generated from message memsidecar.v1.DeleteDocumentResponse
  */
 export type DeleteDocumentResponse = Message<"memsidecar.v1.DeleteDocumentResponse"> & {
   /**
-   * How many chunks it had.
+   * The number of erased chunks.
    *
    * @generated from field: int32 removed_chunks = 1;
    */
@@ -975,7 +974,7 @@ export const DeleteDocumentResponseSchema: GenMessage<DeleteDocumentResponse> = 
   messageDesc(file_memsidecar_v1_knowledge, 21);
 
 /**
- * What to find in documents.
+ * The query of a document search.
  *
  * @generated from message memsidecar.v1.SearchDocumentsRequest
  */
@@ -988,36 +987,36 @@ export type SearchDocumentsRequest = Message<"memsidecar.v1.SearchDocumentsReque
   namespace: string;
 
   /**
-   * The user's documents are searched, too, besides the namespace's. Where only a session is named: its
-   * user's.
+   * The user's documents are searched in addition to the namespace's. If only session_id is given, the user is the
+   * session's owner.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * The session's documents are searched, too, besides the namespace's. Another user's session is refused.
+   * The session's documents are searched in addition to the namespace's. A session of another user is rejected.
    *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
 
   /**
-   * Required. Compared as in the hybrid mode of Search.
+   * Required. Matched as in the hybrid mode of Search.
    *
    * @generated from field: string query = 4;
    */
   query: string;
 
   /**
-   * 0: 3 (setting documents_top_k). More than 5 (setting documents_top_k_max) is taken as that.
+   * 0 means 3 (setting documents_top_k). Values above 5 are lowered to 5 (setting documents_top_k_max).
    *
    * @generated from field: int32 limit = 5;
    */
   limit: number;
 
   /**
-   * Compared with `score`; from 0 on. 0: no hit is left out for its score.
+   * The lowest `score` of a hit, 0 or more. 0: no threshold.
    *
    * @generated from field: double min_score = 6;
    */
@@ -1032,7 +1031,7 @@ export const SearchDocumentsRequestSchema: GenMessage<SearchDocumentsRequest> = 
   messageDesc(file_memsidecar_v1_knowledge, 22);
 
 /**
- * One chunk that was found.
+ * One chunk that matches.
  *
  * @generated from message memsidecar.v1.DocumentHit
  */
@@ -1045,15 +1044,15 @@ export type DocumentHit = Message<"memsidecar.v1.DocumentHit"> & {
   chunk?: DocumentChunk | undefined;
 
   /**
-   * Above 0, at most 1; comparable within one answer. From 0.5 on where any chunk has every word of the query
-   * exactly as written, and only for those.
+   * Above 0, at most 1; comparable within one response. If any chunk contains every word of the query exactly as
+   * written, those chunks score 0.5 or more, and all others less.
    *
    * @generated from field: double score = 2;
    */
   score: number;
 
   /**
-   * What the score is made of: the parts add up to it.
+   * The parts of the score; they add up to it.
    *
    * @generated from field: memsidecar.v1.ScoreParts scores = 3;
    */
@@ -1068,20 +1067,20 @@ export const DocumentHitSchema: GenMessage<DocumentHit> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_knowledge, 23);
 
 /**
- * The chunks that were found.
+ * The chunks that match.
  *
  * @generated from message memsidecar.v1.SearchDocumentsResponse
  */
 export type SearchDocumentsResponse = Message<"memsidecar.v1.SearchDocumentsResponse"> & {
   /**
-   * Best first. As many as fit into 3 MiB.
+   * Best first, up to 3 MiB together.
    *
    * @generated from field: repeated memsidecar.v1.DocumentHit hits = 1;
    */
   hits: DocumentHit[];
 
   /**
-   * What was missing when this was answered.
+   * The components that were unavailable.
    *
    * @generated from field: repeated memsidecar.v1.Degradation degraded = 2;
    */
@@ -1096,13 +1095,13 @@ export const SearchDocumentsResponseSchema: GenMessage<SearchDocumentsResponse> 
   messageDesc(file_memsidecar_v1_knowledge, 24);
 
 /**
- * A rolling summary: what was said in a range of messages. The messages themselves stay.
+ * A rolling summary of a range of messages. The messages stay stored.
  *
  * @generated from message memsidecar.v1.Summary
  */
 export type Summary = Message<"memsidecar.v1.Summary"> & {
   /**
-   * Made by the server.
+   * Generated by the server.
    *
    * @generated from field: string id = 1;
    */
@@ -1116,21 +1115,21 @@ export type Summary = Message<"memsidecar.v1.Summary"> & {
   text: string;
 
   /**
-   * Of the text, by the server's default tokenizer; at most 400 by default (setting summary_budget).
+   * Tokens of the text, by the server's default tokenizer; at most 400 by default (setting summary_budget).
    *
    * @generated from field: int32 tokens = 3;
    */
   tokens: number;
 
   /**
-   * The messages it covers.
+   * The oldest message that the summary covers.
    *
    * @generated from field: int64 first_sequence = 4;
    */
   firstSequence: bigint;
 
   /**
-   * The newest message that it covers, itself included.
+   * The newest message that the summary covers, inclusive.
    *
    * @generated from field: int64 last_sequence = 5;
    */
@@ -1159,7 +1158,7 @@ export const SummarySchema: GenMessage<Summary> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_knowledge, 25);
 
 /**
- * Whose summary to read.
+ * Selects the session of the summary.
  *
  * @generated from message memsidecar.v1.GetSummaryRequest
  */
@@ -1172,7 +1171,7 @@ export type GetSummaryRequest = Message<"memsidecar.v1.GetSummaryRequest"> & {
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
@@ -1215,7 +1214,7 @@ export const GetSummaryResponseSchema: GenMessage<GetSummaryResponse> = /*@__PUR
   messageDesc(file_memsidecar_v1_knowledge, 27);
 
 /**
- * Which session to summarise.
+ * The session to summarise and the size of the summary.
  *
  * @generated from message memsidecar.v1.SummarizeRequest
  */
@@ -1228,7 +1227,7 @@ export type SummarizeRequest = Message<"memsidecar.v1.SummarizeRequest"> & {
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
@@ -1242,8 +1241,9 @@ export type SummarizeRequest = Message<"memsidecar.v1.SummarizeRequest"> & {
   sessionId: string;
 
   /**
-   * Most tokens of the summary, by the server's default tokenizer. 0: 400 (setting summary_budget). More than 10,000 is
-   * taken as 10,000. A summary that covers everything already is made shorter if it must be, and never longer.
+   * The maximum tokens of the summary, by the server's default tokenizer. 0 means 400 (setting summary_budget).
+   * Values above 10,000 are lowered to 10,000. A summary that covers all messages already is shortened if necessary,
+   * never extended.
    *
    * @generated from field: int32 max_tokens = 4;
    */
@@ -1279,7 +1279,7 @@ export const SummarizeResponseSchema: GenMessage<SummarizeResponse> = /*@__PURE_
   messageDesc(file_memsidecar_v1_knowledge, 29);
 
 /**
- * Something that recurs in a user's conversations.
+ * One recurring pattern in a user's conversations.
  *
  * @generated from message memsidecar.v1.Pattern
  */
@@ -1299,7 +1299,7 @@ export type Pattern = Message<"memsidecar.v1.Pattern"> & {
   value: string;
 
   /**
-   * How many observations stand behind it.
+   * The number of observations.
    *
    * @generated from field: int32 evidence = 3;
    */
@@ -1314,7 +1314,7 @@ export const PatternSchema: GenMessage<Pattern> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_knowledge, 30);
 
 /**
- * Whose patterns to read.
+ * Selects the owner of the patterns.
  *
  * @generated from message memsidecar.v1.GetPatternsRequest
  */
@@ -1327,22 +1327,22 @@ export type GetPatternsRequest = Message<"memsidecar.v1.GetPatternsRequest"> & {
   namespace: string;
 
   /**
-   * Whose patterns. Optional where session_id is given: the session's user then.
+   * The owner of the patterns. Optional if session_id is given; the default is the session's owner.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * For a session without a user, whose patterns. Required where user_id is empty.
+   * The owner of the patterns, for a session without a user. Required if user_id is empty.
    *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
 
   /**
-   * Recompute now, out of everything up to now, and keep that. Else they are as old as computed_at says (setting
-   * patterns_every_conversations).
+   * Recompute the patterns now from all conversations, and store them. Otherwise the stored patterns are returned;
+   * computed_at is their age (setting patterns_every_conversations).
    *
    * @generated from field: bool refresh = 4;
    */
@@ -1357,7 +1357,7 @@ export const GetPatternsRequestSchema: GenMessage<GetPatternsRequest> = /*@__PUR
   messageDesc(file_memsidecar_v1_knowledge, 31);
 
 /**
- * What recurs. Empty where there is no evidence.
+ * The patterns of a user. Empty without sufficient evidence.
  *
  * @generated from message memsidecar.v1.GetPatternsResponse
  */
@@ -1370,22 +1370,21 @@ export type GetPatternsResponse = Message<"memsidecar.v1.GetPatternsResponse"> &
   patterns: Pattern[];
 
   /**
-   * How many conversations were looked at.
+   * The number of conversations analysed.
    *
    * @generated from field: int32 conversations = 2;
    */
   conversations: number;
 
   /**
-   * Turns in a conversation, on average.
+   * Mean number of turns in a conversation.
    *
    * @generated from field: double mean_turns = 3;
    */
   meanTurns: number;
 
   /**
-   * "concise", "detailed" or empty; likewise "technical", "general"; likewise "daily", "weekly",
-   * "occasional".
+   * "concise", "detailed" or empty.
    *
    * @generated from field: string answer_length = 4;
    */
@@ -1406,14 +1405,14 @@ export type GetPatternsResponse = Message<"memsidecar.v1.GetPatternsResponse"> &
   frequency: string;
 
   /**
-   * As they go into a context.
+   * The patterns as text, as rendered into a context.
    *
    * @generated from field: string hints = 7;
    */
   hints: string;
 
   /**
-   * When this was computed; absent when it never was.
+   * When the patterns were computed; absent if they never were.
    *
    * @generated from field: google.protobuf.Timestamp computed_at = 8;
    */
@@ -1428,7 +1427,7 @@ export const GetPatternsResponseSchema: GenMessage<GetPatternsResponse> = /*@__P
   messageDesc(file_memsidecar_v1_knowledge, 32);
 
 /**
- * What a fact is about.
+ * The subject of a fact.
  *
  * @generated from enum memsidecar.v1.FactType
  */
@@ -1441,49 +1440,49 @@ export enum FactType {
   UNSPECIFIED = 0,
 
   /**
-   * Who the user is: name, company, role, place.
+   * Identity of the user: name, company, role, place.
    *
    * @generated from enum value: FACT_TYPE_USER_PROFILE = 1;
    */
   USER_PROFILE = 1,
 
   /**
-   * What the user is interested in. A list by nature.
+   * An interest of the user. A key may have several current values.
    *
    * @generated from enum value: FACT_TYPE_INTEREST = 2;
    */
   INTEREST = 2,
 
   /**
-   * How the user wants things.
+   * A preference of the user.
    *
    * @generated from enum value: FACT_TYPE_PREFERENCE = 3;
    */
   PREFERENCE = 3,
 
   /**
-   * What is to be done. A list by nature.
+   * A task to be done. A key may have several current values.
    *
    * @generated from enum value: FACT_TYPE_ACTION_ITEM = 4;
    */
   ACTION_ITEM = 4,
 
   /**
-   * How the user feels about something.
+   * The user's sentiment about something.
    *
    * @generated from enum value: FACT_TYPE_SENTIMENT = 5;
    */
   SENTIMENT = 5,
 
   /**
-   * What the user asked and may come back to. A list by nature.
+   * A question that the user asked and may return to. A key may have several current values.
    *
    * @generated from enum value: FACT_TYPE_QUESTION = 6;
    */
   QUESTION = 6,
 
   /**
-   * The field that the conversation is about.
+   * The domain of the conversation.
    *
    * @generated from enum value: FACT_TYPE_DOMAIN = 7;
    */
@@ -1497,24 +1496,24 @@ export const FactTypeSchema: GenEnum<FactType> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_knowledge, 0);
 
 /**
- * What was learned, and what was given to know: facts, patterns, summaries, artifacts, documents.
+ * Facts, patterns, summaries, artifacts and documents.
  *
- * What MemoryService says of every request (ids, users, limits, page tokens, errors) holds here, too. Facts
- * and patterns belong to the user; where neither the request nor the session names one, to the session.
+ * The rules of MemoryService for every request (ids, users, limits, page tokens, errors) apply here as well. Facts
+ * and patterns belong to the user. If neither the request nor the session names a user, they belong to the session.
  *
  * @generated from service memsidecar.v1.KnowledgeService
  */
 export const KnowledgeService: GenService<{
   /**
-   * Stores facts, all or nothing; when this answers, they are on disk. One with the key of a current fact and
-   * another value supersedes it; the old one stays in the history. One with the same value is seen again: its
-   * last_updated moves, nothing else. One with times of its own that holds since earlier than the current one,
-   * or was last seen earlier, goes into the history at once; one without is the newest. Facts that were learned
-   * from messages never supersede a pinned one.
+   * Stores facts atomically. When the call returns, they are on disk. A fact with the key of a current fact and
+   * another value supersedes it; the superseded fact stays in the history. A fact with the same value only updates
+   * last_updated. A fact whose own valid_from or last_updated is earlier than the current fact's goes into the
+   * history at once; a fact without times is the newest. Facts that the server extracts from messages never supersede
+   * a pinned fact.
    *
-   * Spelling does not make another value or key: case, white space and a full stop at the end do not count.
+   * Keys and values are compared without case, white space and a full stop at the end.
    *
-   * Errors: INVALID_ARGUMENT for a wrong field, with its path ("facts[1].key"); FAILED_PRECONDITION
+   * Errors: INVALID_ARGUMENT for an invalid field, with its path ("facts[1].key"); FAILED_PRECONDITION
    * (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
    *
    * @generated from rpc memsidecar.v1.KnowledgeService.PutFacts
@@ -1525,8 +1524,9 @@ export const KnowledgeService: GenService<{
     output: typeof PutFactsResponseSchema;
   },
   /**
-   * Reads the current facts of a user (or of a session without a user), most confident first, then those seen
-   * last, then by id. Of more than 10,000, those seen last are looked at.
+   * Reads the current facts of a user (or of a session without a user), ordered by confidence (highest first), then
+   * last_updated (newest first), then id. If there are more than 10,000, only the most recently updated are
+   * considered.
    *
    * @generated from rpc memsidecar.v1.KnowledgeService.ListFacts
    */
@@ -1536,8 +1536,8 @@ export const KnowledgeService: GenService<{
     output: typeof ListFactsResponseSchema;
   },
   /**
-   * Erases one fact, current or superseded, from every file. NOT_FOUND when the user has none with this id. A
-   * superseded one does not come back when the one that superseded it is erased.
+   * Erases one fact, current or superseded, from every file. NOT_FOUND when the user has no fact with this id.
+   * Erasing a fact does not restore the fact that it superseded.
    *
    * @generated from rpc memsidecar.v1.KnowledgeService.DeleteFact
    */
@@ -1547,13 +1547,13 @@ export const KnowledgeService: GenService<{
     output: typeof DeleteFactResponseSchema;
   },
   /**
-   * Stores a compact result of a tool; when this answers, it is on disk. Or moves a large one out of the window
-   * (`offload_message_id`): first the artifact is stored, then the message is shown as a preview. To repeat the
-   * call is harmless.
+   * Stores a compact tool result, or moves a large tool result out of the window (`offload_message_id`): the server
+   * stores the artifact first, then replaces the message in the window by a preview. When the call returns, the
+   * artifact is on disk. The call is idempotent.
    *
-   * Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NOT_FOUND for a message that is not there);
-   * FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB,
-   * setting max_message_bytes; DISK_FULL).
+   * Errors: INVALID_ARGUMENT for an invalid field; NOT_FOUND for an unknown message; FAILED_PRECONDITION
+   * (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB, setting
+   * max_message_bytes; DISK_FULL).
    *
    * @generated from rpc memsidecar.v1.KnowledgeService.PutArtifact
    */
@@ -1563,7 +1563,7 @@ export const KnowledgeService: GenService<{
     output: typeof PutArtifactResponseSchema;
   },
   /**
-   * Reads the artifacts of a session, newest first by create_time, then by id; expired ones are left out.
+   * Reads the artifacts of a session, newest first by create_time, then by id. Expired artifacts are omitted.
    *
    * @generated from rpc memsidecar.v1.KnowledgeService.ListArtifacts
    */
@@ -1573,8 +1573,8 @@ export const KnowledgeService: GenService<{
     output: typeof ListArtifactsResponseSchema;
   },
   /**
-   * Erases one artifact, from every file. NOT_FOUND when the session has none with this id. The message that it
-   * held stays stored, and its preview in the window stays a preview.
+   * Erases one artifact from every file. NOT_FOUND when the session has no artifact with this id. An offloaded
+   * message stays stored, and its preview stays in the window.
    *
    * @generated from rpc memsidecar.v1.KnowledgeService.DeleteArtifact
    */
@@ -1584,13 +1584,12 @@ export const KnowledgeService: GenService<{
     output: typeof DeleteArtifactResponseSchema;
   },
   /**
-   * Stores a document and its chunks. When this answers, they are on disk, and every later search finds them.
-   * The same document again does nothing (`unchanged`); another text replaces the chunks all at once, and
-   * nobody sees a part of either; another title, source or metadata alone replaces just these.
+   * Stores a document and its chunks. When the call returns, they are on disk, and every later search finds them. An
+   * identical document changes nothing (`unchanged`). A new text replaces all chunks atomically: no search sees
+   * chunks of both versions. A new title, source or metadata with the same text replaces only these fields.
    *
-   * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
-   * (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than 50,000 chunks;
-   * DISK_FULL).
+   * Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
+   * (TOO_LARGE for a text of more than 3 MiB, setting max_document_bytes, or of more than 50,000 chunks; DISK_FULL).
    *
    * @generated from rpc memsidecar.v1.KnowledgeService.PutDocument
    */
@@ -1600,8 +1599,7 @@ export const KnowledgeService: GenService<{
     output: typeof PutDocumentResponseSchema;
   },
   /**
-   * Reads what documents were put for the namespace, a user or a session, without their text, in the order of
-   * their ids.
+   * Lists the documents of the namespace, a user or a session, without their text, ordered by id.
    *
    * @generated from rpc memsidecar.v1.KnowledgeService.ListDocuments
    */
@@ -1611,8 +1609,8 @@ export const KnowledgeService: GenService<{
     output: typeof ListDocumentsResponseSchema;
   },
   /**
-   * Erases a document and its chunks, from every file. NOT_FOUND when none with this id was put for the
-   * namespace, user or session that the request names.
+   * Erases a document and its chunks from every file. NOT_FOUND when the namespace, user or session that the request
+   * names has no document with this id.
    *
    * @generated from rpc memsidecar.v1.KnowledgeService.DeleteDocument
    */
@@ -1622,11 +1620,11 @@ export const KnowledgeService: GenService<{
     output: typeof DeleteDocumentResponseSchema;
   },
   /**
-   * Finds chunks of the documents that the caller may see, best first: the namespace's, the user's and the
-   * session's together. Ranked like messages in the hybrid mode of Search, with the chunks around in place of
-   * the messages around, and the document in place of the session; titles are not looked at. A document is
-   * found as soon as it is put, and not any more once it is replaced or deleted. While the index is away, the
-   * documents of the first ids are ranked: up to 200 of them, and 2,000 chunks, of each owner.
+   * Finds chunks of the documents that are visible to the caller, best first: the namespace's, the user's and the
+   * session's documents together. Chunks are ranked like messages in the hybrid mode of Search, with adjacent chunks
+   * as neighbours and the document in place of the session. Titles are not searched. A document is found as soon as
+   * it is stored, and no longer found once it is replaced or deleted. While the index is unavailable, the search
+   * ranks the documents with the lowest ids: up to 200 documents and 2,000 chunks of each owner.
    *
    * @generated from rpc memsidecar.v1.KnowledgeService.SearchDocuments
    */
@@ -1636,8 +1634,9 @@ export const KnowledgeService: GenService<{
     output: typeof SearchDocumentsResponseSchema;
   },
   /**
-   * Reads the rolling summary of a session, as it is: made in the background every few messages (settings
-   * summary_every_messages, summary_tail_tokens), and by Summarize and Prune. FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
+   * Reads the stored rolling summary of a session. A background task updates it every few messages (settings
+   * summary_every_messages, summary_tail_tokens), and so do Summarize and Prune. FAILED_PRECONDITION
+   * (SESSION_OWNER_MISMATCH).
    *
    * @generated from rpc memsidecar.v1.KnowledgeService.GetSummary
    */
@@ -1647,11 +1646,12 @@ export const KnowledgeService: GenService<{
     output: typeof GetSummaryResponseSchema;
   },
   /**
-   * Brings the rolling summary up to now, and answers it; it is then on disk. An empty or failed result never
-   * replaces a good summary: the answer is then the one that was there. Pruned messages are spoken for, too, erased
-   * ones are not.
+   * Updates the rolling summary through the newest message, stores it on disk and returns it. An empty or failed
+   * result never replaces an existing summary; the existing summary is returned instead. The summary covers pruned
+   * messages, not erased messages.
    *
-   * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (DISK_FULL).
+   * Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
+   * (DISK_FULL).
    *
    * @generated from rpc memsidecar.v1.KnowledgeService.Summarize
    */
@@ -1661,9 +1661,9 @@ export const KnowledgeService: GenService<{
     output: typeof SummarizeResponseSchema;
   },
   /**
-   * Reads what recurs in a user's conversations. Only what is seen often enough to be no accident is a pattern, and
-   * each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); with
-   * `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
+   * Reads the patterns that recur in a user's conversations. A pattern is reported only if its frequency is
+   * statistically significant, and `evidence` says how often it was observed. Errors: INVALID_ARGUMENT for an invalid
+   * field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); with `refresh` RESOURCE_EXHAUSTED (DISK_FULL).
    *
    * @generated from rpc memsidecar.v1.KnowledgeService.GetPatterns
    */

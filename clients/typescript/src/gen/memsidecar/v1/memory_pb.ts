@@ -32,37 +32,37 @@ export type AddRequest = Message<"memsidecar.v1.AddRequest"> & {
   namespace: string;
 
   /**
-   * Optional. The first request that names a user makes the session theirs; a later one that names another is
-   * refused.
+   * Optional. The first request that names a user makes that user the owner of the session. A later request that
+   * names another user is rejected.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * Required. The session comes into being with its first message.
+   * Required. The first message creates the session.
    *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
 
   /**
-   * Required. With an id of the caller's own, the request is safe to retry.
+   * Required. With a caller-supplied id, the request is safe to retry.
    *
    * @generated from field: memsidecar.v1.Message message = 4;
    */
   message?: Message$1 | undefined;
 
   /**
-   * The session's last sequence as the caller knows it, 0 for a new session. Checked after the duplicate
-   * check; a mismatch is ABORTED. Absent: not checked.
+   * The session's last sequence that the caller expects, 0 for a new session. Compared after the duplicate check; a
+   * mismatch is ABORTED. Absent: not compared.
    *
    * @generated from field: optional int64 expected_sequence = 5;
    */
   expectedSequence?: bigint | undefined;
 
   /**
-   * Answer with `session`, too.
+   * Return `session` as well.
    *
    * @generated from field: bool return_session = 6;
    */
@@ -77,20 +77,20 @@ export const AddRequestSchema: GenMessage<AddRequest> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_memory, 0);
 
 /**
- * The acknowledgement: what it names is durable.
+ * The acknowledgement of a durable message.
  *
  * @generated from message memsidecar.v1.AddResponse
  */
 export type AddResponse = Message<"memsidecar.v1.AddResponse"> & {
   /**
-   * The request's, or the one that the server made.
+   * The id from the request, or the id that the server generated.
    *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
 
   /**
-   * The message's place in the session.
+   * The message's sequence number in the session.
    *
    * @generated from field: int64 sequence = 2;
    */
@@ -104,15 +104,15 @@ export type AddResponse = Message<"memsidecar.v1.AddResponse"> & {
   tokens: number;
 
   /**
-   * The id was known with the same role, content, name, tool calls and tool_call_id: nothing was added, and
-   * this is the first answer again.
+   * The id existed with the same role, content, name, tool calls and tool_call_id. Nothing was added, and this
+   * response repeats the first one.
    *
    * @generated from field: bool duplicate = 4;
    */
   duplicate: boolean;
 
   /**
-   * Only where `return_session` asked for it.
+   * Set only if the request sets `return_session`.
    *
    * @generated from field: memsidecar.v1.SessionStats session = 5;
    */
@@ -154,15 +154,15 @@ export type AddBatchRequest = Message<"memsidecar.v1.AddBatchRequest"> & {
   sessionId: string;
 
   /**
-   * In the order in which they were said; 1 to 10,000, and at most 4 MiB together. Known ones are reported as
-   * duplicates, the others appended; one conflict or one invalid message refuses the batch.
+   * In conversation order; 1 to 10,000 messages, at most 4 MiB together. Messages that exist already are reported as
+   * duplicates, the others are appended. One conflict or one invalid message rejects the batch.
    *
    * @generated from field: repeated memsidecar.v1.Message messages = 4;
    */
   messages: Message$1[];
 
   /**
-   * As in AddRequest; compared once, before the first message that is new.
+   * As in AddRequest; compared once, before the first new message.
    *
    * @generated from field: optional int64 expected_sequence = 5;
    */
@@ -177,20 +177,20 @@ export const AddBatchRequestSchema: GenMessage<AddBatchRequest> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_memory, 2);
 
 /**
- * What became of one message.
+ * The result for one message.
  *
  * @generated from message memsidecar.v1.Added
  */
 export type Added = Message<"memsidecar.v1.Added"> & {
   /**
-   * The request's, or the one that the server made.
+   * The id from the request, or the id that the server generated.
    *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
 
   /**
-   * The message's place in the session.
+   * The message's sequence number in the session.
    *
    * @generated from field: int64 sequence = 2;
    */
@@ -204,7 +204,7 @@ export type Added = Message<"memsidecar.v1.Added"> & {
   tokens: number;
 
   /**
-   * It was there already: nothing was added, and this is the first answer again.
+   * The message existed already. Nothing was added, and this result repeats the first one.
    *
    * @generated from field: bool duplicate = 4;
    */
@@ -274,7 +274,7 @@ export type AddStreamRequest = Message<"memsidecar.v1.AddStreamRequest"> & {
   sessionId: string;
 
   /**
-   * Required. Give ids, so that an interrupted stream can be sent again.
+   * Required. Supply ids, so that an interrupted stream can be resent.
    *
    * @generated from field: memsidecar.v1.Message message = 4;
    */
@@ -295,7 +295,7 @@ export const AddStreamRequestSchema: GenMessage<AddStreamRequest> = /*@__PURE__*
  */
 export type AddStreamResponse = Message<"memsidecar.v1.AddStreamResponse"> & {
   /**
-   * Of the request at the same place in the stream.
+   * The result for the request at the same position in the stream.
    *
    * @generated from field: memsidecar.v1.Added result = 1;
    */
@@ -310,7 +310,7 @@ export const AddStreamResponseSchema: GenMessage<AddStreamResponse> = /*@__PURE_
   messageDesc(file_memsidecar_v1_memory, 6);
 
 /**
- * One question and its answer.
+ * One user message and the assistant's reply.
  *
  * @generated from message memsidecar.v1.StoreInteractionRequest
  */
@@ -337,21 +337,21 @@ export type StoreInteractionRequest = Message<"memsidecar.v1.StoreInteractionReq
   sessionId: string;
 
   /**
-   * What the user said. Required, not empty.
+   * The user's message. Required, not empty.
    *
    * @generated from field: string user_message = 4;
    */
   userMessage: string;
 
   /**
-   * What the assistant answered. Required, not empty.
+   * The assistant's reply. Required, not empty.
    *
    * @generated from field: string assistant_message = 5;
    */
   assistantMessage: string;
 
   /**
-   * The idempotency key of the turn; the two messages get the ids "<interaction_id>/user" and
+   * The idempotency key of the turn. The two messages get the ids "<interaction_id>/user" and
    * "<interaction_id>/assistant", which count against the 256 bytes of an id. Empty: made by the server.
    *
    * @generated from field: string interaction_id = 6;
@@ -359,21 +359,21 @@ export type StoreInteractionRequest = Message<"memsidecar.v1.StoreInteractionReq
   interactionId: string;
 
   /**
-   * Of both messages. Set by the server when absent.
+   * Applies to both messages. Set by the server when absent.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 7;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * Tags of both messages: at most 16 KiB, 8 levels deep.
+   * Metadata of both messages: at most 16 KiB, 8 levels deep.
    *
    * @generated from field: google.protobuf.Struct metadata = 8;
    */
   metadata?: JsonObject | undefined;
 
   /**
-   * How good the exchange was, 0 to 10; of both messages.
+   * Quality of the exchange, 0 to 10. Applies to both messages.
    *
    * @generated from field: optional double evaluation_score = 9;
    */
@@ -416,7 +416,7 @@ export const StoreInteractionResponseSchema: GenMessage<StoreInteractionResponse
   messageDesc(file_memsidecar_v1_memory, 8);
 
 /**
- * What is to be set on a stored message.
+ * The score and metadata to set on a stored message.
  *
  * @generated from message memsidecar.v1.AnnotateRequest
  */
@@ -429,7 +429,7 @@ export type AnnotateRequest = Message<"memsidecar.v1.AnnotateRequest"> & {
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
@@ -443,21 +443,21 @@ export type AnnotateRequest = Message<"memsidecar.v1.AnnotateRequest"> & {
   sessionId: string;
 
   /**
-   * Required. Pruned messages can be annotated, too.
+   * Required. May name a pruned message.
    *
    * @generated from field: string message_id = 4;
    */
   messageId: string;
 
   /**
-   * 0 to 10. Absent: left as it is.
+   * 0 to 10. Absent: unchanged.
    *
    * @generated from field: optional double evaluation_score = 5;
    */
   evaluationScore?: number | undefined;
 
   /**
-   * Merged into the message's metadata; a null value removes its key. The result may have at most 16 KiB.
+   * Merged into the message's metadata. A null value removes its key. The merged metadata may have at most 16 KiB.
    *
    * @generated from field: google.protobuf.Struct metadata = 6;
    */
@@ -478,7 +478,7 @@ export const AnnotateRequestSchema: GenMessage<AnnotateRequest> = /*@__PURE__*/
  */
 export type AnnotateResponse = Message<"memsidecar.v1.AnnotateResponse"> & {
   /**
-   * As it is now.
+   * The current state.
    *
    * @generated from field: memsidecar.v1.Message message = 1;
    */
@@ -493,7 +493,7 @@ export const AnnotateResponseSchema: GenMessage<AnnotateResponse> = /*@__PURE__*
   messageDesc(file_memsidecar_v1_memory, 10);
 
 /**
- * Which messages of a session to read.
+ * Selects the messages of a session.
  *
  * @generated from message memsidecar.v1.GetAllRequest
  */
@@ -506,7 +506,7 @@ export type GetAllRequest = Message<"memsidecar.v1.GetAllRequest"> & {
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
@@ -520,29 +520,28 @@ export type GetAllRequest = Message<"memsidecar.v1.GetAllRequest"> & {
   sessionId: string;
 
   /**
-   * 0: 100. More than 1,000 is taken as 1,000.
+   * 0 means 100. Values above 1,000 are lowered to 1,000.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-   * fields.
+   * The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
    *
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
 
   /**
-   * Pruned messages, too, each at its place.
+   * Include pruned messages, in sequence order.
    *
    * @generated from field: bool include_pruned = 6;
    */
   includePruned: boolean;
 
   /**
-   * Every given key must equal. Absent or empty: no filter.
+   * Every given key must be equal. Absent or empty: no filter.
    *
    * @generated from field: google.protobuf.Struct metadata_filter = 7;
    */
@@ -570,7 +569,7 @@ export type GetAllResponse = Message<"memsidecar.v1.GetAllResponse"> & {
   messages: Message$1[];
 
   /**
-   * Empty: that was the last page. A page is also cut at 3 MiB.
+   * Empty on the last page. A page also ends at 3 MiB.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -585,7 +584,7 @@ export const GetAllResponseSchema: GenMessage<GetAllResponse> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_memory, 12);
 
 /**
- * How many of the newest messages to read.
+ * Selects the newest messages of the window.
  *
  * @generated from message memsidecar.v1.GetRecentRequest
  */
@@ -598,7 +597,7 @@ export type GetRecentRequest = Message<"memsidecar.v1.GetRecentRequest"> & {
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
@@ -612,15 +611,15 @@ export type GetRecentRequest = Message<"memsidecar.v1.GetRecentRequest"> & {
   sessionId: string;
 
   /**
-   * 1 to 10,000; more is taken as 10,000. No default: 0 is INVALID_ARGUMENT. More than there are: all of
-   * them.
+   * 1 to 10,000; larger values are lowered to 10,000. No default: 0 is INVALID_ARGUMENT. If the window has fewer
+   * messages, all of them are returned.
    *
    * @generated from field: int32 n = 4;
    */
   n: number;
 
   /**
-   * 0: no limit. Whole messages only, the newest first to be kept.
+   * 0: no limit. Whole messages only; the newest are kept first.
    *
    * @generated from field: int32 max_tokens = 5;
    */
@@ -648,7 +647,7 @@ export type GetRecentResponse = Message<"memsidecar.v1.GetRecentResponse"> & {
   messages: Message$1[];
 
   /**
-   * Fewer than asked for, because of max_tokens or 3 MiB; GetAll has the rest.
+   * Fewer messages than requested, because of max_tokens or the limit of 3 MiB. GetAll returns the rest.
    *
    * @generated from field: bool truncated = 2;
    */
@@ -663,7 +662,7 @@ export const GetRecentResponseSchema: GenMessage<GetRecentResponse> = /*@__PURE_
   messageDesc(file_memsidecar_v1_memory, 14);
 
 /**
- * Which role to read.
+ * Selects the messages of one role.
  *
  * @generated from message memsidecar.v1.GetByRoleRequest
  */
@@ -676,7 +675,7 @@ export type GetByRoleRequest = Message<"memsidecar.v1.GetByRoleRequest"> & {
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
@@ -697,7 +696,7 @@ export type GetByRoleRequest = Message<"memsidecar.v1.GetByRoleRequest"> & {
   role: Role;
 
   /**
-   * 0: all. Keeps the newest.
+   * 0: no limit. Otherwise the newest are kept.
    *
    * @generated from field: int32 limit = 5;
    */
@@ -725,7 +724,7 @@ export type GetByRoleResponse = Message<"memsidecar.v1.GetByRoleResponse"> & {
   messages: Message$1[];
 
   /**
-   * Older ones were left out, because of 3 MiB; GetAll has them.
+   * Older messages were omitted because of the limit of 3 MiB. GetAll returns them.
    *
    * @generated from field: bool truncated = 2;
    */
@@ -740,7 +739,7 @@ export const GetByRoleResponseSchema: GenMessage<GetByRoleResponse> = /*@__PURE_
   messageDesc(file_memsidecar_v1_memory, 16);
 
 /**
- * What to find, and where.
+ * The query, the scope and the filters of a search.
  *
  * @generated from message memsidecar.v1.SearchRequest
  */
@@ -753,21 +752,21 @@ export type SearchRequest = Message<"memsidecar.v1.SearchRequest"> & {
   namespace: string;
 
   /**
-   * Whose memory, for the user's scope. Optional where session_id is given: the session's user then.
+   * The user, for SCOPE_USER. Optional if session_id is given; the default is the session's owner.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * The session, for the session's scope. Optional where user_id is given.
+   * The session, for SCOPE_SESSION. Optional if user_id is given.
    *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
 
   /**
-   * What to look for. Required, unless query_vector is given and the mode is semantic.
+   * The text to search for. Required, unless query_vector is given and the mode is semantic.
    *
    * @generated from field: string query = 4;
    */
@@ -781,34 +780,34 @@ export type SearchRequest = Message<"memsidecar.v1.SearchRequest"> & {
   mode: SearchMode;
 
   /**
-   * Unspecified: the user's, where there is one; else the session's.
+   * Unspecified: SCOPE_USER if a user is known, else SCOPE_SESSION.
    *
    * @generated from field: memsidecar.v1.Scope scope = 6;
    */
   scope: Scope;
 
   /**
-   * 0: 10. More than 1,000 is taken as 1,000.
+   * 0 means 10. Values above 1,000 are lowered to 1,000.
    *
-   * In a whole namespace, and for a user with more than fits into memory (setting episodic_memory_bytes) and
-   * their sessions, candidates are ranked, and not all messages: the best 200 by words and the nearest 200 by
-   * meaning, or as many as the limit where it is above 200, and what stands around them. The pages end there;
-   * a larger limit looks at more. The substring mode has no such bound.
+   * In the scope of a whole namespace, and for a user whose messages do not fit into memory (setting
+   * episodic_memory_bytes) and that user's sessions, the search ranks candidates instead of all messages: the best
+   * 200 by keywords and the nearest 200 by vector (`limit` of each if it is above 200), and their neighbours. Paging
+   * ends with the last candidate; a larger limit ranks more. The substring mode has no such bound.
    *
    * @generated from field: int32 limit = 7;
    */
   limit: number;
 
   /**
-   * Compared with `score`; from 0 on. 0: no hit is left out for its score. A threshold for every query is
-   * meant for the semantic mode: in the others the best hit scores high however well it matches.
+   * The lowest `score` of a hit, 0 or more. 0: no threshold. A fixed threshold is meaningful in the semantic mode
+   * only: in the other modes the best hit scores high even if it matches poorly.
    *
    * @generated from field: double min_score = 8;
    */
   minScore: number;
 
   /**
-   * Empty: all. Messages of other roles are no hits, and still count as neighbours of those that are; so with
+   * Empty: all roles. Messages of other roles are not returned, but count as neighbours of hits. The same holds for
    * `after` and `before`.
    *
    * @generated from field: repeated memsidecar.v1.Role roles = 9;
@@ -816,8 +815,8 @@ export type SearchRequest = Message<"memsidecar.v1.SearchRequest"> & {
   roles: Role[];
 
   /**
-   * Every given key must equal. Absent or empty: no filter. Where candidates are ranked (`limit`), the filter
-   * looks only through them, so it can miss messages that match. In the substring mode it misses none.
+   * Every given key must be equal. Absent or empty: no filter. Where the search ranks candidates (`limit`), the
+   * filter applies to the candidates only, so it can miss messages that match. In the substring mode it misses none.
    *
    * @generated from field: google.protobuf.Struct metadata_filter = 10;
    */
@@ -838,17 +837,17 @@ export type SearchRequest = Message<"memsidecar.v1.SearchRequest"> & {
   before?: Timestamp | undefined;
 
   /**
-   * The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-   * fields. Where candidates are ranked (`limit`), the pages end with the last of them.
+   * The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
+   * Where the search ranks candidates (`limit`), paging ends with the last candidate.
    *
    * @generated from field: string page_token = 13;
    */
   pageToken: string;
 
   /**
-   * In place of embedding the query, for the semantic and the hybrid mode: of the configured dimensions
-   * (setting embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have length 1. Empty:
-   * the server embeds the query.
+   * The vector of the query, for the semantic and the hybrid mode. Must have the configured dimensions (setting
+   * embedder_dimensions) and finite numbers, else INVALID_ARGUMENT. Need not be normalised. Empty: the server embeds
+   * the query.
    *
    * @generated from field: repeated float query_vector = 14;
    */
@@ -863,7 +862,7 @@ export const SearchRequestSchema: GenMessage<SearchRequest> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_memory, 17);
 
 /**
- * One message that was found.
+ * One message that matches.
  *
  * @generated from message memsidecar.v1.SearchHit
  */
@@ -876,23 +875,23 @@ export type SearchHit = Message<"memsidecar.v1.SearchHit"> & {
   message?: Message$1 | undefined;
 
   /**
-   * The session that it belongs to.
+   * The message's session.
    *
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
 
   /**
-   * Above 0, at most 1. Comparable within the pages of one search, in the semantic mode also between
-   * searches. Equal scores stand newest first. From 0.5 on in the keyword and hybrid modes where any message
-   * has every word of the query exactly as written, and only for those.
+   * Above 0, at most 1. Comparable within the pages of one search, in the semantic mode also between searches. Equal
+   * scores are ordered newest first. In the keyword and hybrid modes, if any message contains every word of the query
+   * exactly as written, those messages score 0.5 or more, and all others less.
    *
    * @generated from field: double score = 3;
    */
   score: number;
 
   /**
-   * What the score is made of: the parts add up to it. Absent in the substring mode.
+   * The parts of the score; they add up to it. Absent in the substring mode.
    *
    * @generated from field: memsidecar.v1.ScoreParts scores = 4;
    */
@@ -920,16 +919,15 @@ export type SearchResponse = Message<"memsidecar.v1.SearchResponse"> & {
   hits: SearchHit[];
 
   /**
-   * Empty: that was the last page, which may be the last of the candidates (SearchRequest.limit). A page is
-   * also cut at 3 MiB. The pages that follow are as of this one.
+   * Empty on the last page, which may end with the last candidate (SearchRequest.limit). A page also ends at 3 MiB.
+   * The next pages show the state at this page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * What was missing when this was answered; never anything in the substring mode, which needs neither index
-   * nor vectors.
+   * The components that were unavailable. Always empty in the substring mode, which needs neither index nor vectors.
    *
    * @generated from field: repeated memsidecar.v1.Degradation degraded = 3;
    */
@@ -944,7 +942,7 @@ export const SearchResponseSchema: GenMessage<SearchResponse> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_memory, 19);
 
 /**
- * Which session to count.
+ * Selects the session to count.
  *
  * @generated from message memsidecar.v1.CountRequest
  */
@@ -957,7 +955,7 @@ export type CountRequest = Message<"memsidecar.v1.CountRequest"> & {
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
@@ -986,7 +984,7 @@ export const CountRequestSchema: GenMessage<CountRequest> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_memory, 20);
 
 /**
- * The figures of the session.
+ * The statistics of the session.
  *
  * @generated from message memsidecar.v1.CountResponse
  */
@@ -1007,7 +1005,7 @@ export const CountResponseSchema: GenMessage<CountResponse> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_memory, 21);
 
 /**
- * How far to prune, and how.
+ * The budget and the strategy of pruning.
  *
  * @generated from message memsidecar.v1.PruneRequest
  */
@@ -1020,7 +1018,7 @@ export type PruneRequest = Message<"memsidecar.v1.PruneRequest"> & {
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
@@ -1048,37 +1046,37 @@ export type PruneRequest = Message<"memsidecar.v1.PruneRequest"> & {
   strategy: PruneStrategy;
 
   /**
-   * For the window strategy, in messages; 0: 5 (setting prune_window).
+   * The size of the window strategy, in messages. 0 means 5 (setting prune_window).
    *
    * @generated from field: int32 window = 6;
    */
   window: number;
 
   /**
-   * How many of the newest messages are kept whatever the budget; 0: 2 (setting prune_min_messages).
+   * The number of newest messages that are kept regardless of the budget. 0 means 2 (setting prune_min_messages).
    *
    * @generated from field: int32 min_messages = 7;
    */
   minMessages: number;
 
   /**
-   * Answer what would happen, change nothing. No summary is made then.
+   * Return the result without changing anything. No summary is made.
    *
    * @generated from field: bool dry_run = 8;
    */
   dryRun: boolean;
 
   /**
-   * Bring the rolling summary up to the newest message that is pruned, before it is: nothing leaves the window that no
-   * summary speaks for. Without a model, whatever is configured: the caller waits.
+   * Update the rolling summary through the newest pruned message before pruning, so that the summary covers every
+   * message that leaves the window. Always extractive, never by a configured model, because the caller waits.
    *
    * @generated from field: bool summarize = 9;
    */
   summarize: boolean;
 
   /**
-   * The provider refused the context: shorten the oldest large tool results before anything is pruned. Head
-   * and tail of a result are kept and the cut is marked; it is then read with synthetic set, while the
+   * The provider rejected the context as too long: shorten the oldest large tool results before pruning. The head and
+   * the tail of a result are kept, and the cut is marked. A shortened result is returned with `synthetic` set; the
    * original stays stored and searchable.
    *
    * @generated from field: bool overflow = 10;
@@ -1101,7 +1099,7 @@ export const PruneRequestSchema: GenMessage<PruneRequest> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_memory, 22);
 
 /**
- * What was pruned, or in a dry run would be.
+ * The result of pruning, or of a dry run.
  *
  * @generated from message memsidecar.v1.PruneResponse
  */
@@ -1142,7 +1140,7 @@ export type PruneResponse = Message<"memsidecar.v1.PruneResponse"> & {
   remainingCount: number;
 
   /**
-   * What must be kept exceeds max_tokens.
+   * The messages that must be kept exceed max_tokens.
    *
    * @generated from field: bool over_budget = 6;
    */
@@ -1156,8 +1154,8 @@ export type PruneResponse = Message<"memsidecar.v1.PruneResponse"> & {
   shortenedIds: string[];
 
   /**
-   * The summary that covers what was pruned (GetSummary); empty where none was asked for, nothing was pruned, or there
-   * was nothing in words to summarise.
+   * The summary that covers the pruned messages (GetSummary). Empty if none was requested, nothing was pruned, or the
+   * pruned messages have no text to summarise.
    *
    * @generated from field: string summary_id = 8;
    */
@@ -1172,7 +1170,7 @@ export const PruneResponseSchema: GenMessage<PruneResponse> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_memory, 23);
 
 /**
- * Which session to empty.
+ * Selects the session to clear.
  *
  * @generated from message memsidecar.v1.ClearRequest
  */
@@ -1185,7 +1183,7 @@ export type ClearRequest = Message<"memsidecar.v1.ClearRequest"> & {
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
@@ -1207,13 +1205,13 @@ export const ClearRequestSchema: GenMessage<ClearRequest> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_memory, 24);
 
 /**
- * How much was erased.
+ * The number of erased messages.
  *
  * @generated from message memsidecar.v1.ClearResponse
  */
 export type ClearResponse = Message<"memsidecar.v1.ClearResponse"> & {
   /**
-   * Messages erased, pruned ones included.
+   * Erased messages, pruned messages included.
    *
    * @generated from field: int32 removed_count = 1;
    */
@@ -1228,7 +1226,7 @@ export const ClearResponseSchema: GenMessage<ClearResponse> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_memory, 25);
 
 /**
- * What a provider charged for a context.
+ * The tokens that a provider charged for a context.
  *
  * @generated from message memsidecar.v1.ReportUsageRequest
  */
@@ -1255,22 +1253,22 @@ export type ReportUsageRequest = Message<"memsidecar.v1.ReportUsageRequest"> & {
   sessionId: string;
 
   /**
-   * Required: the model that was called. The correction is kept for this name.
+   * Required: the model that was called. The server stores the correction under this name.
    *
    * @generated from field: string model = 4;
    */
   model: string;
 
   /**
-   * What the sidecar had answered for this context (total_tokens, without what was only reserved), with the
-   * factor of that time already applied. At least 1.
+   * The sidecar's count for this context: total_tokens without the reserve, with the factor of that time applied. At
+   * least 1.
    *
    * @generated from field: int32 estimated_tokens = 5;
    */
   estimatedTokens: number;
 
   /**
-   * What the provider charged for the same input. At least 1.
+   * The tokens that the provider charged for the same input. At least 1.
    *
    * @generated from field: int32 actual_tokens = 6;
    */
@@ -1285,14 +1283,13 @@ export const ReportUsageRequestSchema: GenMessage<ReportUsageRequest> = /*@__PUR
   messageDesc(file_memsidecar_v1_memory, 26);
 
 /**
- * The correction that follows from it.
+ * The resulting correction.
  *
  * @generated from message memsidecar.v1.ReportUsageResponse
  */
 export type ReportUsageResponse = Message<"memsidecar.v1.ReportUsageResponse"> & {
   /**
-   * What estimates for this model are multiplied by from now on, between 0.5 and 2. Exact counters stay
-   * exact: it is 1 for them.
+   * The factor for later estimates of this model, between 0.5 and 2. Always 1 for a model with an exact tokenizer.
    *
    * @generated from field: double factor = 1;
    */
@@ -1307,17 +1304,15 @@ export const ReportUsageResponseSchema: GenMessage<ReportUsageResponse> = /*@__P
   messageDesc(file_memsidecar_v1_memory, 27);
 
 /**
- * How a query is compared.
+ * How a query is matched.
  *
- * Words, wherever a mode speaks of them, are runs of letters and digits in any script, whatever their case;
- * English inflections find each other (walk, walks, walking). Vowel marks of Arabic and Hebrew do not count.
- * Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese letters are not taken by runs, because words are
- * not written apart there: each character is a word, and so is each pair that stands side by side. So any
- * part of a sentence finds it, and messages with the characters in sequence come before those that have only
- * some of them. Function words (the, is, what, you ...) count only when nothing else is asked. A word that
- * names somebody who spoke (Message.name) is looked for among the speakers and not in the texts, unless
- * nothing else is asked. Of a very long query the first 64 different words count (of characters, the first
- * 64 pairs).
+ * A word is a run of letters and digits in any script, compared without case. English words are stemmed (walk, walks
+ * and walking are equal). Arabic and Hebrew vowel marks are ignored. In Chinese, Japanese, Korean, Thai, Lao, Khmer
+ * and Burmese, which do not separate words, every character and every pair of adjacent characters is a word. So any
+ * part of a sentence finds it, and messages with the characters in sequence rank before messages with only some of
+ * them. Stop words (the, is, what, you ...) count only if the query has no other words. A word that is the name of a
+ * speaker (Message.name) is compared with speakers and not with texts, unless the query has no other words. Of a long
+ * query, the first 64 distinct words count (for scripts without word boundaries, the first 64 pairs).
  *
  * @generated from enum memsidecar.v1.SearchMode
  */
@@ -1330,33 +1325,34 @@ export enum SearchMode {
   UNSPECIFIED = 0,
 
   /**
-   * The query as a substring of the content, case-insensitive, newest first. Every score is 1, without parts.
+   * The query as a substring of the content, case-insensitive, newest first. Every score is 1, and `scores` is
+   * absent.
    *
    * @generated from enum value: SEARCH_MODE_SUBSTRING = 1;
    */
   SUBSTRING = 1,
 
   /**
-   * Words, ranked by BM25 over the scope: rare words count more, and long messages less. Finds messages with
-   * at least one of the words; those that have every word of the query exactly as written come first.
+   * Keywords, ranked by BM25 over the scope. Finds messages with at least one of the words. Messages that contain
+   * every word of the query exactly as written come first.
    *
    * @generated from enum value: SEARCH_MODE_KEYWORD = 2;
    */
   KEYWORD = 2,
 
   /**
-   * Meaning: the cosine of the query's vector and the message's, which is the score as it is, so that a
-   * min_score means the same for every query. Finds messages whose cosine is above 0.
+   * Meaning: the score is the cosine of the query's vector and the message's vector, so a min_score means the same
+   * for every query. Finds messages whose cosine is above 0.
    *
    * @generated from enum value: SEARCH_MODE_SEMANTIC = 3;
    */
   SEMANTIC = 3,
 
   /**
-   * Words and meaning united, with what stands around a message, who spoke, and what else is in its session
-   * (ScoreParts): what only one of them finds surfaces, too. All messages that have every word of the query
-   * exactly as written, function words included, come first, however they compare otherwise. The settings
-   * rank_* say how much each part counts.
+   * Keywords and meaning combined with a message's neighbours, its speaker and its session (ScoreParts). Finds
+   * messages that match by any of these signals. Messages that contain every word of the query exactly as written,
+   * stop words included, come first regardless of the other signals. The settings rank_* are the weights of the
+   * signals.
    *
    * @generated from enum value: SEARCH_MODE_HYBRID = 4;
    */
@@ -1370,8 +1366,8 @@ export const SearchModeSchema: GenEnum<SearchMode> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_memory, 0);
 
 /**
- * What is kept when a session is pruned. Every strategy keeps all system messages, keeps exchanges of tool
- * calls and results whole, and keeps the newest min_messages.
+ * Selects the messages that pruning keeps. Every strategy keeps all system messages, keeps tool calls together with
+ * their results, and keeps the newest min_messages.
  *
  * @generated from enum memsidecar.v1.PruneStrategy
  */
@@ -1384,29 +1380,29 @@ export enum PruneStrategy {
   UNSPECIFIED = 0,
 
   /**
-   * System messages and as many of the newest as fit.
+   * System messages and as many of the newest messages as fit.
    *
    * @generated from enum value: PRUNE_STRATEGY_RECENCY = 1;
    */
   RECENCY = 1,
 
   /**
-   * The same in whole turns.
+   * System messages and as many of the newest whole turns as fit.
    *
    * @generated from enum value: PRUNE_STRATEGY_TURNS = 2;
    */
   TURNS = 2,
 
   /**
-   * System messages and the newest `window` messages, whatever their tokens.
+   * System messages and the newest `window` messages, regardless of tokens.
    *
    * @generated from enum value: PRUNE_STRATEGY_WINDOW = 3;
    */
   WINDOW = 3,
 
   /**
-   * Recency mixed with importance: tags, evaluation score, the user's questions, recent tool results,
-   * and, where Prune is called and not a policy, relevance to the newest turn.
+   * Recency combined with importance: metadata, evaluation score, the user's questions and recent tool results. Prune
+   * also uses relevance to the newest turn; a policy does not.
    *
    * @generated from enum value: PRUNE_STRATEGY_IMPORTANCE = 4;
    */
@@ -1420,39 +1416,38 @@ export const PruneStrategySchema: GenEnum<PruneStrategy> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_memory, 1);
 
 /**
- * The conversation and the context built from it.
+ * Stores conversations and builds contexts from them.
  *
- * What holds for every request of every service:
- * - Ids (namespace, user, session, message ...) have 1 to 256 bytes of UTF-8 without control characters. An
- *   empty namespace is "default". Namespaces, users and sessions come into being with the first write that
- *   names them.
- * - The first request that names a user makes the session theirs; a later one that names another is
- *   FAILED_PRECONDITION, reason SESSION_OWNER_MISMATCH.
- * - Reads of an unknown session answer empty. NOT_FOUND is for a thing named by id in a request that acts on
- *   it.
- * - A limit or page size above its maximum is taken as the maximum; zero means the default; negative is
+ * Rules for every request of every service:
+ * - Ids (namespace, user, session, message ...) have 1 to 256 bytes of UTF-8 without control characters. An empty
+ *   namespace is "default". The first write that names a namespace, user or session creates it.
+ * - The first request that names a user makes that user the owner of the session. A later request that names another
+ *   user is FAILED_PRECONDITION, reason SESSION_OWNER_MISMATCH.
+ * - A read of an unknown session returns an empty response. NOT_FOUND is for a request that acts on one item by its
+ *   id.
+ * - A limit or page size above its maximum is lowered to the maximum. 0 means the default. A negative value is
  *   INVALID_ARGUMENT.
- * - Page tokens are opaque and bound to the request's other fields: with any of them but the size of the page
- *   (page_size, limit) changed, or with a token that is none, the request is INVALID_ARGUMENT.
- * - A request may have at most 4 MiB, else RESOURCE_EXHAUSTED. No answer exceeds gRPC's default of 4 MiB:
- *   what would is paged, or cut and says so.
- * - Every error carries a google.rpc.ErrorInfo; see ErrorReason for the codes. Only UNAVAILABLE is to be
- *   retried, and every write is safe to retry because of its ids.
- * - An rpc that is not built yet answers UNIMPLEMENTED, reason NOT_IMPLEMENTED.
+ * - Page tokens are opaque and bound to the request's other fields. A request with an invalid token, or with any
+ *   field changed other than the page size (page_size, limit), is INVALID_ARGUMENT.
+ * - A request may have at most 4 MiB, else RESOURCE_EXHAUSTED. No response exceeds gRPC's default of 4 MiB: larger
+ *   results are paged, or truncated with a field that says so.
+ * - Every error carries a google.rpc.ErrorInfo; see ErrorReason for the codes. Retry only UNAVAILABLE. Every write is
+ *   safe to retry because ids are idempotency keys.
+ * - An RPC that this version does not implement is UNIMPLEMENTED, reason NOT_IMPLEMENTED.
  *
- * Words: a turn is a user message and everything up to the next user message; system messages belong to no
- * turn. The window is the messages that are not pruned. Pruned is not erased: it is out of the window and
- * still found. Erased (Clear, DeleteSession, ForgetMessage, ForgetUser) is gone from every layer and every
- * file: at the answer no search finds it and the journal's files are clean; the index's files follow within
- * seconds, or as soon as they can be written again.
+ * Terms: a turn is a user message and all messages up to the next user message; system messages belong to no turn.
+ * The window is the set of messages that are not pruned. A pruned message is outside the window, and Search still
+ * finds it. An erased message (Clear, DeleteSession, ForgetMessage, ForgetUser) is removed from every layer and every
+ * file. When the erasing call returns, no search finds the message, and the journal's files no longer contain it. The
+ * index's files follow within seconds, or as soon as they are writable again.
  *
  * @generated from service memsidecar.v1.MemoryService
  */
 export const MemoryService: GenService<{
   /**
-   * Appends one message. When this answers, the message is on disk and every later read sees it.
+   * Appends one message. When the call returns, the message is on disk, and every later read returns it.
    *
-   * Errors: INVALID_ARGUMENT for a wrong field; ALREADY_EXISTS (ID_CONFLICT) for a known id with another
+   * Errors: INVALID_ARGUMENT for an invalid field; ALREADY_EXISTS (ID_CONFLICT) for an existing id with a different
    * body; ABORTED (SEQUENCE_MISMATCH) when expected_sequence does not match; RESOURCE_EXHAUSTED (TOO_LARGE,
    * DISK_FULL).
    *
@@ -1464,8 +1459,8 @@ export const MemoryService: GenService<{
     output: typeof AddResponseSchema;
   },
   /**
-   * Appends messages of one session, all or nothing, in one acknowledgement. Errors as with Add; after an
-   * error nothing of the batch is stored.
+   * Appends messages of one session atomically, with one acknowledgement. Errors as with Add; after an error no
+   * message of the batch is stored.
    *
    * @generated from rpc memsidecar.v1.MemoryService.AddBatch
    */
@@ -1475,8 +1470,9 @@ export const MemoryService: GenService<{
     output: typeof AddBatchResponseSchema;
   },
   /**
-   * Appends in bulk: one answer per request, in order, each sent when durable. An invalid request ends the
-   * stream with its error; what was answered stays. Requests of one stream may name different sessions.
+   * Appends messages in bulk. Sends one response per request, in order, each when its message is durable. An invalid
+   * request ends the stream with its error; acknowledged messages stay stored. Requests of one stream may name
+   * different sessions.
    *
    * @generated from rpc memsidecar.v1.MemoryService.AddStream
    */
@@ -1486,8 +1482,8 @@ export const MemoryService: GenService<{
     output: typeof AddStreamResponseSchema;
   },
   /**
-   * Appends one user and one assistant message as one turn, all or nothing. Idempotent by interaction_id.
-   * Errors as with Add.
+   * Appends one user message and one assistant message as one turn, atomically. Idempotent by interaction_id. Errors
+   * as with Add.
    *
    * @generated from rpc memsidecar.v1.MemoryService.StoreInteraction
    */
@@ -1497,8 +1493,8 @@ export const MemoryService: GenService<{
     output: typeof StoreInteractionResponseSchema;
   },
   /**
-   * Sets what is learned about a message later: its evaluation score and tags. NOT_FOUND when the session has
-   * no such message. Its content, its tokens and its place do not change.
+   * Sets the evaluation score and the metadata of a stored message. NOT_FOUND when the session has no such message.
+   * Content, tokens and sequence do not change.
    *
    * @generated from rpc memsidecar.v1.MemoryService.Annotate
    */
@@ -1538,19 +1534,19 @@ export const MemoryService: GenService<{
     output: typeof GetByRoleResponseSchema;
   },
   /**
-   * Finds messages, best first: by a substring, by words, by meaning, or by words and meaning together
-   * (mode).
+   * Finds messages, best first: by substring, by keywords, by meaning, or by keywords and meaning together (mode).
    *
-   * Sees every acknowledged message at once, pruned ones included, and none that was erased. Looks at the
-   * content and at the names and arguments of tool calls; in the substring mode at the content alone; never
-   * at reasoning. Only what the request names filters: there is no hidden threshold. An unknown session is
-   * answered empty. When the index or the embedder is away, the rest answers and `degraded` says so.
+   * A search sees every acknowledged message at once, pruned messages included, erased messages excluded. It searches
+   * the content and the names and arguments of tool calls; in the substring mode, the content only; never the
+   * reasoning. Only the request's own filters apply; there is no hidden threshold. For an unknown session the result
+   * is empty. When the index or the embedder is unavailable, the search uses the remaining signals, and `degraded`
+   * says so.
    *
-   * Pages are as of the first page: what was added since is neither in them nor moves anything from one to
-   * another. In a whole namespace, and for a user with more than fits into memory, they end with the
-   * candidates of the ranking (SearchRequest.limit).
+   * All pages show the state at the first page: messages added later neither appear in them nor move hits between
+   * pages. In the scope of a whole namespace, and for a user whose messages do not fit into memory, paging ends with
+   * the last ranked candidate (SearchRequest.limit).
    *
-   * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
+   * Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
    *
    * @generated from rpc memsidecar.v1.MemoryService.Search
    */
@@ -1570,9 +1566,9 @@ export const MemoryService: GenService<{
     output: typeof CountResponseSchema;
   },
   /**
-   * Brings a session under a budget. Pruned messages leave the window, not the memory: Search and episodic
-   * retrieval still find them. System messages stay, a tool call is never parted from its results, and the
-   * newest min_messages stay even when that leaves the session over budget (`over_budget`).
+   * Prunes a session to a token budget. Pruned messages leave the window; Search and episodic retrieval still find
+   * them. System messages stay. A tool call and its results stay together. The newest min_messages stay even if the
+   * session then exceeds the budget (`over_budget`).
    *
    * @generated from rpc memsidecar.v1.MemoryService.Prune
    */
@@ -1582,8 +1578,8 @@ export const MemoryService: GenService<{
     output: typeof PruneResponseSchema;
   },
   /**
-   * Erases the session's messages and summary, from every layer. Facts stay; sequences go on. An unknown
-   * session is answered with a removed_count of 0.
+   * Erases the session's messages and summary from every layer. Facts stay, and sequence numbers continue. For an
+   * unknown session removed_count is 0.
    *
    * @generated from rpc memsidecar.v1.MemoryService.Clear
    */
@@ -1593,13 +1589,14 @@ export const MemoryService: GenService<{
     output: typeof ClearResponseSchema;
   },
   /**
-   * Builds what the model should see, within a budget, and accounts for it. Changes nothing that a caller stored; a
-   * short conversation whose summary is due gets it now and not some moments later. What cannot be retrieved in time,
-   * or because the index or the embedder is away, is left out, and `degraded` says so.
+   * Builds the model's context within a token budget and returns a receipt for it. Does not change stored messages;
+   * if the summary of a short conversation is due, it is made now rather than in the background. Results that cannot
+   * be retrieved before the deadline, or because the index or the embedder is unavailable, are omitted, and
+   * `degraded` says so.
    *
-   * Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens in the
-   * metadata, when what must stay does not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a context of more
-   * than 4 MiB).
+   * Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens in the
+   * metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a
+   * context of more than 4 MiB).
    *
    * @generated from rpc memsidecar.v1.MemoryService.BuildContext
    */
@@ -1609,7 +1606,7 @@ export const MemoryService: GenService<{
     output: typeof BuildContextResponseSchema;
   },
   /**
-   * Tells what the provider charged, so that estimates for that model are corrected.
+   * Reports the tokens that the provider charged. The server corrects its estimates for that model.
    *
    * @generated from rpc memsidecar.v1.MemoryService.ReportUsage
    */

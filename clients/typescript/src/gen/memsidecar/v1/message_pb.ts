@@ -15,16 +15,15 @@ export const file_memsidecar_v1_message: GenFile = /*@__PURE__*/
   fileDesc("ChttZW1zaWRlY2FyL3YxL21lc3NhZ2UucHJvdG8SDW1lbXNpZGVjYXIudjEiPAoIVG9vbENhbGwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIWCg5hcmd1bWVudHNfanNvbhgDIAEoCSKIAwoHTWVzc2FnZRIKCgJpZBgBIAEoCRIhCgRyb2xlGAIgASgOMhMubWVtc2lkZWNhci52MS5Sb2xlEg8KB2NvbnRlbnQYAyABKAkSDAoEbmFtZRgEIAEoCRIrCgp0b29sX2NhbGxzGAUgAygLMhcubWVtc2lkZWNhci52MS5Ub29sQ2FsbBIUCgx0b29sX2NhbGxfaWQYBiABKAkSLwoLY3JlYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKCG1ldGFkYXRhGAggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIdChBldmFsdWF0aW9uX3Njb3JlGAkgASgBSACIAQESEAoIc2VxdWVuY2UYCiABKAMSDgoGdG9rZW5zGAsgASgFEhEKCXJlYXNvbmluZxgMIAEoCRIOCgZ2ZWN0b3IYDSADKAISEQoJc3ludGhldGljGA4gASgIQhMKEV9ldmFsdWF0aW9uX3Njb3JlSgQIFBAVIkwKC1JvbGVOdW1iZXJzEg4KBnN5c3RlbRgBIAEoAxIMCgR1c2VyGAIgASgDEhEKCWFzc2lzdGFudBgDIAEoAxIMCgR0b29sGAQgASgDIvUBCgxTZXNzaW9uU3RhdHMSFQoNbWVzc2FnZV9jb3VudBgBIAEoBRIUCgxwcnVuZWRfY291bnQYAiABKAUSDgoGdG9rZW5zGAMgASgDEjEKDWNvdW50X2J5X3JvbGUYBCABKAsyGi5tZW1zaWRlY2FyLnYxLlJvbGVOdW1iZXJzEjIKDnRva2Vuc19ieV9yb2xlGAUgASgLMhoubWVtc2lkZWNhci52MS5Sb2xlTnVtYmVycxIVCg1sYXN0X3NlcXVlbmNlGAYgASgDEhUKDWJ1ZGdldF90b2tlbnMYByABKAMSEwoLYnVkZ2V0X3VzZWQYCCABKAEidgoKU2NvcmVQYXJ0cxIPCgdrZXl3b3JkGAEgASgBEhAKCHNlbWFudGljGAIgASgBEhIKCm5laWdoYm91cnMYAyABKAESDwoHc3BlYWtlchgEIAEoARIPCgdzZXNzaW9uGAUgASgBEg8KB3JlY2VuY3kYBiABKAEqXwoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDwoLUk9MRV9TWVNURU0QARINCglST0xFX1VTRVIQAhISCg5ST0xFX0FTU0lTVEFOVBADEg0KCVJPTEVfVE9PTBAEKlYKBVNjb3BlEhUKEVNDT1BFX1VOU1BFQ0lGSUVEEAASEQoNU0NPUEVfU0VTU0lPThABEg4KClNDT1BFX1VTRVIQAhITCg9TQ09QRV9OQU1FU1BBQ0UQA2IGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
- * One call of a tool by the assistant. Providers reuse ids, so an answer belongs to the nearest earlier open
- * call with its id. A call and its answers form an exchange, which is never split: they are in the window
- * together or out of it together. An answer that arrives after its call was pruned brings the call back into
- * the window. A call without an answer is open.
+ * One tool call by the assistant. Providers reuse ids, so a result belongs to the nearest earlier open call with its
+ * id. A call and its results form an exchange, which is never split: all of it is in the window, or none of it. A
+ * result that arrives after its call was pruned returns the call to the window. A call without a result is open.
  *
  * @generated from message memsidecar.v1.ToolCall
  */
 export type ToolCall = Message$1<"memsidecar.v1.ToolCall"> & {
   /**
-   * As the provider gave it, 1 to 256 bytes. Need not be unique in the session.
+   * The provider's id, 1 to 256 bytes. Need not be unique in the session.
    *
    * @generated from field: string id = 1;
    */
@@ -38,7 +37,7 @@ export type ToolCall = Message$1<"memsidecar.v1.ToolCall"> & {
   name: string;
 
   /**
-   * The arguments as the model wrote them; stored as text, valid JSON or not.
+   * The arguments as the model wrote them. Stored as text, whether or not it is valid JSON.
    *
    * @generated from field: string arguments_json = 3;
    */
@@ -53,17 +52,17 @@ export const ToolCallSchema: GenMessage<ToolCall> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_message, 0);
 
 /**
- * One message of a conversation. Content and every other text must be valid UTF-8. All of a message together
- * may have at most 1 MiB (setting max_message_bytes), else RESOURCE_EXHAUSTED with reason TOO_LARGE.
+ * One message of a conversation. Every text must be valid UTF-8. A whole message may have at most 1 MiB (setting
+ * max_message_bytes), else RESOURCE_EXHAUSTED with reason TOO_LARGE.
  *
  * @generated from message memsidecar.v1.Message
  */
 export type Message = Message$1<"memsidecar.v1.Message"> & {
   /**
-   * Unique in its session, 1 to 256 bytes without control characters. Empty in a request: the server makes a
-   * UUIDv7. Given: the idempotency key. The same id with the same role, content, name, tool calls and
-   * tool_call_id again is answered as a duplicate and changes nothing; with another body it is
-   * ALREADY_EXISTS, reason ID_CONFLICT.
+   * Unique in its session, 1 to 256 bytes without control characters. Empty in a request: the server makes a UUIDv7.
+   * The id is the idempotency key: a second message with the same id, role, content, name, tool calls and
+   * tool_call_id is reported as a duplicate and changes nothing; with a different body it is ALREADY_EXISTS, reason
+   * ID_CONFLICT.
    *
    * @generated from field: string id = 1;
    */
@@ -77,14 +76,15 @@ export type Message = Message$1<"memsidecar.v1.Message"> & {
   role: Role;
 
   /**
-   * Plain text; special-token text in it is text. May be empty only for an assistant message with tool calls.
+   * Plain text; the text of special tokens is treated as plain text. May be empty only for an assistant message with
+   * tool calls.
    *
    * @generated from field: string content = 3;
    */
   content: string;
 
   /**
-   * The speaker, where there are several. A query that names the speaker ranks what they said higher.
+   * The speaker, in a conversation with several. A query that contains the name ranks the speaker's messages higher.
    *
    * @generated from field: string name = 4;
    */
@@ -98,45 +98,44 @@ export type Message = Message$1<"memsidecar.v1.Message"> & {
   toolCalls: ToolCall[];
 
   /**
-   * Tool messages only: the call that this answers. A tool message may lack it; it is then an answer without
-   * a call, which is stored and leaves the window with its neighbours.
+   * Tool messages only: the id of the call. If empty, the tool message is stored without a call and is pruned with
+   * its neighbours.
    *
    * @generated from field: string tool_call_id = 6;
    */
   toolCallId: string;
 
   /**
-   * When it was said. Set by the server when absent.
+   * When the message was written. Set by the server when absent.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 7;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * Tags: at most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON.
+   * At most 16 KiB, 8 levels deep. Numbers are doubles, as in JSON.
    *
    * @generated from field: google.protobuf.Struct metadata = 8;
    */
   metadata?: JsonObject | undefined;
 
   /**
-   * How good the exchange was, 0 to 10. Usually set later, with Annotate. Absent means not judged, which is
-   * not 0: the quality filter of episodic retrieval looks only at messages that have a score.
+   * Quality of the exchange, 0 to 10. Usually set later, with Annotate. Absent means not rated, which differs from 0:
+   * the quality filter of episodic retrieval applies only to messages with a score.
    *
    * @generated from field: optional double evaluation_score = 9;
    */
   evaluationScore?: number | undefined;
 
   /**
-   * Output only. 1, 2, 3 ... in each session, in the order of acknowledgement; never reused, not even after
-   * Clear.
+   * Output only. 1, 2, 3 ... in each session, in commit order; never reused, not even after Clear.
    *
    * @generated from field: int64 sequence = 10;
    */
   sequence: bigint;
 
   /**
-   * Output only. As a provider counts it: content, tool calls and role marker, by the server's default
+   * Output only. Tokens of content, tool calls and role marker, as a provider counts them, by the server's default
    * tokenizer.
    *
    * @generated from field: int32 tokens = 11;
@@ -144,17 +143,16 @@ export type Message = Message$1<"memsidecar.v1.Message"> & {
   tokens: number;
 
   /**
-   * The assistant's thinking. Stored and searchable on request; never rendered into a context unless asked
-   * for.
+   * The assistant's reasoning. Stored, not searched, and rendered into a context only with include_reasoning.
    *
    * @generated from field: string reasoning = 12;
    */
   reasoning: string;
 
   /**
-   * Input only: a vector for this message from the caller's own embedder, of the configured dimensions
-   * (setting embedder_dimensions), each number finite, else INVALID_ARGUMENT. Need not have length 1. Empty:
-   * the server embeds the content and the tool calls itself.
+   * Input only: the message's vector from the caller's own embedder. Must have the configured dimensions (setting
+   * embedder_dimensions) and finite numbers, else INVALID_ARGUMENT. Need not be normalised. Empty: the server embeds
+   * the content and the tool calls.
    *
    * @generated from field: repeated float vector = 13;
    */
@@ -219,8 +217,8 @@ export const RoleNumbersSchema: GenMessage<RoleNumbers> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_message, 2);
 
 /**
- * Where a session stands. `tokens` and the counts are of the messages that are not pruned. All zero for a
- * session that is not known.
+ * Statistics of a session. `tokens` and the counts cover the messages that are not pruned. All zero for an unknown
+ * session.
  *
  * @generated from message memsidecar.v1.SessionStats
  */
@@ -233,7 +231,7 @@ export type SessionStats = Message$1<"memsidecar.v1.SessionStats"> & {
   messageCount: number;
 
   /**
-   * Messages that were pruned: out of the window, still found by Search and episodic retrieval.
+   * Pruned messages: outside the window, still found by Search and episodic retrieval.
    *
    * @generated from field: int32 pruned_count = 2;
    */
@@ -261,24 +259,24 @@ export type SessionStats = Message$1<"memsidecar.v1.SessionStats"> & {
   tokensByRole?: RoleNumbers | undefined;
 
   /**
-   * The newest sequence that was given out; 0 for a session that is not known. It survives Clear, so that it
-   * can serve as expected_sequence.
+   * The highest assigned sequence; 0 for an unknown session. Clear does not reset it, so it can serve as
+   * expected_sequence.
    *
    * @generated from field: int64 last_sequence = 6;
    */
   lastSequence: bigint;
 
   /**
-   * The session policy's or the model's budget in tokens; 0 when there is none.
+   * The budget of the session's policy or of the model, in tokens; 0 if there is none.
    *
    * @generated from field: int64 budget_tokens = 7;
    */
   budgetTokens: bigint;
 
   /**
-   * The share of budget_tokens in use: 0.5 is half, more than 1 is over budget. 0 when there is no budget. In the
-   * tokens that the budget is meant in, whatever `tokens` is counted by: those of the policy's model, of the default
-   * tokenizer for a policy without one, and of the model that Count named where the policy says neither.
+   * The used share of budget_tokens: 0.5 is half, more than 1 is over budget. 0 without a budget. Counted with the
+   * tokenizer of the budget, which may differ from that of `tokens`: the policy's model, or the default tokenizer for
+   * a policy without a model, or the model in CountRequest if the policy sets no budget.
    *
    * @generated from field: double budget_used = 8;
    */
@@ -293,34 +291,34 @@ export const SessionStatsSchema: GenMessage<SessionStats> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_message, 3);
 
 /**
- * The parts of a score: what each contributed, weighted. They add up to the score, but for rounding.
+ * The weighted contributions of the ranking signals. They add up to the score, except for rounding.
  *
- * In the hybrid ranking each signal is divided by its largest among the messages (or chunks) that the request
- * admits, multiplied by its weight (settings rank_*), and the sum is brought to 0 to 1; a signal that says
- * nothing about any of them takes no share. Where some have every word of the query exactly as written, all
- * sums are brought to 0 to 0.5, and those get 0.5 more. In the keyword mode all of the score is `keyword`; in
- * the semantic mode all of it is `semantic`, the cosine as it is.
+ * In the hybrid ranking each signal is divided by its maximum over the messages (or chunks) that the request admits,
+ * multiplied by its weight (settings rank_*), and the sum is scaled to 0 to 1. A signal that is 0 for all of them
+ * gets no weight. If some contain every word of the query exactly as written, all sums are scaled to 0 to 0.5, and
+ * those get 0.5 more. In the keyword mode the whole score is `keyword`; in the semantic mode the whole score is
+ * `semantic`, the cosine.
  *
  * @generated from message memsidecar.v1.ScoreParts
  */
 export type ScoreParts = Message$1<"memsidecar.v1.ScoreParts"> & {
   /**
-   * How well its own words match (BM25), and 0.5 where it has every word of the query exactly as written.
+   * Keyword match of the message itself (BM25), plus 0.5 if it contains every word of the query exactly as written.
    *
    * @generated from field: double keyword = 1;
    */
   keyword: number;
 
   /**
-   * How close its own meaning is (the cosine of the vectors, 0 where that is negative).
+   * Semantic similarity of the message itself (the cosine of the vectors, 0 if negative).
    *
    * @generated from field: double semantic = 2;
    */
   semantic: number;
 
   /**
-   * The words and the meaning of it together with the two before and the two after it in its session (or
-   * document), each step away counting less; and the words of the question that it stands right behind.
+   * Keyword and semantic match of the message with the two before and the two after it in its session (or document),
+   * with decreasing weight by distance; and the keyword match of the question directly before it.
    *
    * @generated from field: double neighbours = 3;
    */
@@ -334,15 +332,14 @@ export type ScoreParts = Message$1<"memsidecar.v1.ScoreParts"> & {
   speaker: number;
 
   /**
-   * How well the best of its session (or document) scores by all of the above: where one thing was found,
-   * more may be.
+   * The best score by the signals above within the same session (or document).
    *
    * @generated from field: double session = 5;
    */
   session: number;
 
   /**
-   * How new it is. Always 0 in Search and SearchDocuments, which do not ask for it.
+   * Recency. Always 0 in Search and SearchDocuments, which do not use it.
    *
    * @generated from field: double recency = 6;
    */
@@ -357,7 +354,7 @@ export const ScorePartsSchema: GenMessage<ScoreParts> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_message, 4);
 
 /**
- * Who said it.
+ * The author of a message.
  *
  * @generated from enum memsidecar.v1.Role
  */
@@ -377,7 +374,7 @@ export enum Role {
   SYSTEM = 1,
 
   /**
-   * The person, or whatever stands in for one. A user message begins a turn.
+   * The user, a person or a program. A user message starts a turn.
    *
    * @generated from enum value: ROLE_USER = 2;
    */
@@ -391,7 +388,7 @@ export enum Role {
   ASSISTANT = 3,
 
   /**
-   * The result of a tool, answering one call of an earlier assistant message.
+   * The result of one tool call of an earlier assistant message.
    *
    * @generated from enum value: ROLE_TOOL = 4;
    */
@@ -405,13 +402,13 @@ export const RoleSchema: GenEnum<Role> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_message, 0);
 
 /**
- * Whose memory is meant.
+ * The set of messages that a request covers.
  *
  * @generated from enum memsidecar.v1.Scope
  */
 export enum Scope {
   /**
-   * The user's, where the request names one or the session has one; else the session's.
+   * SCOPE_USER if the request or the session has a user, else SCOPE_SESSION.
    *
    * @generated from enum value: SCOPE_UNSPECIFIED = 0;
    */
@@ -432,8 +429,8 @@ export enum Scope {
   USER = 2,
 
   /**
-   * Every user of the namespace; needs the admin role where roles are configured, else PERMISSION_DENIED with
-   * reason PERMISSION_DENIED.
+   * All users of the namespace. Requires the admin role if roles are configured, else PERMISSION_DENIED with reason
+   * PERMISSION_DENIED.
    *
    * @generated from enum value: SCOPE_NAMESPACE = 3;
    */

@@ -21,14 +21,14 @@ export const file_memsidecar_v1_session: GenFile = /*@__PURE__*/
   fileDesc("ChttZW1zaWRlY2FyL3YxL3Nlc3Npb24ucHJvdG8SDW1lbXNpZGVjYXIudjEifAoNU2Vzc2lvblBvbGljeRIZChFhdXRvX3BydW5lX3Rva2VucxgBIAEoBRIuCghzdHJhdGVneRgCIAEoDjIcLm1lbXNpZGVjYXIudjEuUHJ1bmVTdHJhdGVneRIRCglzdW1tYXJpemUYAyABKAgSDQoFbW9kZWwYBCABKAki7AIKB1Nlc3Npb24SEQoJbmFtZXNwYWNlGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbGFzdF9hY3RpdmUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBXN0YXRzGAYgASgLMhsubWVtc2lkZWNhci52MS5TZXNzaW9uU3RhdHMSLAoGcG9saWN5GAcgASgLMhwubWVtc2lkZWNhci52MS5TZXNzaW9uUG9saWN5EjoKCndhdGVybWFya3MYCCADKAsyJi5tZW1zaWRlY2FyLnYxLlNlc3Npb24uV2F0ZXJtYXJrc0VudHJ5GjEKD1dhdGVybWFya3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBImAKE0xpc3RTZXNzaW9uc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiWQoUTGlzdFNlc3Npb25zUmVzcG9uc2USKAoIc2Vzc2lvbnMYASADKAsyFi5tZW1zaWRlY2FyLnYxLlNlc3Npb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIksKEUdldFNlc3Npb25SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkiPQoSR2V0U2Vzc2lvblJlc3BvbnNlEicKB3Nlc3Npb24YASABKAsyFi5tZW1zaWRlY2FyLnYxLlNlc3Npb24ieAoQU2V0UG9saWN5UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEiwKBnBvbGljeRgEIAEoCzIcLm1lbXNpZGVjYXIudjEuU2Vzc2lvblBvbGljeSJBChFTZXRQb2xpY3lSZXNwb25zZRIsCgZwb2xpY3kYASABKAsyHC5tZW1zaWRlY2FyLnYxLlNlc3Npb25Qb2xpY3kioQEKDkVyYXN1cmVSZWNlaXB0EhAKCG1lc3NhZ2VzGAEgASgFEhIKCmluZGV4X3Jvd3MYAiABKAUSDQoFZmFjdHMYAyABKAUSEQoJc3VtbWFyaWVzGAQgASgFEhEKCWFydGlmYWN0cxgFIAEoBRIRCglkb2N1bWVudHMYBiABKAUSEAoIc2Vzc2lvbnMYByABKAUSDwoHZHJ5X3J1bhgIIAEoCCJfChREZWxldGVTZXNzaW9uUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEg8KB2RyeV9ydW4YBCABKAgiRwoVRGVsZXRlU2Vzc2lvblJlc3BvbnNlEi4KB3JlY2VpcHQYASABKAsyHS5tZW1zaWRlY2FyLnYxLkVyYXN1cmVSZWNlaXB0InMKFEZvcmdldE1lc3NhZ2VSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSEgoKbWVzc2FnZV9pZBgEIAEoCRIPCgdkcnlfcnVuGAUgASgIIkcKFUZvcmdldE1lc3NhZ2VSZXNwb25zZRIuCgdyZWNlaXB0GAEgASgLMh0ubWVtc2lkZWNhci52MS5FcmFzdXJlUmVjZWlwdCJIChFGb3JnZXRVc2VyUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIPCgdkcnlfcnVuGAMgASgIIkQKEkZvcmdldFVzZXJSZXNwb25zZRIuCgdyZWNlaXB0GAEgASgLMh0ubWVtc2lkZWNhci52MS5FcmFzdXJlUmVjZWlwdCLTAgoNQXJjaGl2ZVJlY29yZBIPCgd1c2VyX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSKQoHbWVzc2FnZRgDIAEoCzIWLm1lbXNpZGVjYXIudjEuTWVzc2FnZUgAEiMKBGZhY3QYBCABKAsyEy5tZW1zaWRlY2FyLnYxLkZhY3RIABIpCgdzdW1tYXJ5GAUgASgLMhYubWVtc2lkZWNhci52MS5TdW1tYXJ5SAASKwoIYXJ0aWZhY3QYBiABKAsyFy5tZW1zaWRlY2FyLnYxLkFydGlmYWN0SAASKwoIZG9jdW1lbnQYByABKAsyFy5tZW1zaWRlY2FyLnYxLkRvY3VtZW50SAASLgoGcG9saWN5GAggASgLMhwubWVtc2lkZWNhci52MS5TZXNzaW9uUG9saWN5SAASDgoGcHJ1bmVkGAkgASgIQggKBnJlY29yZCJXCg1FeHBvcnRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSDgoGY3Vyc29yGAQgASgJIk4KDkV4cG9ydFJlc3BvbnNlEiwKBnJlY29yZBgBIAEoCzIcLm1lbXNpZGVjYXIudjEuQXJjaGl2ZVJlY29yZBIOCgZjdXJzb3IYAiABKAkiUAoNSW1wb3J0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSLAoGcmVjb3JkGAIgASgLMhwubWVtc2lkZWNhci52MS5BcmNoaXZlUmVjb3JkIkAKDkltcG9ydFJlc3BvbnNlEhUKDWR1cmFibGVfY291bnQYASABKAMSFwoPZHVwbGljYXRlX2NvdW50GAIgASgDIlYKDFdhdGNoUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEg4KBmN1cnNvchgEIAEoCSK0AQoNV2F0Y2hSZXNwb25zZRImCgRraW5kGAEgASgOMhgubWVtc2lkZWNhci52MS5FdmVudEtpbmQSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEhAKCHNlcXVlbmNlGAQgASgDEgoKAmlkGAUgASgJEg4KBmN1cnNvchgGIAEoCRIoCgR0aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCrlAQoJRXZlbnRLaW5kEhoKFkVWRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIUChBFVkVOVF9LSU5EX0FEREVEEAESFQoRRVZFTlRfS0lORF9QUlVORUQQAhIWChJFVkVOVF9LSU5EX0NMRUFSRUQQAxIYChRFVkVOVF9LSU5EX0FOTk9UQVRFRBAEEhYKEkVWRU5UX0tJTkRfSU5ERVhFRBAFEhMKD0VWRU5UX0tJTkRfRkFDVBAGEhYKEkVWRU5UX0tJTkRfU1VNTUFSWRAHEhgKFEVWRU5UX0tJTkRfRk9SR09UVEVOEAgy8QUKDlNlc3Npb25TZXJ2aWNlElcKDExpc3RTZXNzaW9ucxIiLm1lbXNpZGVjYXIudjEuTGlzdFNlc3Npb25zUmVxdWVzdBojLm1lbXNpZGVjYXIudjEuTGlzdFNlc3Npb25zUmVzcG9uc2USUQoKR2V0U2Vzc2lvbhIgLm1lbXNpZGVjYXIudjEuR2V0U2Vzc2lvblJlcXVlc3QaIS5tZW1zaWRlY2FyLnYxLkdldFNlc3Npb25SZXNwb25zZRJOCglTZXRQb2xpY3kSHy5tZW1zaWRlY2FyLnYxLlNldFBvbGljeVJlcXVlc3QaIC5tZW1zaWRlY2FyLnYxLlNldFBvbGljeVJlc3BvbnNlEloKDURlbGV0ZVNlc3Npb24SIy5tZW1zaWRlY2FyLnYxLkRlbGV0ZVNlc3Npb25SZXF1ZXN0GiQubWVtc2lkZWNhci52MS5EZWxldGVTZXNzaW9uUmVzcG9uc2USWgoNRm9yZ2V0TWVzc2FnZRIjLm1lbXNpZGVjYXIudjEuRm9yZ2V0TWVzc2FnZVJlcXVlc3QaJC5tZW1zaWRlY2FyLnYxLkZvcmdldE1lc3NhZ2VSZXNwb25zZRJRCgpGb3JnZXRVc2VyEiAubWVtc2lkZWNhci52MS5Gb3JnZXRVc2VyUmVxdWVzdBohLm1lbXNpZGVjYXIudjEuRm9yZ2V0VXNlclJlc3BvbnNlEkcKBkV4cG9ydBIcLm1lbXNpZGVjYXIudjEuRXhwb3J0UmVxdWVzdBodLm1lbXNpZGVjYXIudjEuRXhwb3J0UmVzcG9uc2UwARJJCgZJbXBvcnQSHC5tZW1zaWRlY2FyLnYxLkltcG9ydFJlcXVlc3QaHS5tZW1zaWRlY2FyLnYxLkltcG9ydFJlc3BvbnNlKAEwARJECgVXYXRjaBIbLm1lbXNpZGVjYXIudjEuV2F0Y2hSZXF1ZXN0GhwubWVtc2lkZWNhci52MS5XYXRjaFJlc3BvbnNlMAFiBnByb3RvMw", [file_google_protobuf_timestamp, file_memsidecar_v1_knowledge, file_memsidecar_v1_memory, file_memsidecar_v1_message]);
 
 /**
- * How a session keeps itself in bounds.
+ * Policy for automatic pruning and summaries of a session.
  *
  * @generated from message memsidecar.v1.SessionPolicy
  */
 export type SessionPolicy = Message<"memsidecar.v1.SessionPolicy"> & {
   /**
-   * 0: never prune by itself. Else, when the window passes this many tokens, it is pruned to 80 % of them, so
-   * that the prefix stays the same for many turns and not for one.
+   * 0: no automatic pruning. Otherwise the window is pruned to 80 % of this number when it exceeds it, so that the
+   * prefix stays stable for many turns.
    *
    * @generated from field: int32 auto_prune_tokens = 1;
    */
@@ -42,16 +42,16 @@ export type SessionPolicy = Message<"memsidecar.v1.SessionPolicy"> & {
   strategy: PruneStrategy;
 
   /**
-   * Bring the rolling summary up to what is pruned first, as with Prune. Of no effect where nothing is pruned
-   * automatically; a session is summarised in the background all the same (setting summary_every_messages).
+   * Update the rolling summary before automatic pruning, as with Prune. No effect without automatic pruning. The
+   * background task summarises sessions regardless of this field (setting summary_every_messages).
    *
    * @generated from field: bool summarize = 3;
    */
   summarize: boolean;
 
   /**
-   * The model that the session talks to, for counting and its budget. Empty: the server's default tokenizer. "short",
-   * "normal" and "long" stand for budgets of 4,000, 16,000 and 32,000 tokens with the default tokenizer.
+   * The model of the session, which determines tokenizer and budget. Empty: the server's default tokenizer. "short",
+   * "normal" and "long" mean budgets of 4,000, 16,000 and 32,000 tokens with the default tokenizer.
    *
    * @generated from field: string model = 4;
    */
@@ -72,59 +72,59 @@ export const SessionPolicySchema: GenMessage<SessionPolicy> = /*@__PURE__*/
  */
 export type Session = Message<"memsidecar.v1.Session"> & {
   /**
-   * Where it lives.
+   * The namespace.
    *
    * @generated from field: string namespace = 1;
    */
   namespace: string;
 
   /**
-   * Whose it is; empty when no request has named a user yet.
+   * The owner. Empty until a request names a user.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * Its name, unique in the namespace.
+   * The id, unique in the namespace.
    *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
 
   /**
-   * When it came into being.
+   * Time of the first write.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 4;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When something was last written to it.
+   * Time of the last write.
    *
    * @generated from field: google.protobuf.Timestamp last_active = 5;
    */
   lastActive?: Timestamp | undefined;
 
   /**
-   * Its counts and tokens.
+   * Counts and tokens.
    *
    * @generated from field: memsidecar.v1.SessionStats stats = 6;
    */
   stats?: SessionStats | undefined;
 
   /**
-   * Its own policy, else the namespace's default.
+   * The session's own policy, else the namespace's default.
    *
    * @generated from field: memsidecar.v1.SessionPolicy policy = 7;
    */
   policy?: SessionPolicy | undefined;
 
   /**
-   * Up to which sequence each background task has come, keyed by its name: "episodic" (the index), "semantic.facts",
-   * "summaries" and "procedural" (patterns). At stats.last_sequence it has nothing left to do in the session; of
-   * "summaries", that says that what was due is made, and not that the summary speaks for every message. What a task
-   * does again after a crash it has not come to. "episodic" is missing without an index, and until that is open.
+   * The last sequence that each background task has processed durably, keyed by task: "episodic" (the index),
+   * "semantic.facts", "summaries" and "procedural" (patterns). A task whose watermark is stats.last_sequence has no
+   * work left in the session. For "summaries" this means that every due summary is made, not that the summary covers
+   * every message. "episodic" is absent without an index and until the index is open.
    *
    * @generated from field: map<string, int64> watermarks = 8;
    */
@@ -139,7 +139,7 @@ export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_session, 1);
 
 /**
- * Which sessions to list.
+ * Selects the sessions to list.
  *
  * @generated from message memsidecar.v1.ListSessionsRequest
  */
@@ -152,22 +152,21 @@ export type ListSessionsRequest = Message<"memsidecar.v1.ListSessionsRequest"> &
   namespace: string;
 
   /**
-   * Empty: of every user.
+   * Empty: sessions of all users.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * 0: 100. More than 1,000 is taken as 1,000.
+   * 0 means 100. Values above 1,000 are lowered to 1,000.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before; empty: the first page. Opaque, bound to the request's other
-   * fields.
+   * The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
    *
    * @generated from field: string page_token = 4;
    */
@@ -188,7 +187,7 @@ export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__P
  */
 export type ListSessionsResponse = Message<"memsidecar.v1.ListSessionsResponse"> & {
   /**
-   * Newest activity first. A session that is written to while its pages are turned moves to the first page.
+   * The most recently active first. A session that is written to between two pages moves to the first page.
    *
    * @generated from field: repeated memsidecar.v1.Session sessions = 1;
    */
@@ -210,7 +209,7 @@ export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@_
   messageDesc(file_memsidecar_v1_session, 3);
 
 /**
- * Which session to read.
+ * Selects the session to read.
  *
  * @generated from message memsidecar.v1.GetSessionRequest
  */
@@ -223,7 +222,7 @@ export type GetSessionRequest = Message<"memsidecar.v1.GetSessionRequest"> & {
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
@@ -251,7 +250,7 @@ export const GetSessionRequestSchema: GenMessage<GetSessionRequest> = /*@__PURE_
  */
 export type GetSessionResponse = Message<"memsidecar.v1.GetSessionResponse"> & {
   /**
-   * Absent when the session is not known.
+   * Absent for an unknown session.
    *
    * @generated from field: memsidecar.v1.Session session = 1;
    */
@@ -293,7 +292,7 @@ export type SetPolicyRequest = Message<"memsidecar.v1.SetPolicyRequest"> & {
   sessionId: string;
 
   /**
-   * Replaces the one before as a whole. Absent: back to the default.
+   * Replaces the previous policy as a whole. Absent: the default is restored.
    *
    * @generated from field: memsidecar.v1.SessionPolicy policy = 4;
    */
@@ -314,7 +313,7 @@ export const SetPolicyRequestSchema: GenMessage<SetPolicyRequest> = /*@__PURE__*
  */
 export type SetPolicyResponse = Message<"memsidecar.v1.SetPolicyResponse"> & {
   /**
-   * As it is now.
+   * The current state.
    *
    * @generated from field: memsidecar.v1.SessionPolicy policy = 1;
    */
@@ -329,29 +328,28 @@ export const SetPolicyResponseSchema: GenMessage<SetPolicyResponse> = /*@__PURE_
   messageDesc(file_memsidecar_v1_session, 7);
 
 /**
- * How much of each layer was, or in a dry run would be, erased. What stays with the user is not counted, and neither
- * are the user's patterns, which are made anew of what is left.
+ * Counts per layer of erased items, or in a dry run of the items that would be erased. Items that stay with the user
+ * are not counted. The user's patterns are not counted either; they are recomputed from the remaining conversations.
  *
  * @generated from message memsidecar.v1.ErasureReceipt
  */
 export type ErasureReceipt = Message<"memsidecar.v1.ErasureReceipt"> & {
   /**
-   * Messages, pruned ones included.
+   * Messages, pruned messages included.
    *
    * @generated from field: int32 messages = 1;
    */
   messages: number;
 
   /**
-   * Rows of the index of episodes and documents: one for each message and for each chunk of a document, whether the
-   * index has come to it yet or not. 0 where no index is kept.
+   * Rows of the index: one for each message and for each document chunk, indexed already or not. 0 without an index.
    *
    * @generated from field: int32 index_rows = 2;
    */
   indexRows: number;
 
   /**
-   * Facts that came from what is erased alone, superseded ones included.
+   * Facts that come from erased messages only, superseded facts included.
    *
    * @generated from field: int32 facts = 3;
    */
@@ -365,7 +363,7 @@ export type ErasureReceipt = Message<"memsidecar.v1.ErasureReceipt"> & {
   summaries: number;
 
   /**
-   * Tool artifacts, offloaded messages included.
+   * Artifacts, including those of offloaded messages.
    *
    * @generated from field: int32 artifacts = 5;
    */
@@ -379,14 +377,14 @@ export type ErasureReceipt = Message<"memsidecar.v1.ErasureReceipt"> & {
   documents: number;
 
   /**
-   * Whole sessions.
+   * Sessions.
    *
    * @generated from field: int32 sessions = 7;
    */
   sessions: number;
 
   /**
-   * Nothing was changed; the figures say what would be.
+   * This is a dry run: nothing was erased.
    *
    * @generated from field: bool dry_run = 8;
    */
@@ -401,7 +399,7 @@ export const ErasureReceiptSchema: GenMessage<ErasureReceipt> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_session, 8);
 
 /**
- * Which session to erase.
+ * Selects the session to erase.
  *
  * @generated from message memsidecar.v1.DeleteSessionRequest
  */
@@ -414,7 +412,7 @@ export type DeleteSessionRequest = Message<"memsidecar.v1.DeleteSessionRequest">
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
@@ -428,7 +426,7 @@ export type DeleteSessionRequest = Message<"memsidecar.v1.DeleteSessionRequest">
   sessionId: string;
 
   /**
-   * Answer what would be erased, change nothing.
+   * Return the counts without erasing anything.
    *
    * @generated from field: bool dry_run = 4;
    */
@@ -443,13 +441,13 @@ export const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest> = /*@_
   messageDesc(file_memsidecar_v1_session, 9);
 
 /**
- * What was erased.
+ * The result of an erasure.
  *
  * @generated from message memsidecar.v1.DeleteSessionResponse
  */
 export type DeleteSessionResponse = Message<"memsidecar.v1.DeleteSessionResponse"> & {
   /**
-   * By layer.
+   * Counts per layer.
    *
    * @generated from field: memsidecar.v1.ErasureReceipt receipt = 1;
    */
@@ -464,7 +462,7 @@ export const DeleteSessionResponseSchema: GenMessage<DeleteSessionResponse> = /*
   messageDesc(file_memsidecar_v1_session, 10);
 
 /**
- * Which message to erase.
+ * Selects the message to erase.
  *
  * @generated from message memsidecar.v1.ForgetMessageRequest
  */
@@ -477,7 +475,7 @@ export type ForgetMessageRequest = Message<"memsidecar.v1.ForgetMessageRequest">
   namespace: string;
 
   /**
-   * Optional; a user other than the session's is refused.
+   * Optional. A user other than the session's owner is rejected.
    *
    * @generated from field: string user_id = 2;
    */
@@ -498,7 +496,7 @@ export type ForgetMessageRequest = Message<"memsidecar.v1.ForgetMessageRequest">
   messageId: string;
 
   /**
-   * Answer what would be erased, change nothing.
+   * Return the counts without erasing anything.
    *
    * @generated from field: bool dry_run = 5;
    */
@@ -513,13 +511,13 @@ export const ForgetMessageRequestSchema: GenMessage<ForgetMessageRequest> = /*@_
   messageDesc(file_memsidecar_v1_session, 11);
 
 /**
- * What was erased.
+ * The result of an erasure.
  *
  * @generated from message memsidecar.v1.ForgetMessageResponse
  */
 export type ForgetMessageResponse = Message<"memsidecar.v1.ForgetMessageResponse"> & {
   /**
-   * By layer.
+   * Counts per layer.
    *
    * @generated from field: memsidecar.v1.ErasureReceipt receipt = 1;
    */
@@ -534,7 +532,7 @@ export const ForgetMessageResponseSchema: GenMessage<ForgetMessageResponse> = /*
   messageDesc(file_memsidecar_v1_session, 12);
 
 /**
- * Which user to erase.
+ * Selects the user to erase.
  *
  * @generated from message memsidecar.v1.ForgetUserRequest
  */
@@ -554,7 +552,7 @@ export type ForgetUserRequest = Message<"memsidecar.v1.ForgetUserRequest"> & {
   userId: string;
 
   /**
-   * Answer what would be erased, change nothing.
+   * Return the counts without erasing anything.
    *
    * @generated from field: bool dry_run = 3;
    */
@@ -569,13 +567,13 @@ export const ForgetUserRequestSchema: GenMessage<ForgetUserRequest> = /*@__PURE_
   messageDesc(file_memsidecar_v1_session, 13);
 
 /**
- * What was erased.
+ * The result of an erasure.
  *
  * @generated from message memsidecar.v1.ForgetUserResponse
  */
 export type ForgetUserResponse = Message<"memsidecar.v1.ForgetUserResponse"> & {
   /**
-   * By layer; all zero for a user of whom nothing is stored.
+   * Counts per layer; all zero for an unknown user.
    *
    * @generated from field: memsidecar.v1.ErasureReceipt receipt = 1;
    */
@@ -590,33 +588,33 @@ export const ForgetUserResponseSchema: GenMessage<ForgetUserResponse> = /*@__PUR
   messageDesc(file_memsidecar_v1_session, 14);
 
 /**
- * One line of an archive.
+ * One record of an archive.
  *
  * @generated from message memsidecar.v1.ArchiveRecord
  */
 export type ArchiveRecord = Message<"memsidecar.v1.ArchiveRecord"> & {
   /**
-   * Empty for what belongs to the namespace.
+   * Empty for a record of the namespace.
    *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * Empty for what belongs to the user or to the namespace.
+   * Empty for a record of the user or of the namespace.
    *
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
 
   /**
-   * What the line holds; exactly one.
+   * The content of the record; exactly one.
    *
    * @generated from oneof memsidecar.v1.ArchiveRecord.record
    */
   record: {
     /**
-     * A message, at its place in the session.
+     * A message, in sequence order.
      *
      * @generated from field: memsidecar.v1.Message message = 3;
      */
@@ -648,7 +646,7 @@ export type ArchiveRecord = Message<"memsidecar.v1.ArchiveRecord"> & {
     case: "artifact";
   } | {
     /**
-     * A document with its text; its chunks are made anew on import.
+     * A document with its text. Import makes its chunks again.
      *
      * @generated from field: memsidecar.v1.Document document = 7;
      */
@@ -656,7 +654,7 @@ export type ArchiveRecord = Message<"memsidecar.v1.ArchiveRecord"> & {
     case: "document";
   } | {
     /**
-     * The policy of the session, or without session_id of the namespace.
+     * The policy of the session; without session_id, of the namespace.
      *
      * @generated from field: memsidecar.v1.SessionPolicy policy = 8;
      */
@@ -665,7 +663,7 @@ export type ArchiveRecord = Message<"memsidecar.v1.ArchiveRecord"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The message is out of the window.
+   * The message is pruned.
    *
    * @generated from field: bool pruned = 9;
    */
@@ -680,7 +678,7 @@ export const ArchiveRecordSchema: GenMessage<ArchiveRecord> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_session, 15);
 
 /**
- * What to export.
+ * Selects the records to export.
  *
  * @generated from message memsidecar.v1.ExportRequest
  */
@@ -693,7 +691,7 @@ export type ExportRequest = Message<"memsidecar.v1.ExportRequest"> & {
   namespace: string;
 
   /**
-   * Empty: all.
+   * Empty: no filter.
    *
    * @generated from field: string user_id = 2;
    */
@@ -707,7 +705,7 @@ export type ExportRequest = Message<"memsidecar.v1.ExportRequest"> & {
   sessionId: string;
 
   /**
-   * Go on after this cursor. Empty: from the beginning. Opaque, bound to the request's other fields.
+   * Resume after this cursor. Empty: from the beginning. Opaque, bound to the request's other fields.
    *
    * @generated from field: string cursor = 4;
    */
@@ -735,7 +733,7 @@ export type ExportResponse = Message<"memsidecar.v1.ExportResponse"> & {
   record?: ArchiveRecord | undefined;
 
   /**
-   * Where to go on after this record.
+   * Pass it to a new Export to resume after this record.
    *
    * @generated from field: string cursor = 2;
    */
@@ -756,7 +754,7 @@ export const ExportResponseSchema: GenMessage<ExportResponse> = /*@__PURE__*/
  */
 export type ImportRequest = Message<"memsidecar.v1.ImportRequest"> & {
   /**
-   * Empty means "default". May differ from the one that was exported.
+   * Empty means "default". May differ from the exported namespace.
    *
    * @generated from field: string namespace = 1;
    */
@@ -778,20 +776,20 @@ export const ImportRequestSchema: GenMessage<ImportRequest> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_session, 18);
 
 /**
- * How far the import has come.
+ * The progress of an import.
  *
  * @generated from message memsidecar.v1.ImportResponse
  */
 export type ImportResponse = Message<"memsidecar.v1.ImportResponse"> & {
   /**
-   * Records of this stream that are durable.
+   * Durable records of this stream.
    *
    * @generated from field: int64 durable_count = 1;
    */
   durableCount: bigint;
 
   /**
-   * How many of those were there already.
+   * The number of those that existed already.
    *
    * @generated from field: int64 duplicate_count = 2;
    */
@@ -806,7 +804,7 @@ export const ImportResponseSchema: GenMessage<ImportResponse> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_session, 19);
 
 /**
- * What to watch.
+ * Selects the events to watch.
  *
  * @generated from message memsidecar.v1.WatchRequest
  */
@@ -819,21 +817,21 @@ export type WatchRequest = Message<"memsidecar.v1.WatchRequest"> & {
   namespace: string;
 
   /**
-   * Empty: every user.
+   * Empty: all users.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * Empty: every session in the scope.
+   * Empty: all sessions of the user or of the namespace.
    *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
 
   /**
-   * Empty: from now on. Else the cursor of the last event that was received; what happened since comes first.
+   * Empty: from now on. Otherwise the cursor of the last received event; the events since then come first.
    *
    * @generated from field: string cursor = 4;
    */
@@ -854,49 +852,49 @@ export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
  */
 export type WatchResponse = Message<"memsidecar.v1.WatchResponse"> & {
   /**
-   * What happened.
+   * The kind of an event.
    *
    * @generated from field: memsidecar.v1.EventKind kind = 1;
    */
   kind: EventKind;
 
   /**
-   * Whose session it was; empty for a session without a user.
+   * The owner of the session; empty for a session without a user.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * Where it happened; empty for what concerns the user or the namespace.
+   * The session; empty for an event of the user or of the namespace.
    *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
 
   /**
-   * The sequence that it concerns; 0 where none does.
+   * The sequence, as the kind says; 0 if none applies.
    *
    * @generated from field: int64 sequence = 4;
    */
   sequence: bigint;
 
   /**
-   * The thing that it concerns, by kind; empty where none does.
+   * The id, as the kind says; empty if none applies.
    *
    * @generated from field: string id = 5;
    */
   id: string;
 
   /**
-   * Where to go on after this event.
+   * Pass it to a new Watch to resume after this event.
    *
    * @generated from field: string cursor = 6;
    */
   cursor: string;
 
   /**
-   * When it happened.
+   * Time of the event.
    *
    * @generated from field: google.protobuf.Timestamp time = 7;
    */
@@ -911,7 +909,7 @@ export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_session, 21);
 
 /**
- * What happened.
+ * The kind of an event.
  *
  * @generated from enum memsidecar.v1.EventKind
  */
@@ -931,28 +929,28 @@ export enum EventKind {
   ADDED = 1,
 
   /**
-   * Messages left the window; `sequence` is the newest of them.
+   * Messages were pruned; `sequence` is the newest of them.
    *
    * @generated from enum value: EVENT_KIND_PRUNED = 2;
    */
   PRUNED = 2,
 
   /**
-   * The session was emptied.
+   * The session was cleared.
    *
    * @generated from enum value: EVENT_KIND_CLEARED = 3;
    */
   CLEARED = 3,
 
   /**
-   * A score or tags were set; `id` is the message's.
+   * A score or metadata was set; `id` is the message's.
    *
    * @generated from enum value: EVENT_KIND_ANNOTATED = 4;
    */
   ANNOTATED = 4,
 
   /**
-   * The index has come up to `sequence`.
+   * The index contains all messages through `sequence`.
    *
    * @generated from enum value: EVENT_KIND_INDEXED = 5;
    */
@@ -966,14 +964,14 @@ export enum EventKind {
   FACT = 6,
 
   /**
-   * The rolling summary was brought up to `sequence`; `id` is the summary's.
+   * The rolling summary was updated through `sequence`; `id` is the summary's.
    *
    * @generated from enum value: EVENT_KIND_SUMMARY = 7;
    */
   SUMMARY = 7,
 
   /**
-   * A message, a session or a user was erased; `id` is the message's, where it was one.
+   * A message, a session or a user was erased; `id` is the message's if it was a message.
    *
    * @generated from enum value: EVENT_KIND_FORGOTTEN = 8;
    */
@@ -987,15 +985,15 @@ export const EventKindSchema: GenEnum<EventKind> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_session, 0);
 
 /**
- * Sessions as things: their policies, their end, their way in and out.
+ * Manages sessions: policies, erasure, export, import and change events.
  *
- * What MemoryService says of every request (ids, users, limits, page tokens, errors) holds here, too.
+ * The rules of MemoryService for every request (ids, users, limits, page tokens, errors) apply here as well.
  *
  * @generated from service memsidecar.v1.SessionService
  */
 export const SessionService: GenService<{
   /**
-   * Newest activity first.
+   * Lists sessions, the most recently active first.
    *
    * @generated from rpc memsidecar.v1.SessionService.ListSessions
    */
@@ -1005,7 +1003,7 @@ export const SessionService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
-   * Reads one session. An unknown one answers an empty GetSessionResponse, without `session`.
+   * Reads one session. For an unknown session the response has no `session`.
    *
    * @generated from rpc memsidecar.v1.SessionService.GetSession
    */
@@ -1015,8 +1013,8 @@ export const SessionService: GenService<{
     output: typeof GetSessionResponseSchema;
   },
   /**
-   * Sets how a session prunes and summarises itself; without session_id, the namespace's default. The given
-   * policy replaces the one before as a whole.
+   * Sets the policy for automatic pruning and summaries of a session; without session_id, the namespace's default
+   * policy. The given policy replaces the previous one as a whole.
    *
    * @generated from rpc memsidecar.v1.SessionService.SetPolicy
    */
@@ -1026,8 +1024,8 @@ export const SessionService: GenService<{
     output: typeof SetPolicyResponseSchema;
   },
   /**
-   * Erases a session from every layer, facts that came from it alone included. NOT_FOUND, in a dry run, too, for
-   * a session of which no layer keeps anything.
+   * Erases a session from every layer, including facts that come from this session only. NOT_FOUND, also in a dry
+   * run, if no layer stores anything of the session.
    *
    * @generated from rpc memsidecar.v1.SessionService.DeleteSession
    */
@@ -1037,8 +1035,8 @@ export const SessionService: GenService<{
     output: typeof DeleteSessionResponseSchema;
   },
   /**
-   * Erases one message from every layer and what was derived from it alone. NOT_FOUND when the session has no
-   * such message.
+   * Erases one message from every layer, and everything that was derived from this message only. NOT_FOUND when the
+   * session has no such message.
    *
    * @generated from rpc memsidecar.v1.SessionService.ForgetMessage
    */
@@ -1048,7 +1046,7 @@ export const SessionService: GenService<{
     output: typeof ForgetMessageResponseSchema;
   },
   /**
-   * Erases a user from every layer: all their sessions, facts, patterns, summaries, artifacts and documents.
+   * Erases a user from every layer: all of the user's sessions, facts, patterns, summaries, artifacts and documents.
    *
    * @generated from rpc memsidecar.v1.SessionService.ForgetUser
    */
@@ -1058,8 +1056,8 @@ export const SessionService: GenService<{
     output: typeof ForgetUserResponseSchema;
   },
   /**
-   * Streams what is stored, one record an answer, in an order that Import accepts. A stream that broke off
-   * goes on after the last cursor that was received.
+   * Streams the stored records, one per response, in an order that Import accepts. To resume an interrupted stream,
+   * pass the last received cursor.
    *
    * @generated from rpc memsidecar.v1.SessionService.Export
    */
@@ -1069,9 +1067,9 @@ export const SessionService: GenService<{
     output: typeof ExportResponseSchema;
   },
   /**
-   * Stores records of an archive, or of a history from elsewhere. One answer per durable batch, so that an
-   * interrupted import can go on. Records that are there already are counted as duplicates and change
-   * nothing. An invalid record ends the stream with its error; what was answered stays.
+   * Stores records of an archive or of another system's history. Sends one response per durable batch, so that an
+   * interrupted import can resume. Records that exist already are counted as duplicates and change nothing. An
+   * invalid record ends the stream with its error; acknowledged records stay stored.
    *
    * @generated from rpc memsidecar.v1.SessionService.Import
    */
@@ -1081,7 +1079,7 @@ export const SessionService: GenService<{
     output: typeof ImportResponseSchema;
   },
   /**
-   * What happens from now on, or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
+   * Streams change events, from now on or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
    * sidecar stops.
    *
    * @generated from rpc memsidecar.v1.SessionService.Watch
