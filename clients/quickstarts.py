@@ -1,7 +1,7 @@
-"""Do what the README of each client says in "A minute", in an empty folder: quickstarts.py [LANGUAGE ...]
+"""Run the quickstart in the README of each client, in an empty folder: quickstarts.py [LANGUAGE ...]
 
-The folder lies beside one that is called memsidecar, as a clone would be. Blocks of that section are taken in order:
-one with a file's name behind its language (```go main.go) is written, a ```sh block is run, beside `make serve`.
+The folder is beside a link to this repository named memsidecar. The blocks of the section are processed in order: a
+block with a file name after its language (```go main.go) is written, a ```sh block is run, with `make serve` running.
 """
 
 import json
@@ -16,37 +16,37 @@ from contextlib import contextmanager
 from pathlib import Path
 
 CLIENTS = Path(__file__).resolve().parent
-SECTION = re.compile(r"^## A minute\n(.*?)(?=^## )", re.MULTILINE | re.DOTALL)
+SECTION = re.compile(r"^## Quickstart\n(.*?)(?=^## )", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-REMEMBERED = "I moved to Lisbon."
+EXPECTED_OUTPUT = "I moved to Lisbon."
 STEP_SECONDS = 900
 
 
-class NoQuickstart(Exception):
-    """The README does not say how to begin, or what it says does not work."""
+class QuickstartFailed(Exception):
+    """The README has no quickstart, or the quickstart fails."""
 
 
 def main() -> int:
-    languages = sys.argv[1:] or sorted(path.parent.name for path in CLIENTS.glob("*/README.md") if minute(path))
+    languages = sys.argv[1:] or sorted(path.parent.name for path in CLIENTS.glob("*/README.md") if quickstart(path))
     failed = False
     for language in languages:
         try:
             follow(language)
             print(f"{language}: the quickstart works", flush=True)
-        except NoQuickstart as problem:
+        except QuickstartFailed as problem:
             print(f"{language}: FAILED: {problem}", flush=True)
             failed = True
     return 1 if failed else 0
 
 
-def minute(readme: Path) -> str:
+def quickstart(readme: Path) -> str:
     found = SECTION.search(readme.read_text())
     return found[1] if found else ""
 
 
 def follow(language: str) -> None:
-    """With a sidecar of its own, which knows nothing yet."""
-    section, output = minute(CLIENTS / language / "README.md"), ""
+    """Run the quickstart of one language with a new, empty sidecar."""
+    section, output = quickstart(CLIENTS / language / "README.md"), ""
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "data") as address:
         (Path(folder) / "memsidecar").symlink_to(CLIENTS.parent)
         empty = Path(folder) / "empty"
@@ -57,14 +57,14 @@ def follow(language: str) -> None:
                 (empty / name).write_text(text)
             elif kind == "sh":
                 output = run(text, empty, address)
-    if REMEMBERED not in output:
-        raise NoQuickstart(f"its program does not show {REMEMBERED!r}: {output!r}")
+    if EXPECTED_OUTPUT not in output:
+        raise QuickstartFailed(f"its program does not show {EXPECTED_OUTPUT!r}: {output!r}")
 
 
 def run(script: str, folder: Path, address: str) -> str:
-    """What it printed."""
+    """Return the output of a script."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMSIDECAR_")}
-    # Rust takes minutes to build what the client needs: where that was done before, it is used again.
+    # A build of the client's dependencies takes Rust minutes: reuse those of the client's own build.
     environment |= {"MEMSIDECAR_ADDRESS": address, "CARGO_TARGET_DIR": str(CLIENTS / "rust" / "target")}
     done = subprocess.run(
         ["sh", "-e", "-c", script],
@@ -78,16 +78,16 @@ def run(script: str, folder: Path, address: str) -> str:
         check=False,
     )
     if done.returncode != 0:
-        raise NoQuickstart(f"exit {done.returncode} of:\n{script}{done.stdout[-4000:]}")
+        raise QuickstartFailed(f"exit {done.returncode} of:\n{script}{done.stdout[-4000:]}")
     return done.stdout
 
 
 @contextmanager
 def serving(data_dir: Path) -> Iterator[str]:
-    """The address of a sidecar that `make serve` started, with data and a port of its own."""
+    """Start a sidecar with `make serve`, with its own data and port, and return its address."""
     flags = ["--listen", "127.0.0.1:0", "--health-listen", "", "--data-dir", str(data_dir)]
     command = ["make", "--silent", "serve", f"ARGS={shlex.join(flags)}"]
-    # A make that runs this one in parallel with others would hold back what is printed until it ends.
+    # With MAKEFLAGS of a parallel make, this make would hold back its output until it ends.
     environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS")}
     with subprocess.Popen(
         command, cwd=CLIENTS.parent, stdout=subprocess.PIPE, env=environment, start_new_session=True

@@ -164,8 +164,8 @@ func (c *Client) isClosed() bool {
 	}
 }
 
-// unreachable names the address, and guesses where one side speaks TLS and the other does not: whoever waits for TLS
-// hangs up on plain text. Whoever is silent, or speaks something else, does not want TLS for that.
+// unreachable names the address, and adds a hint if probably only one side speaks TLS: a TLS server closes a plaintext
+// connection. A server that is silent or speaks another protocol is no sign of TLS.
 func (c *Client) unreachable(why string) string {
 	hint := ""
 	switch {

@@ -50,7 +50,7 @@ func TestARequestThatCannotBeWrittenIsNotSentAgain(t *testing.T) {
 	}
 }
 
-func TestWhoeverCancelsIsTold(t *testing.T) {
+func TestACancelledCallReturnsTheCause(t *testing.T) {
 	client := serve(t, &fakeMemory{onCount: untilDone})
 	why := errors.New("the user has left")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -83,17 +83,17 @@ func TestTheTimeoutHoldsWhereTheContextHasNoDeadline(t *testing.T) {
 	}
 }
 
-func TestAClientThatIsClosedEndsWhoeverWaits(t *testing.T) {
+func TestClosingAClientEndsWaitingCalls(t *testing.T) {
 	called := make(chan struct{}, 1)
 	memory := &fakeMemory{onCount: func(context.Context) error {
 		called <- struct{}{}
-		return busyFor(5 * time.Second)
+		return overloadedFor(8 * time.Second)
 	}}
 	client := serve(t, memory)
 	var begin time.Time
 	go func() {
 		<-called
-		time.Sleep(100 * time.Millisecond) // by now it waits for the next attempt, and for long
+		time.Sleep(100 * time.Millisecond) // it probably waits for the next attempt, for eight seconds
 		begin = time.Now()
 		client.Close()
 	}()
@@ -101,7 +101,7 @@ func TestAClientThatIsClosedEndsWhoeverWaits(t *testing.T) {
 	if !errors.Is(err, ErrClosed) || !errors.Is(err, ErrCanceled) || errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	if took := time.Since(begin); took > 200*time.Millisecond || memory.counts.Load() != 1 {
+	if took := time.Since(begin); took > 6*time.Second || memory.counts.Load() != 1 {
 		t.Errorf("it took %v and %d calls", took, memory.counts.Load())
 	}
 	if err := client.Close(); err != nil {
@@ -142,11 +142,11 @@ func TestNoIDIsMadeTwice(t *testing.T) {
 	making.Wait()
 }
 
-func TestWhatCountsEachTimeIsSentAgainOnlyWhereItWasRefused(t *testing.T) {
+func TestACallWithoutAnIdempotencyKeyIsRetriedOnlyIfItWasRejected(t *testing.T) {
 	for _, given := range []struct {
 		answer error
 		sent   int32
-	}{{busyFor(time.Millisecond), 4}, {status.Error(codes.Unavailable, "lost"), 1}, {status.Error(codes.Internal, "lost"), 1}} {
+	}{{overloadedFor(time.Millisecond), 4}, {status.Error(codes.Unavailable, "lost"), 1}, {status.Error(codes.Internal, "lost"), 1}} {
 		memory := &fakeMemory{onUsage: func(context.Context) error { return given.answer }}
 		_, err := serve(t, memory).ReportUsage(t.Context(), &pb.ReportUsageRequest{})
 		if err == nil || memory.usages.Load() != given.sent {
@@ -155,7 +155,7 @@ func TestWhatCountsEachTimeIsSentAgainOnlyWhereItWasRefused(t *testing.T) {
 	}
 }
 
-func TestWhatGRPCFindsTooLargeIsTooLarge(t *testing.T) {
+func TestGRPCsOwnSizeLimitIsErrTooLarge(t *testing.T) {
 	client := serve(t, &fakeMemory{})
 	text := strings.Repeat("x", 5<<20)
 	_, err := client.Add(t.Context(), &pb.AddRequest{SessionId: "s", Message: UserMessage(text)})
@@ -165,7 +165,7 @@ func TestWhatGRPCFindsTooLargeIsTooLarge(t *testing.T) {
 	}
 }
 
-func TestTLSIsGuessedOnlyWhereTheOtherSideHungUp(t *testing.T) {
+func TestTheTLSHintAppearsOnlyIfTheServerClosedTheConnection(t *testing.T) {
 	web, safe := httptest.NewServer(nil), httptest.NewTLSServer(nil)
 	safe.Config.ErrorLog = log.New(io.Discard, "", 0)
 	defer web.Close()

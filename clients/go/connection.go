@@ -70,7 +70,7 @@ func dialOptions() []grpc.DialOption {
 }
 
 // targetOf is the address in gRPC's words. Host names are left to the dialer, which asks for them each time it connects
-// and tries all that it is told; gRPC's own resolver asks at most twice a minute.
+// and tries all addresses; gRPC's own resolver asks at most twice a minute.
 func targetOf(address string) (string, error) {
 	path, isUnix := strings.CutPrefix(address, "unix:")
 	switch {

@@ -52,7 +52,7 @@ func TestAddressesInTheWordsOfGRPC(t *testing.T) {
 	}
 }
 
-func TestOptionsThatDoNotGoTogetherAreRefused(t *testing.T) {
+func TestConflictingOptionsAreRejected(t *testing.T) {
 	for _, refused := range []struct {
 		why     string
 		options []Option
@@ -91,7 +91,7 @@ func TestATimeoutIsMoreThanNothingOrNone(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentSaysWhatNoOptionDoes(t *testing.T) {
+func TestTheEnvironmentSetsWhatNoOptionSets(t *testing.T) {
 	t.Setenv("MEMSIDECAR_ADDRESS", "memory.example:7600")
 	t.Setenv("MEMSIDECAR_TOKEN", "secret")
 	t.Setenv("MEMSIDECAR_TOKEN_FILE", "nothing")

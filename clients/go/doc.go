@@ -11,16 +11,16 @@
 //
 // # Retries
 //
-// A call that ends with UNAVAILABLE, or whose connection broke, is sent again: four times in all, after 0.4, 1.2 and
+// A call is retried after UNAVAILABLE and after a broken connection: at most four attempts, with waits of 0.4, 1.2 and
 // 3.6 seconds, a fifth more or less, or after what the sidecar says, and never beyond the deadline. Nothing else is
 // sent again.
 //
 // It is safe, because writes carry ids: where the caller gives none, the client makes one before the first attempt, for
 // Add, AddBatch, AddStream, StoreInteraction and PutArtifact. What was stored already is answered as a duplicate.
 //
-// ReportUsage has no id, and counts each time: it is sent again only where the sidecar refused it, never where the
-// connection broke. Pruning and erasing have none, either: after a lost answer, what Prune, Clear and DeleteSession say
-// about what they removed may be empty, or [ErrNotFound], because the first attempt did the work.
+// ReportUsage has no idempotency key and counts each time: it is retried only if the sidecar rejected it, never after a
+// broken connection. Pruning and erasing have none, either: after a lost answer, what Prune, Clear and DeleteSession
+// return about erased items may be empty, or [ErrNotFound], because the first attempt did the work.
 //
 // # Errors
 //
@@ -28,6 +28,6 @@
 // that the sidecar gives, and four for what goes wrong on the way.
 //
 // After [ErrDeadlineExceeded], [ErrCanceled], [ErrUnreachable] and any other error without a reason a write may have
-// been stored: send it again with the id that you gave. After an error with a reason, nothing of that attempt was
-// stored; an earlier attempt whose answer was lost may have been. Of a stream, what was answered stays.
+// been stored: send it again with the id that you gave. After an error with a reason, that attempt stored nothing; an
+// earlier attempt whose response was lost may have. Of a stream, what was answered stays.
 package memsidecar

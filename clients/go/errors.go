@@ -13,64 +13,64 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What a call can fail with, to compare by [errors.Is]. The details are in [*Error].
+// Errors of calls, to compare by [errors.Is]. The details are in [*Error].
 var (
-	// ErrInvalidField: a field of the request is wrong. Error.Field names it.
+	// ErrInvalidField: a field of the request is invalid. Error.Field names it.
 	ErrInvalidField = errors.New("a field is wrong")
-	// ErrNotFound: the call acts on something that is not there.
+	// ErrNotFound: the call acts on an item that does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrIDConflict: the message id is known with another body.
+	// ErrIDConflict: the message id exists with a different body.
 	ErrIDConflict = errors.New("the id is known with another body")
-	// ErrSequenceMismatch: the session has moved on. Error.LastSequence says how far.
+	// ErrSequenceMismatch: the session's last sequence is not the expected one. See Error.LastSequence.
 	ErrSequenceMismatch = errors.New("the session has moved on")
 	// ErrSessionOwnerMismatch: the session belongs to another user.
 	ErrSessionOwnerMismatch = errors.New("the session belongs to another user")
-	// ErrBudgetTooSmall: what must stay in a context does not fit. Error.RequiredTokens says what does.
+	// ErrBudgetTooSmall: the mandatory parts of a context do not fit. See Error.RequiredTokens.
 	ErrBudgetTooSmall = errors.New("the budget is too small")
-	// ErrTooLarge: a message, a request, a batch or a document is too large. Do not send it again.
+	// ErrTooLarge: a message, request, batch or document is too large. A retry does not help.
 	ErrTooLarge = errors.New("too large")
-	// ErrRateLimited: too many calls. Error.RetryAfter says when to come back.
+	// ErrRateLimited: too many calls. Error.RetryAfter says how long to wait.
 	ErrRateLimited = errors.New("too many calls")
-	// ErrQuotaExceeded: no more may be kept. "quota" and "limit" in Error.Metadata say of what.
+	// ErrQuotaExceeded: the namespace is at its quota, "quota" and "limit" in Error.Metadata.
 	ErrQuotaExceeded = errors.New("the quota is used up")
-	// ErrDiskFull: there is no room; reads go on.
+	// ErrDiskFull: the disk is full; reads still work.
 	ErrDiskFull = errors.New("the disk is full")
-	// ErrUnauthenticated: no token, or one that is not good.
+	// ErrUnauthenticated: the token is missing, unknown or expired.
 	ErrUnauthenticated = errors.New("unauthenticated")
-	// ErrPermissionDenied: the token is not for this namespace, or not for this call.
+	// ErrPermissionDenied: the token is not valid for this namespace or this call.
 	ErrPermissionDenied = errors.New("permission denied")
-	// ErrStarting: the sidecar is still opening its files. The call was sent again already.
+	// ErrStarting: the sidecar is still opening its files. The client has retried the call.
 	ErrStarting = errors.New("the sidecar is starting")
-	// ErrShuttingDown: the sidecar is about to stop. The call was sent again already.
+	// ErrShuttingDown: the sidecar is about to stop. The client has retried the call.
 	ErrShuttingDown = errors.New("the sidecar is shutting down")
-	// ErrIndexUnavailable: what was asked needs the index, and it is not open. The call was sent again already.
+	// ErrIndexUnavailable: the request needs the index, which is not open. The client has retried the call.
 	ErrIndexUnavailable = errors.New("the index is not available")
-	// ErrOverloaded: too much is waiting already. The call was sent again already.
+	// ErrOverloaded: too many requests are queued in the sidecar. The client has retried the call.
 	ErrOverloaded = errors.New("the sidecar is overloaded")
-	// ErrDataCorrupted: what is stored cannot be read. "file" in Error.Metadata names it.
+	// ErrDataCorrupted: stored data is corrupted. "file" in Error.Metadata names the file.
 	ErrDataCorrupted = errors.New("stored data is corrupted")
-	// ErrNotImplemented: this version of the sidecar does not have it.
+	// ErrNotImplemented: this version of the sidecar does not implement the RPC.
 	ErrNotImplemented = errors.New("not implemented")
-	// ErrInternal: the sidecar's log says more.
+	// ErrInternal: a bug in the sidecar. The sidecar's log has the details.
 	ErrInternal = errors.New("internal error of the sidecar")
 
-	// ErrUnreachable: nothing answers at the address, or the connection broke. The call was sent again already; a
-	// write may have been stored.
+	// ErrUnreachable: no server answers at the address, or the connection broke. The client has retried the call; a write
+	// may have been stored.
 	ErrUnreachable = errors.New("the sidecar cannot be reached")
-	// ErrDeadlineExceeded: the time was over; a write may have been stored. Such an error is context.DeadlineExceeded,
-	// too.
+	// ErrDeadlineExceeded: the deadline passed; a write may have been stored. Such an error also is
+	// context.DeadlineExceeded.
 	ErrDeadlineExceeded = errors.New("the deadline has passed")
-	// ErrCanceled: the call was given up; a write may have been stored. Where the caller's context was canceled, such
-	// an error is context.Canceled and the context's cause, too.
+	// ErrCanceled: the call was canceled; a write may have been stored. If the caller's context was canceled, such an
+	// error also is context.Canceled and the context's cause.
 	ErrCanceled = errors.New("the call was canceled")
-	// ErrClosed: the client was closed. Such an error is ErrCanceled, too.
+	// ErrClosed: the client was closed. Such an error also is ErrCanceled.
 	ErrClosed = errors.New("the client is closed")
 )
 
-// domain is how the sidecar signs its reasons.
+// domain is the ErrorInfo domain of the sidecar.
 const domain = "memsidecar.dev"
 
-// byReason are the sentinels for what the sidecar says, by the reasons of the contract.
+// byReason maps the reasons of the contract to sentinels.
 var byReason = map[string]error{
 	"INVALID_FIELD":          ErrInvalidField,
 	"NOT_FOUND":              ErrNotFound,
@@ -93,7 +93,7 @@ var byReason = map[string]error{
 	"INTERNAL":               ErrInternal,
 }
 
-// byCode are the sentinels for what gRPC says itself.
+// byCode maps codes of errors of gRPC itself to sentinels.
 var byCode = map[codes.Code][]error{
 	codes.Unavailable:      {ErrUnreachable},
 	codes.DeadlineExceeded: {ErrDeadlineExceeded, context.DeadlineExceeded},
@@ -102,8 +102,8 @@ var byCode = map[codes.Code][]error{
 	codes.ResourceExhausted: {ErrTooLarge},
 }
 
-// Error is a call that was refused, or that nobody answered. [errors.Is] tells which of the sentinels it is; an error
-// whose reason this client does not know yet is none of them.
+// Error is the error of a call. [errors.Is] compares it with the sentinels; an error with a reason that this client
+// does not know matches none of them.
 type Error struct {
 	// Code is gRPC's.
 	Code codes.Code
@@ -179,7 +179,7 @@ func errorOf(err error) *Error {
 	return found
 }
 
-// read takes what the sidecar says, and nothing of what somebody else on the way put there.
+// read takes the details of the sidecar and ignores those of intermediaries.
 func (e *Error) read(details []any) {
 	for _, detail := range details {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok && info.Domain == domain {

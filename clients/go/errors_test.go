@@ -15,10 +15,10 @@ func TestTheRequiredTokensAreWhatABudgetTakes(t *testing.T) {
 	if last, ok := failed.LastSequence(); last != 1<<32 || !ok {
 		t.Errorf("%d, %t", last, ok)
 	}
-	for _, told := range []string{"", "many", "4294967296"} {
-		failed.Metadata["required_tokens"] = told
+	for _, value := range []string{"", "many", "4294967296"} {
+		failed.Metadata["required_tokens"] = value
 		if tokens, ok := failed.RequiredTokens(); tokens != 0 || ok {
-			t.Errorf("%q: %d, %t", told, tokens, ok)
+			t.Errorf("%q: %d, %t", value, tokens, ok)
 		}
 	}
 }

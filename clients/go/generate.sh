@@ -1,5 +1,6 @@
 #!/bin/sh
-# Generates memsidecarpb out of the contract in protos/. With --check nothing is written: it fails where that is stale.
+# Generates memsidecarpb from the contract in protos/. With --check it writes nothing and fails if memsidecarpb is
+# stale.
 #
 # Needs what `make setup` installs (protoc comes with grpcio-tools) and Go. PYTHON names another Python that has them.
 set -eu

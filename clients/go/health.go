@@ -11,14 +11,14 @@ import (
 	health "google.golang.org/grpc/health/grpc_health_v1"
 )
 
-const lookEvery = 50 * time.Millisecond
+const pollInterval = 50 * time.Millisecond
 
 // WaitUntilReady returns as soon as the sidecar says that it serves. It ends with [ErrDeadlineExceeded] when that does
 // not happen before the deadline of the context, or within the client's timeout where there is none.
 func (c *Client) WaitUntilReady(ctx context.Context) error {
 	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		if serves, err := c.serves(ctx); serves || err != nil {

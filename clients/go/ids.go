@@ -55,8 +55,8 @@ func dashed(id [16]byte) string {
 	return string(text)
 }
 
-// What follows gives ids to requests that lack them, so that a write which is sent again is stored once. The caller's
-// own request stays as it is: it may be shared, and used again for another message.
+// The functions below add missing ids to requests, so that a retried write is stored once. The caller's own request
+// stays as it is: it may be shared, and used again for another message.
 
 func identifiedAdd(request *pb.AddRequest) *pb.AddRequest {
 	if !lacksID(request.GetMessage()) {

@@ -24,14 +24,14 @@ func (c *Client) AddBatch(ctx context.Context, request *pb.AddBatchRequest) (*pb
 // AddStream appends in bulk: one answer for each request, in order, each given when it is durable. Requests may name
 // different sessions. An invalid one ends the stream with its error; what was answered stays.
 //
-// A stream that breaks off goes on by itself with what is not answered yet, and stores nothing twice. It has no
-// deadline but that of the context.
+// An interrupted stream resumes with the unacknowledged messages and stores no message twice. Its only deadline is that
+// of the context.
 //
-// Nothing is sent before the answers are ranged over, and whoever leaves the loop ends the stream. The requests are
+// Nothing is sent before the caller ranges over the responses. Leaving the loop ends the stream. The requests are
 // ranged over in a goroutine of its own, so that one may wait for the answer to another. That goroutine ends when the
-// requests do, or, after the stream has ended, when they give another one. A request is copied before the next one is
-// asked for, so that it may be used again. A panic in there goes on in the goroutine that ranges over the answers; after
-// the stream has ended, it is dropped.
+// requests do, or, after the stream has ended, when they give another one. The client copies a request before it asks
+// for the next one, so the caller may reuse it. A panic in the requests continues in the goroutine that ranges over the
+// responses; after the stream has ended, it is dropped.
 func (c *Client) AddStream(
 	ctx context.Context, requests iter.Seq[*pb.AddStreamRequest],
 ) iter.Seq2[*pb.AddStreamResponse, error] {
@@ -68,8 +68,8 @@ func (c *Client) GetByRole(ctx context.Context, request *pb.GetByRoleRequest) (*
 }
 
 // Search finds messages, best first: by words and meaning together, by one of them, or by a substring (Mode). It sees
-// every message at once, pruned ones included. When the index or the embedder is away, the rest answers and Degraded
-// says so. This is one page; [Client.Hits] goes through all of them.
+// every message at once, pruned ones included. When the index or the embedder is unavailable, the search uses the
+// remaining signals, and Degraded says so. This is one page; [Client.Hits] goes through all of them.
 func (c *Client) Search(ctx context.Context, request *pb.SearchRequest) (*pb.SearchResponse, error) {
 	return call(ctx, c, c.memory.Search, request)
 }
@@ -80,14 +80,15 @@ func (c *Client) Count(ctx context.Context, request *pb.CountRequest) (*pb.Count
 }
 
 // Prune brings a session under a budget. Pruned messages leave the window, not the memory: they are still found. System
-// messages stay, and a tool call is never parted from its results. Where an answer was lost and the call was sent again,
-// the answer may say that nothing was pruned, because the first attempt did the work.
+// messages stay, and a tool call stays with its results. If a response was lost and the call was retried, the answer
+// may say that nothing was pruned, because the first attempt did the work.
 func (c *Client) Prune(ctx context.Context, request *pb.PruneRequest) (*pb.PruneResponse, error) {
 	return call(ctx, c, c.memory.Prune, request)
 }
 
-// Clear erases the session's messages and summary, from every layer. Facts stay; sequences go on. Where an answer was
-// lost and the call was sent again, the answer may say that nothing was erased, because the first attempt did the work.
+// Clear erases the session's messages and summary, from every layer. Facts stay, and sequence numbers continue. If a
+// response was lost and the call was retried, the response may say that nothing was erased, because the first attempt
+// did the work.
 func (c *Client) Clear(ctx context.Context, request *pb.ClearRequest) (*pb.ClearResponse, error) {
 	return call(ctx, c, c.memory.Clear, request)
 }
@@ -99,7 +100,7 @@ func (c *Client) BuildContext(ctx context.Context, request *pb.BuildContextReque
 }
 
 // ReportUsage tells what the provider charged, so that estimates for that model are corrected. It has no id, and counts
-// each time: it is sent again only where the sidecar refused it ([ErrStarting], [ErrShuttingDown], [ErrOverloaded],
+// each time: it is retried only if the sidecar rejected it ([ErrStarting], [ErrShuttingDown], [ErrOverloaded],
 // [ErrIndexUnavailable]), and not where the connection broke.
 func (c *Client) ReportUsage(ctx context.Context, request *pb.ReportUsageRequest) (*pb.ReportUsageResponse, error) {
 	return callWhile(ctx, c, wasRefused, c.memory.ReportUsage, request)

@@ -10,7 +10,7 @@ import (
 	pb "github.com/memsidecar/memsidecar/clients/go/memsidecarpb"
 )
 
-// addStream goes on with what is not answered yet, on a new stream, when one breaks off.
+// addStream resumes an interrupted stream on a new one, with the unacknowledged messages.
 func (c *Client) addStream(
 	ctx context.Context, requests iter.Seq[*pb.AddStreamRequest], yield func(*pb.AddStreamResponse, error) bool,
 ) {
@@ -50,7 +50,7 @@ func errCutShort() *Error {
 
 // replay keeps requests from when they are taken from their source until they are answered, which happens in order.
 type replay struct {
-	source *pumped[*pb.AddStreamRequest]
+	source *requestPump[*pb.AddStreamRequest]
 
 	mu     sync.Mutex
 	kept   []*pb.AddStreamRequest
@@ -83,7 +83,7 @@ func (r *replay) at(place int) (*pb.AddStreamRequest, bool) {
 	return r.kept[index], true
 }
 
-// take waits for the source. What is sent again is known by its id, so it has one from the beginning; the request is a
+// take waits for the source. A resent message is recognised by its id, so it gets one at the start; the request is a
 // copy already.
 func (r *replay) take(ctx context.Context) (*pb.AddStreamRequest, bool) {
 	request, ok := r.source.receive(ctx)

@@ -17,14 +17,14 @@ const (
 	century = 100 * 365 * 24 * time.Hour
 )
 
-// attempts is one call's way through the one policy by which it is sent again.
+// attempts applies the retry policy to one call.
 type attempts struct {
 	most  int
 	made  int
 	worth func(*Error) bool
 }
 
-// progressed says that something was answered: whatever breaks now is another mishap, not the same again.
+// progressed resets the attempts: after a response, a further failure is a new one.
 func (a *attempts) progressed() {
 	a.made = 0
 }
@@ -51,7 +51,7 @@ func (a *attempts) wait(failed *Error) time.Duration {
 	return time.Duration(float64(wait) * (1 - jitter + 2*jitter*rand.Float64()))
 }
 
-// worthAnother says whether it was the moment or the way, and not the call. A transport that broke is told by several
+// worthAnother says whether it was the moment or the way, and not the call. A broken transport is reported by several
 // codes, where no reason says that the sidecar gave them. Writes carry ids, so none is stored twice; but for those that
 // have none, see wasRefused.
 func worthAnother(failed *Error) bool {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-func TestWaitsAreLongerEachTimeAndNeverTheSame(t *testing.T) {
+func TestBackoffGrowsAndHasJitter(t *testing.T) {
 	for range 200 {
 		tries := attempts{most: 4, worth: worthAnother}
 		for _, middle := range []time.Duration{400, 1200, 3600} {
@@ -24,7 +24,7 @@ func TestWaitsAreLongerEachTimeAndNeverTheSame(t *testing.T) {
 	}
 }
 
-func TestNoWaitIsLongerThanTheThird(t *testing.T) {
+func TestTheThirdWaitIsTheLongest(t *testing.T) {
 	tries := attempts{most: 5_000, worth: worthAnother}
 	for range 4_000 {
 		wait, again := tries.waitAfter(t.Context(), &Error{Code: codes.Unavailable})
@@ -34,7 +34,7 @@ func TestNoWaitIsLongerThanTheThird(t *testing.T) {
 	}
 }
 
-func TestTheSidecarSaysHowLongToWait(t *testing.T) {
+func TestARetryWaitsAsLongAsRetryInfoSays(t *testing.T) {
 	said := time.Second
 	for range 200 {
 		tries := attempts{most: 4, worth: worthAnother}
@@ -54,7 +54,7 @@ func TestNoAttemptComesAfterTheDeadline(t *testing.T) {
 	}
 }
 
-func TestOnlyTheMomentAndTheWayAreWorthAnotherAttempt(t *testing.T) {
+func TestOnlyTransientAndTransportErrorsAreRetried(t *testing.T) {
 	for _, given := range []struct {
 		code   codes.Code
 		reason string

@@ -90,10 +90,10 @@ func serve(t *testing.T, memory *fakeMemory, options ...Option) *Client {
 	return client
 }
 
-func expectGoroutines(t *testing.T, most int) {
+func expectGoroutines(t *testing.T, limit int) {
 	t.Helper()
-	for range 100 {
-		if runtime.NumGoroutine() <= most {
+	for range 3000 {
+		if runtime.NumGoroutine() <= limit {
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -102,8 +102,8 @@ func expectGoroutines(t *testing.T, most int) {
 	t.Errorf("goroutines are left:\n%s", stacks[:runtime.Stack(stacks, true)])
 }
 
-// busyFor is how the sidecar says when to come again.
-func busyFor(wait time.Duration) error {
+// overloadedFor is how the sidecar says when to come again.
+func overloadedFor(wait time.Duration) error {
 	refused, err := status.New(codes.Unavailable, "not now").WithDetails(
 		&errdetails.ErrorInfo{Domain: domain, Reason: "OVERLOADED"},
 		&errdetails.RetryInfo{RetryDelay: durationpb.New(wait)},

@@ -23,9 +23,8 @@ func (c *Client) SetPolicy(ctx context.Context, request *pb.SetPolicyRequest) (*
 	return call(ctx, c, c.sessions.SetPolicy, request)
 }
 
-// DeleteSession erases a session from every layer, facts that came from it alone included. It ends with
-// [ErrNotFound] for an unknown session; also where an answer was lost and the call was sent again, because the first
-// attempt did the work.
+// DeleteSession erases a session from every layer, facts that came from it alone included. It ends with [ErrNotFound]
+// for an unknown session; also if a response was lost and the call was retried, because the first attempt did the work.
 func (c *Client) DeleteSession(
 	ctx context.Context, request *pb.DeleteSessionRequest,
 ) (*pb.DeleteSessionResponse, error) {
@@ -45,16 +44,16 @@ func (c *Client) ForgetUser(ctx context.Context, request *pb.ForgetUserRequest) 
 	return call(ctx, c, c.sessions.ForgetUser, request)
 }
 
-// Export streams what is stored, one record an answer, in an order that [Client.Import] accepts. It is sent again until
-// its first answer; a stream that breaks off later goes on where its request names the last Cursor that was received.
-// It has no deadline but that of the context, and whoever leaves the loop ends it.
+// Export streams what is stored, one record an answer, in an order that [Client.Import] accepts. It is retried until
+// its first response. To resume a stream that is interrupted later, pass the last received Cursor in a new request. Its
+// only deadline is that of the context. Leaving the loop ends it.
 func (c *Client) Export(ctx context.Context, request *pb.ExportRequest) iter.Seq2[*pb.ExportResponse, error] {
 	return subscribe(ctx, c, c.sessions.Export, request)
 }
 
 // Import stores records of an archive, or of a history from elsewhere: one answer for each durable batch. Records that
-// are there already change nothing, so an interrupted import can be sent again; the client does not do that by itself.
-// The requests are ranged over as those of [Client.AddStream] are.
+// exist already change nothing, so an interrupted import can be sent again; the client does not retry it. The requests
+// are ranged over as those of [Client.AddStream] are.
 func (c *Client) Import(
 	ctx context.Context, requests iter.Seq[*pb.ImportRequest],
 ) iter.Seq2[*pb.ImportResponse, error] {
@@ -76,8 +75,8 @@ func (c *Client) Import(
 	}
 }
 
-// Watch streams what happens from now on, or from a cursor. It is sent again until its first answer; after that, go on
-// from the last Cursor. It has no deadline but that of the context, and whoever leaves the loop ends it.
+// Watch streams change events, from now on or from a cursor. It is retried until its first response; after that, resume
+// from the last Cursor. Its only deadline is that of the context. Leaving the loop ends it.
 func (c *Client) Watch(ctx context.Context, request *pb.WatchRequest) iter.Seq2[*pb.WatchResponse, error] {
 	return subscribe(ctx, c, c.sessions.Watch, request)
 }

@@ -33,8 +33,8 @@ func read[Answer any](
 	}
 }
 
-// subscribe reads the answers to one request. It is sent again until something is answered; from then on whoever reads
-// knows where to go on.
+// subscribe reads the answers to one request. The client retries it until the first response. After that the caller
+// resumes from the last cursor.
 func subscribe[Request proto.Message, Answer any](
 	ctx context.Context,
 	c *Client,
@@ -91,8 +91,8 @@ func subscribeOnce[Request proto.Message, Answer any](
 	}
 }
 
-// exchange sends what next gives, until that is over, and gives what is answered meanwhile. When it is over itself,
-// nobody asks next any more.
+// exchange sends what next gives, until that is over, and gives what is answered meanwhile. When it is over itself, no
+// caller asks for the next one.
 func exchange[Request, Answer any, Sent interface {
 	*Request
 	proto.Message
@@ -132,7 +132,7 @@ func exchange[Request, Answer any, Sent interface {
 	}
 }
 
-// send gives an error where a request must not be sent at all. Of a stream that broke, whoever reads is told.
+// send gives an error where a request must not be sent at all. The reader reports a broken stream.
 func send[Request, Answer any, Sent interface {
 	*Request
 	proto.Message
@@ -152,20 +152,19 @@ func send[Request, Answer any, Sent interface {
 	return nil
 }
 
-// pumped is what the caller's iterator gives, in a goroutine of its own: a request may wait for the answer to the one
+// requestPump is what the caller's iterator gives, in a goroutine of its own: a request may wait for the answer to the one
 // before it, and streams come and go meanwhile.
-type pumped[Request proto.Message] struct {
+type requestPump[Request proto.Message] struct {
 	requests chan Request
 	// fall holds at most one function, which ends its goroutine as the iterator ended its own.
 	fall chan func()
 }
 
-// pump begins. Whoever ends the context ends the iterator, when it gives its next request; an iterator that panics ends
-// the context.
+// pump begins. Ending the context ends the iterator at its next request; an iterator that panics ends the context.
 func pump[Request proto.Message](
 	ctx context.Context, cancel context.CancelFunc, requests iter.Seq[Request],
-) *pumped[Request] {
-	p := &pumped[Request]{requests: make(chan Request), fall: make(chan func(), 1)}
+) *requestPump[Request] {
+	p := &requestPump[Request]{requests: make(chan Request), fall: make(chan func(), 1)}
 	go func() {
 		well := false
 		defer func() {
@@ -174,7 +173,7 @@ func pump[Request proto.Message](
 				cancel()
 				return
 			}
-			// Closed means that there are no more requests, and not that nobody wants them.
+			// Closed means that there are no more requests, not that they are unwanted.
 			if ctx.Err() == nil {
 				close(p.requests)
 			}
@@ -186,7 +185,7 @@ func pump[Request proto.Message](
 }
 
 // run hands over copies, made while the iterator waits: it may use a request again for the next one.
-func (p *pumped[Request]) run(ctx context.Context, requests iter.Seq[Request]) {
+func (p *requestPump[Request]) run(ctx context.Context, requests iter.Seq[Request]) {
 	for request := range requests {
 		select {
 		case p.requests <- proto.CloneOf(request):
@@ -197,7 +196,7 @@ func (p *pumped[Request]) run(ctx context.Context, requests iter.Seq[Request]) {
 }
 
 // fell keeps how the iterator ended: where there was no panic, by [runtime.Goexit], as a test does that fails.
-func (p *pumped[Request]) fell(panicked any) {
+func (p *requestPump[Request]) fell(panicked any) {
 	p.fall <- func() {
 		if panicked == nil {
 			runtime.Goexit()
@@ -206,9 +205,9 @@ func (p *pumped[Request]) fell(panicked any) {
 	}
 }
 
-// fallHere ends the goroutine of whoever ranges over the answers, where the iterator did not end well. Nobody could
-// recover a panic in a goroutine of ours.
-func (p *pumped[Request]) fallHere() {
+// fallHere ends the goroutine that ranges over the responses, if the iterator panicked. No caller could recover a panic
+// in a goroutine of ours.
+func (p *requestPump[Request]) fallHere() {
 	select {
 	case fall := <-p.fall:
 		fall()
@@ -216,8 +215,8 @@ func (p *pumped[Request]) fallHere() {
 	}
 }
 
-// receive waits for what is pumped. It says no where that is over, or the context is.
-func (p *pumped[Request]) receive(ctx context.Context) (request Request, ok bool) {
+// receive waits for what is requestPump. It says no where that is over, or the context is.
+func (p *requestPump[Request]) receive(ctx context.Context) (request Request, ok bool) {
 	select {
 	case request, ok = <-p.requests:
 	case <-ctx.Done():

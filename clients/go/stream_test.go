@@ -43,7 +43,7 @@ func TestARequestMayWaitForTheAnswerBeforeIt(t *testing.T) {
 	}
 }
 
-func TestWhoeverLeavesTheLoopEndsTheStream(t *testing.T) {
+func TestLeavingTheLoopEndsTheStream(t *testing.T) {
 	client := serve(t, &fakeMemory{})
 	ended := make(chan struct{})
 	requests := func(yield func(*pb.AddStreamRequest) bool) {
@@ -57,12 +57,12 @@ func TestWhoeverLeavesTheLoopEndsTheStream(t *testing.T) {
 	}
 	select {
 	case <-ended:
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the requests go on")
 	}
 }
 
-func TestAStreamThatEndsTooSoonGoesOn(t *testing.T) {
+func TestAStreamThatEndsTooSoonResumes(t *testing.T) {
 	memory := &fakeMemory{}
 	memory.endEarly.Store(1)
 	client := serve(t, memory)
@@ -150,7 +150,7 @@ func TestARequestMayBeUsedAgain(t *testing.T) {
 	}
 }
 
-func TestAPanicOfTheRequestsIsTheCallers(t *testing.T) {
+func TestAPanicOfTheRequestsReachesTheCaller(t *testing.T) {
 	client := serve(t, &fakeMemory{})
 	silence := said("1")
 	silence.Message.Content = "silence"
@@ -175,7 +175,7 @@ func TestAPanicOfTheRequestsIsTheCallers(t *testing.T) {
 	}
 }
 
-func TestAPanicOfAnImportIsTheCallers(t *testing.T) {
+func TestAPanicOfAnImportReachesTheCaller(t *testing.T) {
 	client := serve(t, &fakeMemory{})
 	defer func() {
 		if recover() == nil {

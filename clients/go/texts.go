@@ -81,8 +81,8 @@ func holdsText(field protoreflect.FieldDescriptor) bool {
 	return field.Kind() == protoreflect.StringKind || field.Kind() == protoreflect.MessageKind
 }
 
-// nameOf is the field's part of a path. Those of protobuf's own Struct and Value have none: whoever fills metadata does
-// not see them.
+// nameOf is the field's part of a path. Those of protobuf's own Struct and Value have none: a caller that fills
+// metadata does not see them.
 func nameOf(field protoreflect.FieldDescriptor) string {
 	if field.ParentFile().Package() == "google.protobuf" {
 		return ""

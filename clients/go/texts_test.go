@@ -58,8 +58,8 @@ func TestGoodTextsAreLeftAlone(t *testing.T) {
 	}
 }
 
-// Nobody is at the address, so whatever is sent ends otherwise.
-func TestABrokenTextIsRefusedBeforeAnythingIsSent(t *testing.T) {
+// Nothing listens at the address, so a request that is sent fails differently.
+func TestInvalidUTF8IsRejectedBeforeTheCall(t *testing.T) {
 	client, err := New(WithAddress("127.0.0.1:1"))
 	if err != nil {
 		t.Fatal(err)

@@ -38,8 +38,8 @@ func tokenCredentials(s *settings) (credentials.PerRPCCredentials, error) {
 	return bearer(func() string { return token }), nil
 }
 
-// tokenFile is read again when it changes. While it is away, empty, or bad in any other way, which happens for a moment
-// when it is replaced, the last token stays.
+// tokenFile is read again when it changes. While it is missing, empty or invalid, which happens for a moment when it is
+// replaced, the last token stays.
 type tokenFile struct {
 	path string
 

@@ -42,7 +42,7 @@ func TestATokenFileIsReadAgainWhenItChanges(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoTokenIsRefusedAndNotTold(t *testing.T) {
+func TestAnInvalidTokenIsRejectedAndNotShown(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	replace(t, path, "half-a secret")
 	for _, option := range []Option{WithToken("half-a secret"), WithTokenFile(path)} {

@@ -61,7 +61,7 @@ class Contract:
     def annotation(self, message: str, field: FieldDescriptorProto) -> str:
         """What may be given for a field: an enumeration's value also by its name, a message also as a dict."""
         if entry := self._map_entry(message, field):
-            key, value = (SCALARS[one.type][0] for one in entry.field)
+            key, value = (SCALARS[entry_field.type][0] for entry_field in entry.field)
             return f"Mapping[{key}, {value}]"
         if field.label == FieldDescriptorProto.LABEL_REPEATED:
             return f"Iterable[{self._annotation_of_one(field)}]"
@@ -77,11 +77,15 @@ class Contract:
         return SCALARS[field.type][0]
 
     def _map_entry(self, message: str, field: FieldDescriptorProto) -> DescriptorProto | None:
-        nested = {one.name: one for one in self.messages[message].nested_type if one.options.map_entry}
+        nested = {
+            nested_type.name: nested_type
+            for nested_type in self.messages[message].nested_type
+            if nested_type.options.map_entry
+        }
         return nested.get(short(field.type_name))
 
     def imports(self) -> str:
-        """Of all messages and enumerations; whoever lays the module out drops what it does not use."""
+        """Return imports of all messages and enumerations; the formatter removes the unused ones."""
         by_module: dict[str, list[str]] = {}
         for name, module in self.modules.items():
             by_module.setdefault(module, []).append(name)

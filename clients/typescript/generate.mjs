@@ -1,5 +1,4 @@
-// Generates src/gen out of the contract: node generate.mjs. With --check it writes nothing, and fails where src/gen is
-// not what it would write.
+// Generates src/gen from the contract: node generate.mjs. With --check it writes nothing and fails if src/gen is stale.
 //
 // The messages are protobuf-es's (src/gen/memsidecar, src/gen/google). What callers see is made by surface.mjs: plain
 // types and a method for each RPC, with the contract's own comments.

@@ -8,7 +8,7 @@ import (
 	"github.com/tmc/langchaingo/schema"
 )
 
-// stepsKey is under which an executor returns what its agent did, where it was told to.
+// stepsKey is under which an executor returns what its agent did, if it is configured to.
 const stepsKey = "intermediateSteps"
 
 // AgentMemory is the memory of an agents.Executor. It is a memory.ConversationBuffer that also keeps the calls of tools

@@ -9,7 +9,7 @@ import (
 	pb "github.com/memsidecar/memsidecar/clients/go/memsidecarpb"
 )
 
-// emptyText stands for a text that is empty, where the contract wants one. A search finds it; whoever reads the history
+// emptyText stands for a text that is empty, where the contract wants one. A search finds it; a reader of the history
 // gets the empty text back.
 const emptyText = "(empty)"
 
@@ -64,10 +64,10 @@ func allToContract(messages []llms.ChatMessage) ([]*pb.Message, error) {
 	return converted, nil
 }
 
-// toContract makes a message of the contract, with marks for what that has no field for.
+// toContract makes a message of the contract, with metadata for fields that the contract lacks.
 func toContract(message llms.ChatMessage) (*pb.Message, error) {
 	var found *pb.Message
-	var kept marks
+	var extra extraFields
 	var err error
 	switch message := message.(type) {
 	case llms.SystemChatMessage:
@@ -76,15 +76,15 @@ func toContract(message llms.ChatMessage) (*pb.Message, error) {
 		found = &pb.Message{Role: pb.Role_ROLE_USER}
 	case llms.AIChatMessage:
 		found = &pb.Message{Role: pb.Role_ROLE_ASSISTANT, Reasoning: message.ReasoningContent}
-		found.ToolCalls, kept, err = callsToContract(message)
+		found.ToolCalls, extra, err = callsToContract(message)
 	case llms.ToolChatMessage:
 		found = &pb.Message{Role: pb.Role_ROLE_TOOL, ToolCallId: message.ID}
 	case llms.FunctionChatMessage:
 		found = &pb.Message{Role: pb.Role_ROLE_TOOL, Name: message.Name, ToolCallId: functionID(message.Name)}
-		kept = marks{Type: llms.ChatMessageTypeFunction}
+		extra = extraFields{Type: llms.ChatMessageTypeFunction}
 	case llms.GenericChatMessage:
 		found = &pb.Message{Role: roleOf(message.Role), Name: message.Name}
-		kept = marks{Type: llms.ChatMessageTypeGeneric, Role: message.Role}
+		extra = extraFields{Type: llms.ChatMessageTypeGeneric, Role: message.Role}
 	default:
 		err = fmt.Errorf("memsidecar: %w: %T", llms.ErrUnexpectedChatMessageType, message)
 	}
@@ -93,28 +93,29 @@ func toContract(message llms.ChatMessage) (*pb.Message, error) {
 	}
 	found.Content = message.GetContent()
 	if found.Content == "" && len(found.ToolCalls) == 0 {
-		found.Content, kept.Empty = emptyText, true
+		found.Content, extra.Empty = emptyText, true
 	}
-	found.Metadata, err = kept.metadata()
+	found.Metadata, err = extra.metadata()
 	return found, err
 }
 
-// fromContract is the message that was once added, or the nearest that langchaingo has to what somebody else added.
+// fromContract returns the message as it was added, or the nearest langchaingo message for one that another program
+// added.
 func fromContract(message *pb.Message) llms.ChatMessage {
-	kept, content := marksOf(message), message.Content
-	if kept.Empty {
+	extra, content := extraFieldsOf(message), message.Content
+	if extra.Empty {
 		content = ""
 	}
-	if kept.Type == llms.ChatMessageTypeGeneric {
-		return llms.GenericChatMessage{Content: content, Role: kept.Role, Name: message.Name}
+	if extra.Type == llms.ChatMessageTypeGeneric {
+		return llms.GenericChatMessage{Content: content, Role: extra.Role, Name: message.Name}
 	}
 	switch message.Role {
 	case pb.Role_ROLE_SYSTEM:
 		return llms.SystemChatMessage{Content: content}
 	case pb.Role_ROLE_ASSISTANT:
-		return assistantFromContract(message, content, kept)
+		return assistantFromContract(message, content, extra)
 	case pb.Role_ROLE_TOOL:
-		if kept.Type == llms.ChatMessageTypeFunction {
+		if extra.Type == llms.ChatMessageTypeFunction {
 			return llms.FunctionChatMessage{Name: message.Name, Content: content}
 		}
 		return llms.ToolChatMessage{ID: message.ToolCallId, Content: content}
@@ -123,15 +124,15 @@ func fromContract(message *pb.Message) llms.ChatMessage {
 	}
 }
 
-func assistantFromContract(message *pb.Message, content string, kept marks) llms.AIChatMessage {
+func assistantFromContract(message *pb.Message, content string, extra extraFields) llms.AIChatMessage {
 	found := llms.AIChatMessage{Content: content, ReasoningContent: message.Reasoning}
 	calls := message.ToolCalls
-	if kept.FunctionCall && len(calls) > 0 {
+	if extra.FunctionCall && len(calls) > 0 {
 		found.FunctionCall, calls = functionOf(calls[0]), calls[1:]
 	}
 	for i, call := range calls {
 		made := llms.ToolCall{ID: call.Id, Type: "function", FunctionCall: functionOf(call)}
-		if mark, ok := kept.Calls[i]; ok {
+		if mark, ok := extra.Calls[i]; ok {
 			made.ID, made.Type = mark.ID, mark.Type
 		}
 		found.ToolCalls = append(found.ToolCalls, made)
@@ -140,26 +141,26 @@ func assistantFromContract(message *pb.Message, content string, kept marks) llms
 }
 
 // callsToContract puts the call of a function, as models had it before they had tools, before the calls of tools.
-func callsToContract(message llms.AIChatMessage) ([]*pb.ToolCall, marks, error) {
+func callsToContract(message llms.AIChatMessage) ([]*pb.ToolCall, extraFields, error) {
 	var calls []*pb.ToolCall
-	kept := marks{FunctionCall: message.FunctionCall != nil, Calls: map[int]callMark{}}
-	if kept.FunctionCall {
+	extra := extraFields{FunctionCall: message.FunctionCall != nil, Calls: map[int]callFields{}}
+	if extra.FunctionCall {
 		calls = append(calls, callToContract(functionID(message.FunctionCall.Name), message.FunctionCall))
 	}
 	for i, call := range message.ToolCalls {
 		if call.FunctionCall == nil || call.FunctionCall.Name == "" {
-			return nil, kept, errNoFunction
+			return nil, extra, errNoFunction
 		}
 		id := call.ID
 		if id == "" {
 			id = fmt.Sprintf("call-%d", i)
 		}
 		if id != call.ID || call.Type != "function" {
-			kept.Calls[i] = callMark{ID: call.ID, Type: call.Type}
+			extra.Calls[i] = callFields{ID: call.ID, Type: call.Type}
 		}
 		calls = append(calls, callToContract(id, call.FunctionCall))
 	}
-	return calls, kept, nil
+	return calls, extra, nil
 }
 
 func callToContract(id string, function *llms.FunctionCall) *pb.ToolCall {
@@ -175,7 +176,7 @@ func functionID(name string) string {
 	return "function-" + name
 }
 
-// roleOf is the nearest role for somebody whom the contract does not know.
+// roleOf returns the nearest role of the contract.
 func roleOf(role string) pb.Role {
 	switch role {
 	case "system":

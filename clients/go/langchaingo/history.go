@@ -23,7 +23,7 @@ type ChatMessageHistory struct {
 	namespace  string
 	userID     string
 	sessionID  string
-	unanswered unanswered
+	unanswered failedAdds
 }
 
 var _ schema.ChatMessageHistory = (*ChatMessageHistory)(nil)
@@ -31,7 +31,7 @@ var _ schema.ChatMessageHistory = (*ChatMessageHistory)(nil)
 // Option says more about a history.
 type Option func(*ChatMessageHistory)
 
-// WithUser says whose session it is. Without it nobody's, and what is learned belongs to the session alone.
+// WithUser sets the owner of the session. Without it the session has no owner, and facts belong to the session.
 func WithUser(id string) Option {
 	return func(h *ChatMessageHistory) { h.userID = id }
 }
@@ -94,8 +94,8 @@ func (h *ChatMessageHistory) Clear(ctx context.Context) error {
 	return err
 }
 
-// SetMessages erases all messages of the session, as Clear does, and appends these. It is two steps: whoever is ended
-// between them has erased and not appended. After an error, set them again.
+// SetMessages erases all messages of the session, as Clear does, and appends these. It is two steps: a process that
+// ends between them has erased and not appended. After an error, set them again.
 //
 // memory.ConversationTokenBuffer shortens a history in this way, message by message. Let the sidecar keep it short
 // (SetPolicy of the client), and nothing has to be erased.
@@ -137,7 +137,7 @@ func (h *ChatMessageHistory) addMade(ctx context.Context, made func(newID func()
 		return err
 	}
 	sum := sumOf(nameless)
-	ids := tape{ids: h.unanswered.take(sum)}
+	ids := idSequence{ids: h.unanswered.take(sum)}
 	messages, err := allToContract(made(ids.id))
 	if err != nil {
 		return err

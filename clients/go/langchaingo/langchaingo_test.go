@@ -57,7 +57,7 @@ var everyKind = []llms.ChatMessage{
 	llms.HumanChatMessage{Content: "(empty)"},
 }
 
-func TestAHistoryGivesBackWhatItWasGiven(t *testing.T) {
+func TestAHistoryReturnsTheMessagesItStored(t *testing.T) {
 	session := memsidecar.NewID()
 	history := langchaingo.NewChatMessageHistory(client, session, langchaingo.WithUser("ana"))
 	for _, message := range everyKind {
@@ -84,7 +84,7 @@ func TestAHistoryIsReplacedAndCleared(t *testing.T) {
 	expectMessages(t, history, []llms.ChatMessage{})
 }
 
-func TestWhatCannotBeKeptIsRefused(t *testing.T) {
+func TestMessagesThatCannotBeStoredAreRejected(t *testing.T) {
 	history := langchaingo.NewChatMessageHistory(client, memsidecar.NewID())
 	if err := history.AddUserMessage(t.Context(), "hello"); err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestAConversationGoesOnWithTheBuffersOfLangchaingo(t *testing.T) {
 			t.Fatal(err)
 		}
 		conversation := chains.NewConversation(model, memory.NewConversationBuffer(memory.WithChatHistory(history)))
-		// The model is told the weather, because a conversation has no tools.
+		// The model gets the weather as a message, because a conversation has no tools.
 		conversation.Prompt = prompts.NewPromptTemplate(
 			"21 degrees and sunny.\n{{.history}}\nHuman: {{.input}}", []string{"history", "input"},
 		)
@@ -233,8 +233,8 @@ func TestTheExamplesRun(t *testing.T) {
 		example := exec.CommandContext(t.Context(), "go", "run", "./examples/agent")
 		example.Dir = folder
 		example.Env = append(os.Environ(), "MEMSIDECAR_ADDRESS="+address)
-		if told, err := example.CombinedOutput(); err != nil || !strings.Contains(string(told), expected) {
-			t.Errorf("%s: %v\n%s", folder, err, told)
+		if output, err := example.CombinedOutput(); err != nil || !strings.Contains(string(output), expected) {
+			t.Errorf("%s: %v\n%s", folder, err, output)
 		}
 	}
 }

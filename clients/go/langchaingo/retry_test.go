@@ -55,7 +55,7 @@ func TestATurnThatIsSavedAgainIsNotStoredTwice(t *testing.T) {
 		if err := save(); err != nil {
 			t.Fatal(err)
 		}
-		// Whoever saves the same turn once more, after it went well, means another one.
+		// A turn that is saved again after a success is another turn.
 		if found, err := history.Messages(t.Context()); err != nil || len(found) != number {
 			t.Errorf("%d messages in place of %d: %+v, %v", len(found), number, found, err)
 		}
@@ -79,7 +79,7 @@ func TestMessagesThatAreAddedAgainAreNotStoredTwice(t *testing.T) {
 	})
 }
 
-func TestWhatWasClearedIsAddedAnew(t *testing.T) {
+func TestClearedMessagesAreAddedAgain(t *testing.T) {
 	history := lossy(t, 1)
 	if err := history.AddUserMessage(t.Context(), "hello"); !errors.Is(err, memsidecar.ErrUnreachable) {
 		t.Fatal(err)

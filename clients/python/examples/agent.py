@@ -2,7 +2,7 @@
 
     python examples/agent.py                       # MEMSIDECAR_ADDRESS says where, else 127.0.0.1:7600
 
-The model here is pretended, so that the example runs offline; `ask_model` is where yours goes.
+The model here is fake, so that the example runs offline; `ask_model` is where yours goes.
 """
 
 import json
@@ -47,7 +47,7 @@ class Agent:
     session_id: str
 
     def turn(self, question: str) -> str:
-        """Everything is stored as it happens: whatever ends the agent, nothing that was said is lost."""
+        """Stores each message at once, so no message is lost if the agent ends."""
         self._say(Role.ROLE_USER, question)
         while (answer := self._think()).calls:
             self._say(Role.ROLE_ASSISTANT, answer.text, tool_calls=answer.calls)
@@ -97,7 +97,7 @@ class Agent:
 def _reserved(context: BuildContextResponse) -> int:
     """Kept free for the answer, so it was not sent."""
     sections = context.receipt.sections
-    return sum(one.used_tokens for one in sections if one.section == Section.SECTION_OUTPUT_RESERVE)
+    return sum(section.used_tokens for section in sections if section.section == Section.SECTION_OUTPUT_RESERVE)
 
 
 def main() -> None:

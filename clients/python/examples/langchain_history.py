@@ -2,7 +2,7 @@
 
     python examples/langchain_history.py           # MEMSIDECAR_ADDRESS says where, else 127.0.0.1:7600
 
-The model here is pretended, so that the example runs offline; `model` is where yours goes.
+The model here is fake, so that the example runs offline; `model` is where yours goes.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ def weather(city: str) -> str:
     return WEATHER[city]
 
 
-def pretended(messages: list[BaseMessage]) -> AIMessage:
+def fake(messages: list[BaseMessage]) -> AIMessage:
     """Looks for a city in all that it is shown, asks for its weather, then tells it."""
     newest = messages[-1]
     if isinstance(newest, ToolMessage):
@@ -35,7 +35,7 @@ def pretended(messages: list[BaseMessage]) -> AIMessage:
     return AIMessage("", tool_calls=[call])
 
 
-model: Runnable[list[BaseMessage], AIMessage] = RunnableLambda(pretended)
+model: Runnable[list[BaseMessage], AIMessage] = RunnableLambda(fake)
 
 
 def turn(history: MemsidecarChatMessageHistory, question: str) -> str:

@@ -2,7 +2,7 @@
 
     python examples/langgraph_store.py             # MEMSIDECAR_ADDRESS says where, else 127.0.0.1:7600
 
-The model here is pretended, so that the example runs offline; the node `answer` is where yours goes.
+The model here is fake, so that the example runs offline; the node `answer` is where yours goes.
 """
 
 from operator import add

@@ -2,7 +2,7 @@
 
     python examples/llamaindex_memory.py           # MEMSIDECAR_ADDRESS says where, else 127.0.0.1:7600
 
-The model here is pretended, so that the example runs offline; give the agent yours instead.
+The model here is fake, so that the example runs offline; give the agent yours instead.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ def weather(city: str) -> str:
     return WEATHER[city]
 
 
-def pretended(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
+def fake(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
     """Looks for a city in all that it is shown, asks for its weather, then tells it."""
     newest = messages[-1]
     if newest.role == MessageRole.TOOL:
@@ -37,7 +37,7 @@ def pretended(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
 
 
 async def main() -> None:
-    agent = FunctionAgent(tools=[weather], llm=MockFunctionCallingLLM(response_generator=pretended))
+    agent = FunctionAgent(tools=[weather], llm=MockFunctionCallingLLM(response_generator=fake))
     with Client() as client:
         client.wait_until_ready(timeout=10)
         user = f"ana-{new_id()[-6:]}"

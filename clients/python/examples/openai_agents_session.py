@@ -2,7 +2,7 @@
 
     python examples/openai_agents_session.py       # MEMSIDECAR_ADDRESS says where, else 127.0.0.1:7600
 
-The model here is pretended, so that the example runs offline; give the agent the name of yours instead.
+The model here is fake, so that the example runs offline; give the agent the name of yours instead.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ def weather(city: str) -> str:
     return WEATHER[city]
 
 
-class PretendedModel(Model):
+class FakeModel(Model):
     """Looks for a city in all that it is shown, asks for its weather, then tells it."""
 
     async def get_response(self, system_instructions: Any, input: Any, *_: Any, **__: Any) -> ModelResponse:
@@ -55,7 +55,7 @@ def _said(text: str) -> ResponseOutputMessage:
 
 
 async def main() -> None:
-    agent: Agent[Any] = Agent(name="weather", instructions="Be brief.", model=PretendedModel(), tools=[weather])
+    agent: Agent[Any] = Agent(name="weather", instructions="Be brief.", model=FakeModel(), tools=[weather])
     with Client() as client:
         client.wait_until_ready(timeout=10)
         user = f"ana-{new_id()[-6:]}"

@@ -2,7 +2,7 @@
 
     python examples/strands_agent.py               # MEMSIDECAR_ADDRESS says where, else 127.0.0.1:7600
 
-The model here is pretended, so that the example runs offline; give the agent yours instead.
+The model here is fake, so that the example runs offline; give the agent yours instead.
 """
 
 import json
@@ -26,7 +26,7 @@ def weather(city: str) -> str:
     return WEATHER[city]
 
 
-class PretendedModel(Model):
+class FakeModel(Model):
     """Looks for a city in all that it is shown, asks for its weather, then tells it."""
 
     def update_config(self, **_: Any) -> None:
@@ -62,7 +62,7 @@ def main() -> None:
             session_id = f"{user}-{day}"
             store = MemsidecarMemoryStore(client, session_id=session_id, user_id=user, max_tokens=4_000)
             agent = Agent(
-                PretendedModel(),
+                FakeModel(),
                 tools=[weather],
                 callback_handler=None,
                 session_manager=RepositorySessionManager(session_id, repository),

@@ -47,7 +47,7 @@ class AsyncCalls:
                     return
             except MemsidecarError as error:
                 _health.check_worth_waiting(error, self._connection.address, timeout)
-            await asyncio.sleep(_health.LOOK_EVERY_SECONDS)
+            await asyncio.sleep(_health.POLL_SECONDS)
 
     @property
     def _channel(self) -> Any:
@@ -88,16 +88,16 @@ class AsyncCalls:
     async def _answers(
         self, method: str, request: Proto, answer: type[Answer], timeout: float | None
     ) -> AsyncIterator[Answer]:
-        """Sent again until something is answered; from then on whoever reads knows where to go on."""
+        """Retries until the first response. After that the caller resumes from the last cursor."""
         stub = self._channel.unary_stream(path_of(method), to_bytes, answer.FromString)
         attempts = Attempts(self._attempts, timeout)
         while True:
             answered = False
             try:
                 async with aclosing(self._streamed(stub, request, attempts.begin())) as answers:
-                    async for one in answers:
+                    async for response in answers:
                         answered = True
-                        yield one
+                        yield response
                 return
             except MemsidecarError as error:
                 if answered:
@@ -107,17 +107,17 @@ class AsyncCalls:
     async def _sent_again(
         self, method: str, requests: AsyncIterator[Any], answer: type[Answer], timeout: float | None
     ) -> AsyncIterator[Answer]:
-        """A stream that breaks off goes on with what is not answered yet. No deadline holds but a given one."""
+        """Resume an interrupted stream with the unacknowledged messages. Its only deadline is the given one."""
         stub = self._channel.stream_stream(path_of(method), to_bytes, answer.FromString)
         attempts, replay = Attempts(self._attempts, timeout), AsyncReplay(requests)
         try:
             while True:
                 try:
                     async with aclosing(self._streamed(stub, replay.unanswered(), attempts.begin())) as answers:
-                        async for one in answers:
+                        async for response in answers:
                             replay.answered()
                             attempts.progressed()
-                            yield one
+                            yield response
                     replay.check()
                     if replay.is_over:
                         return
@@ -134,19 +134,19 @@ class AsyncCalls:
         source, stub = AsyncOnce(requests), self._channel.stream_stream(path_of(method), to_bytes, answer.FromString)
         try:
             async with aclosing(self._streamed(stub, source, Attempts(1, timeout).begin())) as answers:
-                async for one in answers:
-                    yield one
+                async for response in answers:
+                    yield response
         except MemsidecarError:
             source.check()
             raise
 
     async def _streamed(self, stub: Any, requests: Any, timeout: float | None) -> Any:
-        """Whoever stops reading ends the stream."""
+        """End the stream when the caller stops reading."""
         check_left(timeout)
         stream = stub(requests, timeout=timeout, metadata=self._connection.metadata())
         try:
-            async for one in stream:
-                yield one
+            async for response in stream:
+                yield response
         except grpc.aio.AioRpcError as error:
             raise self._failure(error) from error
         except asyncio.CancelledError:

@@ -43,7 +43,7 @@ class Calls:
                     return
             except MemsidecarError as error:
                 _health.check_worth_waiting(error, self._connection.address, timeout)
-            time.sleep(_health.LOOK_EVERY_SECONDS)
+            time.sleep(_health.POLL_SECONDS)
 
     def _call(self, method: str, request: Proto, answer: type[Answer], timeout: float | None) -> Answer:
         stub = self._stubs.get(method) or self._stub(method, answer)
@@ -66,15 +66,15 @@ class Calls:
                 return
 
     def _answers(self, method: str, request: Proto, answer: type[Answer], timeout: float | None) -> Iterator[Answer]:
-        """Sent again until something is answered; from then on whoever reads knows where to go on."""
+        """Retries until the first response. After that the caller resumes from the last cursor."""
         stub = self._channel.unary_stream(path_of(method), to_bytes, answer.FromString)
         attempts = Attempts(self._attempts, timeout)
         while True:
             answered = False
             try:
-                for one in self._streamed(stub, request, attempts.begin()):
+                for response in self._streamed(stub, request, attempts.begin()):
                     answered = True
-                    yield one
+                    yield response
                 return
             except MemsidecarError as error:
                 if answered:
@@ -84,15 +84,15 @@ class Calls:
     def _sent_again(
         self, method: str, requests: Iterator[Any], answer: type[Answer], timeout: float | None
     ) -> Iterator[Answer]:
-        """A stream that breaks off goes on with what is not answered yet. No deadline holds but a given one."""
+        """Resume an interrupted stream with the unacknowledged messages. Its only deadline is the given one."""
         stub = self._channel.stream_stream(path_of(method), to_bytes, answer.FromString)
         attempts, replay = Attempts(self._attempts, timeout), Replay(requests)
         while True:
             try:
-                for one in self._streamed(stub, replay.unanswered(), attempts.begin()):
+                for response in self._streamed(stub, replay.unanswered(), attempts.begin()):
                     replay.answered()
                     attempts.progressed()
-                    yield one
+                    yield response
                 if replay.is_over:
                     return
                 raise ended_early()
@@ -111,11 +111,11 @@ class Calls:
             raise
 
     def _streamed(self, stub: Any, requests: Any, timeout: float | None) -> Iterator[Any]:
-        """Whoever stops reading ends the stream."""
+        """End the stream when the caller stops reading."""
         stream = self._sent(stub, requests, timeout)
         try:
-            while (one := self._read(stream)) is not None:
-                yield one
+            while (response := self._read(stream)) is not None:
+                yield response
         finally:
             stream.cancel()
 

@@ -21,11 +21,11 @@ class Details:
 
 
 def details_of(trailing: Iterable[tuple[str, str | bytes]] | None) -> Details:
-    """Empty where there are none, or where somebody on the way put something else there."""
+    """Return the details; empty if there are none, or if an intermediary put something else there."""
     packed = next((value for key, value in trailing or () if key == KEY), b"")
     try:
         status = Status.FromString(packed if isinstance(packed, bytes) else packed.encode("latin-1"))
-        return _read({one.type_url.rpartition(".")[2]: one.value for one in status.details})
+        return _read({detail.type_url.rpartition(".")[2]: detail.value for detail in status.details})
     except DecodeError:
         return Details()
 

@@ -6,7 +6,7 @@ from memsidecar_client.errors import DeadlineExceeded, MemsidecarError
 
 PATH = "/grpc.health.v1.Health/Check"
 REQUEST = b""
-LOOK_EVERY_SECONDS = 0.05
+POLL_SECONDS = 0.05
 _SERVING = b"\x08\x01"
 _NOT_YET = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.NOT_FOUND, grpc.StatusCode.CANCELLED}
 

@@ -1,4 +1,4 @@
-"""Ids that the client makes, so that a write which is sent again is stored once."""
+"""Ids that the client generates, so that a retried write is stored once."""
 
 import secrets
 import threading
@@ -11,7 +11,7 @@ from memsidecar_client.v1.message_pb2 import Message
 
 
 class _Clock:
-    """Milliseconds and, below them, a count: a time that is later each time it is asked for."""
+    """Return milliseconds followed by a counter; strictly increasing."""
 
     COUNT_BITS = 12
 

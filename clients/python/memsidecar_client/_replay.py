@@ -1,4 +1,4 @@
-"""The requests of a stream: what is not answered yet, so that a stream which breaks off can go on; or each once."""
+"""Requests of a stream: a buffer of unacknowledged ones that resumes an interrupted stream, or each request once."""
 
 import asyncio
 import threading
@@ -62,7 +62,7 @@ class Kept:
         self._answered = 0
 
     def put(self, request: Any) -> None:
-        """What is sent again is known by its id, so it has one from the beginning."""
+        """Add an id at the start: a resent message is recognised by it."""
         identify(request.message)
         with self._lock:
             self._requests.append(request)
@@ -160,7 +160,7 @@ class AsyncReplay(Kept):
             place += 1
 
     async def close(self) -> None:
-        """Nobody reads on: whoever still waits for the source waits for nothing."""
+        """Stop: no caller reads the responses, so waiting for the source is pointless."""
         if self._taking is not None and not self._taking.done():
             self._taking.cancel()
             await asyncio.wait([self._taking])

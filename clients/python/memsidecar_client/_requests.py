@@ -98,11 +98,11 @@ def _conversions_of(kind: Any) -> dict[str, Conversion | None]:
 def _conversion(field: Any) -> Conversion | None:
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
         return None
-    one = _conversion_of_one(field)
-    return partial(_many, one) if field.is_repeated else one
+    convert = _item_conversion(field)
+    return partial(_many, convert) if field.is_repeated else convert
 
 
-def _conversion_of_one(field: Any) -> Conversion | None:
+def _item_conversion(field: Any) -> Conversion | None:
     if field.enum_type is not None:
         return partial(value_of, field.enum_type)
     if field.message_type is None:
@@ -111,12 +111,12 @@ def _conversion_of_one(field: Any) -> Conversion | None:
     return well_known.get(field.message_type.full_name) or partial(_message, GetMessageClass(field.message_type))
 
 
-def _many(one: Conversion | None, given: Any, path: str) -> Any:
+def _many(convert: Conversion | None, given: Any, path: str) -> Any:
     """A text is a list of letters to Python, and was never meant as one."""
     if not isinstance(given, _LISTS) and (isinstance(given, _NO_LISTS) or not isinstance(given, Iterable)):
         raise _wanted(path, "list", given)
-    if one is not None:
-        return [one(value, f"{path}[{index}]") for index, value in enumerate(given)]
+    if convert is not None:
+        return [convert(value, f"{path}[{index}]") for index, value in enumerate(given)]
     # What can be gone through once would be used up when _tell_which looks for what is wrong.
     return given if isinstance(given, _LISTS) else list(given)
 
@@ -130,7 +130,7 @@ def _message(kind: type[Proto], given: Any, path: str) -> Any:
 
 
 def _moment(given: Any, path: str) -> Any:
-    """Protobuf takes a time without a zone for UTC, which is wrong by hours for whoever meant the clock on the wall."""
+    """Reject a time without a zone: protobuf takes it for UTC, which is wrong for local times."""
     if isinstance(given, datetime) and given.utcoffset() is None:
         raise ValueError(f"{path}: {given} has no time zone; datetime.now(UTC) has one, astimezone() adds the local")
     return given
@@ -147,8 +147,8 @@ def _tell_which(kind: type[Proto], fields: Mapping[str, Any], within: str, calle
     for name, value in fields.items():
         field, path = kind.DESCRIPTOR.fields_by_name[name], f"{within}{called.get(name, name)}"
         if isinstance(value, _LISTS):
-            for index, one in enumerate(value):
-                _try(kind, field, [one], one, f"{path}[{index}]")
+            for index, item in enumerate(value):
+                _try(kind, field, [item], item, f"{path}[{index}]")
         else:
             _try(kind, field, value, value, path)
 

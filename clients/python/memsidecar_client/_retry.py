@@ -1,4 +1,4 @@
-"""The one policy by which a call is sent again."""
+"""The retry policy."""
 
 import math
 import random
@@ -17,7 +17,7 @@ JITTER = 0.2
 COUNTED = frozenset({"MemoryService/ReportUsage"})
 "Calls that have no id, and change something each time."
 
-# Codes that a transport which broke is told by, where no reason says that the sidecar gave them.
+# Status codes of a broken transport, if they come without a reason of the sidecar.
 _BROKEN = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.CANCELLED}
 
 
@@ -43,7 +43,7 @@ class Attempts:
         return self.remaining()
 
     def progressed(self) -> None:
-        """Something was answered: whatever breaks now is another mishap, not the same again."""
+        """Reset the attempts: after a response, a further failure is a new one."""
         self.made = 1
 
     def wait_after(self, error: MemsidecarError) -> float:
@@ -62,7 +62,7 @@ class Attempts:
     def _worth_another(self, error: MemsidecarError) -> bool:
         """Whether it was the moment or the way, and not the call. Messages carry ids, so none is stored twice.
 
-        What has none is sent again only where the sidecar itself says that it did nothing.
+        What has none is retried only if the sidecar rejected it.
         """
         if isinstance(error, Closed):
             return False

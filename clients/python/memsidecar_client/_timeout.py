@@ -12,11 +12,11 @@ import grpc
 from memsidecar_client.errors import DeadlineExceeded
 
 # gRPC counts nanoseconds in 64 bits from 1970 on: what is later than that is over at once.
-LONGEST_SECONDS = 1e9
+MAX_SECONDS = 1e9
 
 
 def checked(timeout: Any) -> float | None:
-    """Of one call. None as it is: whoever asks has another word for it. Raises TypeError or ValueError."""
+    """Check the timeout of one call. None passes. Raises TypeError or ValueError."""
     if timeout is None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, Real):
@@ -24,7 +24,7 @@ def checked(timeout: Any) -> float | None:
     seconds = float(timeout)
     if math.isnan(seconds):
         raise ValueError("timeout: nan is no number of seconds; math.inf is no limit")
-    return seconds if seconds <= LONGEST_SECONDS else math.inf
+    return seconds if seconds <= MAX_SECONDS else math.inf
 
 
 def checked_of_client(timeout: Any) -> float | None:

@@ -22,7 +22,7 @@ def to_bytes(request: Proto) -> bytes:
 
 
 def options_of(connection: Connection) -> tuple[tuple[str, Any], ...]:
-    """What stays on this machine goes through no proxy, whatever the environment says for everything else."""
+    """Loopback addresses and unix sockets use no proxy, regardless of the environment."""
     return (*OPTIONS, ("grpc.enable_http_proxy", 0)) if stays_here(connection.address) else OPTIONS
 
 
@@ -36,7 +36,7 @@ def failure(error: Any, connection: Connection) -> MemsidecarError:
 
 
 def _hint(connection: Connection, message: str) -> str:
-    """What gRPC says of a side that speaks TLS to one that does not tells nobody what to do."""
+    """Return a hint for a connection where only one side speaks TLS; gRPC's own message does not say what to do."""
     if connection.credentials is None:
         return "; does it want TLS? Give ca_file or tls=True" if any(said in message for said in _HUNG_UP) else ""
     if "WRONG_VERSION_NUMBER" in message:

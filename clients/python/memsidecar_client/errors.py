@@ -40,7 +40,7 @@ from memsidecar_client._details import Details
 
 
 class MemsidecarError(Exception):
-    """A call that was refused, or that nobody answered."""
+    """Error of a call: rejected by the sidecar, or without a response."""
 
     def __init__(self, message: str, code: grpc.StatusCode, details: Details | None = None) -> None:
         super().__init__(message)
@@ -57,7 +57,7 @@ class MemsidecarError(Exception):
         "Seconds to wait before the call is worth another try; None where the sidecar did not say."
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Whole, for whoever calls from another process: by itself an exception is made anew of its message alone."""
+        """Pickle all fields; by default an exception is unpickled from its message only."""
         return _remade, (type(self), self.args), self.__dict__
 
     def __str__(self) -> str:
@@ -197,6 +197,6 @@ BY_CODE: dict[grpc.StatusCode, type[MemsidecarError]] = {
 
 
 def error_of(code: grpc.StatusCode, message: str, details: Details) -> MemsidecarError:
-    """By its reason; where there is none, by its code."""
+    """Returns the error for a reason, or for the code if there is no reason."""
     kind = BY_REASON.get(details.reason) if details.reason else BY_CODE.get(code)
     return (kind or MemsidecarError)(message, code, details)

@@ -1,6 +1,6 @@
-"""What the scenarios' runner tells to call, called with the real client: driver.py [--async].
+"""Driver of the scenario runner for the Python client: driver.py [--async].
 
-A line of JSON for each command and each answer; see clients/scenarios/README.md.
+Reads commands and writes results as JSON lines; see clients/scenarios/README.md.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ OPTIONS |= {"allow_token_in_clear"}
 
 def main() -> None:
     if "--async" in sys.argv:
-        asyncio.run(play_async())
+        asyncio.run(run_async())
     else:
-        play()
+        run()
 
 
 def options_of(command: Command) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def _kind(error: MemsidecarError) -> str:
 
 
 def say(number: int, answer: Command) -> None:
-    """In one piece, whoever else speaks."""
+    """Writes the line with one call, because other threads write too."""
     sys.stdout.write(json.dumps({"id": number, **answer}) + "\n")
     sys.stdout.flush()
 
@@ -64,7 +64,7 @@ def packed(message: Any) -> str:
 # -- the client for threads
 
 
-def play() -> None:
+def run() -> None:
     clients: dict[str, Client] = {}
     speaking = threading.Lock()
 
@@ -142,8 +142,8 @@ def collected(name: str, answers: Iterator[Any], command: Command) -> Command:
     """Whatever came before an error counts."""
     found: list[str] = []
     try:
-        for one in answers:
-            found.append(packed(one))
+        for response in answers:
+            found.append(packed(response))
             if len(found) == command.get("stop_after"):
                 break
     except MemsidecarError as error:
@@ -164,7 +164,7 @@ DOINGS: dict[str, Callable[[dict[str, Client], Command], Command]] = {
 # -- the client for asyncio
 
 
-async def play_async() -> None:
+async def run_async() -> None:
     clients: dict[str, AsyncClient] = {}
     loop, under_way = asyncio.get_running_loop(), set[asyncio.Task[None]]()
 
@@ -244,8 +244,8 @@ async def paced_async(command: Command) -> AsyncIterator[Any]:
 async def collected_async(name: str, answers: AsyncIterator[Any], command: Command) -> Command:
     found: list[str] = []
     try:
-        async for one in answers:
-            found.append(packed(one))
+        async for response in answers:
+            found.append(packed(response))
             if len(found) == command.get("stop_after"):
                 break
     except MemsidecarError as error:

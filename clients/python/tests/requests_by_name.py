@@ -51,7 +51,7 @@ def request_of(rpc: str, packed: bytes) -> Any:
 
 
 def keywords_of(rpc: str, packed: bytes) -> dict[str, Any]:
-    """As somebody would write them; what is empty is given, too, because some of it must be."""
+    """Return keywords as a caller writes them, empty fields included, because some of them are required."""
     keywords = _fields(request_of(rpc, packed))
     thing = THINGS.get(rpc)
     if thing is None:

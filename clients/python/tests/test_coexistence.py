@@ -46,15 +46,15 @@ def test_client_server_and_google_are_imported_in_any_order(order: tuple[str, ..
 
 
 @pytest.mark.parametrize("order", list(permutations((ANOTHER_VERSION, CLIENT))))
-def test_another_version_of_the_contract_may_be_there(order: tuple[str, ...]) -> None:
+def test_another_version_of_the_contract_can_be_imported(order: tuple[str, ...]) -> None:
     run(*order)
 
 
-def test_what_the_client_writes_the_server_reads() -> None:
+def test_the_server_reads_the_clients_requests() -> None:
     run(SERVER, CLIENT, TALK)
 
 
-def test_the_client_needs_neither_the_server_nor_what_the_server_needs() -> None:
+def test_the_client_needs_neither_the_server_nor_its_dependencies() -> None:
     forbidden = ("google.rpc", "grpc_status", "memsidecar.", "yaml", "pydantic")
     run(
         "import sys",

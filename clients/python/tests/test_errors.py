@@ -32,7 +32,7 @@ def test_an_error_is_the_same_after_pickling(kind: type[MemsidecarError]) -> Non
         assert (again.args, str(again)) == (error.args, str(error))
 
 
-def ask_nobody() -> None:
+def call_unreachable() -> None:
     with Client("127.0.0.1:1", attempts=1) as memory:
         memory.count(session_id="s")
 
@@ -41,10 +41,10 @@ def refuse() -> None:
     raise an_error(errors.SequenceMismatch)
 
 
-def test_an_error_comes_out_of_a_pool_of_processes() -> None:
+def test_a_pool_of_processes_returns_an_error() -> None:
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         with pytest.raises(errors.Unreachable, match=r"127\.0\.0\.1:1 cannot be reached"):
-            pool.submit(ask_nobody).result(60)
+            pool.submit(call_unreachable).result(60)
         with pytest.raises(errors.SequenceMismatch) as refused:
             pool.submit(refuse).result(60)
     assert refused.value.last_sequence == 7

@@ -1,4 +1,4 @@
-"""What is published: the wheel, the example, and the README's minute."""
+"""The published parts work: the wheel, the example and the quickstart of the README."""
 
 import os
 import re
@@ -37,7 +37,7 @@ def test_the_code_of_the_readme_runs(sidecar: SidecarProcess, number: int) -> No
 
 
 def test_every_extra_is_installed_from_the_clone_as_the_page_says() -> None:
-    """From a folder beside the clone, as in the README's minute; there is no package index to install from."""
+    """From a folder beside the clone, as in the README's quickstart; there is no package index to install from."""
     page = (HERE / "ADAPTERS.md").read_text()
     extras = set(tomllib.loads((HERE / "pyproject.toml").read_text())["project"]["optional-dependencies"])
     assert "pip install --quiet ../memsidecar/clients/python" in (HERE / "README.md").read_text()
@@ -45,10 +45,10 @@ def test_every_extra_is_installed_from_the_clone_as_the_page_says() -> None:
     assert "memsidecar-client[" not in page
 
 
-def test_the_readme_says_what_people_look_for() -> None:
+def test_the_readme_links_recipes_and_names_the_type_stubs() -> None:
     readme = (HERE / "README.md").read_text()
-    minute, _, rest = readme.partition("## What there is")
-    assert minute.index("build_context") < minute.index("](../../docs/recipes.md)")
+    quickstart, _, rest = readme.partition("## API")
+    assert quickstart.index("build_context") < quickstart.index("](../../docs/recipes.md)")
     assert (HERE / "../../docs/recipes.md").is_file()
     assert "`types-protobuf`" in rest
     assert "`AsyncClient` belongs to the event loop" in rest

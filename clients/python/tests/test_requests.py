@@ -37,7 +37,12 @@ def test_messages_may_be_dicts_with_names(sidecar: SidecarProcess) -> None:
     with Client(sidecar.address) as memory:
         memory.add_batch(session_id=session, messages=[*SPOKEN, Message(role=Role.ROLE_USER, content="Thanks.")])
         found = memory.get_all(session_id=session).messages
-        assert [one.role for one in found] == [Role.ROLE_USER, Role.ROLE_ASSISTANT, Role.ROLE_TOOL, Role.ROLE_USER]
+        assert [message.role for message in found] == [
+            Role.ROLE_USER,
+            Role.ROLE_ASSISTANT,
+            Role.ROLE_TOOL,
+            Role.ROLE_USER,
+        ]
         assert found[0].create_time.ToDatetime(UTC) == datetime(2026, 1, 2, tzinfo=UTC)
         assert list(found[1].tool_calls) == [ToolCall(id="c1", name="weather", arguments_json="{}")]
         assert found[2].metadata == {"source": ["sky"]}
@@ -64,7 +69,7 @@ async def test_the_same_with_asyncio(sidecar: SidecarProcess) -> None:
             await memory.add_batch(session_id=session, messages=[SPOKEN[0], {"role": "boss"}])  # type: ignore[list-item]
 
 
-def test_a_stream_takes_dicts_and_names_the_wrong_one(sidecar: SidecarProcess) -> None:
+def test_a_stream_accepts_dicts_and_names_an_invalid_one(sidecar: SidecarProcess) -> None:
     session = new_id()
     with Client(sidecar.address) as memory:
         good: AddStreamRequestDict = {"session_id": session, "message": {"role": "user", "content": "Hello."}}
@@ -74,7 +79,7 @@ def test_a_stream_takes_dicts_and_names_the_wrong_one(sidecar: SidecarProcess) -
             list(memory.add_stream([good, bad]))
 
 
-async def test_a_stream_takes_dicts_with_asyncio(sidecar: SidecarProcess) -> None:
+async def test_a_stream_accepts_dicts_with_asyncio(sidecar: SidecarProcess) -> None:
     session = new_id()
 
     async def said(role: Any) -> AsyncIterator[AddStreamRequestDict]:
@@ -88,14 +93,14 @@ async def test_a_stream_takes_dicts_with_asyncio(sidecar: SidecarProcess) -> Non
             [answer async for answer in memory.import_([5])]  # type: ignore[list-item]
 
 
-def test_a_vector_may_be_anything_that_can_be_gone_through_once() -> None:
+def test_a_vector_may_be_any_iterable() -> None:
     assert list(built(Message, vector=(number / 2 for number in range(3))).vector) == [0, 0.5, 1]
     wrong: list[Any] = [1.0, "b"]
     with Client("127.0.0.1:1") as memory, pytest.raises(TypeError, match=r"^vector\[1\]: float is wanted, not str"):
         memory.add(session_id="s", role="user", content="x", vector=(number for number in wrong))
 
 
-async def test_requests_that_cannot_be_gone_through_are_told() -> None:
+async def test_requests_that_are_not_iterable_are_rejected() -> None:
     told = "^requests: an iterable is wanted, not int$"
     wrong: Any = 5
     with Client("127.0.0.1:1") as memory:
@@ -108,7 +113,7 @@ async def test_requests_that_cannot_be_gone_through_are_told() -> None:
                 begin(wrong)
 
 
-def test_what_breaks_an_import_is_the_callers(sidecar: SidecarProcess) -> None:
+def test_an_error_of_an_import_reaches_the_caller(sidecar: SidecarProcess) -> None:
     """The sidecar stands still meanwhile: what it would say of an import must not come first."""
 
     def archived() -> Iterator[ImportRequest | ImportRequestDict]:

@@ -29,7 +29,7 @@ def test_a_request_may_wait_for_the_answer_before_it(sidecar: SidecarProcess) ->
     with Client(sidecar.address) as client:
         for answer in client.add_stream(requests()):
             answered.put(answer.result.sequence)
-        assert [one.content for one in client.iter_messages(session_id=session)] == [
+        assert [message.content for message in client.iter_messages(session_id=session)] == [
             "first",
             "after 1",
             "after 2",
@@ -48,10 +48,10 @@ async def test_the_same_with_asyncio(sidecar: SidecarProcess) -> None:
     async with AsyncClient(sidecar.address) as client:
         async for answer in client.add_stream(requests(), timeout=10):
             answered.put_nowait(answer.result.sequence)
-        assert len([one async for one in client.iter_messages(session_id=session)]) == 4
+        assert len([message async for message in client.iter_messages(session_id=session)]) == 4
 
 
-def test_an_error_of_the_source_is_the_callers(sidecar: SidecarProcess) -> None:
+def test_an_error_of_the_source_reaches_the_caller(sidecar: SidecarProcess) -> None:
     def requests() -> Iterator[AddStreamRequest]:
         yield said("s", "good")
         raise SourceFailed
@@ -60,7 +60,7 @@ def test_an_error_of_the_source_is_the_callers(sidecar: SidecarProcess) -> None:
         list(client.add_stream(requests()))
 
 
-async def test_an_error_of_the_source_is_the_callers_with_asyncio(sidecar: SidecarProcess) -> None:
+async def test_an_error_of_the_source_reaches_the_caller_with_asyncio(sidecar: SidecarProcess) -> None:
     async def requests() -> AsyncIterator[AddStreamRequest]:
         yield said("s", "good")
         raise SourceFailed
@@ -71,7 +71,7 @@ async def test_an_error_of_the_source_is_the_callers_with_asyncio(sidecar: Sidec
                 pass
 
 
-async def test_whoever_is_cancelled_is_cancelled_and_the_client_goes_on(sidecar: SidecarProcess) -> None:
+async def test_a_cancelled_call_does_not_affect_the_client(sidecar: SidecarProcess) -> None:
     async with AsyncClient(sidecar.address) as client:
         await client.count(session_id="s")
         sidecar.pause()

@@ -27,20 +27,22 @@ over = pytest.mark.parametrize("timeout", NOTHING_LEFT, ids=repr)
 
 @refused
 @pytest.mark.parametrize("client", [Client, AsyncClient])
-def test_a_client_refuses_what_is_no_time(client: Callable[..., object], timeout: Any, kind: type[Exception]) -> None:
+def test_a_client_rejects_an_invalid_timeout(
+    client: Callable[..., object], timeout: Any, kind: type[Exception]
+) -> None:
     with pytest.raises(kind, match="timeout"):
         client(NOWHERE, timeout=timeout)
 
 
 @over
 @pytest.mark.parametrize("client", [Client, AsyncClient])
-def test_a_clients_own_limit_is_more_than_nothing(client: Callable[..., object], timeout: float) -> None:
+def test_a_clients_timeout_must_be_positive(client: Callable[..., object], timeout: float) -> None:
     with pytest.raises(ValueError, match=f"timeout: {timeout} is not more than 0 seconds"):
         client(NOWHERE, timeout=timeout)
 
 
 @over
-def test_a_call_without_time_is_over_and_not_sent(sidecar: SidecarProcess, timeout: float) -> None:
+def test_a_call_with_an_expired_deadline_is_not_sent(sidecar: SidecarProcess, timeout: float) -> None:
     session = new_id()
     with Client(sidecar.address) as memory:
         memory.wait_until_ready(10)
@@ -62,7 +64,9 @@ def test_a_call_without_time_is_over_and_not_sent(sidecar: SidecarProcess, timeo
 
 
 @over
-async def test_the_same_over_with_asyncio(sidecar: SidecarProcess, timeout: float) -> None:
+async def test_a_call_with_an_expired_deadline_is_not_sent_with_asyncio(
+    sidecar: SidecarProcess, timeout: float
+) -> None:
     session = new_id()
     async with AsyncClient(sidecar.address) as memory:
         await memory.wait_until_ready(10)
@@ -85,12 +89,12 @@ async def test_the_same_over_with_asyncio(sidecar: SidecarProcess, timeout: floa
 
 
 def _untouched() -> Iterator[Any]:
-    """Nobody takes a request that is not sent."""
+    """Fail if a request is taken from a stream that must not start."""
     yield pytest.fail("a request was taken")
 
 
 @refused
-def test_a_call_refuses_what_is_no_time(timeout: Any, kind: type[Exception]) -> None:
+def test_a_call_rejects_an_invalid_timeout(timeout: Any, kind: type[Exception]) -> None:
     with Client(NOWHERE) as memory:
         for call in (
             lambda: memory.count(session_id="s", timeout=timeout),
@@ -139,7 +143,7 @@ async def test_infinity_is_no_limit_with_asyncio(sidecar: SidecarProcess, timeou
         assert [answer async for answer in memory.add_stream([], timeout=timeout)] == []
 
 
-def test_infinity_is_in_place_of_the_clients_own_limit(sidecar: SidecarProcess) -> None:
+def test_infinity_overrides_the_clients_timeout(sidecar: SidecarProcess) -> None:
     """The sidecar stands still for longer than the client would wait."""
     with Client(sidecar.address, timeout=0.2) as memory:
         memory.count(session_id="s", timeout=5)
@@ -154,7 +158,7 @@ async def _resume_after(seconds: float, sidecar: SidecarProcess, call: Callable[
     await calling
 
 
-def test_an_async_client_says_that_it_belongs_to_one_event_loop() -> None:
+def test_an_async_client_rejects_a_second_event_loop() -> None:
     memory = AsyncClient(NOWHERE, attempts=1)
 
     async def count() -> None:

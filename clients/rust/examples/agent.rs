@@ -76,7 +76,7 @@ struct Agent<'a> {
 }
 
 impl Agent<'_> {
-    /// Everything is stored as it happens: whatever ends the agent, nothing that was said is lost.
+    /// Stores each message at once, so no message is lost if the agent ends.
     async fn turn(&self, question: &str) -> Result<String> {
         self.say(Message::user(question)).await?;
         loop {
@@ -115,10 +115,7 @@ impl Agent<'_> {
         let arguments: Value = serde_json::from_str(&call.arguments_json)?;
         let city = arguments["city"].as_str().ok_or("the model named no city")?;
         if call.name == "weather" {
-            let (_, weather) = WEATHER
-                .iter()
-                .find(|(known, _)| *known == city)
-                .ok_or("nobody knows that city")?;
+            let (_, weather) = WEATHER.iter().find(|(known, _)| *known == city).ok_or("unknown city")?;
             return Ok((*weather).to_owned());
         }
         let home = Fact::new(FactType::UserProfile, "home", city);
@@ -146,8 +143,8 @@ fn tool_schemas() -> String {
 fn reserved(context: &BuildContextResponse) -> i32 {
     let sections = context.receipt.iter().flat_map(|receipt| &receipt.sections);
     sections
-        .filter(|one| one.section() == Section::OutputReserve)
-        .map(|one| one.used_tokens)
+        .filter(|section| section.section() == Section::OutputReserve)
+        .map(|section| section.used_tokens)
         .sum()
 }
 

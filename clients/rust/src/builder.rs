@@ -23,7 +23,7 @@ pub enum BuildError {
     /// An address is `host:port` or `unix:/path`.
     #[error("{0:?} is no address: give host:port or unix:/path")]
     BadAddress(String),
-    /// Without TLS, a token would leave the machine for everybody to read.
+    /// Without TLS, the token would be sent in plaintext to another machine.
     #[error("a token would go to {0} in the clear: use TLS, or allow_token_in_clear")]
     TokenInClear(String),
     /// A token comes from one place.

@@ -25,7 +25,7 @@ use crate::{Client, Error, ResultStream};
 /// The sidecar's clock may run out this much before ours, and it ends a call then as if something had broken.
 const CLOCKS_DIFFER: Duration = Duration::from_millis(3);
 /// Longer than this gRPC cannot say, nor anybody wait.
-const LONGEST: Duration = Duration::from_secs(10_000 * 24 * 3600);
+const MAX_DEADLINE: Duration = Duration::from_secs(10_000 * 24 * 3600);
 
 impl Client {
     /// Returns as soon as the sidecar says that it serves.
@@ -49,7 +49,7 @@ impl Client {
                 Err(error) if health::is_worth_waiting(&error) => last.clone_from(&error.details().message),
                 Err(error) => return Err(error),
             }
-            self.wait(health::LOOK_EVERY).await?;
+            self.wait(health::POLL_INTERVAL).await?;
         }
     }
 
@@ -102,7 +102,7 @@ impl Client {
         })
     }
 
-    /// Sent again until something is answered; from then on whoever reads knows where to go on.
+    /// Retries until the first response. After that the caller resumes from the last cursor.
     pub(crate) fn answers<Q, A>(&self, path: &'static str, request: Q) -> ResultStream<A>
     where
         Q: Message + 'static,
@@ -126,7 +126,7 @@ impl Client {
         })
     }
 
-    /// A stream that breaks off goes on with what is not answered yet.
+    /// Resumes an interrupted stream with the unacknowledged messages.
     pub(crate) fn replayed<S>(&self, path: &'static str, requests: S) -> ResultStream<AddStreamResponse>
     where
         S: Stream<Item = AddStreamRequest> + Send + 'static,
@@ -228,7 +228,7 @@ impl Client {
     fn request<T>(&self, content: T, end: Option<Instant>) -> Request<T> {
         let mut request = Request::new(content);
         if let Some(end) = end {
-            request.set_timeout(end.saturating_duration_since(Instant::now()).min(LONGEST));
+            request.set_timeout(end.saturating_duration_since(Instant::now()).min(MAX_DEADLINE));
         }
         if let Some(token) = self.shared.connection.token.header() {
             request.metadata_mut().insert("authorization", token);

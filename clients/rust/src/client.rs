@@ -33,7 +33,7 @@ pub(crate) struct Shared {
     channels: Mutex<Vec<Opened>>,
 }
 
-/// A channel, whose work is done by tasks of one runtime. When that ends, nobody answers on it any more.
+/// A channel, driven by tasks of one runtime. When the runtime ends, the channel no longer works.
 struct Opened {
     runtime: Id,
     channel: Channel,

@@ -69,7 +69,7 @@ impl Connection {
         })
     }
 
-    /// Whoever answers speaks as we do.
+    /// The server speaks the same protocol.
     pub(crate) fn has_answered(&self) -> bool {
         self.answered.load(Ordering::Relaxed)
     }
@@ -120,7 +120,7 @@ mod tls {
             .map_err(|error| BuildError::Transport(error.into()))
     }
 
-    /// Without a certificate in it nobody would be trusted, and the reason would not be told.
+    /// Without a certificate in the file no server would be trusted, and the error would not name the cause.
     fn authorities(file: &Path) -> Result<Vec<u8>, BuildError> {
         let pem = read(file)?;
         let begin = b"-----BEGIN CERTIFICATE-----";

@@ -1,4 +1,4 @@
-//! What can go wrong, and what the sidecar says about it.
+//! Errors of calls and their details.
 
 use std::collections::HashMap;
 use std::error::Error as _;
@@ -12,8 +12,7 @@ use crate::connection::Connection;
 
 const DOMAIN: &str = "memsidecar.dev";
 
-/// A call that was refused, or that nobody answered: a variant for each reason that the sidecar gives, and those that
-/// gRPC gives itself.
+/// Error of a call: a variant for each reason of the sidecar, and variants for errors of gRPC itself.
 ///
 /// After [`DeadlineExceeded`](Self::DeadlineExceeded), [`Cancelled`](Self::Cancelled), [`Closed`](Self::Closed) and
 /// [`Unreachable`](Self::Unreachable) a write may have been stored: sent again with the same id, it is answered as a
@@ -23,70 +22,70 @@ const DOMAIN: &str = "memsidecar.dev";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A field of the request is wrong: see [`Details::field`].
+    /// A field of the request is invalid: see [`Details::field`].
     #[error("{0}")]
     InvalidField(Box<Details>),
-    /// The call acts on something that is not there.
+    /// The call acts on an item that does not exist.
     #[error("{0}")]
     NotFound(Box<Details>),
-    /// The message id is known with another body.
+    /// The message id exists with a different body.
     #[error("{0}")]
     IdConflict(Box<Details>),
-    /// The session has moved on: see [`Details::last_sequence`].
+    /// The session's last sequence is not the expected one: see [`Details::last_sequence`].
     #[error("{0}")]
     SequenceMismatch(Box<Details>),
     /// The session belongs to another user.
     #[error("{0}")]
     SessionOwnerMismatch(Box<Details>),
-    /// What must stay does not fit: see [`Details::required_tokens`].
+    /// The mandatory parts of the context do not fit: see [`Details::required_tokens`].
     #[error("{0}")]
     BudgetTooSmall(Box<Details>),
-    /// A message, a request, a batch or a document is too large. Sending it again does not help.
+    /// A message, request, batch or document is too large. A retry does not help.
     #[error("{0}")]
     TooLarge(Box<Details>),
     /// Too many calls: wait as long as [`Details::retry_after`] says.
     #[error("{0}")]
     RateLimited(Box<Details>),
-    /// No more may be kept: `quota` and `limit` in [`Details::metadata`].
+    /// The namespace is at its quota: `quota` and `limit` in [`Details::metadata`].
     #[error("{0}")]
     QuotaExceeded(Box<Details>),
-    /// There is no room on the disk; reads go on.
+    /// The disk is full; reads still work.
     #[error("{0}")]
     DiskFull(Box<Details>),
-    /// No token, or one that is not good.
+    /// The token is missing, unknown or expired.
     #[error("{0}")]
     Unauthenticated(Box<Details>),
-    /// The token is not for this namespace, or not for this call.
+    /// The token is not valid for this namespace or this call.
     #[error("{0}")]
     PermissionDenied(Box<Details>),
-    /// The sidecar is still opening its files. Sent again already, as often as the policy says.
+    /// The sidecar is still opening its files. The client has retried the call as often as the retry policy allows.
     #[error("{0}")]
     Starting(Box<Details>),
-    /// The sidecar is draining before it stops. Sent again already.
+    /// The sidecar is draining before it stops. The client has retried the call.
     #[error("{0}")]
     ShuttingDown(Box<Details>),
-    /// What was asked needs the index, and it is not open. Sent again already.
+    /// The request needs the index, which is not open. The client has retried the call.
     #[error("{0}")]
     IndexUnavailable(Box<Details>),
-    /// Too much is waiting. Sent again already.
+    /// Too many requests are queued in the sidecar. The client has retried the call.
     #[error("{0}")]
     Overloaded(Box<Details>),
-    /// What is stored cannot be read: `file` in [`Details::metadata`].
+    /// Stored data is corrupted: `file` in [`Details::metadata`].
     #[error("{0}")]
     DataCorrupted(Box<Details>),
-    /// This version of the sidecar does not have it.
+    /// This version of the sidecar does not implement the RPC.
     #[error("{0}")]
     NotImplemented(Box<Details>),
-    /// A bug of the sidecar; its log says more.
+    /// A bug in the sidecar. The sidecar's log has the details.
     #[error("{0}")]
     Internal(Box<Details>),
-    /// Nothing answers at the address, or the connection broke. Sent again already.
+    /// No server answers at the address, or the connection broke. The client has retried the call.
     #[error("{0}")]
     Unreachable(Box<Details>),
-    /// The time was over.
+    /// The deadline passed.
     #[error("{0}")]
     DeadlineExceeded(Box<Details>),
-    /// Something on the way cancelled the call. Sent again already. (Whoever drops a future gets no error for it.)
+    /// Something on the way cancelled the call. The client has retried the call. (Dropping a future returns no error.)
     #[error("{0}")]
     Cancelled(Box<Details>),
     /// The client was closed.
@@ -129,7 +128,7 @@ impl Error {
         }
     }
 
-    /// By its reason; where there is none, by its code.
+    /// Returns the error for a reason, or for the code if there is no reason.
     fn of(details: Details) -> Self {
         let kind = match details.reason.as_str() {
             "INVALID_FIELD" => Self::InvalidField,
@@ -185,7 +184,7 @@ impl Error {
 
     /// Ours for one of gRPC's.
     pub(crate) fn from_status(status: &Status, connection: &Connection) -> Self {
-        let details = Details::told(status);
+        let details = Details::error_json(status);
         if !details.reason.is_empty() {
             return Self::of(details);
         }
@@ -254,8 +253,8 @@ impl Details {
         }
     }
 
-    /// Without a reason where there are no details, or where somebody on the way put something else there.
-    fn told(status: &Status) -> Self {
+    /// Without a reason where there are no details, or where an intermediary put something else there.
+    fn error_json(status: &Status) -> Self {
         let plain = Self::plain(status.code(), status.message().to_owned());
         let details = status.get_error_details();
         let Some(info) = details.error_info().filter(|info| info.domain == DOMAIN) else {
@@ -288,7 +287,7 @@ fn field_of(details: &ErrorDetails) -> String {
         .map_or_else(String::new, |found| found.field.clone())
 }
 
-/// For whoever has to find out why nothing answers.
+/// A hint at the cause of an unreachable server.
 fn broken(status: &Status, connection: &Connection) -> String {
     let cause = causes(status)
         .last()
@@ -300,9 +299,9 @@ fn broken(status: &Status, connection: &Connection) -> String {
         "cannot connect to"
     };
     let hint = match connection.tls {
-        // What rustls makes of somebody who answers in plain text.
+        // The rustls error for a plaintext response.
         true if cause.contains("InvalidContentType") => "; does it speak without TLS?",
-        // Whoever waits for TLS hangs up on plain text; and so does whoever speaks something else altogether.
+        // A TLS server closes a plaintext connection, and so does a server of another protocol.
         false if connected && !connection.has_answered() => "; does it want TLS, or is it no sidecar?",
         _ => "",
     };

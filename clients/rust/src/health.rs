@@ -7,7 +7,7 @@ use tonic::Code;
 use crate::Error;
 
 pub(crate) const CHECK: &str = "/grpc.health.v1.Health/Check";
-pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const SERVING: i32 = 1;
 
 /// Of the server as a whole: the name of the service is empty.

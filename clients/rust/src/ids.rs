@@ -1,4 +1,4 @@
-//! Ids that the client makes, so that a write which is sent again is stored once.
+//! Ids that the client generates, so that a retried write is stored once.
 
 use uuid::Uuid;
 

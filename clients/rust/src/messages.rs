@@ -9,7 +9,7 @@ impl Message {
         Self::default().with_role(Role::System).with_content(content)
     }
 
-    /// What the person said, or whatever stands in for one.
+    /// A message of the user, a person or a program.
     #[must_use]
     pub fn user(content: impl Into<String>) -> Self {
         Self::default().with_role(Role::User).with_content(content)

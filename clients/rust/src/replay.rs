@@ -16,7 +16,7 @@ use crate::v1::AddStreamRequest;
 const AHEAD: usize = 16;
 
 /// Requests from when they are taken until they are answered, which happens in their order. They are taken and sent
-/// only while somebody waits for an answer, by whoever waits.
+/// only while a caller waits for a response, by that caller.
 pub(crate) struct Replay<S> {
     source: Pin<Box<S>>,
     ended: bool,
@@ -72,7 +72,7 @@ impl<S: Stream<Item = AddStreamRequest>> Replay<S> {
             return pending().await;
         };
         let Ok(place) = stream.reserve().await else {
-            // It broke; whoever waits for an answer is about to be told.
+            // The stream broke; the waiting caller gets the error.
             return pending().await;
         };
         if self.sent == self.unanswered.len() && !self.ended {

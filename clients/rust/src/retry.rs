@@ -1,4 +1,4 @@
-//! The one policy by which a call is sent again.
+//! The retry policy.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl Attempts {
         self.end
     }
 
-    /// Something was answered: whatever breaks now is another mishap, not the same again.
+    /// Reset the attempts: after a response, a further failure is a new one.
     pub(crate) fn progressed(&mut self) {
         self.made = 1;
     }
@@ -76,7 +76,7 @@ impl Attempts {
     }
 
     /// Whether it was the moment or the way, and not the call. Writes carry ids, so none is stored twice; what has none
-    /// is sent again only where the sidecar itself says that it did nothing.
+    /// is retried only if the sidecar rejected it.
     fn is_worth_another(&self, error: &Error) -> bool {
         if matches!(error, Error::Closed(_)) {
             return false;

@@ -1,4 +1,4 @@
-//! The token that a client shows, from wherever it was told to take it.
+//! The token of a client, from its settings, a file or the environment.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

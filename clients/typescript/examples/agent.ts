@@ -2,7 +2,7 @@
 //
 //     npm run example                                # MEMSIDECAR_ADDRESS says where, else 127.0.0.1:7600
 //
-// The model here is pretended, so that the example runs offline; `askModel` is where yours goes.
+// The model here is fake, so that the example runs offline; `askModel` is where yours goes.
 
 import { type BuildContextResponse, Client, type MessageInput, newId, type ToolCall } from "memsidecar-client";
 
@@ -37,14 +37,14 @@ function askModel(context: BuildContextResponse): Answer {
 
 class Agent {
     readonly #memory: Client;
-    readonly #whose: { userId: string; sessionId: string };
+    readonly #owner: { userId: string; sessionId: string };
 
     constructor(memory: Client, userId: string, sessionId: string) {
         this.#memory = memory;
-        this.#whose = { userId, sessionId };
+        this.#owner = { userId, sessionId };
     }
 
-    /** Everything is stored as it happens: whatever ends the agent, nothing that was said is lost. */
+    /** Stores each message at once, so no message is lost if the agent ends. */
     async turn(question: string): Promise<string> {
         await this.#say({ role: "user", content: question });
         for (;;) {
@@ -60,7 +60,7 @@ class Agent {
 
     async #think(): Promise<Answer> {
         const context = await this.#memory.buildContext({
-            ...this.#whose,
+            ...this.#owner,
             model: MODEL,
             maxTokens: 4_000,
             reserveOutputTokens: 500,
@@ -79,19 +79,19 @@ class Agent {
     async #useTool(call: ToolCall): Promise<string> {
         const { city } = JSON.parse(call.argumentsJson) as { city: string };
         if (call.name === "weather") return WEATHER.get(city) ?? "unknown";
-        await this.#memory.putFacts({ ...this.#whose, facts: [{ type: "user_profile", key: "home", value: city }] });
+        await this.#memory.putFacts({ ...this.#owner, facts: [{ type: "user_profile", key: "home", value: city }] });
         return "remembered";
     }
 
     async #say(message: Omit<MessageInput, "id">): Promise<void> {
-        await this.#memory.add({ ...this.#whose, ...message });
+        await this.#memory.add({ ...this.#owner, ...message });
     }
 }
 
 /** Kept free for the answer, so it was not sent. */
 function reserved(context: BuildContextResponse): number {
-    const sections = context.receipt?.sections.filter((one) => one.section === "output_reserve") ?? [];
-    return sections.reduce((sum, one) => sum + one.usedTokens, 0);
+    const sections = context.receipt?.sections.filter((section) => section.section === "output_reserve") ?? [];
+    return sections.reduce((sum, section) => sum + section.usedTokens, 0);
 }
 
 await using memory = new Client();

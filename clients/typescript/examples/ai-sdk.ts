@@ -2,7 +2,7 @@
 //
 //     npm run example:ai-sdk                         # MEMSIDECAR_ADDRESS says where, else 127.0.0.1:7600
 //
-// The model here is pretended, so that the example runs offline; put any language model of the SDK in its place.
+// The model here is fake, so that the example runs offline; put any language model of the SDK in its place.
 
 import { generateText, stepCountIs, tool } from "ai";
 import { MockLanguageModelV3 } from "ai/test";

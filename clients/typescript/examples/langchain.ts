@@ -2,7 +2,7 @@
 //
 //     npm run example:langchain                      # MEMSIDECAR_ADDRESS says where, else 127.0.0.1:7600
 //
-// The model here is pretended, so that the example runs offline; put any chat model of LangChain in its place.
+// The model here is fake, so that the example runs offline; put any chat model of LangChain in its place.
 
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
@@ -19,9 +19,9 @@ const weather = tool(async ({ city }) => `21 degrees and sunny in ${city}`, {
 });
 
 /** Pretends to be a model: looks for a city in all that it is shown, asks for its weather, then tells it. */
-class PretendedModel extends BaseChatModel {
+class FakeModel extends BaseChatModel {
     override _llmType(): string {
-        return "pretended";
+        return "fake";
     }
 
     override async _generate(messages: BaseMessage[]): Promise<ChatResult> {
@@ -43,7 +43,7 @@ class PretendedModel extends BaseChatModel {
     }
 }
 
-const model = new PretendedModel({});
+const model = new FakeModel({});
 
 /** Everything is stored as it happens, and the model sees what the sidecar thinks it should. */
 async function turn(history: MemsidecarChatMessageHistory, question: string): Promise<string> {

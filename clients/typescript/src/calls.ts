@@ -31,13 +31,13 @@ type Way = Pick<Rpc<never, never>, "path" | "fieldHere">;
 const HEALTH_CHECK: Way = { path: "/grpc.health.v1.Health/Check", fieldHere: (path) => path };
 const NOTHING = Buffer.alloc(0);
 const SERVING = Buffer.from([0x08, 0x01]);
-const LOOK_EVERY_MS = 50;
+const POLL_MS = 50;
 // A longer one is none at all for Node.js.
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-// What a sidecar that is not there yet is told by, where no reason says that it is.
+const MAX_TIMER_MS = 2 ** 31 - 1;
+// Status codes of a sidecar that has not started yet, if they come without a reason.
 const NOT_YET = new Set(["NOT_FOUND", "CANCELLED"]);
 
-/** What the caller's own requests threw; it is passed on as it is, and nothing is sent again for it. */
+/** The error of the caller's own requests; passed on unchanged and not retried. */
 class SourceFailed extends Error {}
 
 /** A channel, and what all calls on it have in common. */
@@ -73,7 +73,7 @@ export class Calls {
             } catch (error) {
                 this.#checkWorthWaiting(error, deadlineMs, signal);
             }
-            await this.#pause(LOOK_EVERY_MS, signal);
+            await this.#pause(POLL_MS, signal);
         }
     }
 
@@ -105,7 +105,7 @@ export class Calls {
         }
     }
 
-    /** Sent again until something is answered; from then on whoever reads knows where to go on. */
+    /** Retries until the first response. After that the caller resumes from the last cursor. */
     async *answers<Request, Answer>(
         rpc: Rpc<Request, Answer>,
         request: Request,
@@ -129,7 +129,7 @@ export class Calls {
         }
     }
 
-    /** A stream that breaks off goes on with what is not answered yet. */
+    /** Resumes an interrupted stream with the unacknowledged messages. */
     async *replayed<Request, Answer>(
         rpc: Rpc<Request, Answer>,
         requests: Many<Request>,
@@ -160,7 +160,7 @@ export class Calls {
         }
     }
 
-    /** A stream that is sent once: only the caller knows how to go on. */
+    /** Sends a stream once: only the caller can resume it. */
     async *exchanged<Request, Answer>(
         rpc: Rpc<Request, Answer>,
         requests: Many<Request>,
@@ -206,7 +206,7 @@ export class Calls {
         });
     }
 
-    /** One attempt of a stream. Whoever stops reading ends it. */
+    /** One attempt of a stream. A caller that stops reading ends it. */
     async *#streamed(
         way: Way,
         requests: Many<Buffer>,
@@ -223,7 +223,7 @@ export class Calls {
             failed = new SourceFailed("the requests failed", { cause });
             stream.cancel();
         });
-        // Without it, an error that comes when nobody reads any more would end the process.
+        // Without a listener, an error after the last read would end the process.
         stream.on("error", () => {});
         try {
             yield* stream as AsyncIterable<Buffer>;
@@ -252,7 +252,7 @@ export class Calls {
                     leave();
                     resolve();
                 },
-                Math.min(ms, LONGEST_TIMER_MS),
+                Math.min(ms, MAX_TIMER_MS),
             );
             const leave = this.#whenUnwanted(signal, () => {
                 clearTimeout(timer);

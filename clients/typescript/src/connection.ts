@@ -91,7 +91,7 @@ export function connectionOf(given: ConnectionOptions): Connection {
         address,
         tls: secure !== undefined,
         credentials: secure ?? credentials.createInsecure(),
-        // What stays on this machine goes through no proxy, whatever the environment says for everything else.
+        // Loopback addresses and unix sockets use no proxy, regardless of the environment.
         options: local ? { ...OPTIONS, "grpc.enable_http_proxy": 0 } : OPTIONS,
         metadata: (waitForReady = false) => metadataOf(token, waitForReady),
     };
@@ -150,7 +150,7 @@ function credentialsOf({ tls, caFile, certificateFile, keyFile }: Tls): ChannelC
     return credentials.createSsl(authoritiesIn(caFile), contentOf(keyFile), contentOf(certificateFile));
 }
 
-/** Without a certificate Node.js would trust nobody, and say so only when it is too late to see why. */
+/** Without a certificate Node.js would trust no server, and the later error would not name the cause. */
 function authoritiesIn(file: string | undefined): Buffer | null {
     const content = contentOf(file);
     if (content && !content.toString("latin1").match(CERTIFICATE)?.some(isReadable)) {

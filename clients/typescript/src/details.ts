@@ -20,7 +20,7 @@ export interface Details {
 /** Of an error that tells nothing. */
 export const NO_DETAILS: Details = { reason: "", field: "", metadata: {}, retryAfterMs: undefined };
 
-/** Empty where there are none, or where somebody on the way put something else there. */
+/** Empty where there are none, or where an intermediary put something else there. */
 export function detailsOf(trailing: Metadata): Details {
     const [packed] = trailing.get(KEY);
     if (!(packed instanceof Uint8Array)) return NO_DETAILS;
@@ -32,20 +32,20 @@ export function detailsOf(trailing: Metadata): Details {
 }
 
 function read(packed: readonly Any[]): Details {
-    const info = first(packed, (one) => anyUnpack(one, ErrorInfoSchema));
+    const info = first(packed, (detail) => anyUnpack(detail, ErrorInfoSchema));
     if (info?.domain !== DOMAIN) return NO_DETAILS;
-    const delay = first(packed, (one) => anyUnpack(one, RetryInfoSchema))?.retryDelay;
+    const delay = first(packed, (detail) => anyUnpack(detail, RetryInfoSchema))?.retryDelay;
     return {
         reason: info.reason,
-        field: first(packed, (one) => anyUnpack(one, BadRequestSchema))?.fieldViolations[0]?.field ?? "",
+        field: first(packed, (detail) => anyUnpack(detail, BadRequestSchema))?.fieldViolations[0]?.field ?? "",
         metadata: info.metadata,
         retryAfterMs: delay && durationMs(delay),
     };
 }
 
-function first<Detail>(packed: readonly Any[], unpack: (one: Any) => Detail | undefined): Detail | undefined {
-    for (const one of packed) {
-        const found = unpack(one);
+function first<Detail>(packed: readonly Any[], unpack: (detail: Any) => Detail | undefined): Detail | undefined {
+    for (const detail of packed) {
+        const found = unpack(detail);
         if (found !== undefined) return found;
     }
     return undefined;

@@ -1,9 +1,9 @@
-// What can go wrong, as a tree: a class for each reason that the sidecar gives, and three that gRPC gives itself. Below
+// Errors, as a tree: a class for each reason that the sidecar gives, and three that gRPC gives itself. Below
 // MemsidecarError are all of them; a reason that this client does not know yet is a MemsidecarError.
 //
-// After an error with a reason, nothing of that attempt was stored; an earlier attempt whose answer was lost may have
-// been. After one without a reason (Unreachable, DeadlineExceeded, Cancelled and the like) a write may have been stored.
-// Of a stream, what was answered stays.
+// After an error with a reason, that attempt stored nothing; an earlier attempt whose response was lost may have. After
+// one without a reason (Unreachable, DeadlineExceeded, Cancelled and the like) a write may have been stored. Of a
+// stream, what was answered stays.
 
 import { type Details, NO_DETAILS } from "./details.js";
 
@@ -26,7 +26,7 @@ export type StatusCode =
     | "DATA_LOSS"
     | "UNAUTHENTICATED";
 
-/** A call that was refused, or that nobody answered. Its message is for people, and may change. */
+/** Error of a call. Its message is for people and may change. */
 export class MemsidecarError extends Error {
     override readonly name: string = "MemsidecarError";
     /** gRPC's code. */
@@ -51,22 +51,22 @@ export class MemsidecarError extends Error {
     }
 }
 
-/** A field of the request is wrong: `field`. */
+/** A field of the request is invalid: `field`. */
 export class InvalidField extends MemsidecarError {
     override readonly name: string = "InvalidField";
 }
 
-/** The call acts on something that is not there. */
+/** The call acts on an item that does not exist. */
 export class NotFound extends MemsidecarError {
     override readonly name: string = "NotFound";
 }
 
-/** The message id is known with another body. */
+/** The message id exists with a different body. */
 export class IdConflict extends MemsidecarError {
     override readonly name: string = "IdConflict";
 }
 
-/** The session has moved on since `expectedSequence`. */
+/** The session's last sequence is not `expectedSequence`. */
 export class SequenceMismatch extends MemsidecarError {
     override readonly name: string = "SequenceMismatch";
 
@@ -81,17 +81,20 @@ export class SessionOwnerMismatch extends MemsidecarError {
     override readonly name: string = "SessionOwnerMismatch";
 }
 
-/** What must stay in the context does not fit. */
+/** The mandatory parts of the context do not fit. */
 export class BudgetTooSmall extends MemsidecarError {
     override readonly name: string = "BudgetTooSmall";
 
-    /** How many tokens would do: a call with exactly as many succeeds. */
+    /** The required budget: a call with exactly this many tokens succeeds. */
     get requiredTokens(): number {
         return Number(this.metadata["required_tokens"] ?? 0);
     }
 }
 
-/** A message, a request, a batch, a document or an answer is. Do not send it again. Without a reason, gRPC found it so. */
+/**
+ * A message, request, batch, document or response is too large. A retry does not help. Without a reason, gRPC's own
+ * limit applied.
+ */
 export class TooLarge extends MemsidecarError {
     override readonly name: string = "TooLarge";
 }
@@ -101,77 +104,82 @@ export class RateLimited extends MemsidecarError {
     override readonly name: string = "RateLimited";
 }
 
-/** No more may be kept: `quota` and `limit` in `metadata`. */
+/** The namespace is at its quota: `quota` and `limit` in `metadata`. */
 export class QuotaExceeded extends MemsidecarError {
     override readonly name: string = "QuotaExceeded";
 }
 
-/** There is no room. Reads go on. */
+/** The disk is full. Reads still work. */
 export class DiskFull extends MemsidecarError {
     override readonly name: string = "DiskFull";
 }
 
-/** No token, or one that is not good. */
+/** The token is missing, unknown or expired. */
 export class Unauthenticated extends MemsidecarError {
     override readonly name: string = "Unauthenticated";
 }
 
-/** The token is not for this namespace or this call. */
+/** The token is not valid for this namespace or this call. */
 export class PermissionDenied extends MemsidecarError {
     override readonly name: string = "PermissionDenied";
 }
 
-/** The sidecar is still opening its files. Was sent again already, as often as the policy says. */
+/** The sidecar is still opening its files. The client has retried the call as often as the retry policy allows. */
 export class Starting extends MemsidecarError {
     override readonly name: string = "Starting";
 }
 
-/** The sidecar is about to stop. Was sent again already, as often as the policy says. */
+/** The sidecar is about to stop. The client has retried the call as often as the retry policy allows. */
 export class ShuttingDown extends MemsidecarError {
     override readonly name: string = "ShuttingDown";
 }
 
-/** What was asked needs the index. Was sent again already, as often as the policy says. */
+/**
+ * The request needs the index, which is not open. The client has retried the call as often as the retry policy allows.
+ */
 export class IndexUnavailable extends MemsidecarError {
     override readonly name: string = "IndexUnavailable";
 }
 
-/** Too much is waiting already. Was sent again already, as often as the policy says. */
+/** Too many requests are queued in the sidecar. The client has retried the call as often as the retry policy allows. */
 export class Overloaded extends MemsidecarError {
     override readonly name: string = "Overloaded";
 }
 
-/** What is stored cannot be read: `file` in `metadata`. */
+/** Stored data is corrupted: `file` in `metadata`. */
 export class DataCorrupted extends MemsidecarError {
     override readonly name: string = "DataCorrupted";
 }
 
-/** This version of the sidecar does not have it. */
+/** This version of the sidecar does not implement the RPC. */
 export class NotImplemented extends MemsidecarError {
     override readonly name: string = "NotImplemented";
 }
 
-/** The sidecar's log says more. */
+/** A bug in the sidecar. The sidecar's log has the details. */
 export class Internal extends MemsidecarError {
     override readonly name: string = "Internal";
 }
 
-/** Nothing answers at the address, or the connection broke. Was sent again already. A write may have been stored. */
+/**
+ * No server answers at the address, or the connection broke. The client has retried the call. A write may have been
+ * stored.
+ */
 export class Unreachable extends MemsidecarError {
     override readonly name: string = "Unreachable";
 }
 
-/** The time was over. A write may have been stored: send it again with the id that you gave. */
+/** The deadline passed. A write may have been stored: retry it with the same id. */
 export class DeadlineExceeded extends MemsidecarError {
     override readonly name: string = "DeadlineExceeded";
 }
 
-/** The caller gave it up; `cause` is the signal's reason. A write may have been stored. */
+/** The caller cancelled; `cause` is the signal's reason. A write may have been stored. */
 export class Cancelled extends MemsidecarError {
     override readonly name: string = "Cancelled";
 }
 
-/** The client was closed, and its calls with it. */
+/** The client was closed, which cancels its calls. */
 export class Closed extends Cancelled {
     override readonly name: string = "Closed";
 

@@ -50,11 +50,13 @@ export function failure(
     const code = (status[error.code] ?? "UNKNOWN") as StatusCode;
     const said = detailsOf(error.metadata);
     const details = { ...said, field: fieldHere(said.field) };
-    const nobody = code === "UNAVAILABLE" && details.reason === "";
-    return errorOf(code, nobody ? unreachable(error.details, connection) : error.details, details, { cause: error });
+    const isUnreachable = code === "UNAVAILABLE" && details.reason === "";
+    return errorOf(code, isUnreachable ? unreachable(error.details, connection) : error.details, details, {
+        cause: error,
+    });
 }
 
-/** By its reason; where there is none, by its code. */
+/** Returns the error for a reason, or for the code if there is no reason. */
 function errorOf(code: StatusCode, message: string, details: Details, options: ErrorOptions): MemsidecarError {
     const kind = details.reason ? BY_REASON.get(details.reason) : BY_CODE[code];
     return new (kind ?? MemsidecarError)(message, code, details, options);
@@ -63,7 +65,7 @@ function errorOf(code: StatusCode, message: string, details: Details, options: E
 const NO_CONNECTION = /^No connection established\. Last error: (?:Error: )?(.*?)\s*\.? Resolution note:/s;
 const TIME = / \(\d{4}-\d\d-\d\dT[\d:.]+Z\)$/;
 
-/** Where nobody was reached, in words that help to find out why. */
+/** The message for an unreachable server, with a hint at the cause. */
 function unreachable(said: string, { address, tls }: Connection): string {
     const why = NO_CONNECTION.exec(said)?.[1]?.replace(TIME, "");
     return `${address} cannot be reached: ${why === undefined ? said : why + hint(why, tls)}`;

@@ -15,7 +15,7 @@ function namesHere(schema: DescMessage, steps: string[]): string[] {
     let within: DescMessage | undefined = schema;
     return steps.map((step) => {
         const name = step.replace(/\[.*/s, "");
-        const field = within?.fields.find((one) => one.name === name);
+        const field = within?.fields.find((candidate) => candidate.name === name);
         within = field?.message;
         return field ? field.localName + step.slice(name.length) : step;
     });

@@ -11,21 +11,21 @@ import {
 
 // Chance is drawn for many ids at once: each draw costs more than an id.
 const BYTES = 10;
-const chance = Buffer.alloc(BYTES * 256);
-let used = chance.length;
+const jitter = Buffer.alloc(BYTES * 256);
+let used = jitter.length;
 
 // Ids of one millisecond, and those after a clock that was set back, go on counting in the 26 bits behind the time. They
 // begin anywhere in the lower half, so that there is always room, and an id tells nothing of how many there were.
-const MOST = 2 ** 26 - 1;
+const MAX_COUNT = 2 ** 26 - 1;
 const BEGIN = 2 ** 25 - 1;
 let time = 0;
 let count = 0;
 
-/** A UUIDv7: the time in milliseconds, a counter, then chance; so those of one thread sort by when they were made. */
+/** A UUIDv7: the time in milliseconds, a counter, then jitter; so those of one thread sort by when they were made. */
 export function newId(): string {
     const rest = drawn();
     const now = Date.now();
-    if (now <= time && count < MOST) {
+    if (now <= time && count < MAX_COUNT) {
         count += 1;
     } else {
         time = Math.max(now, time + 1);
@@ -37,14 +37,14 @@ export function newId(): string {
     return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`;
 }
 
-/** The chance of one id. */
+/** The jitter of one id. */
 function drawn(): Buffer {
-    if (used === chance.length) {
-        randomFillSync(chance);
+    if (used === jitter.length) {
+        randomFillSync(jitter);
         used = 0;
     }
     used += BYTES;
-    return chance.subarray(used - BYTES, used);
+    return jitter.subarray(used - BYTES, used);
 }
 
 /** Gives a write that has none an id, so that it is stored once however often it is sent. */

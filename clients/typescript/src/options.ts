@@ -1,4 +1,4 @@
-// Options are checked as requests are: one that there is not would be ignored, and nobody would know.
+// Options are checked like requests: an unknown option would be ignored silently.
 
 import { isFields, wrong } from "./plain.js";
 
@@ -8,7 +8,7 @@ export type Check = (value: unknown, name: string) => void;
 /** A check for each option that there is. */
 export type Checks<Options> = { readonly [name in keyof Required<Options>]: Check };
 
-/** Throws TypeError for an option that there is not, and whatever the check of one throws. Undefined is not given. */
+/** Checks options. Throws TypeError for an unknown option, and the error of a check. Undefined means absent. */
 export function checkOptions<Options extends object>(given: Options, checks: Checks<Options>): void {
     if (!isFields(given)) throw wrong(given, "options", `an object of ${namesIn(checks)}`);
     for (const [name, value] of Object.entries(given)) {
@@ -21,7 +21,7 @@ export function checkOptions<Options extends object>(given: Options, checks: Che
 
 /**
  * The options that there are, without others: an adapter is given what an application has, as a row of a table. Throws
- * TypeError for a required one that is not given, and whatever the check of one throws.
+ * TypeError for a missing required option, and the error of a check.
  */
 export function knownOptions<Options extends object>(
     given: Options,

@@ -15,7 +15,7 @@ import { TimestampSchema, timestampFromDate } from "@bufbuild/protobuf/wkt";
 
 type Fields = Record<string, unknown>;
 type ToPlain = (value: unknown) => unknown;
-/** Throws for what is not of the field's type; `path` is where it stands in the request. */
+/** Throws for a value of a wrong type; `path` is its path in the request. */
 type ToWire = (value: unknown, path: string) => unknown;
 
 /** How one field is written and read; null where what is read is plain already. */
@@ -25,15 +25,15 @@ interface Way {
     readonly toPlain: ToPlain | null;
 }
 
-const MOST = 2 ** 31 - 1;
+const MAX_ENUM = 2 ** 31 - 1;
 const LONG = new Set<ScalarType | undefined>([ScalarType.INT64, ScalarType.UINT64, ScalarType.SINT64]);
 
 const ways = new WeakMap<DescMessage, Map<string, Way>>();
 
 /**
- * The message that plain fields stand for. Throws TypeError for a field that there is not, a wrong name, a value of
- * another type or a text that is not valid Unicode, and RangeError for a number that the field cannot hold; all of them
- * say where. `path` is where the message stands.
+ * Converts plain fields to a message. Throws TypeError for an unknown field, a wrong name, a value of another type or a
+ * text that is not valid Unicode, and RangeError for a number that the field cannot hold; all of them say where. `path`
+ * is where the message stands.
  */
 export function messageOf(schema: DescMessage, plain: object, path = ""): Message {
     if (!isFields(plain)) throw wrong(plain, path || schema.name, "an object");
@@ -47,7 +47,9 @@ export function messageOf(schema: DescMessage, plain: object, path = ""): Messag
     return message;
 }
 
-/** The same for a call about one thing: what is no field of the request is one of the thing, whose id is named after it. */
+/**
+ * The same for a call about one thing: what is no field of the request is one of the thing, whose id is named after it.
+ */
 export function messageAbout(schema: DescMessage, thing: string, plain: object): Message {
     if (!isFields(plain)) throw wrong(plain, schema.name, "an object");
     const about = schema.field[thing];
@@ -226,8 +228,8 @@ function numberOf(schema: DescEnum): ToWire {
     const wanted = `one of ${[...numbers.keys()].slice(1).join(", ")}`;
     return (name, path) => {
         if (typeof name !== "string") throw wrong(name, path, wanted);
-        const number = numbers.get(name) ?? (/^\d{1,10}$/.test(name) ? Number(name) : MOST + 1);
-        if (number <= MOST) return number;
+        const number = numbers.get(name) ?? (/^\d{1,10}$/.test(name) ? Number(name) : MAX_ENUM + 1);
+        if (number <= MAX_ENUM) return number;
         throw new TypeError(`${path} is ${JSON.stringify(name)}, and must be ${wanted}`);
     };
 }

@@ -1,4 +1,4 @@
-// The requests of a stream, and those that are not answered yet, so that a stream which breaks off can go on.
+// The requests of a stream, with a buffer of unacknowledged requests to resume an interrupted stream.
 
 import { wrong } from "./plain.js";
 
@@ -29,7 +29,7 @@ export class Source<Request> implements AsyncIterableIterator<Buffer, undefined>
         return { done: false, value: this.#encode(await found.value) };
     }
 
-    /** Nobody reads on. A source that still waits for something is told, and not waited for. */
+    /** Stop: no caller reads the responses. A waiting source is notified, not awaited. */
     async close(): Promise<void> {
         if (this.#over) return;
         this.#over = true;
@@ -92,7 +92,7 @@ export class Replay {
     /**
      * Takes one more; false at the end. A stream that broke may still wait for the source when the next stream begins:
      * both wait for the same request, and what one has taken the other finds. The source's end and its error are found
-     * by every stream from then on: whoever saw them first may be one that nobody reads any more.
+     * by every stream from then on: the first stream that saw them may no longer be read.
      */
     #taken(): Promise<boolean> {
         this.#taking ??= this.#take();

@@ -1,4 +1,4 @@
-// The one policy by which a call is sent again.
+// The retry policy.
 
 import { Closed, type MemsidecarError, type StatusCode } from "./errors.js";
 import { kindOf } from "./plain.js";
@@ -10,9 +10,9 @@ export const ATTEMPTS = 4;
 const WAITS_MS = [400, 1_200, 3_600] as const;
 const JITTER = 0.2;
 // Thirty years. gRPC cannot say much more, and ends the process where it has to.
-const LONGEST_MS = 1e12;
+const MAX_WAIT_MS = 1e12;
 
-// Codes that a transport which broke is told by, where no reason says that the sidecar gave them.
+// Status codes of a broken transport, if they come without a reason of the sidecar.
 const BROKEN = new Set<StatusCode>(["INTERNAL", "UNKNOWN", "CANCELLED"]);
 
 /** One call's way through the policy: until when each attempt may take, and how long to wait before the next. */
@@ -35,7 +35,7 @@ export class Attempts {
         return Date.now() + Math.max(0, this.#remainingMs());
     }
 
-    /** Something was answered: whatever breaks now is another mishap, not the same again. */
+    /** Reset the attempts: after a response, a further failure is a new one. */
     progressed(): void {
         this.#made = 1;
     }
@@ -59,7 +59,7 @@ export class Attempts {
 
     /**
      * Whether it was the moment or the way, and not the call. Messages carry ids, so none is stored twice. What is not
-     * repeatable is sent again only where the sidecar itself says that it did nothing.
+     * repeatable is retried only if the sidecar rejected it.
      */
     #worthAnother(error: MemsidecarError): boolean {
         if (error instanceof Closed) return false;
@@ -68,12 +68,12 @@ export class Attempts {
     }
 }
 
-/** Of a client: with no time at all, none of its calls could ever be made. Throws RangeError, whatever it is. */
+/** Checks the deadline of a client, which must be positive. Throws RangeError. */
 export function checkClientDeadline(deadlineMs: unknown): void {
     if (!(typeof deadlineMs === "number" && deadlineMs > 0)) throw noDeadline(deadlineMs, "more than 0");
 }
 
-/** Of one call, to which no time may be left. Throws RangeError for what is no deadline, whatever it is. */
+/** Checks the deadline of one call, which may be 0 or less. Throws RangeError for an invalid deadline. */
 export function checkDeadline(deadlineMs: unknown): void {
     if (!(typeof deadlineMs === "number" && deadlineMs >= 0)) throw noDeadline(deadlineMs, "0 or more");
 }
@@ -83,10 +83,10 @@ function noDeadline(deadlineMs: unknown, must: string): RangeError {
     return new RangeError(`deadlineMs is ${found}, and must be ${must} (milliseconds; Infinity for no limit)`);
 }
 
-/** A time that nobody lives to see is none at all. */
+/** A wait longer than any timer is no deadline. */
 function finite(deadlineMs: number): number {
     checkDeadline(deadlineMs);
-    return deadlineMs > LONGEST_MS ? Number.POSITIVE_INFINITY : deadlineMs;
+    return deadlineMs > MAX_WAIT_MS ? Number.POSITIVE_INFINITY : deadlineMs;
 }
 
 function between(least: number, most: number): number {

@@ -12,7 +12,7 @@ const COUNTED = "ReportUsage";
 /** One RPC: its path, and the way between plain values and bytes. */
 export interface Rpc<Request, Answer> {
     readonly path: string;
-    /** Whether it may be sent again where nobody knows if it arrived. */
+    /** Whether it may be retried when its arrival is unknown. */
     readonly repeatable: boolean;
     /** Throws TypeError and RangeError for what is no such request. */
     encode(request: Request): Buffer;

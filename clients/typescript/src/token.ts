@@ -1,4 +1,4 @@
-// The token that a client sends, from wherever it was told to take it.
+// The token of a client, from its settings, a file or the environment.
 
 import { readFileSync, statSync } from "node:fs";
 

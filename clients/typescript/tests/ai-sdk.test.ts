@@ -96,10 +96,10 @@ const message = fc.oneof(
     record({ role: fc.constant("tool"), content: some(resultPart, approvalPart) }, { providerOptions }),
 ) as unknown as fc.Arbitrary<ModelMessage>;
 
-test("whatever a message carries comes back", async () => {
+test("all fields of a message are returned", async () => {
     const messages = fc.array(message, { minLength: 1, maxLength: 6 });
     const roundTrip = async (said: ModelMessage[]): Promise<void> => {
-        for (const one of said) modelMessageSchema.parse(one);
+        for (const message of said) modelMessageSchema.parse(message);
         const kept = conversation();
         await kept.add(...said);
         assert.deepStrictEqual(await kept.messages(), said);
@@ -107,7 +107,7 @@ test("whatever a message carries comes back", async () => {
     await fc.assert(fc.asyncProperty(messages, roundTrip), { numRuns: 60 });
 });
 
-test("what the contract has a field for is in that field", () => {
+test("values with a field in the contract are stored in that field", () => {
     const output = { type: "json" as const, value: { degrees: 18 } };
     const stored = fromModelMessages([
         {
@@ -141,7 +141,7 @@ test("what the contract has a field for is in that field", () => {
     );
 });
 
-test("what others stored is read by the contract's fields", async () => {
+test("messages of other programs are read by the contract's fields", async () => {
     const sessionId = newId();
     const toolCalls = [{ id: "c1", name: "weather", argumentsJson: '{"city":"Porto"}' }];
     await client.addBatch({
@@ -154,7 +154,7 @@ test("what others stored is read by the contract's fields", async () => {
         ],
     });
     const messages = await new Conversation(client, { sessionId }).messages();
-    for (const one of messages) modelMessageSchema.parse(one);
+    for (const message of messages) modelMessageSchema.parse(message);
     assert.deepEqual(messages.slice(1), [
         {
             role: "assistant",
@@ -178,7 +178,7 @@ test("what others stored is read by the contract's fields", async () => {
     ]);
 });
 
-test("what others keep under the same key is theirs", async () => {
+test("metadata of other programs under the same key is left alone", async () => {
     const sessionId = newId();
     const part = '{"group":"g","message":{"role":"tool"},"part":{"type":"tool-result","toolCallId":"c1"}}';
     const odd = ["v6", "6", "null", "[]", "{}", '{"message":null}', '{"message":{"role":"user"}}', part];
@@ -228,12 +228,12 @@ test("a system message keeps its options in the prompt", async () => {
     const prompt = await kept.prompt();
     assert.deepEqual(prompt.system, [{ role: "system", content: "Be kind.", providerOptions }]);
     assert.deepEqual(prompt.messages, [user]);
-    const model = pretendedModel();
+    const model = fakeModel();
     await generateText({ model, ...prompt, tools: { weather } });
     assert.deepEqual(model.doGenerateCalls[0]?.prompt[0], { role: "system", content: "Be kind.", providerOptions });
 });
 
-test("a shortened result is shown as it is shortened", async () => {
+test("a shortened result is shown shortened", async () => {
     const sessionId = newId();
     const kept = conversation(sessionId);
     const rows = Array.from({ length: 800 }, (_, row) => ({ row }));
@@ -264,7 +264,7 @@ const weather = tool({
 });
 
 /** Asks for the weather of the city that was named last, and tells what it was told. */
-function pretendedModel(): MockLanguageModelV3 {
+function fakeModel(): MockLanguageModelV3 {
     const usage = {
         inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
         outputTokens: { total: 5, text: 5, reasoning: 0 },
@@ -277,7 +277,7 @@ function pretendedModel(): MockLanguageModelV3 {
                 const content = [{ type: "text" as const, text: said }];
                 return { content, finishReason: { unified: "stop", raw: undefined }, usage, warnings: [] };
             }
-            const cities = prompt.map((one) => /Porto|Lisbon/.exec(JSON.stringify(one.content))?.[0]);
+            const cities = prompt.map((message) => /Porto|Lisbon/.exec(JSON.stringify(message.content))?.[0]);
             const input = JSON.stringify({ city: cities.findLast((found) => found !== undefined) });
             const call = { type: "tool-call" as const, toolCallId: newId(), toolName: "weather", input };
             const content = [{ type: "reasoning" as const, text: "The weather." }, call];
@@ -297,7 +297,7 @@ function answered(result: {
 test("an agent with a tool remembers its first turn in the second", async (context) => {
     const warned = context.mock.method(console, "warn", () => {});
     const kept = conversation();
-    const model = pretendedModel();
+    const model = fakeModel();
     const said: ModelMessage[] = [];
     for (const content of ["How is the weather in Lisbon?", "And now?"]) {
         const question: ModelMessage = { role: "user", content };
@@ -310,7 +310,7 @@ test("an agent with a tool remembers its first turn in the second", async (conte
         said.push(question, ...answered(result));
     }
     assert.deepEqual(
-        said.map((one) => one.role),
+        said.map((message) => message.role),
         ["user", "assistant", "tool", "assistant", "user", "assistant", "tool", "assistant"],
     );
     assert.deepStrictEqual(await kept.messages(), said);
@@ -322,11 +322,11 @@ test("an agent with a tool remembers its first turn in the second", async (conte
     assert.doesNotMatch(JSON.stringify(silent.messages), /reasoning/);
 });
 
-test("a conversation is shown, and what is shown is the conversation", async () => {
+test("a conversation is converted to UI messages and back", async () => {
     const kept = conversation();
     const prompt = [{ role: "user" as const, content: "How is the weather in Lisbon?" }];
     const result = await generateText({
-        model: pretendedModel(),
+        model: fakeModel(),
         tools: { weather },
         stopWhen: stepCountIs(3),
         messages: prompt,
@@ -335,7 +335,7 @@ test("a conversation is shown, and what is shown is the conversation", async () 
     await kept.addResponse(result);
     const shown = await kept.uiMessages();
     assert.deepEqual(
-        shown.map((one) => [one.role, one.parts.map((part) => part.type)]),
+        shown.map((message) => [message.role, message.parts.map((part) => part.type)]),
         [
             ["user", ["text"]],
             ["assistant", ["step-start", "reasoning", "tool-weather", "step-start", "text"]],
@@ -345,7 +345,7 @@ test("a conversation is shown, and what is shown is the conversation", async () 
     assert.deepEqual(tools && "output" in tools && tools.output, { city: "Lisbon", degrees: 18 });
     const again = await convertToModelMessages(shown);
     assert.deepEqual(
-        again.map((one) => one.role),
+        again.map((message) => message.role),
         ["user", "assistant", "tool", "assistant"],
     );
 });

@@ -1,5 +1,5 @@
-// What the scenarios' runner tells to call, called with the real client. A line of JSON for each command and each
-// answer; see clients/scenarios/README.md.
+// What the scenarios' runner tells to call, called with the real client. Reads commands and writes results as JSON
+// lines; see clients/scenarios/README.md.
 
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -111,8 +111,8 @@ async function* paced(command: Command): AsyncGenerator<object> {
 async function collected(name: string, schema: DescMessage, answers: Answers, command: Command): Promise<object> {
     const found: string[] = [];
     try {
-        for await (const one of answers) {
-            found.push(packed(schema, one));
+        for await (const response of answers) {
+            found.push(packed(schema, response));
             if (found.length === command.stop_after) break;
         }
     } catch (error) {
@@ -146,7 +146,7 @@ function optionsOf(command: Command): object {
     return command.deadline_seconds === undefined ? {} : { deadlineMs: command.deadline_seconds * 1000 };
 }
 
-/** As somebody would write it. */
+/** Returns the request as a caller writes it. */
 function requestOf(command: Command, base64: string): object {
     const { input } = methodOf(command);
     const plain = plainOf(input, fromBinary(input, Buffer.from(base64, "base64"))) as Fields;
@@ -183,7 +183,7 @@ function fieldThere(path: string, command: Command): string {
     return outside ? there : `${thing}.${there === `${thing}_id` ? "id" : there}`;
 }
 
-const DOINGS: Record<string, (command: Command) => object | Promise<object>> = {
+const COMMANDS: Record<string, (command: Command) => object | Promise<object>> = {
     open,
     close,
     ready,
@@ -193,7 +193,7 @@ const DOINGS: Record<string, (command: Command) => object | Promise<object>> = {
 };
 
 async function answer(command: Command): Promise<object> {
-    const doing = DOINGS[command.do];
+    const doing = COMMANDS[command.do];
     if (!doing) throw new Error(`there is no ${command.do}`);
     try {
         return await doing(command);

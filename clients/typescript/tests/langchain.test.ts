@@ -46,7 +46,7 @@ function shape(message: BaseMessage): unknown {
 }
 
 function json(value: unknown): unknown {
-    return JSON.parse(JSON.stringify(value, (_, one) => (typeof one === "bigint" ? `${one}n` : one)));
+    return JSON.parse(JSON.stringify(value, (_, message) => (typeof message === "bigint" ? `${message}n` : message)));
 }
 
 async function assertRoundTrip(messages: BaseMessage[]): Promise<void> {
@@ -137,23 +137,23 @@ const message = fc.oneof(
     made(FunctionMessage, { name: fc.constant("weather"), content: text }),
 );
 
-test("whatever a message carries comes back", async () => {
+test("all fields of a message are returned", async () => {
     await fc.assert(fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 6 }), assertRoundTrip), {
         numRuns: 60,
     });
 });
 
-test("a role may have any name, one that every object knows too", async () => {
+test("a role may have any name, also one of Object's properties", async () => {
     const roles = ["__proto__", "constructor", "toString", "hasOwnProperty", "critic"];
     const messages = roles.map((role) => new ChatMessage({ role, content: "hello" }));
     assert.deepStrictEqual(
-        messages.map((one) => fromLangChain(one).role),
+        messages.map((message) => fromLangChain(message).role),
         roles.map(() => "user"),
     );
     await assertRoundTrip(messages);
 });
 
-test("what the contract has a field for is in that field", () => {
+test("values with a field in the contract are stored in that field", () => {
     const stored = fromLangChain(
         new AIMessage({
             id: "m1",
@@ -179,7 +179,7 @@ test("what the contract has a field for is in that field", () => {
     assert.equal(fromLangChain(new ToolMessage({ content: "", tool_call_id: "c1" })).content, "(empty)");
 });
 
-test("what cannot be kept is told, and nothing is stored", async () => {
+test("values that cannot be stored are rejected, and nothing is stored", async () => {
     const kept = history();
     const odd = new ToolMessage({ content: "x", tool_call_id: "c1", artifact: new Map() });
     await assert.rejects(kept.addMessages([new HumanMessage("hi"), odd]), /a Map cannot be kept/);
@@ -187,7 +187,7 @@ test("what cannot be kept is told, and nothing is stored", async () => {
     assert.deepEqual(await kept.getMessages(), []);
 });
 
-test("what others stored is read by the contract's fields", async () => {
+test("messages of other programs are read by the contract's fields", async () => {
     const sessionId = newId();
     const toolCalls = [
         { id: "c1", name: "weather", argumentsJson: '{"city":"Porto"}' },
@@ -212,7 +212,7 @@ test("what others stored is read by the contract's fields", async () => {
     assert.ok(result instanceof ToolMessage && result.tool_call_id === "c1");
 });
 
-test("what others keep under the same key is theirs", async () => {
+test("metadata of other programs under the same key is left alone", async () => {
     const sessionId = newId();
     const odd = [
         "v0.3",
@@ -231,7 +231,7 @@ test("what others keep under the same key is theirs", async () => {
     }
     const messages = await history(sessionId).getMessages();
     assert.equal(messages.length, 9);
-    for (const one of messages) assert.ok(one instanceof HumanMessage && one.text.startsWith("kept as "));
+    for (const message of messages) assert.ok(message instanceof HumanMessage && message.text.startsWith("kept as "));
 });
 
 test("after an error the same turn is added again, and stored once", async (context) => {
@@ -247,13 +247,13 @@ test("after an error the same turn is added again, and stored once", async (cont
     await assert.rejects(history(sessionId).addMessages(turn()), errors.DeadlineExceeded);
     lost.mock.restore();
     await history(sessionId).addMessages([...given, new AIMessage("really")]);
-    const contents = async () => (await history(sessionId).getMessages()).map((one) => one.text);
+    const contents = async () => (await history(sessionId).getMessages()).map((message) => message.text);
     assert.deepEqual(await contents(), ["yes", "fine", "yes", "really"]);
     await history(sessionId).addMessages(given);
     assert.deepEqual(await contents(), ["yes", "fine", "yes", "really", "yes", "fine", "yes"]);
 });
 
-test("a shortened result is shown as it is shortened, and thinking is shown only where it is asked for", async () => {
+test("a shortened result is shown shortened, and reasoning is shown on request only", async () => {
     const kept = history("shortened");
     const blocks = [{ type: "text" as const, text: "line of a file\n".repeat(800) }];
     await kept.addMessages([
@@ -286,9 +286,9 @@ const weather = tool(async ({ city }) => [`18 degrees in ${city}`, { city, degre
 });
 
 /** Asks for the weather of the city that was named last, and tells what it was told. */
-class PretendedModel extends BaseChatModel {
+class FakeModel extends BaseChatModel {
     override _llmType(): string {
-        return "pretended";
+        return "fake";
     }
 
     override async _generate(messages: BaseMessage[]): Promise<ChatResult> {
@@ -297,7 +297,7 @@ class PretendedModel extends BaseChatModel {
         const cities = messages.map((message) => /Porto|Lisbon/.exec(message.text)?.[0]);
         const city = cities.findLast((found) => found !== undefined);
         const tool_calls = [{ id: newId(), name: "weather", args: { city }, type: "tool_call" as const }];
-        return this.#said(new AIMessage({ content: "", tool_calls, response_metadata: { model: "pretended" } }));
+        return this.#said(new AIMessage({ content: "", tool_calls, response_metadata: { model: "fake" } }));
     }
 
     #said(said: AIMessage): ChatResult {
@@ -306,7 +306,7 @@ class PretendedModel extends BaseChatModel {
 }
 
 test("an agent with a tool remembers its first turn in the second", async () => {
-    const model = new PretendedModel({});
+    const model = new FakeModel({});
     const seen: number[] = [];
     const agent = RunnableLambda.from(async (messages: BaseMessage[]) => {
         seen.push(messages.length);
@@ -329,9 +329,9 @@ test("an agent with a tool remembers its first turn in the second", async () => 
     assert.equal(said.at(-1)?.text, "It is 18 degrees in Lisbon.");
     const kept = await history(config.configurable.sessionId).getMessages();
     assert.deepStrictEqual(kept.map(shape), said.map(shape));
-    const results = kept.filter((one) => one instanceof ToolMessage);
+    const results = kept.filter((message) => message instanceof ToolMessage);
     assert.deepEqual(
-        results.map((one) => one.artifact),
+        results.map((message) => message.artifact),
         [
             { city: "Lisbon", degrees: 18 },
             { city: "Lisbon", degrees: 18 },
@@ -342,7 +342,7 @@ test("an agent with a tool remembers its first turn in the second", async () => 
     assert.deepStrictEqual(context.slice(1).map(shape), said.map(shape));
 });
 
-test("what LangChain says of its own messages holds for those that come back", () => {
+test("returned messages behave like LangChain's own", () => {
     const stored = fromLangChain(new AIMessage({ content: "hi", id: "m1" }));
     const back = toLangChain({ ...(stored as Parameters<typeof toLangChain>[0]), synthetic: false });
     assert.ok(AIMessage.isInstance(back));

@@ -13,13 +13,18 @@ import { connectionOf, staysHere } from "#dist/connection.js";
 import { Attempts } from "#dist/retry.js";
 import { tokenSource } from "#dist/token.js";
 
-const away = new errors.Unreachable("nobody is there", "UNAVAILABLE");
+const away = new errors.Unreachable("unreachable", "UNAVAILABLE");
 
 function overloaded(retryAfterMs: number): MemsidecarError {
-    return new errors.Overloaded("overloaded", "UNAVAILABLE", { reason: "OVERLOADED", field: "", metadata: {}, retryAfterMs });
+    return new errors.Overloaded("overloaded", "UNAVAILABLE", {
+        reason: "OVERLOADED",
+        field: "",
+        metadata: {},
+        retryAfterMs,
+    });
 }
 
-test("the waits are 0.4, 1.2 and 3.6 seconds, a fifth more or less", () => {
+test("the backoff is 0.4, 1.2 and 3.6 seconds with a jitter of 20 %", () => {
     for (let round = 0; round < 200; round += 1) {
         const attempts = new Attempts(4, 60_000);
         for (const expected of [400, 1_200, 3_600]) {
@@ -32,7 +37,7 @@ test("the waits are 0.4, 1.2 and 3.6 seconds, a fifth more or less", () => {
     }
 });
 
-test("however many attempts there are, no wait is longer than the third", () => {
+test("the third wait is the longest", () => {
     const attempts = new Attempts(2_000, Number.POSITIVE_INFINITY);
     for (let made = 1; made < 2_000; made += 1) {
         attempts.begin();
@@ -40,7 +45,7 @@ test("however many attempts there are, no wait is longer than the third", () => 
     }
 });
 
-test("what counts each time is sent again only where the sidecar says that it did nothing", () => {
+test("a call without an idempotency key is retried only if the sidecar rejected it", () => {
     const attempts = new Attempts(4, 60_000, false);
     attempts.begin();
     attempts.waitAfter(overloaded(100));
@@ -50,7 +55,7 @@ test("what counts each time is sent again only where the sidecar says that it di
     }
 });
 
-test("the sidecar's own wait counts, up to a fifth more, and never beyond the deadline", () => {
+test("a retry waits as long as RetryInfo says plus jitter, never beyond the deadline", () => {
     const attempts = new Attempts(4, 10_000);
     attempts.begin();
     const wait = attempts.waitAfter(overloaded(700));
@@ -59,7 +64,7 @@ test("the sidecar's own wait counts, up to a fifth more, and never beyond the de
     assert.equal(new Attempts(4, Number.POSITIVE_INFINITY).begin(), Number.POSITIVE_INFINITY);
 });
 
-test("only what may pass by itself is worth another attempt", () => {
+test("only transient errors are retried", () => {
     const details = { reason: "INTERNAL", field: "", metadata: {}, retryAfterMs: undefined };
     const attempts = new Attempts(4, 10_000);
     attempts.begin();
@@ -71,7 +76,7 @@ test("only what may pass by itself is worth another attempt", () => {
     assert.throws(() => attempts.waitAfter(new MemsidecarError("late", "DEADLINE_EXCEEDED")));
 });
 
-test("a token file is read again when it changes, and missed for no moment", () => {
+test("a token file is read again when it changes, and a missing file keeps the last token", () => {
     const folder = mkdtempSync(join(tmpdir(), "memsidecar-token-"));
     const [file, next] = [join(folder, "token"), join(folder, "next")];
     try {
@@ -125,7 +130,7 @@ function withEnvironment(variables: Record<string, string>, run: () => void): vo
     }
 }
 
-test("what the environment says is read strictly, and what is blank is not there", () => {
+test("the environment is parsed strictly, and blank variables are ignored", () => {
     const folder = mkdtempSync(join(tmpdir(), "memsidecar-token-"));
     const tokenFile = join(folder, "token");
     writeFileSync(tokenFile, "secret");
@@ -152,7 +157,7 @@ test("what the environment says is read strictly, and what is blank is not there
     });
 });
 
-test("loopback and unix sockets stay here, and nothing else does", () => {
+test("only loopback addresses and unix sockets are local", () => {
     for (const address of ["unix:/run/s", "localhost:1", "LOCALHOST:1", "127.0.0.1:1", "127.9.8.7:1", "[::1]:1"]) {
         assert.equal(staysHere(address), true, address);
     }
@@ -179,7 +184,7 @@ test("loopback and unix sockets stay here, and nothing else does", () => {
     }
 });
 
-test("options that do not go together are told at once", () => {
+test("conflicting options are rejected", () => {
     assert.throws(() => new Client({ tls: false, caFile: "ca.pem" }), /tls is false/);
     assert.throws(() => new Client({ tls: true, keyFile: "key.pem" }), /belong together/);
     assert.throws(() => new Client({ caFile: "/nowhere/ca.pem" }), /ENOENT/);
@@ -191,7 +196,7 @@ test("options that do not go together are told at once", () => {
     assert.throws(() => new Client({ deadlineMs: 0 }), /deadlineMs/);
 });
 
-test("an option that there is not is told, together with those that there are", async () => {
+test("an unknown option is rejected with a list of the options", async () => {
     const known =
         "address, token, tokenFile, tls, caFile, certificateFile, keyFile, allowTokenInClear, deadlineMs, attempts";
     const opened = (options: unknown, words: string) =>
@@ -230,7 +235,7 @@ test("an option that there is not is told, together with those that there are", 
     await called({ signal: null }, "signal is null, and must be an AbortSignal");
 });
 
-test("the adapters take what they know of a row of the application's, and tell what is missing", async () => {
+test("the adapters accept the application's rows, and name missing fields", async () => {
     using client = new Client({ address: "127.0.0.1:1", attempts: 1 });
     const row = { sessionId: "s", userId: undefined, title: "Lisbon", createdAt: new Date(), owner: null };
     await assert.rejects(new Conversation(client, row).clear(), errors.Unreachable);
@@ -259,7 +264,7 @@ test("the adapters take what they know of a row of the application's, and tell w
     );
 });
 
-test("whoever waits before the next attempt is woken by a signal, and by closing", async () => {
+test("a signal and closing interrupt the wait before the next attempt", async () => {
     const client = new Client({ address: "127.0.0.1:1", deadlineMs: 60_000 });
     const controller = new AbortController();
     const given = client.count({ sessionId: "s" }, { signal: controller.signal });

@@ -33,7 +33,7 @@ test("a request may wait for the answer before it", async () => {
     assert.deepEqual(contents, ["first", "after 1", "after 2", "after 3"]);
 });
 
-test("an error of the requests is the caller's, whatever it is", async () => {
+test("an error of the requests reaches the caller", async () => {
     await using client = new Client({ address: sidecar.address });
     const own = new errors.Unreachable("of another client", "UNAVAILABLE");
     function* requests(): Generator<AddStreamRequest> {
@@ -50,7 +50,7 @@ test("an error of the requests is the caller's, whatever it is", async () => {
     }
 });
 
-test("a stream is given up by its signal, and its source is told", async () => {
+test("a signal cancels a stream and notifies its source", async () => {
     await using client = new Client({ address: sidecar.address });
     const controller = new AbortController();
     const told = new EventEmitter();
@@ -71,7 +71,7 @@ test("a stream is given up by its signal, and its source is told", async () => {
     await client.count({ sessionId: "s" });
 });
 
-test("whoever stops reading pages asks for no more of them", async () => {
+test("a caller that stops reading requests no further pages", async () => {
     await using client = new Client({ address: sidecar.address });
     const sessionId = newId();
     await client.addBatch({ sessionId, messages: Array.from({ length: 5 }, () => ({ role: "user", content: "x" })) });

@@ -16,7 +16,7 @@ import { rpc } from "#dist/rpc.js";
 const METHODS = [MemoryService, SessionService, KnowledgeService].flatMap((service) => service.methods);
 const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-test("there is a method for each RPC, and one for the pages of each that has some", () => {
+test("there is a method for each RPC, and an iterator for each paged RPC", () => {
     assert.equal(METHODS.length, 36);
     for (const method of METHODS) {
         assert.equal(typeof Reflect.get(Client.prototype, method.localName), "function", method.name);
@@ -26,7 +26,7 @@ test("there is a method for each RPC, and one for the pages of each that has som
     }
 });
 
-test("every reason has an error of its name", () => {
+test("every reason has an error class of its name", () => {
     const reasons = ErrorReasonSchema.values.slice(1).map((value) => value.name.replace("ERROR_REASON_", ""));
     assert.deepEqual([...BY_REASON.keys()].sort(), reasons.sort());
     for (const [reason, kind] of BY_REASON) {
@@ -66,7 +66,7 @@ test("a call about one thing takes the thing's fields, and makes its id", () => 
     assert.equal(own.message?.id, "m1");
 });
 
-test("what is not in the contract is told before anything is sent", async () => {
+test("an unknown field is rejected before the call", async () => {
     using client = new Client({ address: "127.0.0.1:1" });
     const wrong = { session_id: "s" } as unknown as { sessionId: string };
     await assert.rejects(client.count(wrong), new TypeError('CountRequest has no field "session_id"'));
@@ -89,7 +89,7 @@ test("what is not in the contract is told before anything is sent", async () => 
     );
 });
 
-test("a request that is none is told, too", async () => {
+test("a request that is not an object is rejected", async () => {
     using client = new Client({ address: "127.0.0.1:1" });
     const must = (name: string, found: string) => new TypeError(`${name} is ${found}, and must be an object`);
     await assert.rejects(client.add(undefined as never), must("AddRequest", "of the type undefined"));
@@ -105,7 +105,7 @@ test("a request that is none is told, too", async () => {
     }
 });
 
-test("ids go on sorting while the clock stands, and when it is set back", (context) => {
+test("ids stay sorted when the clock stops or goes back", (context) => {
     const now = Date.now();
     context.mock.timers.enable({ apis: ["Date"], now });
     const ids = Array.from({ length: 20_000 }, newId);
@@ -116,7 +116,7 @@ test("ids go on sorting while the clock stands, and when it is set back", (conte
     assert.equal(new Set(ids).size, ids.length);
 });
 
-test("a value of another type is told by its place before anything is sent", () => {
+test("a value of a wrong type is reported with its path before the call", () => {
     const wrong = (message: object, error: object) =>
         assert.throws(() => messageOf(AddBatchRequestSchema, { messages: [{}, message] }), error);
     wrong({ content: { a: 1 } }, new TypeError("messages[1].content is of the type object, and must be a string"));
@@ -162,7 +162,7 @@ test("a value of another type is told by its place before anything is sent", () 
     );
 });
 
-test("a text that was cut inside a character is told by its place, however deep it stands", () => {
+test("invalid Unicode is reported with its path at any depth", () => {
     const cut = (message: object, words: string) =>
         assert.throws(() => messageOf(AddBatchRequestSchema, { messages: [{}, message] }), new TypeError(words));
     const half = "is not valid Unicode: half of a character stands at";
@@ -208,7 +208,7 @@ test("64-bit numbers are numbers, and are never rounded", () => {
     assert.throws(() => plainOf(SessionSchema, message as never), RangeError);
 });
 
-test("an enumeration's value of a later version goes both ways", () => {
+test("an unknown enum value is sent and received", () => {
     const plain = plainOf(AddRequestSchema, messageOf(AddRequestSchema, { message: { role: "9" } })) as {
         message: { role: string };
     };

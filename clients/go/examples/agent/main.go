@@ -3,7 +3,7 @@
 //
 //	go run ./examples/agent         # MEMSIDECAR_ADDRESS says where, else 127.0.0.1:7600
 //
-// The model here is pretended, so that the example runs offline; askModel is where yours goes.
+// The model here is fake, so that the example runs offline; askModel is where yours goes.
 package main
 
 import (
@@ -74,7 +74,7 @@ type agent struct {
 	sessionID string
 }
 
-// turn stores everything as it happens: whatever ends the agent, nothing that was said is lost.
+// turn stores each message at once, so no message is lost if the agent ends.
 func (a *agent) turn(ctx context.Context, question string) (string, error) {
 	if err := a.say(ctx, memsidecar.UserMessage(question)); err != nil {
 		return "", err
@@ -123,7 +123,7 @@ func (a *agent) think(ctx context.Context) (answer, error) {
 	return answered, err
 }
 
-// reserved was kept free for the answer, so it was not sent.
+// reserved tokens are for the answer and were not sent.
 func reserved(shown *pb.BuildContextResponse) int32 {
 	var tokens int32
 	for _, section := range shown.Receipt.Sections {

@@ -62,7 +62,7 @@ func main() {
 	}
 }
 
-// measure alternates between the two, so that whatever else the machine does falls on both.
+// measure alternates between the two, so that other load affects both.
 func measure(number int, one, other add) (ofOne, ofOther []time.Duration) {
 	for range number / block {
 		for range block {

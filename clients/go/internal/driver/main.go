@@ -65,11 +65,11 @@ func main() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		var told command
-		if err := json.Unmarshal(line, &told); err != nil {
+		var cmd command
+		if err := json.Unmarshal(line, &cmd); err != nil {
 			log.Fatal(err)
 		}
-		go driver.play(&told)
+		go driver.run(&cmd)
 	}
 }
 
@@ -81,9 +81,9 @@ type driver struct {
 	out      *json.Encoder
 }
 
-func (d *driver) play(told *command) {
-	result := d.do(told)
-	result["id"] = told.ID
+func (d *driver) run(cmd *command) {
+	result := d.do(cmd)
+	result["id"] = cmd.ID
 	d.speaking.Lock()
 	defer d.speaking.Unlock()
 	if err := d.out.Encode(result); err != nil {
@@ -91,87 +91,87 @@ func (d *driver) play(told *command) {
 	}
 }
 
-func (d *driver) do(told *command) answer {
-	if told.Do == "open" {
-		return d.open(told)
+func (d *driver) do(cmd *command) answer {
+	if cmd.Do == "open" {
+		return d.open(cmd)
 	}
-	client := d.client(told)
-	ctx, cancel := told.context()
+	client := d.client(cmd)
+	ctx, cancel := cmd.context()
 	defer cancel()
-	switch told.Do {
+	switch cmd.Do {
 	case "close":
 		return ended(client.Close())
 	case "ready":
 		return ended(client.WaitUntilReady(ctx))
 	case "call":
-		return call(ctx, client, told)
+		return call(ctx, client, cmd)
 	case "iterate":
-		return iterate(ctx, client, told)
+		return iterate(ctx, client, cmd)
 	case "stream":
-		return stream(ctx, client, told)
+		return stream(ctx, client, cmd)
 	}
-	panic(fmt.Sprintf("no such command: %q", told.Do))
+	panic(fmt.Sprintf("no such command: %q", cmd.Do))
 }
 
-func (d *driver) open(told *command) answer {
-	client, err := memsidecar.New(told.options()...)
+func (d *driver) open(cmd *command) answer {
+	client, err := memsidecar.New(cmd.options()...)
 	if err != nil {
 		return answer{"refused": err.Error()}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.clients[told.Client] = client
+	d.clients[cmd.Client] = client
 	return answer{}
 }
 
-func (d *driver) client(told *command) *memsidecar.Client {
+func (d *driver) client(cmd *command) *memsidecar.Client {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.clients[told.Client]
+	return d.clients[cmd.Client]
 }
 
 // options gives to the client what the runner gave, and nothing else.
-func (told *command) options() []memsidecar.Option {
+func (cmd *command) options() []memsidecar.Option {
 	var options []memsidecar.Option
-	if told.Address != "" {
-		options = append(options, memsidecar.WithAddress(told.Address))
+	if cmd.Address != "" {
+		options = append(options, memsidecar.WithAddress(cmd.Address))
 	}
-	if told.Token != nil {
-		options = append(options, memsidecar.WithToken(*told.Token))
+	if cmd.Token != nil {
+		options = append(options, memsidecar.WithToken(*cmd.Token))
 	}
-	if told.TokenFile != "" {
-		options = append(options, memsidecar.WithTokenFile(told.TokenFile))
+	if cmd.TokenFile != "" {
+		options = append(options, memsidecar.WithTokenFile(cmd.TokenFile))
 	}
-	if told.TLS != nil {
-		options = append(options, memsidecar.WithTLS(*told.TLS))
+	if cmd.TLS != nil {
+		options = append(options, memsidecar.WithTLS(*cmd.TLS))
 	}
-	if told.CAFile != "" {
-		options = append(options, memsidecar.WithCAFile(told.CAFile))
+	if cmd.CAFile != "" {
+		options = append(options, memsidecar.WithCAFile(cmd.CAFile))
 	}
-	if told.CertificateFile != "" || told.KeyFile != "" {
-		options = append(options, memsidecar.WithClientCertificate(told.CertificateFile, told.KeyFile))
+	if cmd.CertificateFile != "" || cmd.KeyFile != "" {
+		options = append(options, memsidecar.WithClientCertificate(cmd.CertificateFile, cmd.KeyFile))
 	}
-	if told.DeadlineSeconds != nil {
-		options = append(options, memsidecar.WithTimeout(seconds(*told.DeadlineSeconds)))
+	if cmd.DeadlineSeconds != nil {
+		options = append(options, memsidecar.WithTimeout(seconds(*cmd.DeadlineSeconds)))
 	}
-	if told.Attempts != nil {
-		options = append(options, memsidecar.WithAttempts(*told.Attempts))
+	if cmd.Attempts != nil {
+		options = append(options, memsidecar.WithAttempts(*cmd.Attempts))
 	}
-	if told.AllowTokenInClear {
+	if cmd.AllowTokenInClear {
 		options = append(options, memsidecar.WithTokenInClear())
 	}
 	return options
 }
 
 // context is the caller's: with the deadline of this command, and canceled when it says so.
-func (told *command) context() (context.Context, context.CancelFunc) {
+func (cmd *command) context() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
-	if told.CancelAfterSeconds != nil {
-		time.AfterFunc(seconds(*told.CancelAfterSeconds), cancel)
+	if cmd.CancelAfterSeconds != nil {
+		time.AfterFunc(seconds(*cmd.CancelAfterSeconds), cancel)
 	}
-	limit := told.DeadlineSeconds
-	if told.Do == "ready" {
-		limit = &told.TimeoutSeconds
+	limit := cmd.DeadlineSeconds
+	if cmd.Do == "ready" {
+		limit = &cmd.TimeoutSeconds
 	}
 	if limit == nil {
 		return ctx, cancel
@@ -185,9 +185,9 @@ func seconds(number float64) time.Duration {
 }
 
 // call calls the client's method of the RPC's name.
-func call(ctx context.Context, client *memsidecar.Client, told *command) answer {
-	method := reflect.ValueOf(client).MethodByName(told.RPC)
-	results := method.Call([]reflect.Value{reflect.ValueOf(ctx), requestFor(method, told.Request)})
+func call(ctx context.Context, client *memsidecar.Client, cmd *command) answer {
+	method := reflect.ValueOf(client).MethodByName(cmd.RPC)
+	results := method.Call([]reflect.Value{reflect.ValueOf(ctx), requestFor(method, cmd.Request)})
 	if err, failed := results[1].Interface().(error); failed {
 		return answer{"error": describe(err)}
 	}
@@ -195,10 +195,10 @@ func call(ctx context.Context, client *memsidecar.Client, told *command) answer 
 }
 
 // iterate calls the method that goes through the pages. It has the name of what is on them.
-func iterate(ctx context.Context, client *memsidecar.Client, told *command) answer {
-	method := reflect.ValueOf(client).MethodByName(nameOfItems(told.RPC))
-	pages := method.Call([]reflect.Value{reflect.ValueOf(ctx), requestFor(method, told.Request)})[0]
-	return collect("items", told, func(yield func(any, error) bool) {
+func iterate(ctx context.Context, client *memsidecar.Client, cmd *command) answer {
+	method := reflect.ValueOf(client).MethodByName(nameOfItems(cmd.RPC))
+	pages := method.Call([]reflect.Value{reflect.ValueOf(ctx), requestFor(method, cmd.Request)})[0]
+	return collect("items", cmd, func(yield func(any, error) bool) {
 		for item, err := range pages.Seq2() {
 			failure, _ := err.Interface().(error)
 			if !yield(item.Interface(), failure) {
@@ -233,33 +233,33 @@ func nameOfItems(rpc string) string {
 	panic("no such RPC with pages: " + rpc)
 }
 
-func stream(ctx context.Context, client *memsidecar.Client, told *command) answer {
-	switch told.RPC {
+func stream(ctx context.Context, client *memsidecar.Client, cmd *command) answer {
+	switch cmd.RPC {
 	case "AddStream":
-		return collect("answers", told, anyOf(client.AddStream(ctx, paced[pb.AddStreamRequest](told))))
+		return collect("answers", cmd, anyOf(client.AddStream(ctx, paced[pb.AddStreamRequest](cmd))))
 	case "Import":
-		return collect("answers", told, anyOf(client.Import(ctx, paced[pb.ImportRequest](told))))
+		return collect("answers", cmd, anyOf(client.Import(ctx, paced[pb.ImportRequest](cmd))))
 	case "Export":
 		request := &pb.ExportRequest{}
-		unpack(told.Requests[0], request)
-		return collect("answers", told, anyOf(client.Export(ctx, request)))
+		unpack(cmd.Requests[0], request)
+		return collect("answers", cmd, anyOf(client.Export(ctx, request)))
 	case "Watch":
 		request := &pb.WatchRequest{}
-		unpack(told.Requests[0], request)
-		return collect("answers", told, anyOf(client.Watch(ctx, request)))
+		unpack(cmd.Requests[0], request)
+		return collect("answers", cmd, anyOf(client.Watch(ctx, request)))
 	}
-	panic("no such stream: " + told.RPC)
+	panic("no such stream: " + cmd.RPC)
 }
 
 // paced gives requests one after the other, with a pause before each but the first.
 func paced[Request any, Pointer interface {
 	*Request
 	proto.Message
-}](told *command) iter.Seq[*Request] {
+}](cmd *command) iter.Seq[*Request] {
 	return func(yield func(*Request) bool) {
-		for number, packed := range told.Requests {
+		for number, packed := range cmd.Requests {
 			if number > 0 {
-				time.Sleep(seconds(told.PauseSeconds))
+				time.Sleep(seconds(cmd.PauseSeconds))
 			}
 			request := Pointer(new(Request))
 			unpack(packed, request)
@@ -281,13 +281,13 @@ func anyOf[Item any](items iter.Seq2[Item, error]) iter.Seq2[any, error] {
 }
 
 // collect keeps what came before an error.
-func collect(name string, told *command, items iter.Seq2[any, error]) answer {
+func collect(name string, cmd *command, items iter.Seq2[any, error]) answer {
 	found := []string{}
 	for item, err := range items {
 		if err != nil {
 			return answer{name: found, "error": describe(err)}
 		}
-		if found = append(found, pack(item)); len(found) == told.StopAfter {
+		if found = append(found, pack(item)); len(found) == cmd.StopAfter {
 			break
 		}
 	}

@@ -56,7 +56,7 @@ class Attachments:
         wanted = None if names is None else set(names)
         for artifact in list(self.client.iter_artifacts(**self.place)):
             if artifact.source == SOURCE and (wanted is None or artifact.metadata["name"] in wanted):
-                with suppress(NotFound):  # Somebody else was faster.
+                with suppress(NotFound):  # Another process has deleted it.
                     self.client.delete_artifact(**self.place, artifact_id=artifact.id)
 
 

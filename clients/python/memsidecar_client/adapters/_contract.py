@@ -17,7 +17,7 @@ class Place(TypedDict):
     session_id: str
 
 
-LONGEST_ID = 256
+MAX_ID_BYTES = 256
 NOTHING = "[empty]"
 
 
@@ -68,7 +68,7 @@ def arguments_of(call: ToolCall) -> dict[str, Any]:
 def id_of(text: str | None) -> str:
     """The same for the same text: itself, or the sum of one that is too long or has signs that no id may have."""
     text = text or ""
-    if len(sendable(text).encode()) <= LONGEST_ID and sendable(text) == text and not _has_control(text):
+    if len(sendable(text).encode()) <= MAX_ID_BYTES and sendable(text) == text and not _has_control(text):
         return text
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 

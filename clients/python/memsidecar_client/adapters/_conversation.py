@@ -17,7 +17,7 @@ FRAME = "frame"
 FRAMEWORK = "framework"
 WITHDRAWN = "withdrawn"
 
-LONGEST_FRAME = 14_000
+MAX_FRAME_BYTES = 14_000
 """In bytes, of the 16,384 that the metadata may have."""
 
 BATCH_BYTES = 3_000_000
@@ -26,7 +26,7 @@ BATCH_MESSAGES = 10_000
 
 @dataclass(frozen=True)
 class Draft:
-    """A message in the contract's fields, and the whole that it stands for. Without an id it gets one."""
+    """A message in the contract's fields, and the framework's whole message. A missing id is generated."""
 
     message: Message
     whole: Any
@@ -56,7 +56,7 @@ class Conversation:
         key = _sum(drafts, frames)
         ids = self._unanswered.pop(key, None) or [draft.message.id or new_id() for draft in drafts]
         try:
-            messages = [self._framed(*one) for one in zip(drafts, frames, ids, strict=True)]
+            messages = [self._framed(*item) for item in zip(drafts, frames, ids, strict=True)]
             for batch in _batches(messages):
                 self._client.add_batch(**self.place, messages=batch)
         except MemsidecarError:
@@ -101,10 +101,10 @@ class Conversation:
 
     def restored(self, messages: Iterable[Message], restore: Callable[[Stored], list[Any]]) -> list[Any]:
         """The messages of a context in the framework's form."""
-        return [one for stored in self._read(messages) for one in restore(stored)]
+        return [item for stored in self._read(messages) for item in restore(stored)]
 
     def _framed(self, draft: Draft, frame: str, message_id: str) -> Message:
-        if len(frame) > LONGEST_FRAME:
+        if len(frame) > MAX_FRAME_BYTES:
             self.attachments.put(message_id, frame)
             frame = ""
         message = Message()

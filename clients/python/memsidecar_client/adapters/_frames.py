@@ -1,4 +1,4 @@
-"""A framework's message as JSON text beside the contract's fields, so that it comes back as it was.
+"""A framework's message as JSON text beside the contract's fields, so that it is returned unchanged.
 
 What stands in a field already (the content, the arguments of a call) is not kept twice: the frame points to it.
 """
@@ -11,7 +11,7 @@ from typing import Any
 MARK = "$"
 """The only key of what is no plain JSON: a piece of a text, a text read as JSON, bytes, a tuple, pairs of a mapping."""
 
-SHORTEST_PIECE = 32
+MIN_PIECE_CHARACTERS = 32
 """Of characters; to point to a shorter text takes as much room as the text."""
 
 
@@ -33,14 +33,14 @@ def _folded(value: Any, texts: Sequence[str]) -> Any:
     if isinstance(value, dict):
         return _folded_mapping(value, texts)
     if isinstance(value, tuple):
-        return {MARK: ["tuple", [_folded(one, texts) for one in value]]}
+        return {MARK: ["tuple", [_folded(item, texts) for item in value]]}
     if isinstance(value, list):
-        return [_folded(one, texts) for one in value]
+        return [_folded(item, texts) for item in value]
     return value
 
 
 def _folded_text(value: str, texts: Sequence[str]) -> Any:
-    if len(value) < SHORTEST_PIECE:
+    if len(value) < MIN_PIECE_CHARACTERS:
         return value
     places = ((number, text.find(value)) for number, text in enumerate(texts))
     for number, start in places:
@@ -54,8 +54,8 @@ def _folded_mapping(value: dict[Any, Any], texts: Sequence[str]) -> Any:
     if written is not None:
         return {MARK: ["json", written]}
     if MARK in value or not all(isinstance(key, str) for key in value):
-        return {MARK: ["pairs", [[_folded(key, texts), _folded(one, texts)] for key, one in value.items()]]}
-    return {key: _folded(one, texts) for key, one in value.items()}
+        return {MARK: ["pairs", [[_folded(key, texts), _folded(item, texts)] for key, item in value.items()]]}
+    return {key: _folded(item, texts) for key, item in value.items()}
 
 
 def _written(value: dict[Any, Any], texts: Sequence[str]) -> int | None:
@@ -71,11 +71,11 @@ def _written(value: dict[Any, Any], texts: Sequence[str]) -> int | None:
 
 def _unfolded(value: Any, texts: Sequence[str]) -> Any:
     if isinstance(value, list):
-        return [_unfolded(one, texts) for one in value]
+        return [_unfolded(item, texts) for item in value]
     if not isinstance(value, dict):
         return value
     if MARK not in value:
-        return {key: _unfolded(one, texts) for key, one in value.items()}
+        return {key: _unfolded(item, texts) for key, item in value.items()}
     return _meant(*value[MARK], texts=texts)
 
 
@@ -88,5 +88,5 @@ def _meant(kind: str, *details: Any, texts: Sequence[str]) -> Any:
     if kind == "bytes":
         return base64.b64decode(details[0])
     if kind == "tuple":
-        return tuple(_unfolded(one, texts) for one in details[0])
-    return {_unfolded(key, texts): _unfolded(one, texts) for key, one in details[0]}
+        return tuple(_unfolded(item, texts) for item in details[0])
+    return {_unfolded(key, texts): _unfolded(item, texts) for key, item in details[0]}

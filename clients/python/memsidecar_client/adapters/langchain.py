@@ -1,4 +1,4 @@
-"""A chat message history of LangChain (`langchain-core`) that is kept by a sidecar.
+"""A chat message history of LangChain (`langchain-core`) stored in a sidecar.
 
 history = MemsidecarChatMessageHistory("s1", client, user_id="ana")
 chain = RunnableWithMessageHistory(prompt | model, lambda session_id: ..., ...)

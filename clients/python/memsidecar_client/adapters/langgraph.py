@@ -1,4 +1,4 @@
-"""A store of LangGraph (`langgraph`) that is kept by a sidecar.
+"""A store of LangGraph (`langgraph`) stored in a sidecar.
 
     store = MemsidecarStore(client)
     store.put(("memories", "ana"), "home", {"text": "Ana lives in Lisbon."})
@@ -47,15 +47,15 @@ except ImportError as error:
 Namespace = tuple[str, ...]
 Index = Literal[False] | list[str] | None
 
-LONGEST_RECORD = 14_000
+MAX_RECORD_BYTES = 14_000
 """In bytes, of the 16,384 that the metadata of a document may have."""
 
 NAME_PLATE = "namespace"
 """The id of the one message of a namespace's session. With it the session exists, and is listed."""
 
 LEASE = "lease"
-SHORTEST_TTL_MINUTES = 1 / 60_000
-LONGEST_TTL_MINUTES = 100 * 365 * 24 * 60
+MIN_TTL_MINUTES = 1 / 60_000
+MAX_TTL_MINUTES = 100 * 365 * 24 * 60
 
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
 
@@ -95,9 +95,9 @@ class _Record:
 class MemsidecarStore(BaseStore):
     """LangGraph's store. Everything that an item says can be searched, unless `index` names fields of it, or is False.
 
-    namespace: The namespace in the sidecar; nothing else should put documents there for everybody.
-    user_id: Whose the store is in the sidecar.
-    ttl: As other stores of LangGraph have it: `default_ttl` in minutes, `refresh_on_read`.
+    namespace: The namespace in the sidecar; no other program should store documents of the whole namespace there.
+    user_id: Whose the store is in the sidecar. ttl: As other stores of LangGraph have it: `default_ttl` in minutes,
+    `refresh_on_read`.
     """
 
     supports_ttl = True
@@ -163,8 +163,8 @@ class MemsidecarStore(BaseStore):
                 room = self._room(namespace)
                 scores = room.scores(op.query) if op.query else {}
                 found += [(scores.get(_document_id(record.key)), room, record) for record in room.records()]
-        kept = [one for one in found if _passes(one[2].value, op.filter)]
-        kept.sort(key=lambda one: (one[0] or 0.0, one[2].updated_at), reverse=True)
+        kept = [entry for entry in found if _passes(entry[2].value, op.filter)]
+        kept.sort(key=lambda entry: (entry[0] or 0.0, entry[2].updated_at), reverse=True)
         page = kept[op.offset : op.offset + op.limit]
         for _, room, record in page:
             room.touch(record, op.refresh_ttl)
@@ -183,8 +183,8 @@ class MemsidecarStore(BaseStore):
     def _list(self, op: ListNamespacesOp) -> list[Namespace]:
         """Those that hold something."""
         wanted = op.match_conditions or ()
-        matching = [one for one in self._namespaces() if all(_matches(one, condition) for condition in wanted)]
-        cut = sorted({one[: op.max_depth] for one in matching if any(True for _ in self._room(one).records())})
+        matching = [entry for entry in self._namespaces() if all(_matches(entry, condition) for condition in wanted)]
+        cut = sorted({entry[: op.max_depth] for entry in matching if any(True for _ in self._room(entry).records())})
         return cut[op.offset : op.offset + op.limit]
 
     def _write(self, op: PutOp) -> None:
@@ -253,7 +253,7 @@ class _Room:
     def put(self, record: _Record) -> None:
         """What does not fit beside the document is an attachment."""
         document_id, written = _document_id(record.key), record.to_json()
-        attached = len(written) > LONGEST_RECORD
+        attached = len(written) > MAX_RECORD_BYTES
         if attached:
             self._attachments().put(document_id, written)
         if record.ttl_minutes is not None:
@@ -269,7 +269,7 @@ class _Room:
             self._attachments().delete([document_id])
 
     def delete(self, record: _Record) -> None:
-        """What is gone already, because somebody else was faster or its time is over, is passed over."""
+        """Ignore documents that are deleted already, by another process or because they expired."""
         document_id = _document_id(record.key)
         with suppress(NotFound):
             self.client.delete_document(**self.place, document_id=document_id)
@@ -299,8 +299,8 @@ class _Room:
             yield _Record.from_json(written or attached[document.id], attached=not written)
 
     def _lease(self, record: _Record) -> None:
-        """An item with a time to live has an artifact that expires with it: to make that longer touches no value, so
-        whoever reads never writes over what another one puts.
+        """An item with a time to live has an artifact that expires with it: to make that longer touches no value, so a
+        reader never overwrites what a writer puts.
         """
         document_id = _document_id(record.key)
         self.client.put_artifact(
@@ -340,7 +340,7 @@ def _lease_id(document_id: str) -> str:
 
 def _expiry(minutes: float) -> datetime:
     """The contract wants a time to come, and dates have an end."""
-    return datetime.now(UTC) + timedelta(minutes=min(max(minutes, SHORTEST_TTL_MINUTES), LONGEST_TTL_MINUTES))
+    return datetime.now(UTC) + timedelta(minutes=min(max(minutes, MIN_TTL_MINUTES), MAX_TTL_MINUTES))
 
 
 def _is_over(record: _Record, leases: set[str]) -> bool:
@@ -356,12 +356,12 @@ def _equals(value: Any, condition: Any) -> bool:
     if isinstance(condition, Mapping):
         if any(key.startswith("$") for key in condition):
             return all(_compares(value, operator, wanted) for operator, wanted in condition.items())
-        return isinstance(value, Mapping) and all(_equals(value.get(key), one) for key, one in condition.items())
+        return isinstance(value, Mapping) and all(_equals(value.get(key), entry) for key, entry in condition.items())
     if isinstance(condition, list | tuple):
         return (
             isinstance(value, list | tuple)
             and len(value) == len(condition)
-            and all(_equals(one, wanted) for one, wanted in zip(value, condition, strict=True))
+            and all(_equals(entry, wanted) for entry, wanted in zip(value, condition, strict=True))
         )
     return bool(value == condition)
 

@@ -1,4 +1,4 @@
-"""A memory of LlamaIndex (`llama-index-core`) that is kept by a sidecar.
+"""A memory of LlamaIndex (`llama-index-core`) stored in a sidecar.
 
 memory = MemsidecarMemory.from_defaults(client=client, session_id="s1", user_id="ana", token_limit=8_000)
 await agent.run("Where do I live?", memory=memory)
@@ -91,7 +91,7 @@ class MemsidecarMemory(BaseMemory):
             self._conversation.add([_draft(message) for message in messages])
 
     def set(self, messages: list[ChatMessage]) -> None:
-        """Erases the list and stores another; a list that goes on from the one that is stored is only continued."""
+        """Replace the stored list. A list that extends the stored one only appends."""
         known = self.get_all()
         if known != messages[: len(known)]:
             self.reset()
@@ -111,9 +111,9 @@ def _draft(message: ChatMessage) -> Draft:
 def _plain_values(value: Any) -> Any:
     """Addresses and paths as texts. pydantic's own JSON would change texts that are not UTF-8."""
     if isinstance(value, dict):
-        return {key: _plain_values(one) for key, one in value.items()}
+        return {key: _plain_values(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain_values(one) for one in value]
+        return [_plain_values(item) for item in value]
     return str(value) if isinstance(value, PurePath | AnyUrl) else value
 
 

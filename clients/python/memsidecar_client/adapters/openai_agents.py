@@ -1,4 +1,4 @@
-"""A session of the OpenAI Agents SDK (`openai-agents`) that is kept by a sidecar.
+"""A session of the OpenAI Agents SDK (`openai-agents`) stored in a sidecar.
 
 session = MemsidecarSession("s1", client, user_id="ana")
 config = RunConfig(call_model_input_filter=session.memory_filter(max_tokens=8_000))
@@ -66,7 +66,7 @@ class MemsidecarSession:
             stored = await asyncio.to_thread(self._conversation.window)
         else:
             stored = await asyncio.to_thread(self._conversation.newest, limit)
-        return [item for one in stored for item in _items(one)]
+        return [item for record in stored for item in _items(record)]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         if items:

@@ -1,4 +1,4 @@
-"""Sessions and memory of Strands Agents (`strands-agents`) that are kept by a sidecar.
+"""Sessions and memory of Strands Agents (`strands-agents`) stored in a sidecar.
 
     sessions = RepositorySessionManager("s1", MemsidecarSessionRepository(client, user_id="ana"))
     memory = MemoryManager(stores=[MemsidecarMemoryStore(client, session_id="s1", user_id="ana")])
@@ -103,11 +103,13 @@ class MemsidecarSessionRepository(SessionRepository):
         self, session_id: str, agent_id: str, limit: int | None = None, offset: int = 0, **_: Any
     ) -> list[SessionMessage]:
         """Pruned messages, too: the conversation manager of the agent counts from the first one."""
-        stored = [one for one in self._conversation(session_id, agent_id).everything() if one.whole is not None]
-        stored.sort(key=lambda one: (one.whole["message_id"], one.message.sequence))
+        stored = [
+            record for record in self._conversation(session_id, agent_id).everything() if record.whole is not None
+        ]
+        stored.sort(key=lambda record: (record.whole["message_id"], record.message.sequence))
         messages = [
-            _session_message([one.whole for one in parts])
-            for _, parts in groupby(stored, key=lambda one: one.whole["message_id"])
+            _session_message([record.whole for record in parts])
+            for _, parts in groupby(stored, key=lambda record: record.whole["message_id"])
         ]
         return messages[offset : None if limit is None else offset + limit]
 

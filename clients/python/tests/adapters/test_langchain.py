@@ -51,7 +51,7 @@ def answering(model: GenericFakeChatModel) -> RunnableLambda[Any, Any]:
             said.append(reply)
             if not reply.tool_calls:
                 return said
-            said += [weather.invoke(one) for one in reply.tool_calls]
+            said += [weather.invoke(tool_call) for tool_call in reply.tool_calls]
 
     return RunnableLambda(answer)
 
@@ -94,13 +94,22 @@ def test_calls_and_results_are_in_the_fields_of_the_contract(client: Client, ses
     )
     history = MemsidecarChatMessageHistory(session_id, client)
     history.add_messages([called, failed])
-    one, two = client.iter_messages(session_id=session_id)
-    assert [one.role, one.content, one.reasoning] == [Role.ROLE_ASSISTANT, "Let me look.", "Which city?"]
-    assert [(each.id, each.name, each.arguments_json) for each in one.tool_calls] == [
+    assistant, result = client.iter_messages(session_id=session_id)
+    assert [assistant.role, assistant.content, assistant.reasoning] == [
+        Role.ROLE_ASSISTANT,
+        "Let me look.",
+        "Which city?",
+    ]
+    assert [(each.id, each.name, each.arguments_json) for each in assistant.tool_calls] == [
         ("c1", "weather", '{"city": "Atlantis"}'),
         ("c2", "weather", "{city"),
     ]
-    assert [two.role, two.tool_call_id, two.name, two.content] == [Role.ROLE_TOOL, "c1", "weather", "No such city."]
+    assert [result.role, result.tool_call_id, result.name, result.content] == [
+        Role.ROLE_TOOL,
+        "c1",
+        "weather",
+        "No such city.",
+    ]
     assert history.messages == [called, failed]
 
 
@@ -122,7 +131,7 @@ def test_a_message_is_stored_once(client: Client, session_id: str) -> None:
     assert str(history) == "Human: yes"
 
 
-async def test_the_methods_that_wait_for_nobody(client: Client, session_id: str) -> None:
+async def test_the_asynchronous_methods(client: Client, session_id: str) -> None:
     history = MemsidecarChatMessageHistory(session_id, client)
     await history.aadd_messages([HumanMessage("Hello.", id="h1")])
     assert await history.aget_messages() == [HumanMessage("Hello.", id="h1")]
@@ -171,7 +180,7 @@ def test_a_context_is_inside_its_budget_and_ends_with_the_question(client: Clien
     assert context[-1].content == "What now?"
 
 
-def test_what_others_said_is_read_as_messages(client: Client, session_id: str) -> None:
+def test_messages_of_other_programs_are_read_as_messages(client: Client, session_id: str) -> None:
     client.add(session_id=session_id, role="user", content="Weather?", message_id="m1")
     client.add(
         session_id=session_id,
@@ -245,7 +254,7 @@ messages = st.one_of(
 
 @many
 @given(said=st.lists(messages, min_size=1, max_size=4, unique_by=lambda message: message.id or id(message)))
-def test_messages_come_back_as_they_were(client: Client, said: list[BaseMessage]) -> None:
+def test_messages_are_returned_unchanged(client: Client, said: list[BaseMessage]) -> None:
     history = MemsidecarChatMessageHistory(new_id(), client)
     history.add_messages(said)
     assert history.messages == said

@@ -69,7 +69,7 @@ def test_a_graph_remembers_from_one_thread_to_the_next(store: MemsidecarStore) -
     assert [answer.content for answer in answers] == ["I live in Lisbon.", "I live in Porto."]
 
 
-async def test_the_methods_that_wait_for_nobody(store: MemsidecarStore) -> None:
+async def test_the_asynchronous_methods(store: MemsidecarStore) -> None:
     await store.aput(("a",), "k", {"text": "hello"})
     found = await store.aget(("a",), "k")
     assert found is not None
@@ -80,7 +80,7 @@ async def test_the_methods_that_wait_for_nobody(store: MemsidecarStore) -> None:
     assert await store.aget(("a",), "k") is None
 
 
-def test_an_item_keeps_when_it_was_made(store: MemsidecarStore) -> None:
+def test_an_update_keeps_the_creation_time(store: MemsidecarStore) -> None:
     before = datetime.now(UTC)
     store.put(("a", "b"), "k", {"n": 1})
     first = store.get(("a", "b"), "k")
@@ -94,7 +94,7 @@ def test_an_item_keeps_when_it_was_made(store: MemsidecarStore) -> None:
     assert second.value == {"n": 2}
 
 
-def test_what_is_deleted_is_erased(client: Client) -> None:
+def test_deleted_items_are_erased(client: Client) -> None:
     store = fresh(client)
     store.put(("a",), "small", {"text": "about Lisbon"})
     store.put(("a",), "large", {"text": "about Porto " * 9_000})
@@ -108,14 +108,14 @@ def test_what_is_deleted_is_erased(client: Client) -> None:
     assert not list(client.iter_artifacts(**place))
 
 
-def test_a_large_value_that_becomes_small_leaves_nothing(client: Client) -> None:
+def test_replacing_a_large_value_deletes_its_attachments(client: Client) -> None:
     store = fresh(client)
     store.put(("a",), "k", {"text": "x" * 100_000})
     store.put(("a",), "k", {"text": "y"})
     assert not list(client.iter_artifacts(namespace=store._namespace, session_id="a"))
 
 
-def test_what_is_found_comes_before_what_is_only_there(store: MemsidecarStore) -> None:
+def test_search_hits_come_before_other_items(store: MemsidecarStore) -> None:
     for at in range(8):
         store.put(("notes",), f"rain-{at}", {"text": f"Rain in the city of number {at}."})
     store.put(("notes",), "cat", {"text": "The cat is called Tom."})
@@ -153,7 +153,7 @@ def test_items_expire(client: Client) -> None:
 
 
 def wait_until_gone(is_gone: Callable[[], bool], most_seconds: float) -> None:
-    """Whoever looks later than this must not find it; how late the look is does not matter."""
+    """A read after this time must not find it."""
     end = time.monotonic() + most_seconds
     looked_at = time.monotonic()
     while not is_gone():
@@ -162,7 +162,7 @@ def wait_until_gone(is_gone: Callable[[], bool], most_seconds: float) -> None:
         looked_at = time.monotonic()
 
 
-def test_a_read_gives_an_item_more_time(client: Client) -> None:
+def test_a_read_extends_the_ttl_of_an_item(client: Client) -> None:
     store = fresh(client, ttl={"default_ttl": 60, "refresh_on_read": True})
     store.put(("a",), "k", {"text": "x"})
     for _ in range(3):
@@ -186,7 +186,7 @@ def expiry(client: Client, store: MemsidecarStore) -> datetime:
 
 
 @pytest.mark.parametrize("namespace", [(), ("a.b",), ("",), ("langgraph", "x")])
-def test_namespaces_that_langgraph_refuses(store: MemsidecarStore, namespace: tuple[str, ...]) -> None:
+def test_namespaces_that_langgraph_rejects(store: MemsidecarStore, namespace: tuple[str, ...]) -> None:
     with pytest.raises(InvalidNamespaceError):
         store.put(namespace, "k", {})
 
@@ -215,9 +215,9 @@ FILTERS: list[dict[str, Any] | None] = [
 def test_filters_are_those_of_langgraphs_own_store(store: MemsidecarStore, wanted: dict[str, Any] | None) -> None:
     values = [{"kind": "ab"[at % 2], "n": at, "deep": {"x": at % 2, "y": at}, "list": [1, at]} for at in range(4)]
     own = InMemoryStore()
-    for one in (store, own):
+    for target in (store, own):
         for at, value in enumerate(values):
-            one.put(("a", "xy"[at % 2]), f"k{at}", value)
+            target.put(("a", "xy"[at % 2]), f"k{at}", value)
     assert _keys(store, wanted) == _keys(own, wanted)
 
 
@@ -225,14 +225,14 @@ def _keys(store: BaseStore, wanted: dict[str, Any] | None) -> list[str]:
     return sorted(item.key for item in store.search(("a",), filter=wanted))
 
 
-def test_what_an_item_lacks_is_not_more_than_anything(store: MemsidecarStore) -> None:
+def test_a_missing_field_compares_as_false(store: MemsidecarStore) -> None:
     store.put(("a",), "k", {"text": "x"})
     assert store.search(("a",), filter={"n": {"$gt": 1}}) == []
     with pytest.raises(ValueError, match=r"\$like"):
         store.search(("a",), filter={"n": {"$like": 1}})
 
 
-def test_pages_have_everything_once(store: MemsidecarStore) -> None:
+def test_pages_have_every_item_once(store: MemsidecarStore) -> None:
     for at in range(7):
         store.put(("a", str(at)), "k", {"n": at})
     pages = [store.search(("a",), limit=3, offset=offset) for offset in (0, 3, 6, 9)]
@@ -262,7 +262,7 @@ puts = st.builds(
     depth=st.one_of(st.none(), st.integers(1, 3)),
     prefix=st.lists(labels.filter(lambda label: label != "*"), max_size=2).map(tuple),
 )
-def test_it_holds_what_langgraphs_own_store_holds(
+def test_it_stores_what_langgraphs_own_store_stores(
     client: Client, put: list[PutOp], match: Any, depth: int | None, prefix: Any
 ) -> None:
     ours, own = fresh(client), InMemoryStore()

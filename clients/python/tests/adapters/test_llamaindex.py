@@ -95,9 +95,7 @@ async def test_two_turns_with_tools(client: Client, session_id: str) -> None:
     ]
 
 
-async def test_an_agent_is_shown_what_was_said_in_another_session(
-    client: Client, session_id: str, user_id: str
-) -> None:
+async def test_an_agent_sees_messages_of_another_session(client: Client, session_id: str, user_id: str) -> None:
     before = memory_of(client, f"{session_id}-1", user_id)
     await agent(Script(said(TextBlock(text="Noted.")))).run("I live in Lisbon, near the river.", memory=before)
     script = Script(said(called("c1", "Lisbon")), said(TextBlock(text="Sunny.")))
@@ -145,7 +143,7 @@ def test_calls_and_results_are_in_the_fields_of_the_contract(client: Client, ses
     assert [two.role, two.tool_call_id, two.name, two.content] == [Role.ROLE_TOOL, "c1", "weather", "Sunny."]
 
 
-async def test_a_list_that_goes_on_is_not_stored_again(client: Client, session_id: str) -> None:
+async def test_a_growing_list_stores_only_new_messages(client: Client, session_id: str) -> None:
     memory = memory_of(client, session_id)
     messages = [ChatMessage(f"text {at}") for at in range(4)]
     await memory.aset(messages[:2])
@@ -161,7 +159,7 @@ async def test_a_list_that_goes_on_is_not_stored_again(client: Client, session_i
     assert await memory.aget_all() == []
 
 
-def test_what_others_said_is_read_as_messages(client: Client, session_id: str) -> None:
+def test_messages_of_other_programs_are_read_as_messages(client: Client, session_id: str) -> None:
     client.add(session_id=session_id, role="user", content="Weather?")
     client.add(
         session_id=session_id,
@@ -176,7 +174,7 @@ def test_what_others_said_is_read_as_messages(client: Client, session_id: str) -
     ]
 
 
-def test_files_are_kept_by_their_path_or_as_what_they_hold(client: Client, session_id: str, tmp_path: Path) -> None:
+def test_files_are_stored_by_path_or_content(client: Client, session_id: str, tmp_path: Path) -> None:
     file = tmp_path / "image.png"
     file.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(99))
     memory = memory_of(client, session_id)
@@ -231,7 +229,7 @@ messages = st.builds(
 
 @many
 @given(given_messages=st.lists(messages, min_size=1, max_size=4))
-def test_messages_come_back_as_they_were(client: Client, given_messages: list[ChatMessage]) -> None:
+def test_messages_are_returned_unchanged(client: Client, given_messages: list[ChatMessage]) -> None:
     memory = memory_of(client, new_id())
     memory.put_messages(given_messages)
     assert memory.get_all() == given_messages

@@ -109,16 +109,14 @@ async def test_calls_and_outputs_are_in_the_fields_of_the_contract(client: Clien
     question, thinking, called, result, answer = client.iter_messages(session_id=session_id)
     assert [question.role, question.content] == [Role.ROLE_USER, "Weather?"]
     assert thinking.reasoning == "Lisbon."
-    assert [(one.id, one.name, one.arguments_json) for one in called.tool_calls] == [
+    assert [(item.id, item.name, item.arguments_json) for item in called.tool_calls] == [
         ("c1", "weather", '{"city": "Lisbon"}')
     ]
     assert [result.role, result.tool_call_id, result.content] == [Role.ROLE_TOOL, "c1", "21 degrees and sunny"]
     assert [answer.role, answer.content] == [Role.ROLE_ASSISTANT, "Sunny."]
 
 
-async def test_the_filter_shows_the_model_what_was_said_in_another_session(
-    client: Client, session_id: str, user_id: str
-) -> None:
+async def test_the_filter_adds_messages_of_another_session(client: Client, session_id: str, user_id: str) -> None:
     first = MemsidecarSession(f"{session_id}-1", client, user_id=user_id)
     await Runner.run(assistant(WrittenModel([text("Noted.")])), "I live in Lisbon, near the river.", session=first)
     second = MemsidecarSession(session_id, client, user_id=user_id)
@@ -127,19 +125,19 @@ async def test_the_filter_shows_the_model_what_was_said_in_another_session(
     await Runner.run(assistant(model), "Good morning!", session=second, run_config=config)
     await Runner.run(assistant(model), "How is the weather where I live?", session=second, run_config=config)
     for shown in model.seen[1:]:
-        questions = [one for one in shown if one.get("content") == "How is the weather where I live?"]
+        questions = [item for item in shown if item.get("content") == "How is the weather where I live?"]
         assert len(questions) == 1
         assert "near the river" in str(shown) + str(model.instructions)
-        assert [one["role"] for one in shown if "Good morning!" in str(one.get("content"))] == ["user"]
+        assert [item["role"] for item in shown if "Good morning!" in str(item.get("content"))] == ["user"]
     assert model.seen[2][-2:] == [
         {**model.seen[2][-2], "type": "function_call", "call_id": "c1"},
         {"type": "function_call_output", "call_id": "c1", "output": "21 degrees and sunny"},
     ]
-    assert all("You tell the weather." in str(one) for one in model.instructions)
+    assert all("You tell the weather." in str(item) for item in model.instructions)
     assert len(await second.get_items()) == 7
 
 
-async def test_the_filter_leaves_out_what_only_the_provider_can_read(client: Client, session_id: str) -> None:
+async def test_the_filter_omits_items_that_only_the_provider_can_read(client: Client, session_id: str) -> None:
     session = MemsidecarSession(session_id, client)
     stored = [
         item(role="user", content="Hello."),
@@ -153,7 +151,7 @@ async def test_the_filter_leaves_out_what_only_the_provider_can_read(client: Cli
     model = WrittenModel([text("Done.")])
     config = RunConfig(call_model_input_filter=session.memory_filter())
     await Runner.run(assistant(model), "Go on.", session=session, run_config=config)
-    seen = [(one.get("type"), one.get("id")) for one in model.seen[0]]
+    seen = [(item.get("type"), item.get("id")) for item in model.seen[0]]
     assert seen[:4] == [
         (None, None),
         ("function_call", None),
@@ -207,12 +205,12 @@ async def test_an_item_with_an_id_is_stored_once(client: Client, session_id: str
     await session.add_items(said)
     await session.add_items(said)
     assert await session.get_items() == said
-    pretended = [item(id="__fake_id__", role="assistant", content="yes") for _ in range(2)]
-    await session.add_items(pretended)
+    fake = [item(id="__fake_id__", role="assistant", content="yes") for _ in range(2)]
+    await session.add_items(fake)
     assert len(await session.get_items()) == 3
 
 
-async def test_what_others_said_is_read_as_items(client: Client, session_id: str) -> None:
+async def test_messages_of_other_programs_are_read_as_items(client: Client, session_id: str) -> None:
     client.store_interaction(session_id=session_id, user_message="Hello.", assistant_message="Hello!")
     session = MemsidecarSession(session_id, client)
     assert await session.get_items() == [
@@ -268,7 +266,7 @@ items = st.one_of(
 
 @many
 @given(given_items=st.lists(items, min_size=1, max_size=5))
-def test_items_come_back_as_they_were(client: Client, given_items: list[Any]) -> None:
+def test_items_are_returned_unchanged(client: Client, given_items: list[Any]) -> None:
     session = MemsidecarSession(new_id(), client)
     asyncio.run(session.add_items(given_items))
     assert asyncio.run(session.get_items()) == given_items

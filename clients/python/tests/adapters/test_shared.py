@@ -35,7 +35,7 @@ ROOTS = {
 
 
 @pytest.mark.parametrize(("module", "extra"), EXTRAS.items())
-def test_without_its_framework_an_adapter_says_what_to_install(module: str, extra: str) -> None:
+def test_without_its_framework_an_adapter_names_the_package(module: str, extra: str) -> None:
     code = f"import sys; sys.modules[{ROOTS[module]!r}] = None; import memsidecar_client.adapters.{module}"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False, cwd=PACKAGE
@@ -46,12 +46,12 @@ def test_without_its_framework_an_adapter_says_what_to_install(module: str, extr
 
 @many
 @given(whole=jsons(), shown=st.lists(texts, max_size=3))
-def test_a_frame_gives_back_the_whole(whole: Any, shown: list[str]) -> None:
+def test_a_frame_restores_the_whole_message(whole: Any, shown: list[str]) -> None:
     assert whole_of(frame_of(whole, shown), shown) == whole
 
 
 @pytest.mark.parametrize("whole", [b"\0\xff", {1: "a", (2, 3): "b"}, {"$": {"$": ["piece", 0, 0, 1]}}, [True, 1, 1.0]])
-def test_a_frame_keeps_what_json_has_no_word_for(whole: Any) -> None:
+def test_a_frame_keeps_values_that_json_lacks(whole: Any) -> None:
     assert repr(whole_of(frame_of(whole, []), [])) == repr(whole)
 
 
@@ -63,7 +63,7 @@ def test_a_frame_does_not_repeat_what_the_fields_have() -> None:
     assert whole_of(frame, [content, arguments]) == whole
 
 
-def test_what_json_cannot_hold_is_refused() -> None:
+def test_values_that_json_lacks_are_rejected() -> None:
     with pytest.raises(TypeError):
         frame_of({"artifact": object()}, [])
 
@@ -108,7 +108,7 @@ class Failing:
         return answer
 
 
-def test_what_is_added_again_after_an_error_is_stored_once(client: Client, session_id: str) -> None:
+def test_messages_added_again_after_an_error_are_stored_once(client: Client, session_id: str) -> None:
     failing: Any = Failing(client)
     conversation = Conversation(failing, "test", session_id)
     yes = [Draft(_contract.message(Role.ROLE_USER, ["yes"]), {"said": "yes"})]
@@ -127,7 +127,7 @@ def test_large_batches_are_sent_in_parts(client: Client, session_id: str) -> Non
     assert [stored.whole for stored in conversation.newest(4)] == [1, 2, 3, 4]
 
 
-def test_what_is_withdrawn_is_not_read_again(client: Client, session_id: str) -> None:
+def test_withdrawn_messages_are_not_read(client: Client, session_id: str) -> None:
     conversation = Conversation(client, "test", session_id)
     drafts = [Draft(_contract.message(Role.ROLE_USER, [f"text {at}"]), {"blob": "y" * 20_000 * at}) for at in range(3)]
     conversation.add(drafts)
@@ -140,7 +140,7 @@ def test_what_is_withdrawn_is_not_read_again(client: Client, session_id: str) ->
     assert not conversation.attachments.all()
 
 
-def test_a_shortened_result_is_read_as_it_is_shown(client: Client, session_id: str) -> None:
+def test_a_shortened_result_is_read_shortened(client: Client, session_id: str) -> None:
     conversation = Conversation(client, "test", session_id)
     call = _contract.tool_call("c1", "read", {"file": "a"})
     conversation.add(
@@ -156,7 +156,7 @@ def test_a_shortened_result_is_read_as_it_is_shown(client: Client, session_id: s
     assert result.message.synthetic
 
 
-def test_messages_of_others_have_only_the_contracts_fields(client: Client, session_id: str) -> None:
+def test_messages_of_other_programs_have_only_the_contracts_fields(client: Client, session_id: str) -> None:
     Conversation(client, "one", session_id).add([Draft(Message(role=Role.ROLE_USER, content="Hello."), "whole")])
     client.add(session_id=session_id, role="assistant", content="Hello!")
     found = Conversation(client, "other", session_id).window()

@@ -118,15 +118,15 @@ def test_uses_and_results_are_in_the_fields_of_the_contract(client: Client, sess
     sessions = RepositorySessionManager(session_id, MemsidecarSessionRepository(client))
     model = WrittenModel([use("c1", "Lisbon"), use("c2", "Atlantis")], [text("Sunny.")])
     agent(model, sessions)("Weather?")
-    question, uses, one, two, answer = client.iter_messages(session_id=session_id)
+    question, uses, agent_record, two, answer = client.iter_messages(session_id=session_id)
     assert [question.role, question.content] == [Role.ROLE_USER, "Weather?"]
     assert [(call.id, call.name, call.arguments_json) for call in uses.tool_calls] == [
         ("c1", "weather", '{"city": "Lisbon"}'),
         ("c2", "weather", '{"city": "Atlantis"}'),
     ]
-    assert {one.tool_call_id, two.tool_call_id} == {"c1", "c2"}
-    assert one.role == two.role == Role.ROLE_TOOL
-    assert "21 degrees and sunny" in {one.content, two.content}
+    assert {agent_record.tool_call_id, two.tool_call_id} == {"c1", "c2"}
+    assert agent_record.role == two.role == Role.ROLE_TOOL
+    assert "21 degrees and sunny" in {agent_record.content, two.content}
     assert [answer.role, answer.content] == [Role.ROLE_ASSISTANT, "Sunny."]
 
 
@@ -137,14 +137,14 @@ def test_memory_of_another_session_is_injected_and_not_stored(client: Client, se
     store = MemsidecarMemoryStore(client, session_id=session_id, user_id=user_id, max_tokens=2_000)
     memory = MemoryManager(stores=[store], search_tool_config=False)
     model = WrittenModel([use("c1", "Lisbon")], [text("Sunny.")])
-    one = agent(model, RepositorySessionManager(session_id, repository), memory_manager=memory)
-    one("How is the weather where I live?")
+    second = agent(model, RepositorySessionManager(session_id, repository), memory_manager=memory)
+    second("How is the weather where I live?")
     assert "near the river" in str(model.seen[0])
-    assert "near the river" not in str(one.messages)
+    assert "near the river" not in str(second.messages)
     assert "near the river" not in str(list(client.iter_messages(session_id=session_id)))
 
 
-async def test_what_is_added_to_memory_is_found_in_every_session(client: Client, session_id: str, user_id: str) -> None:
+async def test_memories_are_found_in_every_session(client: Client, session_id: str, user_id: str) -> None:
     store = MemsidecarMemoryStore(client, session_id=session_id, user_id=user_id, writable=True)
     assert await store.search("Where is the key?") == []
     for _ in range(2):
@@ -154,7 +154,7 @@ async def test_what_is_added_to_memory_is_found_in_every_session(client: Client,
     assert "blue stone" in (await other.search("Where is the key?"))[0].content
 
 
-def test_a_sliding_window_goes_on_after_a_restart(client: Client, session_id: str) -> None:
+def test_a_sliding_window_continues_after_a_restart(client: Client, session_id: str) -> None:
     def again(model: WrittenModel) -> Agent:
         sessions = RepositorySessionManager(session_id, MemsidecarSessionRepository(client))
         return agent(model, sessions, conversation_manager=SlidingWindowConversationManager(window_size=4))
@@ -175,8 +175,8 @@ def test_a_sliding_window_goes_on_after_a_restart(client: Client, session_id: st
 def test_a_redacted_message_is_not_read_again(client: Client, session_id: str) -> None:
     repository = MemsidecarSessionRepository(client)
     sessions = RepositorySessionManager(session_id, repository)
-    one = agent(WrittenModel([text("Fine.")]), sessions)
-    one("My number is 4711.")
+    second = agent(WrittenModel([text("Fine.")]), sessions)
+    second("My number is 4711.")
     question = repository.list_messages(session_id, "default")[0]
     question.redact_message = {"role": "user", "content": [{"text": "[redacted]"}]}
     repository.update_message(session_id, "default", question)
@@ -206,7 +206,7 @@ def test_several_agents_and_their_states(client: Client, session_id: str) -> Non
         repository.create_message(session_id, name, SessionMessage({"role": "user", "content": [{"text": name}]}, 0))
     repository.update_agent(session_id, SessionAgent("critic", {"n": 1}, {"__name__": "x"}))
     agents = [repository.read_agent(session_id, name) for name in ("default", "critic")]
-    assert [one and one.state for one in agents] == [{"raw": "x" * 30_000}, {"n": 1}]
+    assert [agent_record and agent_record.state for agent_record in agents] == [{"raw": "x" * 30_000}, {"n": 1}]
     assert [repository.list_messages(session_id, name)[0].message["content"] for name in ("default", "critic")] == [
         [{"text": "default"}],
         [{"text": "critic"}],
@@ -274,7 +274,7 @@ messages = st.fixed_dictionaries(
 
 @many
 @given(given_messages=st.lists(messages, min_size=1, max_size=4))
-def test_messages_come_back_as_they_were(client: Client, given_messages: list[Any]) -> None:
+def test_messages_are_returned_unchanged(client: Client, given_messages: list[Any]) -> None:
     repository = MemsidecarSessionRepository(client)
     session_id = new_id()
     stored = [SessionMessage(message, at) for at, message in enumerate(given_messages)]

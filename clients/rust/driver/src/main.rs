@@ -2,8 +2,8 @@
 //!
 //! A line of JSON for each command and each answer; see `clients/scenarios/README.md`.
 
+mod results;
 mod rpcs;
-mod told;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 use tokio::time::timeout;
 
-use told::{all_of, broken, failed, told};
+use results::{all_of, broken, failed, told};
 
 type Clients = Arc<Mutex<HashMap<String, Client>>>;
 
@@ -105,7 +105,7 @@ async fn main() -> std::io::Result<()> {
         let clients = Arc::clone(&clients);
         tokio::spawn(async move {
             let doing = tokio::spawn(async move { done(&clients, command.doing).await });
-            // Whoever panics answers, too.
+            // A panic is also answered.
             let mut answer = doing.await.unwrap_or_else(|panicked| broken(&panicked.to_string()));
             answer["id"] = json!(command.id);
             println!("{answer}");
@@ -167,12 +167,12 @@ async fn done(clients: &Clients, doing: Doing) -> Value {
     }
 }
 
-/// Given up by dropping it, as Rust does; nobody is told an error then, so this tells it.
+/// Cancels by dropping the future. Rust returns no error then, so the driver makes one.
 async fn called(call: impl Future<Output = Result<String, Error>>, options: Options) -> Value {
     let patience = options.cancel_after_seconds.map_or(Duration::MAX, duration);
     match timeout(patience, call).await {
         Ok(Ok(answer)) => json!({"answer": answer}),
-        Ok(Err(error)) => json!({"error": told(&error)}),
+        Ok(Err(error)) => json!({"error": error_json(&error)}),
         Err(_) => json!({"error": {"code": "CANCELLED", "reason": "", "kind": "Cancelled"}}),
     }
 }

@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use tokio_stream::{Stream, StreamExt};
 
 use crate::Options;
-use crate::told::told;
+use crate::results::error_json;
 
 /// What is asked and answered is base64 of what goes over the wire.
 pub async fn call(client: &Client, rpc: &str, request: &str) -> Result<String, Error> {
@@ -102,7 +102,7 @@ async fn collected<A: Message>(name: &str, mut answers: ResultStream<A>, options
         match answers.try_next().await {
             Ok(Some(answer)) => found.push(packed(&answer)),
             Ok(None) => break,
-            Err(error) => return json!({name: found, "error": told(&error)}),
+            Err(error) => return json!({name: found, "error": error_json(&error)}),
         }
     }
     json!({name: found})

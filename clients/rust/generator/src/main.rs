@@ -1,8 +1,8 @@
-//! Makes the generated code of the client out of the contract.
+//! Generates code of the client from the contract.
 //!
 //! Four files come of it: the messages (by prost), the setters and constructors of those that a caller sends, a method
 //! of the client for each RPC, and the bare stubs (by tonic) that the benchmark compares the client with. They are
-//! committed, so that whoever uses the client needs neither this program nor protoc.
+//! committed, so that users of the client need neither this program nor protoc.
 
 mod contract;
 mod methods;

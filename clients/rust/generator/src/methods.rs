@@ -9,27 +9,27 @@ use crate::contract::{Contract, PACKAGE, documentation, short, snake};
 const SERVICES: &[&str] = &["MemoryService", "SessionService", "KnowledgeService"];
 /// Writes that are known by an id when they are sent again.
 const IDENTIFIED: &[&str] = &["Add", "AddBatch", "PutArtifact", "StoreInteraction"];
-const MADE_ID: &str = "\n\nWhere an id is missing, the client makes it, so that the call is safe to send again.";
-/// What has no id, and what follows from that.
+const MADE_ID: &str = "\n\nThe client generates missing ids, so that the call is safe to retry.";
+/// Calls without an idempotency key, and the consequences for retries.
 const WITHOUT_ID: &[(&str, &str)] = &[
     ("ReportUsage", COUNTED),
     ("Prune", DONE_BEFORE),
     ("Clear", DONE_BEFORE),
     ("DeleteSession", GONE_BEFORE),
 ];
-const COUNTED: &str = "\n\nIt has no id, and counts each time: it is sent again only where the sidecar refused it \
-                       with a reason,\nand never where the connection broke.";
-const DONE_BEFORE: &str = "\n\nAfter a lost answer it is sent again, and may say then that nothing was there to do, \
-                           because the first\nattempt did the work.";
-const GONE_BEFORE: &str = "\n\nAfter a lost answer it is sent again, and may end with `NotFound` then, because the \
-                           first attempt did\nthe work.";
-const PAGES: &str = "each asked for when it is needed.\n///\n/// The deadline is for each page.";
-const LAZY: &str = "\n\nNothing is sent before the answers are read, and whoever stops reading ends it.";
+const COUNTED: &str = "\n\nIt has no idempotency key and counts each time: it is retried only if the sidecar rejected it \
+                       with a\nreason, never after a broken connection.";
+const DONE_BEFORE: &str = "\n\nAfter a lost response it is retried. The retry may report that nothing was left to do, \
+                           because the\nfirst attempt did the work.";
+const GONE_BEFORE: &str = "\n\nAfter a lost response it is retried. The retry may fail with `NotFound`, because the \
+                           first attempt\ndid the work.";
+const PAGES: &str = "each requested when it is needed.\n///\n/// The deadline applies to each page.";
+const LAZY: &str = "\n\nNothing is sent before the responses are read. A caller that stops reading ends the stream.";
 const UNTIL_FIRST: &str =
-    "\n\nIt is sent again until something was answered; go on after the last `cursor` if it breaks off later.";
-const REPLAYED: &str = "\n\nA stream that breaks off goes on with what is not answered yet, and ids that are missing\n\
-                        are made by the client, so nothing is stored twice.";
-const ONCE: &str = "\n\nIt is sent once: a stream that breaks off is the caller's to send again.";
+    "\n\nIt is retried until the first response. After that the caller resumes from the last `cursor`.";
+const REPLAYED: &str = "\n\nAn interrupted stream resumes with the unacknowledged messages, and the client generates \
+                        missing\nids, so that no message is stored twice.";
+const ONCE: &str = "\n\nIt is sent once: the caller sends an interrupted stream again.";
 
 pub fn module(contract: &Contract) -> String {
     let services = SERVICES.iter().map(|service| block(contract, service));
@@ -94,7 +94,7 @@ fn pages(contract: &Contract, service: &str, method: &MethodDescriptorProto) -> 
         .find(|field| field.r#type() == Type::Message)
         .expect("a page has items");
     format!(
-        "/// Goes through all pages of [`{name}`](Self::{name}), {PAGES}\n\
+        "/// Iterates over all pages of [`{name}`](Self::{name}), {PAGES}\n\
          pub fn {items}(&self, request: {request}) -> ResultStream<{item}> {{\n\
          self.pages({path}, request, |request, token| request.page_token = token, \
          |page: {answer}| (page.{items}, page.next_page_token))\n}}\n\n",

@@ -13,7 +13,7 @@ impl Client {
     /// body; ABORTED (SEQUENCE_MISMATCH) when expected_sequence does not match; RESOURCE_EXHAUSTED (TOO_LARGE,
     /// DISK_FULL).
     ///
-    /// Where an id is missing, the client makes it, so that the call is safe to send again.
+    /// The client generates missing ids, so that the call is safe to retry.
     pub async fn add(&self, mut request: AddRequest) -> Result<AddResponse, Error> {
         request.identify();
         self.call("/memsidecar.v1.MemoryService/Add", request).await
@@ -22,7 +22,7 @@ impl Client {
     /// Appends messages of one session atomically, with one acknowledgement. Errors as with Add; after an error no
     /// message of the batch is stored.
     ///
-    /// Where an id is missing, the client makes it, so that the call is safe to send again.
+    /// The client generates missing ids, so that the call is safe to retry.
     pub async fn add_batch(&self, mut request: AddBatchRequest) -> Result<AddBatchResponse, Error> {
         request.identify();
         self.call("/memsidecar.v1.MemoryService/AddBatch", request).await
@@ -32,10 +32,10 @@ impl Client {
     /// request ends the stream with its error; acknowledged messages stay stored. Requests of one stream may name
     /// different sessions.
     ///
-    /// A stream that breaks off goes on with what is not answered yet, and ids that are missing
-    /// are made by the client, so nothing is stored twice.
+    /// An interrupted stream resumes with the unacknowledged messages, and the client generates missing
+    /// ids, so that no message is stored twice.
     ///
-    /// Nothing is sent before the answers are read, and whoever stops reading ends it.
+    /// Nothing is sent before the responses are read. A caller that stops reading ends the stream.
     pub fn add_stream<S>(&self, requests: S) -> ResultStream<AddStreamResponse>
     where
         S: Stream<Item = AddStreamRequest> + Send + 'static,
@@ -46,7 +46,7 @@ impl Client {
     /// Appends one user message and one assistant message as one turn, atomically. Idempotent by interaction_id. Errors
     /// as with Add.
     ///
-    /// Where an id is missing, the client makes it, so that the call is safe to send again.
+    /// The client generates missing ids, so that the call is safe to retry.
     pub async fn store_interaction(
         &self,
         mut request: StoreInteractionRequest,
@@ -67,9 +67,9 @@ impl Client {
         self.call("/memsidecar.v1.MemoryService/GetAll", request).await
     }
 
-    /// Goes through all pages of [`get_all`](Self::get_all), each asked for when it is needed.
+    /// Iterates over all pages of [`get_all`](Self::get_all), each requested when it is needed.
     ///
-    /// The deadline is for each page.
+    /// The deadline applies to each page.
     pub fn messages(&self, request: GetAllRequest) -> ResultStream<Message> {
         self.pages(
             "/memsidecar.v1.MemoryService/GetAll",
@@ -106,9 +106,9 @@ impl Client {
         self.call("/memsidecar.v1.MemoryService/Search", request).await
     }
 
-    /// Goes through all pages of [`search`](Self::search), each asked for when it is needed.
+    /// Iterates over all pages of [`search`](Self::search), each requested when it is needed.
     ///
-    /// The deadline is for each page.
+    /// The deadline applies to each page.
     pub fn hits(&self, request: SearchRequest) -> ResultStream<SearchHit> {
         self.pages(
             "/memsidecar.v1.MemoryService/Search",
@@ -127,8 +127,8 @@ impl Client {
     /// them. System messages stay. A tool call and its results stay together. The newest min_messages stay even if the
     /// session then exceeds the budget (`over_budget`).
     ///
-    /// After a lost answer it is sent again, and may say then that nothing was there to do, because the first
-    /// attempt did the work.
+    /// After a lost response it is retried. The retry may report that nothing was left to do, because the
+    /// first attempt did the work.
     pub async fn prune(&self, request: PruneRequest) -> Result<PruneResponse, Error> {
         self.call("/memsidecar.v1.MemoryService/Prune", request).await
     }
@@ -136,8 +136,8 @@ impl Client {
     /// Erases the session's messages and summary from every layer. Facts stay, and sequence numbers continue. For an
     /// unknown session removed_count is 0.
     ///
-    /// After a lost answer it is sent again, and may say then that nothing was there to do, because the first
-    /// attempt did the work.
+    /// After a lost response it is retried. The retry may report that nothing was left to do, because the
+    /// first attempt did the work.
     pub async fn clear(&self, request: ClearRequest) -> Result<ClearResponse, Error> {
         self.call("/memsidecar.v1.MemoryService/Clear", request).await
     }
@@ -156,8 +156,8 @@ impl Client {
 
     /// Reports the tokens that the provider charged. The server corrects its estimates for that model.
     ///
-    /// It has no id, and counts each time: it is sent again only where the sidecar refused it with a reason,
-    /// and never where the connection broke.
+    /// It has no idempotency key and counts each time: it is retried only if the sidecar rejected it with a
+    /// reason, never after a broken connection.
     pub async fn report_usage(&self, request: ReportUsageRequest) -> Result<ReportUsageResponse, Error> {
         self.call("/memsidecar.v1.MemoryService/ReportUsage", request).await
     }
@@ -170,9 +170,9 @@ impl Client {
         self.call("/memsidecar.v1.SessionService/ListSessions", request).await
     }
 
-    /// Goes through all pages of [`list_sessions`](Self::list_sessions), each asked for when it is needed.
+    /// Iterates over all pages of [`list_sessions`](Self::list_sessions), each requested when it is needed.
     ///
-    /// The deadline is for each page.
+    /// The deadline applies to each page.
     pub fn sessions(&self, request: ListSessionsRequest) -> ResultStream<Session> {
         self.pages(
             "/memsidecar.v1.SessionService/ListSessions",
@@ -196,8 +196,8 @@ impl Client {
     /// Erases a session from every layer, including facts that come from this session only. NOT_FOUND, also in a dry
     /// run, if no layer stores anything of the session.
     ///
-    /// After a lost answer it is sent again, and may end with `NotFound` then, because the first attempt did
-    /// the work.
+    /// After a lost response it is retried. The retry may fail with `NotFound`, because the first attempt
+    /// did the work.
     pub async fn delete_session(&self, request: DeleteSessionRequest) -> Result<DeleteSessionResponse, Error> {
         self.call("/memsidecar.v1.SessionService/DeleteSession", request).await
     }
@@ -216,9 +216,9 @@ impl Client {
     /// Streams the stored records, one per response, in an order that Import accepts. To resume an interrupted stream,
     /// pass the last received cursor.
     ///
-    /// It is sent again until something was answered; go on after the last `cursor` if it breaks off later.
+    /// It is retried until the first response. After that the caller resumes from the last `cursor`.
     ///
-    /// Nothing is sent before the answers are read, and whoever stops reading ends it.
+    /// Nothing is sent before the responses are read. A caller that stops reading ends the stream.
     pub fn export(&self, request: ExportRequest) -> ResultStream<ExportResponse> {
         self.answers("/memsidecar.v1.SessionService/Export", request)
     }
@@ -227,9 +227,9 @@ impl Client {
     /// interrupted import can resume. Records that exist already are counted as duplicates and change nothing. An
     /// invalid record ends the stream with its error; acknowledged records stay stored.
     ///
-    /// It is sent once: a stream that breaks off is the caller's to send again.
+    /// It is sent once: the caller sends an interrupted stream again.
     ///
-    /// Nothing is sent before the answers are read, and whoever stops reading ends it.
+    /// Nothing is sent before the responses are read. A caller that stops reading ends the stream.
     pub fn import<S>(&self, requests: S) -> ResultStream<ImportResponse>
     where
         S: Stream<Item = ImportRequest> + Send + 'static,
@@ -240,9 +240,9 @@ impl Client {
     /// Streams change events, from now on or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
     /// sidecar stops.
     ///
-    /// It is sent again until something was answered; go on after the last `cursor` if it breaks off later.
+    /// It is retried until the first response. After that the caller resumes from the last `cursor`.
     ///
-    /// Nothing is sent before the answers are read, and whoever stops reading ends it.
+    /// Nothing is sent before the responses are read. A caller that stops reading ends the stream.
     pub fn watch(&self, request: WatchRequest) -> ResultStream<WatchResponse> {
         self.answers("/memsidecar.v1.SessionService/Watch", request)
     }
@@ -271,9 +271,9 @@ impl Client {
         self.call("/memsidecar.v1.KnowledgeService/ListFacts", request).await
     }
 
-    /// Goes through all pages of [`list_facts`](Self::list_facts), each asked for when it is needed.
+    /// Iterates over all pages of [`list_facts`](Self::list_facts), each requested when it is needed.
     ///
-    /// The deadline is for each page.
+    /// The deadline applies to each page.
     pub fn facts(&self, request: ListFactsRequest) -> ResultStream<Fact> {
         self.pages(
             "/memsidecar.v1.KnowledgeService/ListFacts",
@@ -297,7 +297,7 @@ impl Client {
     /// (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB, setting
     /// max_message_bytes; DISK_FULL).
     ///
-    /// Where an id is missing, the client makes it, so that the call is safe to send again.
+    /// The client generates missing ids, so that the call is safe to retry.
     pub async fn put_artifact(&self, mut request: PutArtifactRequest) -> Result<PutArtifactResponse, Error> {
         request.identify();
         self.call("/memsidecar.v1.KnowledgeService/PutArtifact", request).await
@@ -309,9 +309,9 @@ impl Client {
             .await
     }
 
-    /// Goes through all pages of [`list_artifacts`](Self::list_artifacts), each asked for when it is needed.
+    /// Iterates over all pages of [`list_artifacts`](Self::list_artifacts), each requested when it is needed.
     ///
-    /// The deadline is for each page.
+    /// The deadline applies to each page.
     pub fn artifacts(&self, request: ListArtifactsRequest) -> ResultStream<Artifact> {
         self.pages(
             "/memsidecar.v1.KnowledgeService/ListArtifacts",
@@ -344,9 +344,9 @@ impl Client {
             .await
     }
 
-    /// Goes through all pages of [`list_documents`](Self::list_documents), each asked for when it is needed.
+    /// Iterates over all pages of [`list_documents`](Self::list_documents), each requested when it is needed.
     ///
-    /// The deadline is for each page.
+    /// The deadline applies to each page.
     pub fn documents(&self, request: ListDocumentsRequest) -> ResultStream<Document> {
         self.pages(
             "/memsidecar.v1.KnowledgeService/ListDocuments",

@@ -1,6 +1,6 @@
 /**
- * Conversations of the Vercel AI SDK in memsidecar. Messages come back as they were: parts, tool calls and results, files,
- * reasoning and provider options.
+ * Conversations of the Vercel AI SDK in memsidecar. Messages are returned unchanged: parts, tool calls and results,
+ * files, reasoning and provider options.
  *
  * @packageDocumentation
  */
@@ -10,8 +10,8 @@ import type { Client } from "../client.js";
 import type { BuildContextRequest, BuildContextResponse, JsonObject, Message, MessageInput } from "../gen/types.js";
 import { newId } from "../ids.js";
 import { type Checks, isClient, isString, knownOptions } from "../options.js";
-import { addAgain } from "./again.js";
-import { Calls, EMPTY, fitting, isJson, Joined, Pointer, read, written } from "./kept.js";
+import { Calls, EMPTY, fitting, isJson, Joined, Pointer, read, written } from "./extra-fields.js";
+import { addIdempotently } from "./idempotent-add.js";
 
 const KEY = "ai_sdk";
 
@@ -19,17 +19,17 @@ type Fields = Record<string, unknown>;
 type Part = Fields & { type: string };
 type ProviderOptions = NonNullable<SystemModelMessage["providerOptions"]>;
 
-/** Whose conversation it is. */
-export interface Whose {
+/** Owner conversation it is. */
+export interface Owner {
     /** The session, which comes into being with its first message. */
     sessionId: string;
-    /** Whose session it is. */
+    /** Owner session it is. */
     userId?: string | undefined;
     /** Where the session lives; "default" where nothing is said. */
     namespace?: string | undefined;
 }
 
-const CHECKS: Checks<Whose> = { sessionId: isString, userId: isString, namespace: isString };
+const CHECKS: Checks<Owner> = { sessionId: isString, userId: isString, namespace: isString };
 
 /** What generateText and streamText take. System messages that stand between others are the sidecar's or your own. */
 export interface Prompt {
@@ -37,7 +37,7 @@ export interface Prompt {
     system?: string | SystemModelMessage[];
     /** The rest of it, in order. */
     messages: ModelMessage[];
-    /** What was retrieved for a turn stands in a system message right before it. */
+    /** The content retrieved for a turn is in a system message directly before it. */
     allowSystemInMessages: true;
 }
 
@@ -65,13 +65,13 @@ interface Response {
  */
 export class Conversation {
     readonly #client: Client;
-    readonly #whose: Whose;
+    readonly #owner: Owner;
 
     /** The client stays open: who made it closes it. Throws TypeError where it or the session is not given. */
-    constructor(client: Client, whose: Whose) {
+    constructor(client: Client, owner: Owner) {
         isClient(client, "client");
         this.#client = client;
-        this.#whose = knownOptions(whose, CHECKS, "sessionId");
+        this.#owner = knownOptions(owner, CHECKS, "sessionId");
     }
 
     /**
@@ -80,8 +80,8 @@ export class Conversation {
      */
     async add(...messages: ModelMessage[]): Promise<void> {
         if (messages.length === 0) return;
-        const drafts = messages.map((one) => ({ same: written(one), messages: fromModelMessages([one]) }));
-        await addAgain(this.#client, this.#whose, drafts);
+        const drafts = messages.map((item) => ({ same: written(item), messages: fromModelMessages([item]) }));
+        await addIdempotently(this.#client, this.#owner, drafts);
     }
 
     /** Adds what generateText or streamText answered, in all its steps. After an error it can be added again. */
@@ -103,9 +103,9 @@ export class Conversation {
      * What the model should see: the conversation within a budget, with what is known and was retrieved. The sidecar makes
      * one message of the session's system messages, which has the provider options of all of them.
      */
-    async prompt(request: Omit<BuildContextRequest, keyof Whose> = {}): Promise<Prompt> {
+    async prompt(request: Omit<BuildContextRequest, keyof Owner> = {}): Promise<Prompt> {
         const [context, options] = await Promise.all([
-            this.#client.buildContext({ ...this.#whose, ...request }),
+            this.#client.buildContext({ ...this.#owner, ...request }),
             request.systemPrompt ? undefined : this.#systemOptions(),
         ]);
         return promptOf(context, options);
@@ -113,18 +113,18 @@ export class Conversation {
 
     /** Erases the session's messages. */
     async clear(): Promise<void> {
-        await this.#client.clear(this.#whose);
+        await this.#client.clear(this.#owner);
     }
 
     /** Of two for the same provider, the newer one counts. */
     async #systemOptions(): Promise<ProviderOptions> {
-        const { messages } = await this.#client.getByRole({ ...this.#whose, role: "system" });
+        const { messages } = await this.#client.getByRole({ ...this.#owner, role: "system" });
         return Object.assign({}, ...toModelMessages(messages).map((message) => message.providerOptions));
     }
 
     async #stored(): Promise<Message[]> {
         const found: Message[] = [];
-        for await (const message of this.#client.messages(this.#whose)) found.push(message);
+        for await (const message of this.#client.messages(this.#owner)) found.push(message);
         return found;
     }
 }
@@ -179,7 +179,9 @@ function keptPart(part: Part, content: Joined, reasoning: Joined, calls: Calls |
     return { ...part, input: calls.put(part["toolCallId"] as string, part["toolName"] as string, part["input"]) };
 }
 
-/** One for each part, because the contract has one result in a message. What belongs together is told by `group`. */
+/**
+ * One message for each part, because a message of the contract has one result. `group` marks the parts of a message.
+ */
 function storedResults({ content, ...message }: Fields): MessageInput[] {
     const [group, parts] = [newId(), content as Part[]];
     if (parts.length === 0) return [{ role: "tool", content: EMPTY, metadata: metadataOf({ group, message }) }];
@@ -228,7 +230,7 @@ interface Kept {
     part?: Fields;
 }
 
-/** Stored messages as ones of the AI SDK, whoever stored them. */
+/** Stored messages as messages of the AI SDK. */
 export function toModelMessages(messages: readonly Message[]): ModelMessage[] {
     const found: ModelMessage[] = [];
     let open = "";
@@ -245,7 +247,7 @@ export function toModelMessages(messages: readonly Message[]): ModelMessage[] {
     return found;
 }
 
-/** Undefined for what was not kept here. Others may use the same key for something else. */
+/** Undefined if another program wrote the key. */
 function keptOf(message: Message): Kept | undefined {
     const text = message.metadata?.[KEY];
     if (typeof text !== "string") return undefined;
@@ -285,12 +287,12 @@ function restored({ group, message, part }: Kept): ModelMessage {
     return { ...message, content: there } as ModelMessage;
 }
 
-/** Of a message that somebody else stored, by the contract's own fields. */
+/** Converts a message of another program by the contract's own fields. */
 function translated(message: Message, all: readonly Message[]): ModelMessage {
     const { role, content } = message;
     if (role === "assistant") return { role, content: translatedParts(message) };
     if (role !== "tool") return { role: role === "system" ? "system" : "user", content };
-    const calls = all.flatMap((one) => one.toolCalls);
+    const calls = all.flatMap((item) => item.toolCalls);
     const toolName = message.name || calls.findLast((call) => call.id === message.toolCallId)?.name || "unknown";
     const output = { type: "text" as const, value: content };
     return { role, content: [{ type: "tool-result", toolCallId: message.toolCallId, toolName, output }] };
@@ -325,24 +327,26 @@ function inputOf(argumentsJson: string): unknown {
 
 // -- for showing
 
-/** Stored messages for a user interface: one message for each that was said, with the calls of tools and their results. */
+/**
+ * Stored messages for a user interface: one message for each that was said, with the calls of tools and their results.
+ */
 export function toUIMessages(messages: readonly Message[]): UIMessage[] {
     const found: UIMessage[] = [];
     const tools = new Map<string, Fields>();
     for (const message of messages) {
-        const [one] = toModelMessages([message]);
-        if (!one) continue;
+        const [item] = toModelMessages([message]);
+        if (!item) continue;
         const parts: Part[] =
-            typeof one.content === "string" ? [{ type: "text", text: one.content }] : (one.content as Part[]);
-        if (one.role === "tool") {
+            typeof item.content === "string" ? [{ type: "text", text: item.content }] : (item.content as Part[]);
+        if (item.role === "tool") {
             for (const part of parts) showResult(part, tools);
             continue;
         }
         const last = found.at(-1);
         const shown = parts.map((part) => shownPart(part, tools)).filter((part) => part !== undefined);
-        const step = one.role === "assistant" ? [{ type: "step-start" }, ...shown] : shown;
-        if (one.role === "assistant" && last?.role === "assistant") last.parts.push(...(step as UIMessage["parts"]));
-        else found.push({ id: message.id || newId(), role: one.role, parts: step as UIMessage["parts"] });
+        const step = item.role === "assistant" ? [{ type: "step-start" }, ...shown] : shown;
+        if (item.role === "assistant" && last?.role === "assistant") last.parts.push(...(step as UIMessage["parts"]));
+        else found.push({ id: message.id || newId(), role: item.role, parts: step as UIMessage["parts"] });
     }
     return found;
 }

@@ -1,6 +1,6 @@
 /**
- * Histories of LangChain.js in memsidecar. Messages come back as they were: their class, ids, names, content blocks, tool
- * calls, artifacts and whatever else they carry.
+ * Histories of LangChain.js in memsidecar. Messages are returned unchanged: their class, ids, names, content blocks,
+ * tool calls, artifacts and whatever else they carry.
  *
  * @packageDocumentation
  */
@@ -24,8 +24,8 @@ import {
 import type { Client } from "../client.js";
 import type { BuildContextRequest, Message, MessageInput, Role } from "../gen/types.js";
 import { type Checks, isClient, isString, knownOptions } from "../options.js";
-import { addAgain } from "./again.js";
-import { Calls, EMPTY, fitting, Joined, read, written } from "./kept.js";
+import { Calls, EMPTY, fitting, Joined, read, written } from "./extra-fields.js";
+import { addIdempotently } from "./idempotent-add.js";
 
 const KEY = "langchain";
 
@@ -59,13 +59,13 @@ const ROLES: ReadonlyMap<string, Role> = new Map([
     ["function", "tool"],
 ]);
 
-/** Whose conversation it is. */
+/** Owner conversation it is. */
 export interface HistoryOptions {
     /** The sidecar. It stays open: who made it closes it. */
     client: Client;
     /** The session, which comes into being with its first message. */
     sessionId: string;
-    /** Whose session it is. */
+    /** Owner session it is. */
     userId?: string | undefined;
     /** Where the session lives; "default" where nothing is said. */
     namespace?: string | undefined;
@@ -85,20 +85,20 @@ export class MemsidecarChatMessageHistory extends BaseListChatMessageHistory {
     /** @internal */
     lc_namespace = ["memsidecar_client", "langchain"];
     readonly #client: Client;
-    readonly #whose: { sessionId: string; userId: string | undefined; namespace: string | undefined };
+    readonly #owner: { sessionId: string; userId: string | undefined; namespace: string | undefined };
 
     /** Throws TypeError where the client or the session is not given. */
     constructor(options: HistoryOptions) {
         super();
         const { client, sessionId, userId, namespace } = knownOptions(options, CHECKS, "client", "sessionId");
         this.#client = client;
-        this.#whose = { sessionId, userId, namespace };
+        this.#owner = { sessionId, userId, namespace };
     }
 
     /** All messages of the session's window, oldest first. */
     override async getMessages(): Promise<BaseMessage[]> {
         const found: BaseMessage[] = [];
-        for await (const message of this.#client.messages(this.#whose)) found.push(toLangChain(message));
+        for await (const message of this.#client.messages(this.#owner)) found.push(toLangChain(message));
         return found;
     }
 
@@ -110,25 +110,30 @@ export class MemsidecarChatMessageHistory extends BaseListChatMessageHistory {
     /** Adds messages, all or nothing. After an error they can be added again. */
     override async addMessages(messages: BaseMessage[]): Promise<void> {
         if (messages.length === 0) return;
-        const drafts = messages.map(fromLangChain).map((one) => ({ same: JSON.stringify(one), messages: [one] }));
-        await addAgain(this.#client, this.#whose, drafts);
+        const drafts = messages
+            .map(fromLangChain)
+            .map((message) => ({ same: JSON.stringify(message), messages: [message] }));
+        await addIdempotently(this.#client, this.#owner, drafts);
     }
 
     /** Erases the session's messages. */
     override async clear(): Promise<void> {
-        await this.#client.clear(this.#whose);
+        await this.#client.clear(this.#owner);
     }
 
     /** What the model should see: the conversation within a budget, with what is known and was retrieved. */
     async context(
         request: Omit<BuildContextRequest, "sessionId" | "userId" | "namespace"> = {},
     ): Promise<BaseMessage[]> {
-        const { messages } = await this.#client.buildContext({ ...this.#whose, ...request });
+        const { messages } = await this.#client.buildContext({ ...this.#owner, ...request });
         return messages.map(toLangChain);
     }
 }
 
-/** A message of LangChain as one to store. Throws TypeError for what cannot be kept, as a function in an artifact. */
+/**
+ * Converts a LangChain message to a message to store. Throws TypeError for values that cannot be stored, such as a
+ * function in an artifact.
+ */
 export function fromLangChain(message: BaseMessage): MessageInput {
     const fields = fieldsOf(message);
     const role = roleOf(message);
@@ -147,12 +152,12 @@ export function fromLangChain(message: BaseMessage): MessageInput {
     };
 }
 
-/** A stored message as one of LangChain, whoever stored it. */
+/** A stored message as a LangChain message. */
 export function toLangChain(message: Message): BaseMessage {
     return restored(message) ?? translated(message);
 }
 
-/** Undefined for what was not kept here. Others may use the same key for something else. */
+/** Undefined if another program wrote the key. */
 function restored(message: Message): BaseMessage | undefined {
     const text = message.metadata?.[KEY];
     if (typeof text !== "string") return undefined;
@@ -221,7 +226,7 @@ function keptCalls(given: unknown, calls: Calls): unknown {
     }));
 }
 
-/** Of a message that somebody else stored, by the contract's own fields. */
+/** Converts a message of another program by the contract's own fields. */
 function translated(message: Message): BaseMessage {
     const fields = {
         content: message.content,

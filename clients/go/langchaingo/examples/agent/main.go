@@ -3,7 +3,7 @@
 //
 //	go run ./examples/agent         # MEMSIDECAR_ADDRESS says where, else 127.0.0.1:7600
 //
-// The model here is pretended, so that the example runs offline; put one of langchaingo's in its place.
+// The model here is fake, so that the example runs offline; put one of langchaingo's in its place.
 package main
 
 import (
@@ -52,7 +52,7 @@ func run(ctx context.Context) error {
 
 func newAgent(history *langchaingo.ChatMessageHistory) *agents.Executor {
 	until := prompts.NewSystemMessagePromptTemplate("Until now:\n{{.history}}", []string{"history"})
-	agent := agents.NewOpenAIFunctionsAgent(pretendedModel{}, []tools.Tool{weather{}},
+	agent := agents.NewOpenAIFunctionsAgent(fakeModel{}, []tools.Tool{weather{}},
 		agents.NewOpenAIOption().WithExtraMessages([]prompts.MessageFormatter{until}))
 	return agents.NewExecutor(agent,
 		agents.WithMemory(langchaingo.NewAgentMemory(history)), agents.WithReturnIntermediateSteps())
@@ -81,10 +81,10 @@ func (weather) Call(_ context.Context, city string) (string, error) {
 	return "21 degrees and sunny in " + city, nil
 }
 
-// pretendedModel calls the tool until it is shown its result.
-type pretendedModel struct{}
+// fakeModel calls the tool until it is shown its result.
+type fakeModel struct{}
 
-func (pretendedModel) GenerateContent(
+func (fakeModel) GenerateContent(
 	_ context.Context, messages []llms.MessageContent, _ ...llms.CallOption,
 ) (*llms.ContentResponse, error) {
 	shown, err := json.Marshal(messages)
@@ -100,6 +100,6 @@ func (pretendedModel) GenerateContent(
 	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}, nil
 }
 
-func (m pretendedModel) Call(ctx context.Context, prompt string, options ...llms.CallOption) (string, error) {
+func (m fakeModel) Call(ctx context.Context, prompt string, options ...llms.CallOption) (string, error) {
 	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
 }

@@ -94,7 +94,7 @@ public final class Agent {
                 .build();
     }
 
-    /** Everything is stored as it happens: whatever ends the agent, nothing that was said is lost. */
+    /** Stores each message at once, so no message is lost if the agent ends. */
     private String turn(String question) {
         memory.add(userId, sessionId, Messages.user(question));
         Answer answer = think();
@@ -147,7 +147,7 @@ public final class Agent {
     /** Kept free for the answer, so it was not sent. */
     private static int reserved(BuildContextResponse context) {
         return context.getReceipt().getSectionsList().stream()
-                .filter(one -> one.getSection() == Section.SECTION_OUTPUT_RESERVE)
+                .filter(section -> section.getSection() == Section.SECTION_OUTPUT_RESERVE)
                 .mapToInt(SectionReceipt::getUsedTokens)
                 .sum();
     }

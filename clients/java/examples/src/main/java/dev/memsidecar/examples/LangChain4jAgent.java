@@ -21,8 +21,8 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * An agent of LangChain4j whose memory is a sidecar: what was said is there after a restart. The model is pretended;
- * {@link PretendedModel} is where yours goes.
+ * An agent of LangChain4j whose memory is a sidecar: what was said is there after a restart. The model is fake;
+ * {@link FakeModel} is where yours goes.
  */
 public final class LangChain4jAgent {
     private LangChain4jAgent() {}
@@ -41,7 +41,7 @@ public final class LangChain4jAgent {
     }
 
     /** Asks for the weather of Lisbon, then tells it, and how many messages it was shown. */
-    private static final class PretendedModel implements ChatModel {
+    private static final class FakeModel implements ChatModel {
         @Override
         public ChatResponse doChat(ChatRequest request) {
             List<ChatMessage> shown = request.messages();
@@ -79,7 +79,7 @@ public final class LangChain4jAgent {
 
     private static Assistant assistant(ChatMemoryStore store) {
         return AiServices.builder(Assistant.class)
-                .chatModel(new PretendedModel())
+                .chatModel(new FakeModel())
                 .tools(new Weather())
                 .chatMemoryProvider(memoryId -> MessageWindowChatMemory.builder()
                         .id(memoryId)

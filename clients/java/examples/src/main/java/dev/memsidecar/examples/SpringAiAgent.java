@@ -21,8 +21,8 @@ import org.springframework.ai.model.tool.ToolCallingChatOptions;
 import org.springframework.ai.tool.annotation.Tool;
 
 /**
- * An agent of Spring AI whose memory is a sidecar: what was said is there after a restart. The model is pretended;
- * {@link PretendedModel} is where yours goes.
+ * An agent of Spring AI whose memory is a sidecar: what was said is there after a restart. The model is fake;
+ * {@link FakeModel} is where yours goes.
  */
 public final class SpringAiAgent {
     private SpringAiAgent() {}
@@ -36,7 +36,7 @@ public final class SpringAiAgent {
     }
 
     /** Asks for the weather of Lisbon, then tells it, and how many messages it was shown. */
-    private static final class PretendedModel implements ChatModel {
+    private static final class FakeModel implements ChatModel {
         @Override
         public ChatResponse call(Prompt prompt) {
             List<Message> shown = prompt.getInstructions();
@@ -81,7 +81,7 @@ public final class SpringAiAgent {
         ChatMemory memory = MessageWindowChatMemory.builder()
                 .chatMemoryRepository(new MemsidecarChatMemoryRepository(client))
                 .build();
-        return ChatClient.create(new PretendedModel())
+        return ChatClient.create(new FakeModel())
                 .prompt()
                 .system("You answer questions about the weather.")
                 .user(question)

@@ -1,2 +1,2 @@
-/** Agents with a memory. Their models are pretended, so that they run offline. */
+/** Agents with a memory. Their models are fake, so that they run offline. */
 package dev.memsidecar.examples;

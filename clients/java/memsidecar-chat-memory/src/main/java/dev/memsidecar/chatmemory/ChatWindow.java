@@ -36,7 +36,7 @@ import java.util.function.UnaryOperator;
 public final class ChatWindow {
     private static final int PAGE_SIZE = 1_000;
     /** How often to look again, because others wrote to the session at the same time. */
-    private static final int MOST_LOOKS = 10;
+    private static final int MAX_READS = 10;
 
     private final MemsidecarClient client;
     private final String namespace;
@@ -64,7 +64,7 @@ public final class ChatWindow {
     /**
      * Reads a window. What a replacement added that failed is left out, because the framework will add it again.
      *
-     * @param userId whose session it is; empty: nobody says
+     * @param userId the owner of the session; may be empty
      * @param sessionId which session
      * @return in the order of the window; empty for a session that is not known
      */
@@ -78,7 +78,7 @@ public final class ChatWindow {
     /**
      * Brings a window to what it shall be. To repeat it changes nothing, also after an error.
      *
-     * @param userId whose session it is; empty: nobody says
+     * @param userId the owner of the session; may be empty
      * @param sessionId which session; it comes into being with its first message
      * @param wanted all messages of the window, without ids. What counts of a message is what was said, and the
      *     metadata that it carries
@@ -111,7 +111,7 @@ public final class ChatWindow {
                 replaceOnce(userId, sessionId, wanted, added);
                 return;
             } catch (SequenceMismatchException moved) {
-                if (look == MOST_LOOKS) {
+                if (look == MAX_READS) {
                     throw moved;
                 }
             }
@@ -121,7 +121,7 @@ public final class ChatWindow {
     /**
      * Erases the messages of a session, from every layer.
      *
-     * @param userId whose session it is; empty: nobody says
+     * @param userId the owner of the session; may be empty
      * @param sessionId which session; one that is not known is empty already
      */
     public void clear(String userId, String sessionId) {

@@ -43,7 +43,7 @@ final class WindowOrder {
         stored.stream()
                 .filter(message -> message.getSequence() <= holder.getSequence())
                 .forEach(message -> known.put(message.getSequence(), message));
-        // What is in the order and not there any more was pruned by somebody else.
+        // A message that is in the order but no longer stored was pruned by another program.
         Stream<Message> ordered = ranges(textOf(holder))
                 .flatMap(range -> known.subMap(range.first, true, range.last, true).values().stream())
                 .distinct();

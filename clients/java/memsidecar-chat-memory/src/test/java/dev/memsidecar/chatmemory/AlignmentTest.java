@@ -42,7 +42,7 @@ class AlignmentTest {
     @CsvSource({"'', ''", "'7', '7'", "'2 3 4 5', '2-5'", "'9 2 3 7', '9,2-3,7'", "'5 4 3', '5,4,3'"})
     void anOrderIsWrittenInRanges(String sequences, String text) {
         List<Long> given = Stream.of(sequences.split(" "))
-                .filter(one -> !one.isEmpty())
+                .filter(item -> !item.isEmpty())
                 .map(Long::parseLong)
                 .toList();
         assertEquals(text, WindowOrder.text(given));
@@ -57,7 +57,7 @@ class AlignmentTest {
     }
 
     @Test
-    void anOrderOfSomebodyElseEndsAndDoublesNothing() {
+    void anOrderOfAnotherProgramEndsAndDuplicatesNothing() {
         List<Message> stored = session(List.of(1L, 2L), "2,1-999999999999999999,2");
         assertEquals(List.of(2L, 1L, 10L), sequences(WindowOrder.applied(stored)));
     }

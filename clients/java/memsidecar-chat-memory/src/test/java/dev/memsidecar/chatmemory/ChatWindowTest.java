@@ -136,7 +136,7 @@ class ChatWindowTest {
     /** As frameworks do it. */
     private void add(ChatWindow window, Message message) {
         List<Message> wanted = new ArrayList<>();
-        window.read("", session).forEach(one -> wanted.add(Messages.user(one.getContent())));
+        window.read("", session).forEach(message -> wanted.add(Messages.user(message.getContent())));
         wanted.add(message);
         window.replace("", session, wanted.subList(Math.max(0, wanted.size() - 3), wanted.size()));
     }
@@ -145,7 +145,7 @@ class ChatWindowTest {
     @ValueSource(strings = {"AddBatch", "Prune"})
     void whatIsAddedAgainAfterAnErrorIsThereOnce(String lost) throws IOException {
         session += lost;
-        try (LosingRelay relay = new LosingRelay(sidecar.address());
+        try (LossyRelay relay = new LossyRelay(sidecar.address());
                 MemsidecarClient hasty = MemsidecarClient.builder()
                         .address(relay.address())
                         .attempts(1)
@@ -181,7 +181,7 @@ class ChatWindowTest {
     }
 
     @Test
-    void whoeverWritesAtTheSameTimeLosesNothingForGood() {
+    void concurrentWritersLoseNoMessage() {
         CompletableFuture<?>[] writers = IntStream.range(0, 4)
                 .mapToObj(number -> CompletableFuture.runAsync(
                         () -> windows.replace("", session, List.of(user("of " + number), user("and " + number)))))

@@ -34,7 +34,7 @@ record AsyncCalls(Connection connection, int attempts) {
     /** Has no deadline where {@code timeout} is null. */
     <Q, A> AsyncItems<A> stream(
             MethodDescriptor<Q, A> method,
-            Resending resending,
+            ResendPolicy resending,
             Flow.Publisher<? extends Q> requests,
             UnaryOperator<Q> prepare,
             Duration timeout) {

@@ -9,8 +9,7 @@ import java.util.function.Consumer;
 
 /**
  * Items that come one after the other: those of all pages of a call, or the answers of a stream. Nothing is sent before
- * somebody subscribes and asks for items, and to cancel a subscription ends the call. Every subscription is a call of
- * its own.
+ * a subscriber requests items, and cancelling a subscription ends the call. Every subscription is a call of its own.
  *
  * @param <T> what comes
  */

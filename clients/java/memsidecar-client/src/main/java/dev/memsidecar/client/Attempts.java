@@ -12,8 +12,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One call's way through the one policy by which calls are sent again. Each wait is a fifth more or less: a sidecar
- * restarts within all of them. However many attempts, the last one stays.
+ * Applies the retry policy to one call. Each wait has a jitter of 20 %: a sidecar restarts within all of them. However
+ * many attempts, the last one stays.
  */
 final class Attempts {
     static final int DEFAULT = 4;
@@ -21,7 +21,7 @@ final class Attempts {
     private static final double[] WAITS_NANOS = {0.4e9, 1.2e9, 3.6e9};
     private static final double JITTER = 0.2;
 
-    /** Codes that a transport which broke is told by, where no reason says that the sidecar gave them. */
+    /** Status codes of a broken transport, if they come without a reason of the sidecar. */
     private static final Set<Status.Code> BROKEN =
             EnumSet.of(Status.Code.INTERNAL, Status.Code.UNKNOWN, Status.Code.CANCELLED);
 
@@ -29,15 +29,15 @@ final class Attempts {
     private static final String COUNTED =
             MemoryServiceGrpc.getReportUsageMethod().getFullMethodName();
 
-    private final int most;
+    private final int limit;
     private final Deadline deadline;
     private final boolean counted;
     private final Context caller = Context.current();
     private int made;
 
     /** Without a deadline where {@code timeout} is null. */
-    Attempts(int most, Duration timeout, MethodDescriptor<?, ?> method) {
-        this.most = most;
+    Attempts(int limit, Duration timeout, MethodDescriptor<?, ?> method) {
+        this.limit = limit;
         this.deadline = timeout == null ? null : Nanos.deadline(timeout);
         this.counted = method.getFullMethodName().equals(COUNTED);
     }
@@ -48,12 +48,12 @@ final class Attempts {
         return deadline;
     }
 
-    /** Something was answered: whatever breaks now is another mishap, not the same again. */
+    /** Reset the attempts: after a response, a further failure is a new one. */
     void progressed() {
         made = 1;
     }
 
-    /** The gRPC context of whoever made the call: later attempts are made elsewhere, and belong to it as well. */
+    /** The gRPC context of the caller: later attempts run on another thread in the same context. */
     Context caller() {
         return caller;
     }
@@ -62,7 +62,7 @@ final class Attempts {
     long waitAfter(MemsidecarException error) {
         long wait = wait(error);
         boolean tooLate = deadline != null && wait >= deadline.timeRemaining(TimeUnit.NANOSECONDS);
-        if (!worthAnother(error) || made >= most || tooLate) {
+        if (!worthAnother(error) || made >= limit || tooLate) {
             throw error;
         }
         return wait;
@@ -82,7 +82,7 @@ final class Attempts {
 
     /**
      * Whether it was the moment or the way, and not the call. Messages carry ids, so none is stored twice; what has
-     * none is sent again only where the sidecar itself says that it did nothing.
+     * none is retried only if the sidecar rejected it.
      */
     private boolean worthAnother(MemsidecarException error) {
         if (error instanceof ClosedException || caller.isCancelled()) {

@@ -19,7 +19,7 @@ record BlockingCalls(Connection connection, int attempts) {
             try {
                 return send(method, request, attempting.begin());
             } catch (MemsidecarException error) {
-                // Whoever is interrupted has given the call up, whatever it came to.
+                // An interrupted caller has cancelled the call, whatever its result.
                 if (Thread.currentThread().isInterrupted()) {
                     throw error;
                 }

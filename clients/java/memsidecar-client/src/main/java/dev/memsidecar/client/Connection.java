@@ -31,7 +31,7 @@ final class Connection {
             Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
     private final Address address;
-    private final Failures failures;
+    private final Exceptions exceptions;
     private final ManagedChannel managed;
     private final Channel channel;
     private final EventLoopGroup socketThreads;
@@ -41,7 +41,7 @@ final class Connection {
     /** Without a token where it is null. */
     Connection(Address address, ChannelCredentials credentials, boolean tls, Token token) {
         this.address = address;
-        this.failures = new Failures(address.text(), tls);
+        this.exceptions = new Exceptions(address.text(), tls);
         this.socketThreads = address.isSocket() ? socketThreads() : null;
         NettyChannelBuilder builder = address.isSocket()
                 ? socket(address, credentials, socketThreads)
@@ -60,7 +60,7 @@ final class Connection {
                 // One policy is enough, and ours reads RetryInfo.
                 .disableRetry()
                 .disableServiceConfigLookUp();
-        // What stays on this machine goes through no proxy, whatever is said for everything else.
+        // Loopback addresses and unix sockets use no proxy.
         return address.staysHere() ? builder.proxyDetector(target -> null) : builder;
     }
 
@@ -103,7 +103,7 @@ final class Connection {
     }
 
     MemsidecarException failure(Status status, Metadata trailers) {
-        MemsidecarException found = failures.of(status, trailers);
+        MemsidecarException found = exceptions.of(status, trailers);
         return closed ? new ClosedException(found.getCause()) : found;
     }
 

@@ -2,7 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Status;
 
-/** What is stored cannot be read: {@code file} is in {@link #metadata()}. A person must look. */
+/** Stored data is corrupted: {@code file} is in {@link #metadata()}. An operator must repair it. */
 public final class DataCorruptedException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 

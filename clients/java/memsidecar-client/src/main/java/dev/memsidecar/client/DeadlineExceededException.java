@@ -2,7 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Status;
 
-/** The time was over. A write may have been stored: send it again with the same id to find out. */
+/** The deadline passed. A write may have been stored: send it again with the same id to find out. */
 public final class DeadlineExceededException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 

@@ -2,7 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Status;
 
-/** The sidecar has no room to write. Nothing was stored; reads go on. */
+/** The sidecar's disk is full. Nothing was stored; reads still work. */
 public final class DiskFullException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 

@@ -16,12 +16,12 @@ record ErrorDetails(String reason, String field, Map<String, String> metadata, D
         implements Serializable {
     static final ErrorDetails NONE = new ErrorDetails("", "", Map.of(), null);
 
-    private static final long MOST_SECONDS = 315_576_000_000L;
+    private static final long MAX_SECONDS = 315_576_000_000L;
     private static final String DOMAIN = "memsidecar.dev";
     private static final Metadata.Key<com.google.rpc.Status> KEY = Metadata.Key.of(
             "grpc-status-details-bin", ProtoUtils.metadataMarshaller(com.google.rpc.Status.getDefaultInstance()));
 
-    /** {@link #NONE} where there are none, or where somebody on the way put something else there. */
+    /** {@link #NONE} where there are none, or where an intermediary put something else there. */
     static ErrorDetails of(Metadata trailers) {
         try {
             com.google.rpc.Status status = trailers == null ? null : trailers.get(KEY);
@@ -54,9 +54,9 @@ record ErrorDetails(String reason, String field, Map<String, String> metadata, D
                 : request.getFieldViolations(0).getField();
     }
 
-    /** Within what protobuf allows, whoever wrote it. */
+    /** Within the range that protobuf allows. */
     private static Duration duration(com.google.protobuf.Duration given) {
-        long seconds = Math.max(0, Math.min(given.getSeconds(), MOST_SECONDS));
+        long seconds = Math.max(0, Math.min(given.getSeconds(), MAX_SECONDS));
         return Duration.ofSeconds(seconds, Math.max(0, given.getNanos()));
     }
 }

@@ -10,7 +10,7 @@ import java.security.SecureRandom;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Ids that the client makes, so that a write which is sent again is stored once. */
+/** Ids that the client generates, so that a retried write is stored once. */
 final class Ids {
     private static final SecureRandom RANDOM = new SecureRandom();
     private static final long VERSION_7 = 0x7000L;
@@ -19,7 +19,7 @@ final class Ids {
     private static final int COUNT_BITS = 12;
     private static final long COUNT = (1 << COUNT_BITS) - 1;
 
-    /** Milliseconds and, below them, a count: later each time it is asked for. */
+    /** Milliseconds followed by a counter; strictly increasing. */
     private static final AtomicLong CLOCK = new AtomicLong();
 
     private Ids() {}

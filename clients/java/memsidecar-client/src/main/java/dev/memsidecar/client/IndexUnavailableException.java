@@ -2,7 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Status;
 
-/** What was asked needs the index, and it is not open. The call was sent again already. */
+/** The request needs the index, which is not open. The client has retried the call. */
 public final class IndexUnavailableException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 

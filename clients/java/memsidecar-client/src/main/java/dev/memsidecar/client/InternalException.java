@@ -2,7 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Status;
 
-/** A bug of the sidecar, never bad input. Its log says more. */
+/** A bug in the sidecar, never invalid input. The sidecar's log has the details. */
 public final class InternalException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 

@@ -86,8 +86,7 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * A sidecar, for code that waits. One is enough for a process: any number of threads may share it. It connects with the
- * first call.
+ * Blocking client of a sidecar. Thread-safe: one client is enough for a process. It connects with the first call.
  *
  * <pre>{@code
  * try (MemsidecarClient memory = MemsidecarClient.create()) {
@@ -96,12 +95,12 @@ import java.util.Objects;
  * }
  * }</pre>
  *
- * <p>There is a method for each RPC of the contract, with its request. Each may throw a {@link MemsidecarException}, as
- * the class of its reason. A call that fails because the sidecar is away is sent again, up to four times in all and
- * within its deadline; no message is stored twice for it, because each has an id. {@link #reportUsage} has none: it is
- * sent again only where the sidecar refused it. To interrupt a thread that waits gives its call up, with
- * {@link CancelledException}. A text that is not valid Unicode, because it was cut inside an emoji, say, is refused
- * before anything is sent, with an {@link IllegalArgumentException} that names its field.
+ * <p>There is a method for each RPC of the contract. Each may throw a {@link MemsidecarException}, in the subclass of
+ * its reason. A call that fails because the sidecar is unavailable is retried, with at most four attempts and within
+ * its deadline. No retry stores a message twice, because each message has an id. {@link #reportUsage} has no
+ * idempotency key: it is retried only if the sidecar rejected it. Interrupting a waiting thread cancels its call, with
+ * {@link CancelledException}. A text that is not valid Unicode, for example cut inside an emoji, is rejected before the
+ * call, with an {@link IllegalArgumentException} that names its field.
  */
 public final class MemsidecarClient implements AutoCloseable {
     private final Connection connection;
@@ -117,49 +116,49 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * A client as the environment says: {@code MEMSIDECAR_ADDRESS}, else 127.0.0.1:7600, and so on, as with
-     * {@link Builder}.
+     * Returns a client with the settings of the environment: {@code MEMSIDECAR_ADDRESS}, else 127.0.0.1:7600, and so
+     * on, as with {@link Builder}.
      *
-     * @return not connected yet
+     * @return a client that is not connected yet
      */
     public static MemsidecarClient create() {
         return builder().build();
     }
 
     /**
-     * A client with settings of its own.
+     * Returns a builder for a client with explicit settings.
      *
-     * @return with nothing set
+     * @return a builder without settings
      */
     public static Builder builder() {
         return new Builder();
     }
 
     /**
-     * An id for a message, or for whatever else has one: a UUIDv7, so that ids sort by when they were made.
+     * Returns a new id for a message or another item: a UUIDv7, so that ids sort by time.
      *
-     * @return another each time
+     * @return a different id each time
      */
     public static String newId() {
         return Ids.newId();
     }
 
     /**
-     * The same client, for futures. It shares the connection: to close either closes both.
+     * Returns an asynchronous view of this client. It shares the connection: closing either closes both.
      *
-     * @return with the deadline of this one
+     * @return a view with the same deadline
      */
     public AsyncMemsidecarClient async() {
         return new AsyncMemsidecarClient(connection, calls.attempts(), timeout, streamTimeout);
     }
 
     /**
-     * The same client, whose calls may take so long, retries included; streams, too, which otherwise have no deadline.
-     * It shares the connection: to close either closes both.
+     * Returns a view of this client with another deadline, retries included. It also applies to streams, which
+     * otherwise have no deadline. The view shares the connection: closing either closes both.
      *
      * @param deadline for each call, from when it is made. What is left of the caller's own time may be 0 or less: then
      *     calls end at once with {@link DeadlineExceededException}, and nothing is sent
-     * @return a view that is cheap enough for a single call
+     * @return a view; cheap enough for a single call
      */
     public MemsidecarClient withDeadline(Duration deadline) {
         Objects.requireNonNull(deadline, "deadline");
@@ -167,20 +166,20 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * The same client, whose calls may take as long as they like; attempts are counted all the same. It shares the
-     * connection: to close either closes both.
+     * Returns a view of this client without a deadline; the number of attempts stays limited. The view shares the
+     * connection: closing either closes both.
      *
-     * @return a view that is cheap enough for a single call
+     * @return a view; cheap enough for a single call
      */
     public MemsidecarClient withoutDeadline() {
         return new MemsidecarClient(connection, calls.attempts(), null, null);
     }
 
     /**
-     * Returns as soon as the sidecar says that it serves.
+     * Waits until the sidecar reports that it is serving.
      *
-     * @param atMost how long to wait for it
-     * @throws DeadlineExceededException if it does not in time
+     * @param atMost the timeout
+     * @throws DeadlineExceededException if the timeout passes
      */
     public void waitUntilReady(Duration atMost) {
         BlockingCalls.await(async().waitUntilReady(atMost));
@@ -193,14 +192,14 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Appends one message. When this answers, the message is on disk and every later read sees it.
+     * Appends one message. When the call returns, the message is on disk, and every later read returns it.
      *
-     * <p>Errors: INVALID_ARGUMENT for a wrong field; ALREADY_EXISTS (ID_CONFLICT) for a known id with another body;
-     * ABORTED (SEQUENCE_MISMATCH) when {@code expected_sequence} does not match; RESOURCE_EXHAUSTED (TOO_LARGE,
-     * DISK_FULL).
+     * <p>Errors: INVALID_ARGUMENT for an invalid field; ALREADY_EXISTS (ID_CONFLICT) for an existing id with a
+     * different body; ABORTED (SEQUENCE_MISMATCH) when {@code expected_sequence} does not match; RESOURCE_EXHAUSTED
+     * (TOO_LARGE, DISK_FULL).
      *
-     * @param request one message to append; what has no id gets one
-     * @return the acknowledgement: what it names is durable
+     * @param request one message to append; the client generates missing ids
+     * @return the acknowledgement of a durable message
      */
     public AddResponse add(AddRequest request) {
         return calls.call(MemoryServiceGrpc.getAddMethod(), Ids.identified(request), timeout);
@@ -209,10 +208,10 @@ public final class MemsidecarClient implements AutoCloseable {
     /**
      * Appends one message. The short form of {@link #add(AddRequest)}.
      *
-     * @param userId whose session it is; empty: nobody says
-     * @param sessionId which session; it comes into being with its first message
-     * @param message what was said, as {@link Messages} makes it; without an id it gets one
-     * @return the acknowledgement: what it names is durable
+     * @param userId the owner of the session; may be empty
+     * @param sessionId the session; the first message creates it
+     * @param message the message, for example from {@link Messages}; the client generates a missing id
+     * @return the acknowledgement of a durable message
      */
     public AddResponse add(String userId, String sessionId, Message message) {
         return add(AddRequest.newBuilder()
@@ -223,10 +222,10 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Appends messages of one session, all or nothing, in one acknowledgement. Errors as with Add; after an error with
-     * a reason nothing of the batch is stored, unless by an earlier attempt whose answer was lost.
+     * Appends messages of one session atomically, with one acknowledgement. Errors as with Add. After an error with a
+     * reason no message of the batch is stored, unless an earlier attempt whose response was lost stored it.
      *
-     * @param request messages of one session to append together; what has no id gets one
+     * @param request messages of one session to append together; the client generates missing ids
      * @return the acknowledgement of the whole batch
      */
     public AddBatchResponse addBatch(AddBatchRequest request) {
@@ -234,25 +233,26 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Appends in bulk: one answer per request, in order, each sent when durable. An invalid request ends the stream
-     * with its error; what was answered stays. Requests of one stream may name different sessions.
+     * Appends messages in bulk. Sends one response per request, in order, each when its message is durable. An invalid
+     * request ends the stream with its error; acknowledged messages stay stored. Requests of one stream may name
+     * different sessions.
      *
-     * <p>A stream that breaks off goes on with what is not answered yet, on a new connection, and doubles nothing. It
-     * has no deadline but that of {@link #withDeadline}.
+     * <p>An interrupted stream resumes on a new connection with the unacknowledged messages and stores no message
+     * twice. Its only deadline is that of {@link #withDeadline}.
      *
-     * @param requests messages to append; what has no id gets one. They are taken in a thread of its own, and may wait
-     *     for answers
-     * @return the acknowledgement of one message of a stream, one after the other
+     * @param requests messages to append; the client generates missing ids. They are taken in a thread of its own, and
+     *     may wait for answers
+     * @return the acknowledgements, one for each message
      */
-    public Answers<AddStreamResponse> addStream(Iterable<? extends AddStreamRequest> requests) {
-        return new Answers<>(async().addStream(requests));
+    public ResponseStream<AddStreamResponse> addStream(Iterable<? extends AddStreamRequest> requests) {
+        return new ResponseStream<>(async().addStream(requests));
     }
 
     /**
-     * Appends one user and one assistant message as one turn, all or nothing. Idempotent by {@code interaction_id}.
+     * Appends one user message and one assistant message as one turn, atomically. Idempotent by {@code interaction_id}.
      * Errors as with Add.
      *
-     * @param request one question and its answer; what has no id gets one
+     * @param request one user message and the assistant's reply; the client generates missing ids
      * @return the acknowledgement of both messages
      */
     public StoreInteractionResponse storeInteraction(StoreInteractionRequest request) {
@@ -260,10 +260,10 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Sets what is learned about a message later: its evaluation score and tags. NOT_FOUND when the session has no such
-     * message. Its content, its tokens and its place do not change.
+     * Sets the evaluation score and the metadata of a stored message. NOT_FOUND when the session has no such message.
+     * Content, tokens and sequence do not change.
      *
-     * @param request what is to be set on a stored message
+     * @param request the score and metadata to set
      * @return the annotated message
      */
     public AnnotateResponse annotate(AnnotateRequest request) {
@@ -273,7 +273,7 @@ public final class MemsidecarClient implements AutoCloseable {
     /**
      * Reads a session page by page, oldest first.
      *
-     * @param request which messages of a session to read
+     * @param request selects the messages of a session
      * @return one page
      */
     public GetAllResponse getAll(GetAllRequest request) {
@@ -283,8 +283,8 @@ public final class MemsidecarClient implements AutoCloseable {
     /**
      * All messages of a session, oldest first, through all pages of {@link #getAll}. The deadline is for each page.
      *
-     * @param request which messages of a session to read; its page token does not count
-     * @return asks for a page when its first item is asked for
+     * @param request selects the messages of a session; its page token is ignored
+     * @return requests each page when its first item is needed
      */
     public Pages<Message> messages(GetAllRequest request) {
         return Pages.of(Paging.MESSAGES, request, page -> getAll(page));
@@ -293,7 +293,7 @@ public final class MemsidecarClient implements AutoCloseable {
     /**
      * Reads the newest n messages of the window, oldest first.
      *
-     * @param request how many of the newest messages to read
+     * @param request selects the newest messages
      * @return the newest messages
      */
     public GetRecentResponse getRecent(GetRecentRequest request) {
@@ -303,7 +303,7 @@ public final class MemsidecarClient implements AutoCloseable {
     /**
      * Reads the messages of one role in the window, oldest first.
      *
-     * @param request which role to read
+     * @param request selects the role to read
      * @return the messages of the role
      */
     public GetByRoleResponse getByRole(GetByRoleRequest request) {
@@ -311,19 +311,20 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Finds messages, best first: by a substring, by words, by meaning, or by words and meaning together (mode).
+     * Finds messages, best first: by substring, by keywords, by meaning, or by keywords and meaning together (mode).
      *
-     * <p>Sees every acknowledged message at once, pruned ones included, and none that was erased. Looks at the content
-     * and at the names and arguments of tool calls; in the substring mode at the content alone; never at reasoning.
-     * Only what the request names filters: there is no hidden threshold. An unknown session is answered empty. When the
-     * index or the embedder is away, the rest answers and {@code degraded} says so.
+     * <p>A search sees every acknowledged message at once, pruned messages included, erased messages excluded. It
+     * searches the content and the names and arguments of tool calls; in the substring mode, the content only; never
+     * the reasoning. Only the request's own filters apply; there is no hidden threshold. For an unknown session the
+     * result is empty. When the index or the embedder is unavailable, the search uses the remaining signals, and
+     * {@code degraded} says so.
      *
      * <p>Pages are as of the first page: what was added since is neither in them nor moves anything from one to
      * another.
      *
-     * <p>Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
+     * <p>Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH).
      *
-     * @param request what to find, and where
+     * @param request the query, the scope and the filters
      * @return one page of hits
      */
     public SearchResponse search(SearchRequest request) {
@@ -333,8 +334,8 @@ public final class MemsidecarClient implements AutoCloseable {
     /**
      * All messages that are found, best first, through all pages of {@link #search}. The deadline is for each page.
      *
-     * @param request what to find, and where; its page token does not count
-     * @return asks for a page when its first item is asked for
+     * @param request the query, the scope and the filters; its page token is ignored
+     * @return requests each page when its first item is needed
      */
     public Pages<SearchHit> hits(SearchRequest request) {
         return Pages.of(Paging.HITS, request, page -> search(page));
@@ -343,7 +344,7 @@ public final class MemsidecarClient implements AutoCloseable {
     /**
      * Counts messages and tokens.
      *
-     * @param request which session to count
+     * @param request selects the session to count
      * @return the figures of the session
      */
     public CountResponse count(CountRequest request) {
@@ -357,7 +358,7 @@ public final class MemsidecarClient implements AutoCloseable {
      *
      * <p>Sent again after an answer that was lost, it may say that nothing was pruned: the first attempt did it.
      *
-     * @param request how far to prune, and how
+     * @param request the budget and the strategy
      * @return what was pruned, or in a dry run would be
      */
     public PruneResponse prune(PruneRequest request) {
@@ -365,10 +366,11 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Erases the session's messages and summary, from every layer. Facts stay; sequences go on. An unknown session is
-     * answered with a {@code removed_count} of 0, and so is one that an attempt before emptied, whose answer was lost.
+     * Erases the session's messages and summary, from every layer. Facts stay, and sequence numbers continue. An
+     * unknown session is answered with a {@code removed_count} of 0, and so is one that an attempt before emptied,
+     * whose answer was lost.
      *
-     * @param request which session to empty
+     * @param request selects the session to empty
      * @return how much was erased
      */
     public ClearResponse clear(ClearRequest request) {
@@ -376,13 +378,14 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Builds what the model should see, within a budget, and accounts for it. Changes nothing that a caller stored; a
-     * short conversation whose summary is due gets it now and not some moments later. What cannot be retrieved in time,
-     * or because the index or the embedder is away, is left out, and {@code degraded} says so.
+     * Builds the model's context within a token budget and returns a receipt for it. Does not change stored messages;
+     * if the summary of a short conversation is due, it is made now rather than in the background. Results that cannot
+     * be retrieved before the deadline, or because the index or the embedder is unavailable, are omitted, and
+     * {@code degraded} says so.
      *
-     * <p>Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with
-     * {@code required_tokens} in the metadata, when what must stay does not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
-     * (TOO_LARGE for a context of more than 4 MiB).
+     * <p>Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with
+     * {@code required_tokens} in the metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH);
+     * RESOURCE_EXHAUSTED (TOO_LARGE for a context of more than 4 MiB).
      *
      * @param request what the context is for, and how large it may be
      * @return what the model should see, and an account of it
@@ -411,9 +414,9 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Tells what the provider charged, so that estimates for that model are corrected.
+     * Reports the tokens that the provider charged. The server corrects its estimates for that model.
      *
-     * <p>Each counts, and has no id: it is sent again only where the sidecar said that it did nothing.
+     * <p>It has no idempotency key and counts each time: it is retried only if the sidecar rejected it.
      *
      * @param request what a provider charged for a context
      * @return the correction that follows from it
@@ -423,9 +426,9 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Newest activity first.
+     * Lists sessions, the most recently active first.
      *
-     * @param request which sessions to list
+     * @param request selects the sessions to list
      * @return one page of sessions
      */
     public ListSessionsResponse listSessions(ListSessionsRequest request) {
@@ -435,17 +438,17 @@ public final class MemsidecarClient implements AutoCloseable {
     /**
      * All sessions, newest activity first, through all pages of {@link #listSessions}. The deadline is for each page.
      *
-     * @param request which sessions to list; its page token does not count
-     * @return asks for a page when its first item is asked for
+     * @param request selects the sessions to list; its page token is ignored
+     * @return requests each page when its first item is needed
      */
     public Pages<Session> sessions(ListSessionsRequest request) {
         return Pages.of(Paging.SESSIONS, request, page -> listSessions(page));
     }
 
     /**
-     * Reads one session. An unknown one answers an empty GetSessionResponse, without {@code session}.
+     * Reads one session. For an unknown session the response has no {@code session}.
      *
-     * @param request which session to read
+     * @param request selects the session to read
      * @return the session
      */
     public GetSessionResponse getSession(GetSessionRequest request) {
@@ -453,8 +456,8 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Sets how a session prunes and summarises itself; without {@code session_id}, the namespace's default. The given
-     * policy replaces the one before as a whole.
+     * Sets the policy for automatic pruning and summaries of a session; without {@code session_id}, the namespace's
+     * default policy. The given policy replaces the previous one as a whole.
      *
      * @param request the policy to set
      * @return the policy in force
@@ -467,7 +470,7 @@ public final class MemsidecarClient implements AutoCloseable {
      * Erases a session from every layer, facts that came from it alone included. NOT_FOUND for an unknown session, and
      * for one that an attempt before erased, whose answer was lost.
      *
-     * @param request which session to erase
+     * @param request selects the session to erase
      * @return what was erased
      */
     public DeleteSessionResponse deleteSession(DeleteSessionRequest request) {
@@ -475,10 +478,10 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Erases one message from every layer and what was derived from it alone. NOT_FOUND when the session has no such
-     * message.
+     * Erases one message from every layer, and everything that was derived from this message only. NOT_FOUND when the
+     * session has no such message.
      *
-     * @param request which message to erase
+     * @param request selects the message to erase
      * @return what was erased
      */
     public ForgetMessageResponse forgetMessage(ForgetMessageRequest request) {
@@ -486,9 +489,9 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Erases a user from every layer: all their sessions, facts, patterns, summaries, artifacts and documents.
+     * Erases a user from every layer: all of the user's sessions, facts, patterns, summaries, artifacts and documents.
      *
-     * @param request which user to erase
+     * @param request selects the user to erase
      * @return what was erased
      */
     public ForgetUserResponse forgetUser(ForgetUserRequest request) {
@@ -496,58 +499,58 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Streams what is stored, one record an answer, in an order that Import accepts. A stream that broke off goes on
-     * after the last cursor that was received.
+     * Streams the stored records, one per response, in an order that Import accepts. To resume an interrupted stream,
+     * pass the last received cursor.
      *
-     * <p>It is sent again until something is answered; after that, go on from the last cursor. It has no deadline but
-     * that of {@link #withDeadline}.
+     * <p>It is retried until the first response; after that, resume from the last cursor. Its only deadline is that of
+     * {@link #withDeadline}.
      *
      * @param request what to export
      * @return one record of the archive, one after the other
      */
-    public Answers<ExportResponse> export(ExportRequest request) {
-        return new Answers<>(async().export(request));
+    public ResponseStream<ExportResponse> export(ExportRequest request) {
+        return new ResponseStream<>(async().export(request));
     }
 
     /**
-     * Stores records of an archive, or of a history from elsewhere. One answer per durable batch, so that an
-     * interrupted import can go on. Records that are there already are counted as duplicates and change nothing. An
-     * invalid record ends the stream with its error; what was answered stays.
+     * Stores records of an archive or of another system's history. Sends one response per durable batch, so that an
+     * interrupted import can resume. Records that exist already are counted as duplicates and change nothing. An
+     * invalid record ends the stream with its error; acknowledged records stay stored.
      *
-     * <p>A stream that breaks off fails; what was answered is durable. It has no deadline but that of
-     * {@link #withDeadline}.
+     * <p>An interrupted stream fails; acknowledged records are durable. Its only deadline is that of {@link
+     * #withDeadline}.
      *
-     * @param requests records to store. They are taken in a thread of its own, and may wait for answers
+     * @param requests records to store. A separate thread reads them, so they may wait for responses
      * @return how far the import has come, one after the other
      */
-    public Answers<ImportResponse> importRecords(Iterable<? extends ImportRequest> requests) {
-        return new Answers<>(async().importRecords(requests));
+    public ResponseStream<ImportResponse> importRecords(Iterable<? extends ImportRequest> requests) {
+        return new ResponseStream<>(async().importRecords(requests));
     }
 
     /**
-     * What happens from now on, or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the sidecar
-     * stops.
+     * Streams change events, from now on or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
+     * sidecar stops.
      *
-     * <p>It is sent again until something is answered; after that, go on from the last cursor. It has no deadline but
-     * that of {@link #withDeadline}.
+     * <p>It is retried until the first response; after that, resume from the last cursor. Its only deadline is that of
+     * {@link #withDeadline}.
      *
      * @param request what to watch
      * @return one event, one after the other
      */
-    public Answers<WatchResponse> watch(WatchRequest request) {
-        return new Answers<>(async().watch(request));
+    public ResponseStream<WatchResponse> watch(WatchRequest request) {
+        return new ResponseStream<>(async().watch(request));
     }
 
     /**
-     * Stores facts, all or nothing; when this answers, they are on disk. One with the key of a current fact and another
-     * value supersedes it; the old one stays in the history. One with the same value is seen again: its
-     * {@code last_updated} moves, nothing else. One with times of its own that holds since earlier than the current
-     * one, or was last seen earlier, goes into the history at once; one without is the newest. Facts that were learned
-     * from messages never supersede a pinned one.
+     * Stores facts atomically. When the call returns, they are on disk. A fact with the key of a current fact and
+     * another value supersedes it; the superseded fact stays in the history. A fact with the same value only updates
+     * {@code last_updated}. A fact whose own {@code valid_from} or {@code last_updated} is earlier than the current
+     * fact's goes into the history at once; a fact without times is the newest. Facts that the server extracts from
+     * messages never supersede a pinned fact.
      *
-     * <p>Spelling does not make another value or key: case, white space and a full stop at the end do not count.
+     * <p>Keys and values are compared without case, white space and a full stop at the end.
      *
-     * <p>Errors: INVALID_ARGUMENT for a wrong field, with its path ("facts[1].key"); FAILED_PRECONDITION
+     * <p>Errors: INVALID_ARGUMENT for an invalid field, with its path ("facts[1].key"); FAILED_PRECONDITION
      * (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a request of more than 3 MiB; DISK_FULL).
      *
      * @param request facts to store
@@ -558,10 +561,11 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Reads the current facts of a user (or of a session without a user), most confident first, then those seen last,
-     * then by id. Of more than 10,000, those seen last are looked at.
+     * Reads the current facts of a user (or of a session without a user), ordered by confidence (highest first), then
+     * last_updated (newest first), then id. If there are more than 10,000, only the most recently updated are
+     * considered.
      *
-     * @param request which facts to read
+     * @param request selects the facts to read
      * @return one page of facts
      */
     public ListFactsResponse listFacts(ListFactsRequest request) {
@@ -571,19 +575,19 @@ public final class MemsidecarClient implements AutoCloseable {
     /**
      * All facts, through all pages of {@link #listFacts}. The deadline is for each page.
      *
-     * @param request which facts to read; its page token does not count
-     * @return asks for a page when its first item is asked for
+     * @param request selects the facts to read; its page token is ignored
+     * @return requests each page when its first item is needed
      */
     public Pages<Fact> facts(ListFactsRequest request) {
         return Pages.of(Paging.FACTS, request, page -> listFacts(page));
     }
 
     /**
-     * Erases one fact, current or superseded, from every file. NOT_FOUND when the user has none with this id. A
-     * superseded one does not come back when the one that superseded it is erased.
+     * Erases one fact, current or superseded, from every file. NOT_FOUND when the user has no fact with this id.
+     * Erasing a fact does not restore the fact that it superseded.
      *
-     * @param request which fact to erase
-     * @return the fact is gone
+     * @param request selects the fact to erase
+     * @return an empty response
      */
     public DeleteFactResponse deleteFact(DeleteFactRequest request) {
         return calls.call(KnowledgeServiceGrpc.getDeleteFactMethod(), request, timeout);
@@ -591,14 +595,14 @@ public final class MemsidecarClient implements AutoCloseable {
 
     /**
      * Stores a compact result of a tool; when this answers, it is on disk. Or moves a large one out of the window
-     * ({@code {@code offload_message_id}}): first the artifact is stored, then the message is shown as a preview. To
-     * repeat the call is harmless.
+     * ({@code offload_message_id}): first the artifact is stored, then the message is shown as a preview. To repeat the
+     * call is harmless.
      *
-     * <p>Errors: INVALID_ARGUMENT for a wrong field; NOT_FOUND (NOT_FOUND for a message that is not there);
-     * FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB, setting
+     * <p>Errors: INVALID_ARGUMENT for an invalid field; NOT_FOUND for an unknown message; FAILED_PRECONDITION
+     * (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a content of more than 1 MiB, setting
      * {@code max_message_bytes}; DISK_FULL).
      *
-     * @param request an artifact to store; what has no id gets one
+     * @param request an artifact to store; the client generates missing ids
      * @return the stored artifact
      */
     public PutArtifactResponse putArtifact(PutArtifactRequest request) {
@@ -606,9 +610,9 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Reads the artifacts of a session, newest first by {@code create_time}, then by id; expired ones are left out.
+     * Reads the artifacts of a session, newest first by {@code create_time}, then by id. Expired artifacts are omitted.
      *
-     * @param request whose artifacts to read
+     * @param request selects the session
      * @return one page of artifacts
      */
     public ListArtifactsResponse listArtifacts(ListArtifactsRequest request) {
@@ -619,32 +623,32 @@ public final class MemsidecarClient implements AutoCloseable {
      * All artifacts of a session, newest first, through all pages of {@link #listArtifacts}. The deadline is for each
      * page.
      *
-     * @param request whose artifacts to read; its page token does not count
-     * @return asks for a page when its first item is asked for
+     * @param request selects the session; its page token is ignored
+     * @return requests each page when its first item is needed
      */
     public Pages<Artifact> artifacts(ListArtifactsRequest request) {
         return Pages.of(Paging.ARTIFACTS, request, page -> listArtifacts(page));
     }
 
     /**
-     * Erases one artifact, from every file. NOT_FOUND when the session has none with this id. The message that it held
-     * stays stored, and its preview in the window stays a preview.
+     * Erases one artifact from every file. NOT_FOUND when the session has no artifact with this id. An offloaded
+     * message stays stored, and its preview stays in the window.
      *
-     * @param request which artifact to erase
-     * @return the artifact is gone
+     * @param request selects the artifact to erase
+     * @return an empty response
      */
     public DeleteArtifactResponse deleteArtifact(DeleteArtifactRequest request) {
         return calls.call(KnowledgeServiceGrpc.getDeleteArtifactMethod(), request, timeout);
     }
 
     /**
-     * Stores a document and its chunks. When this answers, they are on disk, and every later search finds them. The
-     * same document again does nothing ({@code unchanged}); another text replaces the chunks all at once, and nobody
-     * sees a part of either; another title, source or metadata alone replaces just these.
+     * Stores a document and its chunks. When the call returns, they are on disk, and every later search finds them. An
+     * identical document changes nothing ({@code unchanged}). A new text replaces all chunks atomically: no search sees
+     * chunks of both versions. A new title, source or metadata with the same text replaces only these fields.
      *
-     * <p>Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
-     * (TOO_LARGE for a text of more than 3 MiB, setting {@code max_document_bytes}, or of more than 50,000 chunks;
-     * DISK_FULL).
+     * <p>Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH);
+     * RESOURCE_EXHAUSTED (TOO_LARGE for a text of more than 3 MiB, setting {@code max_document_bytes}, or of more than
+     * 50,000 chunks; DISK_FULL).
      *
      * @param request a document to store
      * @return the stored document
@@ -654,10 +658,9 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Reads what documents were put for the namespace, a user or a session, without their text, in the order of their
-     * ids.
+     * Lists the documents of the namespace, a user or a session, without their text, ordered by id.
      *
-     * @param request whose documents to list
+     * @param request selects the owner of the documents
      * @return one page of documents
      */
     public ListDocumentsResponse listDocuments(ListDocumentsRequest request) {
@@ -665,35 +668,34 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * All documents that were put for somebody, through all pages of {@link #listDocuments}. The deadline is for each
-     * page.
+     * All documents of an owner, through all pages of {@link #listDocuments}. The deadline is for each page.
      *
-     * @param request whose documents to list; its page token does not count
-     * @return asks for a page when its first item is asked for
+     * @param request selects the owner of the documents; its page token is ignored
+     * @return requests each page when its first item is needed
      */
     public Pages<Document> documents(ListDocumentsRequest request) {
         return Pages.of(Paging.DOCUMENTS, request, page -> listDocuments(page));
     }
 
     /**
-     * Erases a document and its chunks, from every file. NOT_FOUND when none with this id was put for the namespace,
-     * user or session that the request names.
+     * Erases a document and its chunks from every file. NOT_FOUND when the namespace, user or session that the request
+     * names has no document with this id.
      *
-     * @param request which document to erase
-     * @return the document is gone
+     * @param request selects the document to erase
+     * @return the number of erased chunks
      */
     public DeleteDocumentResponse deleteDocument(DeleteDocumentRequest request) {
         return calls.call(KnowledgeServiceGrpc.getDeleteDocumentMethod(), request, timeout);
     }
 
     /**
-     * Finds chunks of the documents that the caller may see, best first: the namespace's, the user's and the session's
-     * together. Ranked like messages in the hybrid mode of Search, with the chunks around in place of the messages
-     * around, and the document in place of the session; titles are not looked at. A document is found as soon as it is
-     * put, and not any more once it is replaced or deleted. While the index is away, the documents of the first ids are
-     * ranked: up to 200 of them, and 2,000 chunks, of each owner.
+     * Finds chunks of the documents that are visible to the caller, best first: the namespace's, the user's and the
+     * session's documents together. Chunks are ranked like messages in the hybrid mode of Search, with adjacent chunks
+     * as neighbours and the document in place of the session. Titles are not searched. A document is found as soon as
+     * it is stored, and no longer found once it is replaced or deleted. While the index is unavailable, the search
+     * ranks the documents with the lowest ids: up to 200 documents and 2,000 chunks of each owner.
      *
-     * @param request what to find in documents
+     * @param request the query
      * @return the chunks that were found
      */
     public SearchDocumentsResponse searchDocuments(SearchDocumentsRequest request) {
@@ -701,11 +703,11 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Reads the rolling summary of a session, as it is: made in the background every few messages (settings
-     * {@code summary_every_messages}, {@code summary_tail_tokens}), and by Summarize and Prune. FAILED_PRECONDITION
+     * Reads the stored rolling summary of a session. A background task updates it every few messages (settings
+     * {@code summary_every_messages}, {@code summary_tail_tokens}), and so do Summarize and Prune. FAILED_PRECONDITION
      * (SESSION_OWNER_MISMATCH).
      *
-     * @param request whose summary to read
+     * @param request selects the session
      * @return the summary
      */
     public GetSummaryResponse getSummary(GetSummaryRequest request) {
@@ -713,14 +715,14 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Brings the rolling summary up to now, and answers it; it is then on disk. An empty or failed result never
-     * replaces a good summary: the answer is then the one that was there. Pruned messages are spoken for, too, erased
-     * ones are not.
+     * Updates the rolling summary through the newest message, stores it on disk and returns it. An empty or failed
+     * result never replaces an existing summary; the existing summary is returned instead. The summary covers pruned
+     * messages, not erased messages.
      *
-     * <p>Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
-     * (DISK_FULL).
+     * <p>Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH);
+     * RESOURCE_EXHAUSTED (DISK_FULL).
      *
-     * @param request which session to summarise
+     * @param request selects the session to summarise
      * @return the summary
      */
     public SummarizeResponse summarize(SummarizeRequest request) {
@@ -728,11 +730,11 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * Reads what recurs in a user's conversations. Only what is seen often enough to be no accident is a pattern, and
-     * each says how often. Errors: INVALID_ARGUMENT for a wrong field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); with
-     * {@code refresh} RESOURCE_EXHAUSTED (DISK_FULL).
+     * Reads the patterns that recur in a user's conversations. A pattern is reported only if its frequency is
+     * statistically significant, and `evidence` says how often it was observed. Errors: INVALID_ARGUMENT for an invalid
+     * field; FAILED_PRECONDITION (SESSION_OWNER_MISMATCH); with {@code refresh} RESOURCE_EXHAUSTED (DISK_FULL).
      *
-     * @param request whose patterns to read
+     * @param request selects the owner of the patterns
      * @return what recurs
      */
     public GetPatternsResponse getPatterns(GetPatternsRequest request) {

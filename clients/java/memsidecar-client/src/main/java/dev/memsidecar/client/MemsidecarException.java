@@ -6,13 +6,13 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A call that was refused, or that nobody answered. Each reason that the sidecar gives has a class of its own below
- * this one, and so have the outcomes that gRPC gives itself: {@link UnreachableException},
+ * Error of a call: rejected by the sidecar, or without a response. Each reason of the sidecar has its own subclass
+ * below this one, and so have the outcomes that gRPC gives itself: {@link UnreachableException},
  * {@link DeadlineExceededException}, {@link CancelledException}, and {@link TooLargeException} where a message is
  * beyond gRPC's own limit. A reason that this version does not know yet is a plain {@code MemsidecarException}.
  *
- * <p>After an error with a reason, nothing of that attempt was stored; an earlier attempt whose answer was lost may
- * have been. After one without a reason, a write may have been stored.
+ * <p>After an error with a reason, that attempt stored nothing; an earlier attempt whose response was lost may have.
+ * After one without a reason, a write may have been stored.
  */
 public class MemsidecarException extends RuntimeException {
     private static final long serialVersionUID = 1L;

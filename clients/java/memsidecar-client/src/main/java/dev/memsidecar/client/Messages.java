@@ -24,7 +24,7 @@ public final class Messages {
     }
 
     /**
-     * What the person said, or whatever stands in for one.
+     * A message of the user, a person or a program.
      *
      * @param content the text
      * @return without an id
@@ -72,7 +72,7 @@ public final class Messages {
     }
 
     /**
-     * The same message with an id of yours, by which it is known when it is sent again.
+     * The same message with your own id, its idempotency key.
      *
      * @param message stays as it is
      * @param id unique in the session, as {@link MemsidecarClient#newId()} makes them

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
-/** Durations in nanoseconds. Whoever says {@code Duration.ofSeconds(Long.MAX_VALUE)} means: as long as it takes. */
+/** Durations in nanoseconds. {@code Duration.ofSeconds(Long.MAX_VALUE)} means no limit. */
 final class Nanos {
     private Nanos() {}
 

@@ -2,7 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Status;
 
-/** The call acts on something that is not there: it may have been erased, or never stored. */
+/** The call acts on an item that does not exist: it was erased or never stored. */
 public final class NotFoundException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 

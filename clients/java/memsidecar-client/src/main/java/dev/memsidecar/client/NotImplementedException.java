@@ -2,7 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Status;
 
-/** This version of the sidecar does not have it. */
+/** This version of the sidecar does not implement the RPC. */
 public final class NotImplementedException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 

@@ -2,7 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Status;
 
-/** Too much is waiting in the sidecar. The call was sent again already. */
+/** Too many requests are queued in the sidecar. The client has retried the call. */
 public final class OverloadedException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 

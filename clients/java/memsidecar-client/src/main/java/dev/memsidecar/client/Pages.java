@@ -9,8 +9,8 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * All items of a call that answers in pages. A page is asked for when its first item is, so iterating may throw what
- * the call throws. Every iterator and every stream begins with the first page again.
+ * All items of a paged call. A page is requested when its first item is needed, so iterating may throw what the call
+ * throws. Every iterator and every stream begins with the first page again.
  *
  * @param <T> what is on the pages
  */
@@ -22,7 +22,7 @@ public final class Pages<T> implements Iterable<T> {
     }
 
     static <Q, A, T> Pages<T> of(Paging<Q, A, T> paging, Q request, Function<Q, A> call) {
-        return new Pages<>(() -> new Walk<>(paging, paging.at().apply(request, ""), call));
+        return new Pages<>(() -> new PageIterator<>(paging, paging.at().apply(request, ""), call));
     }
 
     @Override
@@ -39,13 +39,13 @@ public final class Pages<T> implements Iterable<T> {
         return StreamSupport.stream(spliterator(), false);
     }
 
-    private static final class Walk<Q, A, T> implements Iterator<T> {
+    private static final class PageIterator<Q, A, T> implements Iterator<T> {
         private final Paging<Q, A, T> paging;
         private final Function<Q, A> call;
         private Iterator<T> page = Collections.emptyIterator();
         private Q next;
 
-        Walk(Paging<Q, A, T> paging, Q first, Function<Q, A> call) {
+        PageIterator(Paging<Q, A, T> paging, Q first, Function<Q, A> call) {
             this.paging = paging;
             this.call = call;
             this.next = first;

@@ -2,7 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Status;
 
-/** The token is good, but not for this namespace or not for this call. */
+/** The token is not valid for this namespace or this call. */
 public final class PermissionDeniedException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 

@@ -2,7 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Status;
 
-/** Too many calls of a namespace in a short time or at once: come back after {@link #retryAfter()}. */
+/** The namespace exceeds its rate or concurrency limit: retry after {@link #retryAfter()}. */
 public final class RateLimitedException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 

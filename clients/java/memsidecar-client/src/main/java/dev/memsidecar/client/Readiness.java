@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Asks gRPC's health service until it says that the sidecar serves. That takes too little of it to be worth stubs. */
 final class Readiness {
-    private static final long LOOK_EVERY_NANOS = 50_000_000;
+    private static final long POLL_NANOS = 50_000_000;
     private static final byte[] ALL_SERVICES = {};
     private static final byte[] SERVING = {8, 1};
     private static final Set<Status.Code> NOT_YET = EnumSet.of(Status.Code.NOT_FOUND, Status.Code.CANCELLED);
@@ -57,7 +57,7 @@ final class Readiness {
             if (error == null && Arrays.equals(answer, SERVING)) {
                 ready.complete(null);
             } else if (error == null || isWorthWaiting(error)) {
-                calls.connection().pause(LOOK_EVERY_NANOS).thenRunAsync(this::look);
+                calls.connection().pause(POLL_NANOS).thenRunAsync(this::look);
             } else {
                 ready.completeExceptionally(told(error));
             }

@@ -2,7 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Status;
 
-/** The sidecar is draining before it stops. The call was sent again already. */
+/** The sidecar is draining before it stops. The client has retried the call. */
 public final class ShuttingDownException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 

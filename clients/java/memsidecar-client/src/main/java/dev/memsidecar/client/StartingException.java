@@ -2,7 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Status;
 
-/** The sidecar is still opening its files. The call was sent again already. */
+/** The sidecar is still opening its files. The client has retried the call. */
 public final class StartingException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 

@@ -11,8 +11,8 @@ import java.util.concurrent.Flow;
 import java.util.function.UnaryOperator;
 
 /**
- * One stream, for one subscriber of its answers. A stream that breaks off goes on as a new call, with what
- * {@link Resending} says; the requests' publisher is not asked twice.
+ * One stream, for one subscriber of its responses. An interrupted stream resumes as a new call, by its {@link
+ * ResendPolicy}; it subscribes to the requests' publisher once.
  */
 final class StreamSubscription<Q, A> implements Flow.Subscription {
     private static final Status CUT_SHORT =
@@ -23,7 +23,7 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
 
     private final Connection connection;
     private final MethodDescriptor<Q, A> method;
-    private final Resending resending;
+    private final ResendPolicy resending;
     private final Attempts attempts;
     private final Flow.Publisher<? extends Q> requests;
     private final UnaryOperator<Q> prepare;
@@ -44,7 +44,7 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
     StreamSubscription(
             Connection connection,
             MethodDescriptor<Q, A> method,
-            Resending resending,
+            ResendPolicy resending,
             Attempts attempts,
             Flow.Publisher<? extends Q> requests,
             UnaryOperator<Q> prepare,
@@ -103,7 +103,7 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
 
     private void start() {
         call = connection.channel().newCall(method, Connection.options(attempts.begin()));
-        call.start(new Heard(call), new Metadata());
+        call.start(new ResponseListener(call), new Metadata());
         call.request(asInt(wanted));
         push();
     }
@@ -133,7 +133,7 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
     private void took(Q given) {
         awaited = false;
         Q request = prepare.apply(Texts.checked(given));
-        if (resending != Resending.NOTHING) {
+        if (resending != ResendPolicy.NEVER) {
             unanswered.add(request);
         }
         unsent.add(request);
@@ -142,7 +142,7 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
 
     private void came(A answer) {
         answered = true;
-        if (resending == Resending.UNANSWERED) {
+        if (resending == ResendPolicy.UNACKNOWLEDGED) {
             unanswered.poll();
             attempts.progressed();
         }
@@ -158,7 +158,7 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
             return;
         }
         MemsidecarException error = connection.failure(status.isOk() ? CUT_SHORT : status, trailers);
-        boolean over = resending == Resending.NOTHING || (resending == Resending.UNTIL_ANSWERED && answered);
+        boolean over = resending == ResendPolicy.NEVER || (resending == ResendPolicy.UNTIL_FIRST_RESPONSE && answered);
         if (over) {
             fail(error);
         } else {
@@ -168,7 +168,7 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
 
     /** Whether there is something left that an answer must come to, though the sidecar ended the stream well. */
     private boolean isCutShort() {
-        return resending == Resending.UNANSWERED && !(allTaken && unanswered.isEmpty());
+        return resending == ResendPolicy.UNACKNOWLEDGED && !(allTaken && unanswered.isEmpty());
     }
 
     private void again(MemsidecarException error) {
@@ -193,7 +193,7 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
             source.cancel();
         }
         if (call != null) {
-            call.cancel("nobody reads on", null);
+            call.cancel("the reader has stopped", null);
             call = null;
         }
     }
@@ -202,11 +202,11 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
         return (int) Math.min(wanted, Integer.MAX_VALUE);
     }
 
-    /** What comes of one call; of an earlier one nothing is heard any more. */
-    private final class Heard extends ClientCall.Listener<A> {
+    /** Receives the responses of one call; those of an earlier call are ignored. */
+    private final class ResponseListener extends ClientCall.Listener<A> {
         private final ClientCall<Q, A> mine;
 
-        Heard(ClientCall<Q, A> mine) {
+        ResponseListener(ClientCall<Q, A> mine) {
             this.mine = mine;
         }
 

@@ -10,7 +10,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * The texts of a request. Half of a surrogate pair is a text for Java, and none for the contract: protobuf would send a
- * question mark for it, and tell nobody.
+ * question mark for it without an error.
  */
 final class Texts {
     private static final Map<Descriptor, List<FieldDescriptor>> TEXTUAL = new ConcurrentHashMap<>();
@@ -87,7 +87,7 @@ final class Texts {
         return value instanceof Message message ? broken(message) : null;
     }
 
-    /** Those of protobuf's own Struct and Value have none: whoever fills metadata does not see them. */
+    /** Those of protobuf's own Struct and Value have none: a caller that fills metadata does not see them. */
     private static String name(FieldDescriptor field) {
         return field.getFile().getPackage().equals("google.protobuf") ? "" : "." + field.getName();
     }

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 
-/** The token that a client shows, from wherever it was told to take it. */
+/** The token of a client, from its settings, a file or the environment. */
 @FunctionalInterface
 interface Token {
     /** As it is now, without white space around it; never empty. */
@@ -25,7 +25,8 @@ interface Token {
 
     /**
      * A file that is read again when it changes, so that a token can be rotated under a running agent. While the file
-     * is away, cannot be read, or holds no token, which happens for a moment when it is replaced, the last token stays.
+     * is missing, unreadable or has no token, which happens for a moment when it is replaced, the client keeps the last
+     * token.
      */
     final class InFile implements Token {
         private record Stamp(FileTime modified, long size, Object file) {}

@@ -2,7 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Status;
 
-/** No token and no certificate, or one that is not good. */
+/** The token or certificate is missing, unknown or expired. */
 public final class UnauthenticatedException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 

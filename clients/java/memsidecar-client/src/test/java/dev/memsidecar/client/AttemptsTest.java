@@ -18,8 +18,8 @@ class AttemptsTest {
 
     private static final MemsidecarException AWAY = error(Status.Code.UNAVAILABLE, "", null);
 
-    private static Attempts attempts(int most, Duration timeout) {
-        return new Attempts(most, timeout, MemoryServiceGrpc.getAddMethod());
+    private static Attempts attempts(int limit, Duration timeout) {
+        return new Attempts(limit, timeout, MemoryServiceGrpc.getAddMethod());
     }
 
     @Test
@@ -62,7 +62,8 @@ class AttemptsTest {
         for (int round = 0; round < 200; round++) {
             Attempts attempts = attempts(4, null);
             attempts.begin();
-            double waited = attempts.waitAfter(error(Status.Code.UNAVAILABLE, "OVERLOADED", Duration.ofSeconds(2))) / 1e9;
+            double waited =
+                    attempts.waitAfter(error(Status.Code.UNAVAILABLE, "OVERLOADED", Duration.ofSeconds(2))) / 1e9;
             assertTrue(waited >= 2 && waited <= 2.4, "waited " + waited);
         }
     }
@@ -100,7 +101,7 @@ class AttemptsTest {
     }
 
     @Test
-    void whoeverCancelledIsNotServedAgain() {
+    void aCancelledCallIsNotRetried() {
         Context.CancellableContext caller = Context.current().withCancellation();
         caller.run(() -> {
             Attempts attempts = attempts(4, null);

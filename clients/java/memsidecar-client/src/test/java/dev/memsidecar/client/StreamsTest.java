@@ -72,7 +72,7 @@ class StreamsTest {
                 }
             }
         };
-        try (Answers<AddStreamResponse> answers = memory.addStream(requests)) {
+        try (ResponseStream<AddStreamResponse> answers = memory.addStream(requests)) {
             answers.forEachRemaining(answer -> answered.add(answer.getResult().getSequence()));
         }
         assertEquals(
@@ -119,7 +119,7 @@ class StreamsTest {
     @Test
     void anInterruptGivesAStreamUpAndTheClientGoesOn() {
         Thread.currentThread().interrupt();
-        Answers<AddStreamResponse> answers = memory.addStream(List.of(said("interrupted", "hi")));
+        ResponseStream<AddStreamResponse> answers = memory.addStream(List.of(said("interrupted", "hi")));
         assertThrows(CancelledException.class, answers::hasNext);
         assertEquals(true, Thread.interrupted());
         memory.add("", "interrupted", Messages.user("again"));

@@ -50,7 +50,7 @@ class SurfaceTest {
                         .replaceAll(word -> word.group(1) + word.group(2).toLowerCase())
                 + "Exception";
         MemsidecarException made =
-                Failures.BY_REASON.get(reason).make(Status.Code.UNKNOWN, "", ErrorDetails.NONE, null);
+                Exceptions.BY_REASON.get(reason).make(Status.Code.UNKNOWN, "", ErrorDetails.NONE, null);
         assertEquals(name, made.getClass().getSimpleName());
     }
 

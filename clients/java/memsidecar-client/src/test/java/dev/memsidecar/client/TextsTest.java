@@ -125,7 +125,7 @@ class TextsTest {
         assertSame(request, Texts.checked(request));
     }
 
-    /** Nobody is at the address, so whatever is sent ends otherwise. */
+    /** Nothing listens at the address, so a request that is sent fails differently. */
     @Test
     void nothingIsSentOfABrokenText() {
         try (MemsidecarClient memory =

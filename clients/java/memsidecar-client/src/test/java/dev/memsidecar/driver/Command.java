@@ -48,7 +48,7 @@ record Command(JsonObject json) {
 
     List<Object> requests() {
         return json.getAsJsonArray("requests").asList().stream()
-                .map(one -> rpc().parse(Base64.getDecoder().decode(one.getAsString())))
+                .map(encoded -> rpc().parse(Base64.getDecoder().decode(encoded.getAsString())))
                 .toList();
     }
 }

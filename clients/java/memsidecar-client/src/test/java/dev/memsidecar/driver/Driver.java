@@ -22,15 +22,15 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * What the scenarios' runner tells to call, called with the real client: {@code Driver [--async]}. A line of JSON
- * for each command and each answer; see clients/scenarios/README.md.
+ * What the scenarios' runner tells to call, called with the real client: {@code Driver [--async]}. Reads commands and
+ * writes results as JSON lines; see clients/scenarios/README.md.
  */
 public final class Driver {
     private static final Gson GSON = new Gson().newBuilder().serializeNulls().create();
 
     private final PrintStream out =
             new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
-    private final Map<String, Face> clients = new ConcurrentHashMap<>();
+    private final Map<String, Variant> clients = new ConcurrentHashMap<>();
     private final boolean async;
 
     private Driver(boolean async) {
@@ -52,7 +52,7 @@ public final class Driver {
     }
 
     private JsonObject answer(Command command) {
-        Told told = new Told();
+        CommandResult told = new CommandResult();
         try {
             play(command, told);
         } catch (MemsidecarException error) {
@@ -61,7 +61,7 @@ public final class Driver {
         return told.json();
     }
 
-    private void play(Command command, Told told) {
+    private void play(Command command, CommandResult told) {
         switch (command.text("do")) {
             case "open" -> open(command, told);
             case "close" -> clients.remove(command.text("client")).close();
@@ -73,10 +73,10 @@ public final class Driver {
         }
     }
 
-    private void open(Command command, Told told) {
+    private void open(Command command, CommandResult told) {
         try {
             MemsidecarClient client = builder(command).build();
-            clients.put(command.text("client"), async ? new AsyncFace(client.async()) : new BlockingFace(client));
+            clients.put(command.text("client"), async ? new AsyncVariant(client.async()) : new BlockingVariant(client));
         } catch (IllegalArgumentException | UncheckedIOException refused) {
             told.refused(refused.getMessage());
         }
@@ -97,25 +97,27 @@ public final class Driver {
         return builder;
     }
 
-    private Face face(Command command) {
+    private Variant face(Command command) {
         return clients.get(command.text("client"));
     }
 
-    /** In one piece, whoever else speaks. */
+    /** Writes the line with one call, because other threads write too. */
     private synchronized void say(Command command, JsonObject answer) {
         answer.addProperty("id", command.number());
         out.println(GSON.toJson(answer));
     }
 
-    /** One of the client's two faces. Whatever comes of a command goes into {@link Told}; errors may be thrown. */
-    interface Face extends AutoCloseable {
+    /**
+     * One of the client's two faces. Whatever comes of a command goes into {@link CommandResult}; errors may be thrown.
+     */
+    interface Variant extends AutoCloseable {
         void waitUntilReady(Duration atMost);
 
-        void call(Command command, Told told);
+        void call(Command command, CommandResult told);
 
-        void iterate(Command command, Told told);
+        void iterate(Command command, CommandResult told);
 
-        void stream(Command command, Told told);
+        void stream(Command command, CommandResult told);
 
         @Override
         void close();

@@ -58,8 +58,8 @@ record Rpc(MethodDescriptor<?, ?> descriptor) {
     /** Calls the public method of a client that has this name and takes this. */
     static Object invoke(Object client, String name, Object argument) {
         Method method = Arrays.stream(client.getClass().getMethods())
-                .filter(one -> one.getName().equals(name) && one.getParameterCount() == 1)
-                .filter(one -> one.getParameterTypes()[0].isInstance(argument))
+                .filter(candidate -> candidate.getName().equals(name) && candidate.getParameterCount() == 1)
+                .filter(candidate -> candidate.getParameterTypes()[0].isInstance(argument))
                 .findFirst()
                 .orElseThrow();
         try {

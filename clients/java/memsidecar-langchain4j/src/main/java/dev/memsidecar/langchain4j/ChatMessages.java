@@ -21,7 +21,7 @@ import java.util.stream.Collectors;
 /**
  * Between LangChain4j's messages and the contract's. Texts, thinking and tool calls are where the contract has them, so
  * that the sidecar can count, find and show them. Where that does not say everything, the rest goes along as
- * LangChain4j's own JSON: a {@link Skeleton}.
+ * LangChain4j's own JSON: a {@link MessageTemplate}.
  */
 final class ChatMessages {
     private static final String BETWEEN_TEXTS = "\n";
@@ -33,15 +33,15 @@ final class ChatMessages {
         Message.Builder fields = fields(message);
         boolean silent = fields.getContent().isEmpty() && fields.getToolCallsCount() == 0;
         if (silent || !plain(fields.build()).equals(message)) {
-            Payload.set(fields, Skeleton.of(message));
+            Payload.set(fields, MessageTemplate.of(message));
         }
-        // The contract wants something to be said. The skeleton knows that nothing was.
+        // The contract wants something to be said. The template knows that nothing was.
         return (silent ? fields.setContent(standIn(message)) : fields).build();
     }
 
     static ChatMessage read(Message message) {
         return Payload.of(message)
-                .flatMap(skeleton -> Skeleton.filled(skeleton, message))
+                .flatMap(template -> MessageTemplate.filled(template, message))
                 .filter(found -> saysTheSame(written(found), message))
                 .orElseGet(() -> plain(message));
     }
@@ -51,7 +51,7 @@ final class ChatMessages {
         return stored.stream().map(message -> written(read(message))).toList();
     }
 
-    /** The sidecar may have shortened a result since, and others may call something else as we do the skeleton. */
+    /** The sidecar may have shortened a result since, and others may call something else as we do the template. */
     private static boolean saysTheSame(Message found, Message stored) {
         return found.getRole() == stored.getRole()
                 && found.getContent().equals(stored.getContent())

@@ -25,7 +25,7 @@ import java.util.function.Function;
  *         .build();
  * }</pre>
  *
- * <p>Messages come back as they were. What the sidecar has no field for (contents that are no text, attributes) may
+ * <p>Messages are returned unchanged. What the sidecar has no field for (contents that are no text, attributes) may
  * have 16 KiB in a message, else {@link dev.memsidecar.client.InvalidFieldException}: give images by their URL.
  *
  * <p>Any number of threads may share it. What it throws are the client's exceptions.
@@ -48,7 +48,7 @@ public final class MemsidecarChatMemoryStore implements ChatMemoryStore {
      *
      * @param client stays open when the store is done
      * @param namespace empty: the default one
-     * @param userOf whose a memory is, by its id; empty: nobody's
+     * @param userOf the owner of a memory, by its id; may be empty
      */
     public MemsidecarChatMemoryStore(MemsidecarClient client, String namespace, Function<Object, String> userOf) {
         this.windows = new ChatWindow(client, namespace, ChatMessages::handedBack);

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
 
-/** Through LangChain4j's own memory and services; only the model is pretended. */
+/** Through LangChain4j's own memory and services; only the model is fake. */
 @Timeout(60)
 class MemsidecarChatMemoryStoreTest {
     private static Sidecar sidecar;
@@ -97,7 +97,7 @@ class MemsidecarChatMemoryStoreTest {
     }
 
     /** Asks for the weather of the first city that it is told, then tells it; remembers what it was shown. */
-    static final class PretendedModel implements ChatModel {
+    static final class FakeModel implements ChatModel {
         private final List<List<ChatMessage>> shown = new ArrayList<>();
 
         @Override
@@ -125,7 +125,7 @@ class MemsidecarChatMemoryStoreTest {
 
     @Test
     void anAgentWithToolsGoesOnAfterARestart() {
-        PretendedModel model = new PretendedModel();
+        FakeModel model = new FakeModel();
         assertEquals("It is sunny in Lisbon.", assistant(model).chat(session, "How is Lisbon?"));
         close();
         client = MemsidecarClient.builder().address(sidecar.address()).build();

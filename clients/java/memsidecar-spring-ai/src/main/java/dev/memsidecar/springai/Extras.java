@@ -41,7 +41,7 @@ final class Extras {
 
     private final Map<String, Object> fields = new TreeMap<>();
 
-    /** None where somebody else wrote it, or for another message: then the fields of the contract say everything. */
+    /** Empty if another program wrote the message: then only the fields of the contract count. */
     static Extras parsed(String json, Message stored) {
         try {
             Extras extras = new Extras();

@@ -23,7 +23,7 @@ import org.springframework.util.Assert;
  *         .build();
  * }</pre>
  *
- * <p>Messages come back as they were: tool calls, their responses, media, and metadata of what JSON can say. What the
+ * <p>Messages are returned unchanged: tool calls, their responses, media, and metadata of what JSON can say. What the
  * sidecar has no field for may have 16 KiB in a message, else {@link dev.memsidecar.client.InvalidFieldException}: give
  * media by their URL.
  *
@@ -47,7 +47,7 @@ public final class MemsidecarChatMemoryRepository implements ChatMemoryRepositor
      *
      * @param client stays open when the repository is done
      * @param namespace empty: the default one
-     * @param userOf whose a conversation is, by its id; empty: nobody's
+     * @param userOf the owner of a conversation, by its id; may be empty
      */
     public MemsidecarChatMemoryRepository(MemsidecarClient client, String namespace, Function<String, String> userOf) {
         this.windows = new ChatWindow(client, namespace, stored -> ChatMessages.written(ChatMessages.read(stored)));

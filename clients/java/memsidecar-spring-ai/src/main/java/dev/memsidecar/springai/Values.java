@@ -39,11 +39,11 @@ final class Values {
             return value;
         } else if (value instanceof Map<?, ?> map) {
             Map<String, Object> written = new LinkedHashMap<>();
-            map.forEach((name, one) -> written.put(name.toString(), written(one)));
+            map.forEach((name, item) -> written.put(name.toString(), written(item)));
             return written;
         } else if (value instanceof Iterable<?> list) {
             List<Object> written = new ArrayList<>();
-            list.forEach(one -> written.add(written(one)));
+            list.forEach(item -> written.add(written(item)));
             return written;
         }
         String tag = TAGS.get(value.getClass());
@@ -58,7 +58,7 @@ final class Values {
             return reader == null ? readMap(map) : reader.apply((String) only.getValue());
         } else if (written instanceof List<?> list) {
             List<Object> values = new ArrayList<>();
-            list.forEach(one -> values.add(read(one)));
+            list.forEach(item -> values.add(read(item)));
             return values;
         }
         return written;
@@ -66,7 +66,7 @@ final class Values {
 
     static Map<String, Object> readMap(Object written) {
         Map<String, Object> values = new LinkedHashMap<>();
-        ((Map<?, ?>) written).forEach((name, one) -> values.put((String) name, read(one)));
+        ((Map<?, ?>) written).forEach((name, item) -> values.put((String) name, read(item)));
         return values;
     }
 }

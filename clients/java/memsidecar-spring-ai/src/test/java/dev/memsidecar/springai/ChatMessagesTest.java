@@ -110,15 +110,15 @@ class ChatMessagesTest {
         List<Message> read = ChatMessages.read(written);
         assertEquals(List.of(message), read);
         assertEquals(written, ChatMessages.written(read));
-        written.forEach(one ->
-                assertFalse(one.getContent().isEmpty() && one.getToolCallsCount() == 0, "something must be said"));
+        written.forEach(message ->
+                assertFalse(message.getContent().isEmpty() && message.getToolCallsCount() == 0, "something must be said"));
     }
 
     @ParameterizedTest
     @MethodSource("plain")
     void aPlainMessageHasNothingBesideItsFields(Message message) {
         ChatMessages.written(List.of(message))
-                .forEach(one -> assertEquals(false, Payload.of(one).isPresent()));
+                .forEach(message -> assertEquals(false, Payload.of(message).isPresent()));
     }
 
     /** What stands where ours would, and is not ours. */

@@ -35,7 +35,7 @@ import org.springframework.ai.chat.prompt.Prompt;
 import org.springframework.ai.model.tool.ToolCallingChatOptions;
 import org.springframework.ai.tool.annotation.Tool;
 
-/** Through Spring AI's own memory and client; only the model is pretended. */
+/** Through Spring AI's own memory and client; only the model is fake. */
 @Timeout(60)
 class MemsidecarChatMemoryRepositoryTest {
     private static Sidecar sidecar;
@@ -92,7 +92,7 @@ class MemsidecarChatMemoryRepositoryTest {
     }
 
     /** Asks for the weather of two cities at once, then tells it; remembers what it was shown. */
-    static final class PretendedModel implements ChatModel {
+    static final class FakeModel implements ChatModel {
         private final List<List<Message>> shown = new ArrayList<>();
 
         @Override
@@ -137,7 +137,7 @@ class MemsidecarChatMemoryRepositoryTest {
 
     @Test
     void anAgentWithToolsGoesOnAfterARestart() {
-        PretendedModel model = new PretendedModel();
+        FakeModel model = new FakeModel();
         assertEquals("It is sunny in both.", ask(model, "How is Portugal?"));
         close();
         client = MemsidecarClient.builder().address(sidecar.address()).build();

@@ -46,10 +46,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 
-/** What no sidecar does that is whole: a server that is pretended does it. */
+/** What no sidecar does that is whole: a server that is fake does it. */
 @Timeout(60)
-class MishapsTest {
-    /** They tell of each piece of an answer that nobody wants any more. Held, else their level is forgotten. */
+class FaultsTest {
+    /** They log each part of an unwanted response. The reference is kept, else the level is lost. */
     private static final List<Logger> TALKATIVE = List.of(
             Logger.getLogger("io.grpc.internal.AbstractClientStream"),
             Logger.getLogger("io.grpc.netty.shaded.io.grpc.netty.NettyServerHandler"));
@@ -57,14 +57,14 @@ class MishapsTest {
     private static final List<Duration> NOTHING_LEFT =
             List.of(Duration.ZERO, Duration.ofSeconds(-1), Duration.ofSeconds(Long.MIN_VALUE));
 
-    private final Pretended pretended = new Pretended();
+    private final FakeServer fake = new FakeServer();
     private Server server;
     private MemsidecarClient memory;
 
     @BeforeEach
     void open() throws IOException {
         server = NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0))
-                .addService(pretended)
+                .addService(fake)
                 .build()
                 .start();
         memory = builder().build();
@@ -89,18 +89,18 @@ class MishapsTest {
 
     @Test
     void aStreamThatEndsWellTooEarlyGoesOn() {
-        pretended.answersOfStreams.addAll(List.of(1, 0, 9));
+        fake.answersOfStreams.addAll(List.of(1, 0, 9));
         List<AddStreamRequest> requests = List.of(said("one"), said("two"), said("three"));
-        try (Answers<AddStreamResponse> answers = memory.addStream(requests)) {
+        try (ResponseStream<AddStreamResponse> answers = memory.addStream(requests)) {
             assertEquals(3, answers.stream().count());
         }
-        assertEquals(3, pretended.streams.get());
-        assertEquals(List.of("one", "two", "three"), pretended.answered);
+        assertEquals(3, fake.streams.get());
+        assertEquals(List.of("one", "two", "three"), fake.answered);
     }
 
     @Test
     void aBrokenTextEndsAStreamAndIsNotSent() {
-        pretended.answersOfStreams.addAll(List.of(9, 9));
+        fake.answersOfStreams.addAll(List.of(9, 9));
         List<AddStreamRequest> requests = List.of(said("half \uD83C"), said("two"));
         Exception refused = assertThrows(
                 IllegalArgumentException.class, () -> memory.addStream(requests).hasNext());
@@ -109,22 +109,22 @@ class MishapsTest {
                 CompletionException.class,
                 () -> memory.async().addStream(requests).toList().join());
         assertInstanceOf(IllegalArgumentException.class, failed.getCause());
-        assertEquals(List.of(), pretended.answered);
+        assertEquals(List.of(), fake.answered);
     }
 
     @Test
     void aStreamThatAlwaysEndsTooEarlyFails() {
-        pretended.answersOfStreams.addAll(List.of(0, 0, 0));
+        fake.answersOfStreams.addAll(List.of(0, 0, 0));
         try (MemsidecarClient hasty = builder().attempts(2).build();
-                Answers<AddStreamResponse> answers = hasty.addStream(List.of(said("one")))) {
+                ResponseStream<AddStreamResponse> answers = hasty.addStream(List.of(said("one")))) {
             assertThrows(UnreachableException.class, answers::hasNext);
         }
-        assertEquals(2, pretended.streams.get());
+        assertEquals(2, fake.streams.get());
     }
 
     @Test
     void aSourceThatFailsBetweenAttemptsIsTheCallers() {
-        pretended.error = refusal(Status.UNAVAILABLE, "OVERLOADED", 30);
+        fake.error = refusal(Status.UNAVAILABLE, "OVERLOADED", 30);
         assertThrows(SourceFailed.class, () -> memory.addStream(failingSoon()).hasNext());
         CompletionException failed = assertThrows(
                 CompletionException.class,
@@ -155,26 +155,26 @@ class MishapsTest {
     private static void sleep() {
         try {
             Thread.sleep(500);
-        } catch (InterruptedException nobodyDoes) {
-            throw new AssertionError(nobodyDoes);
+        } catch (InterruptedException unexpected) {
+            throw new AssertionError(unexpected);
         }
     }
 
     @Test
     void whatHasNoIdIsSentAgainOnlyIfItWasRefused() {
         ReportUsageRequest usage = ReportUsageRequest.getDefaultInstance();
-        pretended.error = Status.UNAVAILABLE.asRuntimeException();
+        fake.error = Status.UNAVAILABLE.asRuntimeException();
         assertThrows(UnreachableException.class, () -> memory.reportUsage(usage));
         assertThrows(
                 CompletionException.class,
                 () -> memory.async().reportUsage(usage).join());
-        pretended.error = Status.INTERNAL.asRuntimeException();
+        fake.error = Status.INTERNAL.asRuntimeException();
         assertThrows(MemsidecarException.class, () -> memory.reportUsage(usage));
-        assertEquals(3, pretended.reports.get());
+        assertEquals(3, fake.reports.get());
 
-        pretended.error = refusal(Status.UNAVAILABLE, "OVERLOADED", 0);
+        fake.error = refusal(Status.UNAVAILABLE, "OVERLOADED", 0);
         assertThrows(OverloadedException.class, () -> memory.reportUsage(usage));
-        assertEquals(7, pretended.reports.get());
+        assertEquals(7, fake.reports.get());
     }
 
     @Test
@@ -192,7 +192,7 @@ class MishapsTest {
     @Test
     void anAnswerBeyondTheLimitOfGrpcIsTooLarge() {
         TALKATIVE.forEach(logger -> logger.setLevel(Level.SEVERE));
-        pretended.countBytes = 5_000_000;
+        fake.countBytes = 5_000_000;
         TooLargeException error =
                 assertThrows(TooLargeException.class, () -> memory.count(CountRequest.getDefaultInstance()));
         assertEquals("", error.reason());
@@ -204,7 +204,7 @@ class MishapsTest {
             CountRequest request = CountRequest.getDefaultInstance();
             memory.withDeadline(far).count(request);
             memory.withDeadline(far).async().count(request).join();
-            pretended.answersOfStreams.add(1);
+            fake.answersOfStreams.add(1);
             assertTrue(memory.withDeadline(far).addStream(List.of(said("one"))).hasNext());
             assertThrows(MemsidecarException.class, () -> memory.waitUntilReady(far));
         }
@@ -246,8 +246,8 @@ class MishapsTest {
                         assertThrows(CompletionException.class, future::join).getCause());
             }
         }
-        assertEquals(List.of(true), pretended.deadlines);
-        assertEquals(0, pretended.streams.get());
+        assertEquals(List.of(true), fake.deadlines);
+        assertEquals(0, fake.streams.get());
     }
 
     @Test
@@ -260,16 +260,16 @@ class MishapsTest {
             });
         }
         memory.async().withoutDeadline().count(request).join();
-        assertEquals(List.of(false, false, false, false, false), pretended.deadlines);
+        assertEquals(List.of(false, false, false, false, false), fake.deadlines);
         memory.count(request);
-        assertEquals(true, pretended.deadlines.get(5));
+        assertEquals(true, fake.deadlines.get(5));
     }
 
     @Test
-    void aWaitThatNobodyCanCountIsToldAsItIs() {
-        pretended.error = refusal(Status.UNAVAILABLE, "OVERLOADED", Long.MAX_VALUE);
-        OverloadedException overloaded =
-                assertThrows(OverloadedException.class, () -> memory.reportUsage(ReportUsageRequest.getDefaultInstance()));
+    void aHugeRetryDelayIsReportedUnchanged() {
+        fake.error = refusal(Status.UNAVAILABLE, "OVERLOADED", Long.MAX_VALUE);
+        OverloadedException overloaded = assertThrows(
+                OverloadedException.class, () -> memory.reportUsage(ReportUsageRequest.getDefaultInstance()));
         assertTrue(overloaded.retryAfter().orElseThrow().toDays() > 365);
     }
 
@@ -299,7 +299,7 @@ class MishapsTest {
     }
 
     /** Fails with {@code error} where there is one. */
-    private static final class Pretended extends MemoryServiceGrpc.MemoryServiceImplBase {
+    private static final class FakeServer extends MemoryServiceGrpc.MemoryServiceImplBase {
         private volatile StatusRuntimeException error;
         private volatile int countBytes;
         private final AtomicInteger reports = new AtomicInteger();

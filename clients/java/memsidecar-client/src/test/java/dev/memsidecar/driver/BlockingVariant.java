@@ -1,9 +1,9 @@
 package dev.memsidecar.driver;
 
 import com.google.gson.JsonArray;
-import dev.memsidecar.client.Answers;
 import dev.memsidecar.client.MemsidecarClient;
 import dev.memsidecar.client.Pages;
+import dev.memsidecar.client.ResponseStream;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;
@@ -12,14 +12,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
 /** The client for threads that wait. */
-record BlockingFace(MemsidecarClient client) implements Driver.Face {
+record BlockingVariant(MemsidecarClient client) implements Driver.Variant {
     @Override
     public void waitUntilReady(Duration atMost) {
         client.waitUntilReady(atMost);
     }
 
     @Override
-    public void call(Command command, Told told) {
+    public void call(Command command, CommandResult told) {
         Duration cancelAfter = command.seconds("cancel_after_seconds");
         if (cancelAfter != null) {
             Thread calling = Thread.currentThread();
@@ -30,18 +30,18 @@ record BlockingFace(MemsidecarClient client) implements Driver.Face {
     }
 
     @Override
-    public void iterate(Command command, Told told) {
+    public void iterate(Command command, CommandResult told) {
         Object pages = Rpc.invoke(timed(command), command.rpc().pages(), command.request());
         collect(((Pages<?>) pages).iterator(), told.list("items"), command.stopAfter());
     }
 
     @Override
-    public void stream(Command command, Told told) {
+    public void stream(Command command, CommandResult told) {
         Object argument =
                 command.rpc().sendsMany() ? paced(command) : command.requests().get(0);
         JsonArray list = told.list("answers");
-        try (Answers<?> answers =
-                (Answers<?>) Rpc.invoke(timed(command), command.rpc().method(), argument)) {
+        try (ResponseStream<?> answers =
+                (ResponseStream<?>) Rpc.invoke(timed(command), command.rpc().method(), argument)) {
             collect(answers, list, command.stopAfter());
         }
     }
@@ -56,9 +56,9 @@ record BlockingFace(MemsidecarClient client) implements Driver.Face {
         return deadline == null ? client : client.withDeadline(deadline);
     }
 
-    private static void collect(Iterator<?> items, JsonArray list, int most) {
-        while (list.size() < most && items.hasNext()) {
-            list.add(Told.packed(items.next()));
+    private static void collect(Iterator<?> items, JsonArray list, int limit) {
+        while (list.size() < limit && items.hasNext()) {
+            list.add(CommandResult.packed(items.next()));
         }
     }
 
@@ -78,8 +78,8 @@ record BlockingFace(MemsidecarClient client) implements Driver.Face {
     private static void sleep(Duration pause) {
         try {
             Thread.sleep(pause.toMillis());
-        } catch (InterruptedException nobodyDoes) {
-            throw new AssertionError(nobodyDoes);
+        } catch (InterruptedException unexpected) {
+            throw new AssertionError(unexpected);
         }
     }
 }

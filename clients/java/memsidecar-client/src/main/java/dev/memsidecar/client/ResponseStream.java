@@ -9,11 +9,11 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * The answers of a stream, as they come. Nothing is sent before the first is asked for. They can be read once, by one
- * thread. Whoever stops before the end closes them, which ends the stream; the end closes them as well.
+ * The responses of a stream, as they arrive. Nothing is sent before the first is requested. They can be read once, by
+ * one thread. A caller that stops before the end must close them, which ends the stream; the end closes them as well.
  *
  * <pre>{@code
- * try (Answers<WatchResponse> events = memory.watch(request)) {
+ * try (ResponseStream<WatchResponse> events = memory.watch(request)) {
  *     for (WatchResponse event : events) {
  *         ...
  *     }
@@ -22,7 +22,7 @@ import java.util.stream.StreamSupport;
  *
  * @param <T> what an answer is
  */
-public final class Answers<T> implements Iterable<T>, Iterator<T>, AutoCloseable {
+public final class ResponseStream<T> implements Iterable<T>, Iterator<T>, AutoCloseable {
     /** So many may come before they are read. */
     private static final int AHEAD = 64;
 
@@ -34,8 +34,8 @@ public final class Answers<T> implements Iterable<T>, Iterator<T>, AutoCloseable
     private boolean begun;
     private Event<T> next;
 
-    Answers(Flow.Publisher<T> answers) {
-        answers.subscribe(new Receiving());
+    ResponseStream(Flow.Publisher<T> answers) {
+        answers.subscribe(new ResponseListener());
     }
 
     /**
@@ -106,7 +106,7 @@ public final class Answers<T> implements Iterable<T>, Iterator<T>, AutoCloseable
         }
     }
 
-    private final class Receiving implements Flow.Subscriber<T> {
+    private final class ResponseListener implements Flow.Subscriber<T> {
         @Override
         public void onSubscribe(Flow.Subscription given) {
             subscription = given;

@@ -20,13 +20,13 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 
-/** Hands calls to a sidecar, and loses the answers of one RPC: the sidecar did what it was told, and nobody knows. */
-final class LosingRelay extends HandlerRegistry implements AutoCloseable {
+/** Forwards calls to a sidecar and loses the responses of one RPC, after the sidecar has processed the request. */
+final class LossyRelay extends HandlerRegistry implements AutoCloseable {
     private final ManagedChannel sidecar;
     private final Server server;
     private volatile String lost = "";
 
-    LosingRelay(String address) throws IOException {
+    LossyRelay(String address) throws IOException {
         sidecar = NettyChannelBuilder.forTarget(address, InsecureChannelCredentials.create())
                 .build();
         server = NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0))

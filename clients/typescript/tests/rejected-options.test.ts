@@ -27,7 +27,7 @@ async function refused(call: Promise<unknown>, field: string): Promise<void> {
     });
 }
 
-test("a field that a sidecar refuses has the name that it has here, however deep it stands", async () => {
+test("an invalid field has its TypeScript name at any depth", async () => {
     const [good, call] = [{ role: "user", content: "hi" } as const, { id: "c1", name: "find", argumentsJson: "{}" }];
     const calling = { role: "assistant", toolCalls: [call, { ...call, name: "" }] } as const;
     await refused(client.count({ sessionId: "" }), "sessionId");
@@ -40,7 +40,7 @@ test("a field that a sidecar refuses has the name that it has here, however deep
     await refused(client.setPolicy({ sessionId: "s", policy: { autoPruneTokens: -1 } }), "policy.autoPruneTokens");
 });
 
-test("of a call about one thing, it is the field of the call", async () => {
+test("the field of a nested item is reported as a field of the call", async () => {
     const good = { sessionId: "s", role: "user", content: "hi" } as const;
     await refused(client.add({ ...good, sessionId: "" }), "sessionId");
     await refused(client.add({ ...good, content: "" }), "content");
@@ -51,7 +51,7 @@ test("of a call about one thing, it is the field of the call", async () => {
     await refused(client.putDocument({ documentId: "", text: "a" }), "documentId");
 });
 
-test("a path that is not in the contract stays as it is", () => {
+test("a path outside the contract stays unchanged", () => {
     const add = rpc<AddRequest, object>(MemoryService.method.add, "message");
     for (const path of ["", "request", "message", "later_field.inner_field[2]", "message_id"]) {
         assert.equal(add.fieldHere(path), path);

@@ -1,13 +1,13 @@
-// What a framework's message is beyond the contract's fields. It is kept as a text in the message's metadata, so that it
-// comes back as it was; as a text, because there it may be deeper than metadata, and hold more than JSON can say. What
-// the contract's own fields hold already is only pointed to.
+// The fields of a framework's message that the contract lacks, stored as text in the message's metadata and restored on
+// read. Text, because metadata is limited in depth and to JSON. Values that the contract's own fields hold are stored
+// as pointers.
 
 import { isDeepStrictEqual } from "node:util";
 import type { Message, ToolCall } from "../gen/types.js";
 
 /** In place of a content that is empty where the contract wants one. */
 export const EMPTY = "(empty)";
-const MOST_BYTES = 256;
+const MAX_POINTER_BYTES = 256;
 // Every object with this key is one of the notes below.
 const MARK = "$";
 
@@ -36,7 +36,7 @@ export class Joined {
         this.#place = place;
     }
 
-    /** Takes a text in, and gives what stands for it: itself, where the field cannot hold it as it is. */
+    /** Appends a text and returns a pointer to it, or the text itself if the field cannot hold it unchanged. */
     put(text: string): Pointer | string {
         if (text === "") return text;
         const at = this.#length === 0 ? 0 : this.#length + 1;
@@ -63,7 +63,7 @@ export class Calls {
     }
 }
 
-/** Whether it comes back from JSON as it was. */
+/** Whether a value survives a round trip through JSON. */
 export function isJson(value: unknown): boolean {
     const text = JSON.stringify(value);
     return text !== undefined && isDeepStrictEqual(JSON.parse(text), value);
@@ -73,10 +73,10 @@ export function isJson(value: unknown): boolean {
 export function fitting(text: string | undefined): string | undefined {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the contract excludes
     const wrong = !text || /[\u0000-\u001f\u007f-\u009f]/.test(text) || !text.isWellFormed();
-    return wrong || Buffer.byteLength(text) > MOST_BYTES ? undefined : text;
+    return wrong || Buffer.byteLength(text) > MAX_POINTER_BYTES ? undefined : text;
 }
 
-/** Throws TypeError for what cannot be kept: a function, a Map, a Promise. */
+/** Throws TypeError for a value that cannot be stored: a function, a Map, a Promise. */
 export function written(value: unknown): string {
     return JSON.stringify(noted(value));
 }
@@ -117,7 +117,7 @@ function notedObject(value: object): unknown {
     if (Object.prototype.toString.call(value) !== "[object Object]") {
         throw new TypeError(`a ${value.constructor.name} cannot be kept in a message`);
     }
-    const fields = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, noted(one)]));
+    const fields = Object.fromEntries(Object.entries(value).map(([name, item]) => [name, noted(item)]));
     return MARK in fields ? note("object", fields) : fields;
 }
 
@@ -127,9 +127,9 @@ function note(kind: string, value?: unknown): object {
 
 function unnoted(value: unknown, message: Message): unknown {
     if (typeof value !== "object" || value === null) return value;
-    if (Array.isArray(value)) return value.map((one) => unnoted(one, message));
+    if (Array.isArray(value)) return value.map((item) => unnoted(item, message));
     if (MARK in value) return meant(value as Note, message);
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, unnoted(one, message)]));
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, unnoted(item, message)]));
 }
 
 interface Note {
@@ -166,7 +166,7 @@ function meant({ [MARK]: kind, value, at, length }: Note, message: Message): unk
             return new Date(value as string);
         case "object":
             return Object.fromEntries(
-                Object.entries(value as object).map(([name, one]) => [name, unnoted(one, message)]),
+                Object.entries(value as object).map(([name, item]) => [name, unnoted(item, message)]),
             );
         default:
             return undefined;

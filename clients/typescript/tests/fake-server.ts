@@ -1,4 +1,4 @@
-// A server that answers one RPC as a test wants it, where no sidecar would.
+// A fake server that answers one RPC as a test needs it.
 
 import {
     Server,
@@ -10,7 +10,7 @@ import {
 
 export type Stream = ServerDuplexStream<Buffer, Buffer>;
 
-export interface Pretended extends AsyncDisposable {
+export interface FakeServer extends AsyncDisposable {
     readonly address: string;
 }
 
@@ -26,7 +26,7 @@ export function answering(rpc: string, answer: (call: number, request: Buffer) =
 }
 
 /** Of a stream: whatever the handler does, which is told the how manyth stream it is. */
-export function streaming(rpc: string, handle: (stream: Stream, number: number) => void): Promise<Pretended> {
+export function streaming(rpc: string, handle: (stream: Stream, number: number) => void): Promise<FakeServer> {
     let streams = 0;
     return serving(rpc, true, (stream: Stream) => {
         streams += 1;
@@ -35,7 +35,7 @@ export function streaming(rpc: string, handle: (stream: Stream, number: number) 
     });
 }
 
-async function serving(rpc: string, streams: boolean, handler: unknown): Promise<Pretended> {
+async function serving(rpc: string, streams: boolean, handler: unknown): Promise<FakeServer> {
     const asItIs = (bytes: Buffer): Buffer => bytes;
     const server = new Server();
     server.addService(

@@ -12,12 +12,12 @@ import (
 	pb "github.com/memsidecar/memsidecar/clients/go/memsidecarpb"
 )
 
-// mostUnanswered is how many adds are remembered; of more, the oldest are forgotten.
-const mostUnanswered = 256
+// maxFailedAdds limits the remembered adds; the oldest are dropped first.
+const maxFailedAdds = 256
 
-// unanswered are adds that failed, by a sum of what was added: whoever adds the same again means the same messages, and
-// not further ones, so they keep their ids.
-type unanswered struct {
+// failedAdds are adds that failed, by a checksum of their messages. An add with the same checksum is a retry, so its
+// messages keep their ids.
+type failedAdds struct {
 	mu   sync.Mutex
 	adds []failedAdd
 }
@@ -27,8 +27,8 @@ type failedAdd struct {
 	ids []string
 }
 
-// take gives the ids of an add that failed, once.
-func (u *unanswered) take(sum [sha256.Size]byte) []string {
+// take returns and removes the ids of a failed add.
+func (u *failedAdds) take(sum [sha256.Size]byte) []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for i, add := range u.adds {
@@ -40,28 +40,28 @@ func (u *unanswered) take(sum [sha256.Size]byte) []string {
 	return nil
 }
 
-func (u *unanswered) keep(sum [sha256.Size]byte, ids []string) {
+func (u *failedAdds) keep(sum [sha256.Size]byte, ids []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if len(u.adds) == mostUnanswered {
+	if len(u.adds) == maxFailedAdds {
 		u.adds = slices.Delete(u.adds, 0, 1)
 	}
 	u.adds = append(u.adds, failedAdd{sum: sum, ids: ids})
 }
 
-func (u *unanswered) forget() {
+func (u *failedAdds) forget() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.adds = nil
 }
 
-// tape gives ids: those that it holds, one after the other, then new ones, which it holds from then on.
-type tape struct {
+// idSequence returns its ids in order, then generates and appends new ones.
+type idSequence struct {
 	ids  []string
 	next int
 }
 
-func (t *tape) id() string {
+func (t *idSequence) id() string {
 	if t.next == len(t.ids) {
 		t.ids = append(t.ids, memsidecar.NewID())
 	}
@@ -69,7 +69,7 @@ func (t *tape) id() string {
 	return t.ids[t.next-1]
 }
 
-// sumOf is the same for the same messages. One that cannot be packed is never stored, and whoever sends it is told why.
+// sumOf is the same for the same messages. A message that cannot be encoded is never stored, and its sender gets the error.
 func sumOf(messages []*pb.Message) [sha256.Size]byte {
 	sum := sha256.New()
 	for _, message := range messages {

@@ -1,4 +1,4 @@
-// Messages that get their ids here keep them after an error: the answer may have been lost, and not the messages.
+// Messages keep their generated ids after an error: only the response may have been lost.
 
 import { createHash } from "node:crypto";
 import type { Client } from "../client.js";
@@ -13,16 +13,16 @@ export interface Draft {
     readonly messages: MessageInput[];
 }
 
-type Whose = Pick<AddBatchRequest, "namespace" | "userId" | "sessionId">;
+type Owner = Pick<AddBatchRequest, "namespace" | "userId" | "sessionId">;
 
-interface Unanswered {
+interface FailedAdd {
     readonly session: string;
     readonly ids: readonly string[];
     /** How many adds had begun when this one failed. */
     readonly failed: number;
 }
 
-const MOST = 10_000;
+const MAX_FAILED_ADDS = 10_000;
 // By client, because frameworks make a history anew for each turn.
 const memories = new WeakMap<Client, Memory>();
 
@@ -30,10 +30,10 @@ const memories = new WeakMap<Client, Memory>();
  * Adds messages, all or nothing. Those that an add which failed had among its own keep the ids that they got, until an
  * add to the same session succeeds; so the same turn can be added again, and no message of it is stored twice.
  */
-export async function addAgain(client: Client, whose: Whose, drafts: readonly Draft[]): Promise<void> {
+export async function addIdempotently(client: Client, owner: Owner, drafts: readonly Draft[]): Promise<void> {
     const memory = memories.get(client) ?? new Memory();
     memories.set(client, memory);
-    const session = JSON.stringify([whose.namespace || "default", whose.sessionId]);
+    const session = JSON.stringify([owner.namespace || "default", owner.sessionId]);
     const begun = memory.begin();
     const ids = new Map<string, readonly string[]>();
     const messages = keyed(session, drafts).flatMap(([key, draft]) => {
@@ -42,7 +42,7 @@ export async function addAgain(client: Client, whose: Whose, drafts: readonly Dr
         return draft.messages.map((message, at) => ({ ...message, id: message.id ?? given[at] }));
     });
     try {
-        await client.addBatch({ ...whose, messages });
+        await client.addBatch({ ...owner, messages });
     } catch (error) {
         memory.failed(session, ids);
         throw error;
@@ -62,7 +62,7 @@ function keyed(session: string, drafts: readonly Draft[]): [string, Draft][] {
 }
 
 class Memory {
-    readonly #unanswered = new Map<string, Unanswered>();
+    readonly #failedAdds = new Map<string, FailedAdd>();
     #begun = 0;
 
     /** The number of the add that begins. */
@@ -72,24 +72,24 @@ class Memory {
     }
 
     idsOf(key: string): readonly string[] | undefined {
-        return this.#unanswered.get(key)?.ids;
+        return this.#failedAdds.get(key)?.ids;
     }
 
     failed(session: string, ids: ReadonlyMap<string, readonly string[]>): void {
         for (const [key, given] of ids) {
-            this.#unanswered.delete(key);
-            this.#unanswered.set(key, { session, ids: given, failed: this.#begun });
+            this.#failedAdds.delete(key);
+            this.#failedAdds.set(key, { session, ids: given, failed: this.#begun });
         }
-        for (const key of this.#unanswered.keys()) {
-            if (this.#unanswered.size <= MOST) return;
-            this.#unanswered.delete(key);
+        for (const key of this.#failedAdds.keys()) {
+            if (this.#failedAdds.size <= MAX_FAILED_ADDS) return;
+            this.#failedAdds.delete(key);
         }
     }
 
     /** The session has moved on from what had failed before: who says the same later says it once more. */
     succeeded(session: string, begun: number): void {
-        for (const [key, one] of this.#unanswered) {
-            if (one.session === session && one.failed < begun) this.#unanswered.delete(key);
+        for (const [key, one] of this.#failedAdds) {
+            if (one.session === session && one.failed < begun) this.#failedAdds.delete(key);
         }
     }
 }

@@ -24,14 +24,14 @@ import java.util.Optional;
  * A message in LangChain4j's own JSON, without what is long and stands in the contract's fields: in place of a text
  * stands its length, thinking and arguments of tools are empty. {@link #filled} puts them back.
  */
-final class Skeleton {
+final class MessageTemplate {
     /** Maps have no order of their own, and the same message must always give the same text. */
     private static final ObjectMapper SORTED = JsonMapper.builder()
             .enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS)
             .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
             .build();
 
-    private Skeleton() {}
+    private MessageTemplate() {}
 
     static String of(ChatMessage message) {
         try {
@@ -42,10 +42,10 @@ final class Skeleton {
         }
     }
 
-    /** Empty where it is no skeleton, or that of another message: whoever wrote it. */
-    static Optional<ChatMessage> filled(String skeleton, Message stored) {
+    /** Empty if it is not a template, or that of another message. */
+    static Optional<ChatMessage> filled(String template, Message stored) {
         try {
-            return Optional.ofNullable(filled(ChatMessageDeserializer.messageFromJson(skeleton), stored));
+            return Optional.ofNullable(filled(ChatMessageDeserializer.messageFromJson(template), stored));
         } catch (RuntimeException notOurs) {
             return Optional.empty();
         }

@@ -1,4 +1,4 @@
-//! Errors as the runner wants them told.
+//! Results of commands as JSON.
 
 use std::error::Error as StdError;
 
@@ -6,7 +6,7 @@ use memsidecar_client::Error;
 use serde_json::{Value, json};
 
 pub fn failed(error: &Error) -> Value {
-    json!({"error": told(error)})
+    json!({"error": error_json(error)})
 }
 
 /// For what went wrong in the driver itself.
@@ -14,7 +14,7 @@ pub fn broken(why: &str) -> Value {
     json!({"error": {"code": "INTERNAL", "reason": "", "kind": "Other", "message": why}})
 }
 
-pub fn told(error: &Error) -> Value {
+pub fn error_json(error: &Error) -> Value {
     let details = error.details();
     json!({
         "code": capitals(&format!("{:?}", details.code)),
@@ -51,7 +51,7 @@ fn kind(error: &Error) -> &'static str {
         Error::Internal(_) => "Internal",
         Error::Unreachable(_) => "Unreachable",
         Error::DeadlineExceeded(_) => "DeadlineExceeded",
-        // Whoever closes a client has cancelled its calls.
+        // Closing a client cancels its calls.
         Error::Cancelled(_) | Error::Closed(_) => "Cancelled",
         _ => "Other",
     }

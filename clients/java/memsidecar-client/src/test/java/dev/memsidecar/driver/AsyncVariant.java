@@ -14,14 +14,14 @@ import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
 
 /** The client for futures. */
-record AsyncFace(AsyncMemsidecarClient client) implements Driver.Face {
+record AsyncVariant(AsyncMemsidecarClient client) implements Driver.Variant {
     @Override
     public void waitUntilReady(Duration atMost) {
         join(client.waitUntilReady(atMost));
     }
 
     @Override
-    public void call(Command command, Told told) {
+    public void call(Command command, CommandResult told) {
         CompletableFuture<?> calling =
                 (CompletableFuture<?>) Rpc.invoke(timed(command), command.rpc().method(), command.request());
         Duration cancelAfter = command.seconds("cancel_after_seconds");
@@ -37,15 +37,15 @@ record AsyncFace(AsyncMemsidecarClient client) implements Driver.Face {
     }
 
     @Override
-    public void iterate(Command command, Told told) {
+    public void iterate(Command command, CommandResult told) {
         Object items = Rpc.invoke(timed(command), command.rpc().pages(), command.request());
         collect((AsyncItems<?>) items, told.list("items"), command.stopAfter());
     }
 
     @Override
-    public void stream(Command command, Told told) {
+    public void stream(Command command, CommandResult told) {
         Object argument = command.rpc().sendsMany()
-                ? new Paced(command.requests(), command.seconds("pause_seconds"))
+                ? new PacedPublisher(command.requests(), command.seconds("pause_seconds"))
                 : command.requests().get(0);
         Object answers = Rpc.invoke(timed(command), command.rpc().method(), argument);
         collect((AsyncItems<?>) answers, told.list("answers"), command.stopAfter());
@@ -69,22 +69,22 @@ record AsyncFace(AsyncMemsidecarClient client) implements Driver.Face {
         }
     }
 
-    private static void collect(AsyncItems<?> items, JsonArray list, int most) {
-        Collecting collecting = new Collecting(list, most);
+    private static void collect(AsyncItems<?> items, JsonArray list, int limit) {
+        CollectingSubscriber collecting = new CollectingSubscriber(list, limit);
         items.subscribe(collecting);
         join(collecting.done);
     }
 
     /** Takes so many, then leaves. */
-    private static final class Collecting implements Flow.Subscriber<Object> {
+    private static final class CollectingSubscriber implements Flow.Subscriber<Object> {
         private final JsonArray list;
-        private final int most;
+        private final int limit;
         private final CompletableFuture<Void> done = new CompletableFuture<>();
         private Flow.Subscription subscription;
 
-        Collecting(JsonArray list, int most) {
+        CollectingSubscriber(JsonArray list, int limit) {
             this.list = list;
-            this.most = most;
+            this.limit = limit;
         }
 
         @Override
@@ -95,8 +95,8 @@ record AsyncFace(AsyncMemsidecarClient client) implements Driver.Face {
 
         @Override
         public void onNext(Object item) {
-            list.add(Told.packed(item));
-            if (list.size() < most) {
+            list.add(CommandResult.packed(item));
+            if (list.size() < limit) {
                 subscription.request(1);
             } else {
                 subscription.cancel();
@@ -116,7 +116,7 @@ record AsyncFace(AsyncMemsidecarClient client) implements Driver.Face {
     }
 
     /** Requests with pauses between them, for one subscriber. */
-    private record Paced(List<Object> requests, Duration pause) implements Flow.Publisher<Object> {
+    private record PacedPublisher(List<Object> requests, Duration pause) implements Flow.Publisher<Object> {
         @Override
         public void subscribe(Flow.Subscriber<? super Object> subscriber) {
             Iterator<Object> left = requests.iterator();

@@ -8,7 +8,7 @@ import dev.memsidecar.client.MemsidecarException;
 import java.util.Base64;
 
 /** What came of a command. */
-final class Told {
+final class CommandResult {
     private final JsonObject json = new JsonObject();
 
     JsonObject json() {

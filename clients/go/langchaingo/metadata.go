@@ -9,11 +9,11 @@ import (
 	pb "github.com/memsidecar/memsidecar/clients/go/memsidecarpb"
 )
 
-// metadataKey is where marks are kept.
+// metadataKey is the metadata key of extraFields.
 const metadataKey = "langchaingo"
 
-// marks are what a message of langchaingo has and the contract has no field for. Most messages have none.
-type marks struct {
+// extraFields are the fields of a langchaingo message that the contract lacks. Most messages have none.
+type extraFields struct {
 	// Type is that of a generic message, or of the result of a function.
 	Type llms.ChatMessageType `json:"type,omitempty"`
 	// Role is that of a generic message.
@@ -23,17 +23,17 @@ type marks struct {
 	// FunctionCall says that the first call is of a function, and not of a tool.
 	FunctionCall bool `json:"function_call,omitempty"`
 	// Calls are those of tools that differ, by their places.
-	Calls map[int]callMark `json:"calls,omitempty"`
+	Calls map[int]callFields `json:"calls,omitempty"`
 }
 
-type callMark struct {
+type callFields struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
 }
 
 // metadata is nil where there is nothing to keep.
-func (m *marks) metadata() (*structpb.Struct, error) {
-	text, err := json.Marshal(map[string]*marks{metadataKey: m})
+func (m *extraFields) metadata() (*structpb.Struct, error) {
+	text, err := json.Marshal(map[string]*extraFields{metadataKey: m})
 	if err != nil || string(text) == `{"`+metadataKey+`":{}}` {
 		return nil, err
 	}
@@ -41,16 +41,16 @@ func (m *marks) metadata() (*structpb.Struct, error) {
 	return metadata, metadata.UnmarshalJSON(text)
 }
 
-// marksOf gives none where somebody else wrote the metadata, and wrote something else.
-func marksOf(message *pb.Message) marks {
-	var found marks
+// extraFieldsOf returns no fields if another program wrote different metadata.
+func extraFieldsOf(message *pb.Message) extraFields {
+	var found extraFields
 	kept, ok := message.GetMetadata().GetFields()[metadataKey]
 	if !ok {
 		return found
 	}
 	text, err := kept.MarshalJSON()
 	if err != nil || json.Unmarshal(text, &found) != nil {
-		return marks{}
+		return extraFields{}
 	}
 	return found
 }

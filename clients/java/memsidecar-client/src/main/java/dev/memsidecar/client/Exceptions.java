@@ -6,8 +6,8 @@ import io.grpc.StatusRuntimeException;
 import java.util.List;
 import java.util.Map;
 
-/** Between gRPC's words and ours: which of our exceptions an outcome is. */
-final class Failures {
+/** Maps a gRPC status to an exception of the client. */
+final class Exceptions {
     @FunctionalInterface
     interface Kind {
         MemsidecarException make(Status.Code code, String message, ErrorDetails details, Throwable cause);
@@ -48,12 +48,12 @@ final class Failures {
     private final String address;
     private final boolean tls;
 
-    Failures(String address, boolean tls) {
+    Exceptions(String address, boolean tls) {
         this.address = address;
         this.tls = tls;
     }
 
-    /** By its reason; where there is none, by its code. */
+    /** Returns the error for a reason, or for the code if there is no reason. */
     MemsidecarException of(Status given, Metadata trailers) {
         Status status = readable(given);
         ErrorDetails details = ErrorDetails.of(trailers);
@@ -88,7 +88,7 @@ final class Failures {
         return found.append(hint(found.toString())).toString();
     }
 
-    /** What Netty says of a side that speaks TLS to one that does not tells nobody what to do. */
+    /** Replaces Netty's message for a connection where only one side speaks TLS, which does not say what to do. */
     private String hint(String said) {
         if (tls) {
             return said.contains("not an SSL/TLS record") ? "; does it speak TLS?" : "";

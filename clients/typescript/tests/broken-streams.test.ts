@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { status } from "@grpc/grpc-js";
 import { type AddStreamRequest, Client, errors, MemsidecarError } from "memsidecar-client";
-import { answering, type Stream, streaming } from "./pretended.js";
+import { answering, type Stream, streaming } from "./fake-server.js";
 
 const ANSWER = Buffer.alloc(0);
 
@@ -39,7 +39,7 @@ async function countOf(answers: AsyncIterable<unknown>): Promise<number> {
     return count;
 }
 
-test("a stream that ends well before everything is answered goes on", async () => {
+test("a stream that ends with OK before all responses resumes", async () => {
     await using server = await streaming("AddStream", endingEarly);
     await using client = new Client({ address: server.address });
     async function* requests(): AsyncGenerator<AddStreamRequest> {
@@ -61,7 +61,7 @@ test("a stream that always ends too early fails in the end", async () => {
     });
 });
 
-test("an error of the requests is told, also when it comes while no stream is there", async () => {
+test("an error of the requests between two streams reaches the caller", async () => {
     await using server = await streaming("AddStream", breakingOnce);
     await using client = new Client({ address: server.address });
     async function* requests(): AsyncGenerator<AddStreamRequest> {
@@ -72,7 +72,7 @@ test("an error of the requests is told, also when it comes while no stream is th
     await assert.rejects(countOf(client.addStream(requests())), /the database is gone/);
 });
 
-test("requests that wait are told that their stream is over", async () => {
+test("waiting requests are notified when their stream ends", async () => {
     const refuse = (stream: Stream) =>
         stream.once("data", () => stream.emit("error", { code: status.INVALID_ARGUMENT, details: "no" }));
     for (const [rpc, method] of [
@@ -99,7 +99,7 @@ test("requests that wait are told that their stream is over", async () => {
     }
 });
 
-test("an answer that cannot be read is an error of the client's own kind", async () => {
+test("a response that cannot be decoded is a MemsidecarError", async () => {
     await using server = await answering("Count", () => Buffer.from([0xff, 0xff, 0xff]));
     await using client = new Client({ address: server.address, attempts: 1 });
     await assert.rejects(client.count({ sessionId: "s" }), (error) => {
@@ -108,13 +108,13 @@ test("an answer that cannot be read is an error of the client's own kind", async
     });
 });
 
-test("what gRPC itself finds too large is too large", async () => {
+test("gRPC's own size limit is TooLarge", async () => {
     await using server = await answering("Count", () => ({ code: status.RESOURCE_EXHAUSTED, details: "too long" }));
     await using client = new Client({ address: server.address });
     await assert.rejects(client.count({ sessionId: "s" }), errors.TooLarge);
 });
 
-test("what counts each time is not sent again where nobody knows if it arrived", async () => {
+test("a call without an idempotency key is not retried if its arrival is unknown", async () => {
     let calls = 0;
     await using server = await answering("ReportUsage", (call) => {
         calls = call;
@@ -126,7 +126,7 @@ test("what counts each time is not sent again where nobody knows if it arrived",
     assert.equal(calls, 1);
 });
 
-test("a deadline that is none is refused, and one beyond all times is no limit", async () => {
+test("an invalid deadline is rejected, and a huge one is no limit", async () => {
     await using server = await answering("Count", () => ANSWER);
     await using client = new Client({ address: server.address });
     const own = { name: "RangeError", message: /^deadlineMs is .* must be more than 0/ };
@@ -150,7 +150,7 @@ test("a deadline that is none is refused, and one beyond all times is no limit",
     await patient.count({ sessionId: "s" });
 });
 
-test("a call that no time is left to is over at once, and nothing is sent", async () => {
+test("a call with an expired deadline fails at once, and nothing is sent", async () => {
     let calls = 0;
     await using server = await answering("Count", (call) => {
         calls = call;
