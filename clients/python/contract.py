@@ -1,4 +1,4 @@
-"""The contract as the client's generator reads it: messages, enumerations, comments, and their types in Python."""
+"""Reads the contract: messages, enumerations, comments, and their types in Python."""
 
 import re
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ class Contract:
             yield from ((name, method) for method in services[name].method)
 
     def annotation(self, message: str, field: FieldDescriptorProto) -> str:
-        """What may be given for a field: an enumeration's value also by its name, a message also as a dict."""
+        """Return the type annotation of a field: enum values also by name, messages also as dicts."""
         if entry := self._map_entry(message, field):
             key, value = (SCALARS[entry_field.type][0] for entry_field in entry.field)
             return f"Mapping[{key}, {value}]"

@@ -1,4 +1,4 @@
-"""The types of what may be given in place of messages and of the values of enumerations: dicts, and names."""
+"""Generates the types of dicts and names that requests accept instead of messages and enum values."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class RequestTypes:
     messages: list[str] = field(default_factory=list)
 
     def add_method(self, method: MethodDescriptorProto) -> None:
-        """The request of a method is its keywords; in a stream it is given as a whole."""
+        """Add the types of a method's keywords; for a stream, also the request itself."""
         if method.client_streaming:
             self._add_message(short(method.input_type))
         for member in self.contract.messages[short(method.input_type)].field:
@@ -54,7 +54,7 @@ class RequestTypes:
 
 
 def dicts_module(contract: Contract) -> str:
-    """The text of a module with a type for each dict, and one for the names of each enumeration."""
+    """Return a module with a type for each dict and for the names of each enumeration."""
     found = RequestTypes(contract)
     for _, method in contract.methods():
         found.add_method(method)

@@ -1,4 +1,4 @@
-"""Comments of the contract as docstrings."""
+"""Formats comments of the contract as docstrings."""
 
 import textwrap
 

@@ -57,7 +57,7 @@ def _protoc(folder: Path, sources: list[str], outputs: list[str]) -> None:
 
 
 def _write(file: Path, text: str) -> None:
-    """Formatted as the rest is; lines of signatures and comments are cut to the same width."""
+    """Write a formatted module."""
     file.write_text(text)
     ruff = [sys.executable, "-m", "ruff"]
     settings = ["--config", str(HERE.parents[1] / "pyproject.toml"), "--no-cache", "--quiet"]

@@ -46,7 +46,7 @@ class {name}({calls}):
 
 
 def snake(name: str) -> str:
-    """As Python names a method; `import` is a word of the language."""
+    """Return the method's name in snake case; `import` is a keyword of Python."""
     found = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
     return found + "_" if found == "import" else found
 
@@ -118,7 +118,7 @@ class Writer:
         )
 
     def _pages(self, service: str, method: MethodDescriptorProto) -> str:
-        """For calls that answer in pages, one that goes through all of them."""
+        """Write the page iterator of a paged call."""
         answer = self.contract.messages[short(method.output_type)]
         if "next_page_token" not in {field.name for field in answer.field}:
             return ""
@@ -204,7 +204,7 @@ def _by_the_client(words: re.Match[str]) -> str:
 
 
 def methods_module(contract: Contract, asynchronous: bool) -> str:
-    """The text of a module with a class of all methods."""
+    """Return a module with a class of all methods."""
     header = HEADER.format(
         iterators="AsyncIterable, AsyncIterator" if asynchronous else "Iterator",
         module="_aio_calls" if asynchronous else "_calls",

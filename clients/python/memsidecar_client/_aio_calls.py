@@ -1,4 +1,4 @@
-"""How calls are made: deadlines, tokens, retries, pages and streams; once for asyncio."""
+"""Calls with deadlines, tokens, retries, pages and streams, for asyncio."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ Answer = TypeVar("Answer", bound=Proto)
 
 
 class AsyncCalls:
-    """A channel, and what all calls on it have in common. It belongs to the event loop that it is first used in."""
+    """A channel and the shared parts of its calls. It belongs to the event loop of its first call."""
 
     def __init__(self, connection: Connection, timeout: float | None, attempts: int) -> None:
         self._connection = connection
@@ -51,14 +51,14 @@ class AsyncCalls:
 
     @property
     def _channel(self) -> Any:
-        """Opened by the first call, because before it there may be no event loop."""
+        """Open the channel with the first call: before it there may be no event loop."""
         self._check_usable()
         if self._opened is None:
             self._opened, self._loop = _channel(self._connection), asyncio.get_running_loop()
         return self._opened
 
     def _check_usable(self) -> None:
-        """gRPC's own words for a second event loop do not say what is wrong."""
+        """Reject a second event loop: gRPC's own error does not name the cause."""
         if self._closed:
             raise Closed()
         if self._loop is not None and self._loop is not asyncio.get_running_loop():
@@ -155,7 +155,7 @@ class AsyncCalls:
             stream.cancel()
 
     async def _sent(self, stub: Any, request: Any, timeout: float | None, **options: Any) -> Any:
-        """One attempt; gRPC's errors end here."""
+        """Make one attempt and convert gRPC's errors."""
         self._check_usable()
         check_left(timeout)
         try:
@@ -166,7 +166,7 @@ class AsyncCalls:
             raise self._why_cancelled() from None
 
     def _why_cancelled(self) -> BaseException:
-        """gRPC tells of a call that was cancelled as if its task was. If the task was not, the call has failed."""
+        """Distinguish a cancelled task from a cancelled call, for which gRPC raises the same error."""
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             return asyncio.CancelledError()
@@ -176,7 +176,7 @@ class AsyncCalls:
         return Closed() if self._closed else failure(error, self._connection)
 
     def _stub(self, method: str, answer: type[Answer]) -> Any:
-        """Kept, because to make one costs as much as to call it."""
+        """Return the cached stub: creating one costs as much as a call."""
         made = self._channel.unary_unary(path_of(method), to_bytes, answer.FromString)
         return self._stubs.setdefault(method, made)
 

@@ -1,4 +1,4 @@
-"""How calls are made: deadlines, tokens, retries, pages and streams; once for threads."""
+"""Calls with deadlines, tokens, retries, pages and streams, for threads."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ Answer = TypeVar("Answer", bound=Proto)
 
 
 class Calls:
-    """A channel, and what all calls on it have in common."""
+    """A channel and the shared parts of its calls."""
 
     def __init__(self, connection: Connection, timeout: float | None, attempts: int) -> None:
         self._connection = connection
@@ -126,7 +126,7 @@ class Calls:
             raise self._failure(error) from error
 
     def _sent(self, stub: Any, request: Any, timeout: float | None, **options: Any) -> Any:
-        """One attempt; gRPC's errors end here."""
+        """Make one attempt and convert gRPC's errors."""
         if self._closed:
             raise Closed()
         check_left(timeout)
@@ -139,7 +139,7 @@ class Calls:
         return Closed() if self._closed else failure(error, self._connection)
 
     def _stub(self, method: str, answer: type[Answer]) -> Any:
-        """Kept, because to make one costs as much as to call it."""
+        """Return the cached stub: creating one costs as much as a call."""
         made = self._channel.unary_unary(path_of(method), to_bytes, answer.FromString)
         return self._stubs.setdefault(method, made)
 

@@ -1,4 +1,4 @@
-"""Where the sidecar is, how to reach it, and what to show there."""
+"""Address, TLS settings and token of a connection."""
 
 import ipaddress
 import os
@@ -39,7 +39,7 @@ OPTIONS: tuple[tuple[str, int | str], ...] = (
 
 @dataclass(frozen=True)
 class Connection:
-    """Everything about the way to one sidecar, checked."""
+    """Validated settings of a connection to one sidecar."""
 
     address: str
     credentials: grpc.ChannelCredentials | None
@@ -61,7 +61,7 @@ def connection(
     key_file: str | Path | None,
     allow_token_in_clear: bool,
 ) -> Connection:
-    """What is not given is taken from the environment. Raises ValueError where the parts do not go together."""
+    """Return the settings, with defaults from the environment. Raises ValueError for conflicting settings."""
     address = _checked_address(address or os.environ.get("MEMSIDECAR_ADDRESS") or DEFAULT_ADDRESS)
     if token is None and token_file is None:
         token = os.environ.get("MEMSIDECAR_TOKEN", "").strip()
@@ -95,7 +95,7 @@ def _credentials(
 
 
 def _truth_of(variable: str) -> bool | None:
-    """None where it is not set."""
+    """Return a variable's value, or None if it is not set."""
     said = os.environ.get(variable, "").strip().lower()
     if said not in ("", "true", "false"):
         raise ValueError(f"{variable} is neither true nor false")
@@ -110,7 +110,7 @@ def _checked_address(address: str) -> str:
 
 
 def stays_here(address: str) -> bool:
-    """A unix socket or loopback: what is sent there never sees a network."""
+    """Return whether the address is a unix socket or loopback."""
     if address.startswith("unix:"):
         return True
     host = address.rpartition(":")[0].strip("[]")

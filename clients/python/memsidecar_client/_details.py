@@ -1,4 +1,4 @@
-"""The rich details of an error, as the sidecar sends them in the trailing metadata."""
+"""Error details, which the sidecar sends in the trailing metadata."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping

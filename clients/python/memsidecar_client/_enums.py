@@ -7,7 +7,7 @@ from google.protobuf.descriptor import EnumDescriptor
 
 
 def value_of(enum: EnumDescriptor, given: Any, path: str) -> Any:
-    """The number of a value that is given as such, by its full name, or by the part behind the common prefix."""
+    """Return the number of an enum value, given as a number, a full name or a short name."""
     if not isinstance(given, str):
         return given
     prefix, numbers = _numbers(enum)
@@ -20,6 +20,6 @@ def value_of(enum: EnumDescriptor, given: Any, path: str) -> Any:
 
 @cache
 def _numbers(enum: EnumDescriptor) -> tuple[str, dict[str, int]]:
-    """The prefix of all names, and the number of each without it."""
+    """Return the common prefix of the names, and the numbers by short name."""
     prefix = enum.values[0].name.removesuffix("UNSPECIFIED")
     return prefix, {value.name.removeprefix(prefix): value.number for value in enum.values}

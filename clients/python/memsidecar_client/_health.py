@@ -1,4 +1,4 @@
-"""gRPC's health service, as far as it takes to ask whether the sidecar serves: no stubs are worth it."""
+"""Client of gRPC's health service, without generated stubs."""
 
 import grpc
 

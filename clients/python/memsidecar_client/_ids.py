@@ -29,7 +29,7 @@ _clock = _Clock()
 
 
 def new_id() -> str:
-    """A UUIDv7: the time in milliseconds, a count, then chance, so that a process's ids sort by when they were made."""
+    """Return a UUIDv7: milliseconds, a counter, then random bits, so that a process's ids sort by creation time."""
     milliseconds, count = divmod(_clock.next(), 1 << _Clock.COUNT_BITS)
     number = milliseconds << 80 | 0x7 << 76 | count << 64 | 0b10 << 62 | secrets.randbits(62)
     return str(UUID(int=number))
@@ -45,6 +45,6 @@ def identify_interaction(request: StoreInteractionRequest) -> None:
 
 
 def identify_artifact(request: PutArtifactRequest) -> None:
-    """An offloaded message's artifact has an id of its own, always the same."""
+    """Add an id, except for an offloaded message, whose artifact id the server derives."""
     if not request.offload_message_id:
         request.artifact.id = request.artifact.id or new_id()

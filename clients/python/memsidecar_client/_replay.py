@@ -10,7 +10,7 @@ from memsidecar_client._ids import identify
 
 
 class Once(Iterator[Any]):
-    """For threads, without replay. It keeps what broke it: gRPC knows only that it ended badly."""
+    """Requests for threads, without replay. Keeps the error of the source, which gRPC does not pass on."""
 
     def __init__(self, source: Iterator[Any]) -> None:
         self._source = source
@@ -32,7 +32,7 @@ class Once(Iterator[Any]):
 
 
 class AsyncOnce(AsyncIterator[Any]):
-    """For tasks; else as Once."""
+    """Requests for tasks, without replay."""
 
     def __init__(self, source: AsyncIterator[Any]) -> None:
         self._source = source
@@ -48,7 +48,7 @@ class AsyncOnce(AsyncIterator[Any]):
             raise
 
     def check(self) -> None:
-        """As with Once."""
+        """See Once."""
         if self._broken is not None:
             raise self._broken
 
@@ -79,11 +79,11 @@ class Kept:
 
     @property
     def oldest(self) -> int:
-        """The place in the stream of the oldest that is not answered."""
+        """Return the position of the oldest unacknowledged request."""
         return self._answered
 
     def at(self, place: int) -> Any:
-        """None where nothing was taken for that place yet."""
+        """Return the request at a position, or None if it was not taken yet."""
         with self._lock:
             index = place - self._answered
             return self._requests[index] if 0 <= index < len(self._requests) else None
@@ -108,11 +108,11 @@ class Replay(Kept):
 
     @property
     def is_over(self) -> bool:
-        """Nothing is left to send, and nothing to be answered: then a stream may end."""
+        """Return whether every request is sent and acknowledged."""
         return self._ended and self.all_answered
 
     def unanswered(self) -> Iterator[Any]:
-        """From the oldest that is not answered on, to the source's end."""
+        """Yield requests from the oldest unacknowledged one to the end of the source."""
         place = self.oldest
         while (request := self.at(place) or self._taken(place)) is not None:
             yield request
@@ -135,7 +135,7 @@ class Replay(Kept):
 
 
 class AsyncReplay(Kept):
-    """For tasks. A stream that breaks cancels who waits for the source, and must not cancel the source itself."""
+    """Replay for tasks. A broken stream cancels the task that waits for the source, not the source itself."""
 
     def __init__(self, source: AsyncIterator[Any]) -> None:
         super().__init__()
@@ -143,13 +143,13 @@ class AsyncReplay(Kept):
         self._taking: asyncio.Task[bool] | None = None
 
     def check(self) -> None:
-        """As with Replay."""
+        """See Replay."""
         if self._taking is not None and self._taking.done() and not self._taking.cancelled():
             self._taking.result()
 
     @property
     def is_over(self) -> bool:
-        """As with Replay."""
+        """See Replay."""
         ended = self._taking is not None and self._taking.done() and not self._taking.result()
         return ended and self.all_answered
 
@@ -172,7 +172,7 @@ class AsyncReplay(Kept):
         return self.at(place)
 
     async def _take(self) -> bool:
-        """Whether there may be more."""
+        """Return whether there may be more requests."""
         async for request in self._source:
             self.put(request)
             return True

@@ -34,18 +34,18 @@ _SCALARS = {
 
 
 def built(kind: type[Built], called: Mapping[str, str] = _BY_THEIR_NAMES, /, **given: Any) -> Built:
-    """`called`: fields that the caller knows by another name. What is None is left out."""
+    """Build a message from keywords. `called` maps fields to the caller's names. None is omitted."""
     return _built(kind, given, "", called)
 
 
 def each_of(kind: type[Proto], requests: Iterable[Any]) -> Iterator[Any]:
-    """Each is looked at when its turn comes. Raises TypeError at once for what has no turns."""
+    """Convert requests one by one. Raises TypeError at once if they are not iterable."""
     source = _iterator(requests)
     return (_message(kind, request, f"requests[{number}]") for number, request in enumerate(source))
 
 
 def each_of_async(kind: type[Proto], requests: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Any]:
-    """As each_of."""
+    """See each_of."""
     return _each_of_async(kind, requests if isinstance(requests, AsyncIterable) else _iterator(requests))
 
 
@@ -91,7 +91,7 @@ def _built(kind: type[Built], given: Mapping[str, Any], within: str, called: Map
 
 @cache
 def _conversions_of(kind: Any) -> dict[str, Conversion | None]:
-    """Kept, because descriptors are slow to read. None where protobuf takes a value as it is."""
+    """Return the cached conversions by field; None if protobuf accepts the value unchanged."""
     return {field.name: _conversion(field) for field in kind.fields}
 
 
@@ -112,7 +112,7 @@ def _item_conversion(field: Any) -> Conversion | None:
 
 
 def _many(convert: Conversion | None, given: Any, path: str) -> Any:
-    """A text is a list of letters to Python, and was never meant as one."""
+    """Convert a list. Reject a text, which Python would take for a list of letters."""
     if not isinstance(given, _LISTS) and (isinstance(given, _NO_LISTS) or not isinstance(given, Iterable)):
         raise _wanted(path, "list", given)
     if convert is not None:
@@ -143,7 +143,7 @@ def _tags(given: Any, path: str) -> Any:
 
 
 def _tell_which(kind: type[Proto], fields: Mapping[str, Any], within: str, called: Mapping[str, str]) -> None:
-    """Protobuf says what is wrong, and not with which field: the one that it refuses alone."""
+    """Find the invalid field by building a message with each field alone; protobuf's error does not name it."""
     for name, value in fields.items():
         field, path = kind.DESCRIPTOR.fields_by_name[name], f"{within}{called.get(name, name)}"
         if isinstance(value, _LISTS):

@@ -23,7 +23,7 @@ _BROKEN = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.CA
 
 @dataclass
 class Attempts:
-    """One call's way through the policy: how long each attempt may take, and how long to wait before the next."""
+    """Applies the retry policy to one call: the time for each attempt and the wait before the next."""
 
     most: int
     timeout: float | None
@@ -35,7 +35,7 @@ class Attempts:
         self._end = None if end == math.inf else end
 
     def remaining(self) -> float | None:
-        """Seconds that the next attempt may take. None: as long as it likes."""
+        """Return the seconds for the next attempt, or None for no limit."""
         return None if self._end is None else max(0.0, self._end - time.monotonic())
 
     def begin(self) -> float | None:
@@ -47,20 +47,20 @@ class Attempts:
         self.made = 1
 
     def wait_after(self, error: MemsidecarError) -> float:
-        """Seconds to wait before the next attempt. Raises the error where there shall be none."""
+        """Return the seconds to wait before the next attempt. Raises the error if there is no further attempt."""
         wait, remaining = self._wait(error), self.remaining()
         if not self._worth_another(error) or self.made >= self.most or (remaining is not None and wait >= remaining):
             raise error
         return wait
 
     def _wait(self, error: MemsidecarError) -> float:
-        """As long as the sidecar said, and a little more; else longer each time."""
+        """Return the delay of RetryInfo plus jitter, or the exponential backoff."""
         if error.retry_after is not None:
             return error.retry_after * random.uniform(1, 1 + JITTER)
         return WAITS_SECONDS[min(self.made, len(WAITS_SECONDS)) - 1] * random.uniform(1 - JITTER, 1 + JITTER)
 
     def _worth_another(self, error: MemsidecarError) -> bool:
-        """Whether it was the moment or the way, and not the call. Messages carry ids, so none is stored twice.
+        """Return whether a retry can succeed. Messages have ids, so none is stored twice.
 
         What has none is retried only if the sidecar rejected it.
         """

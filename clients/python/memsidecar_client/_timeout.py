@@ -1,4 +1,4 @@
-"""How long a call may take, as callers say it: seconds; infinity is no limit.
+"""Timeouts of calls in seconds; infinity is no limit.
 
 A client's own limit is more than 0. What is left of a caller's time may be 0 or less: then a call is over at once.
 """
@@ -28,7 +28,7 @@ def checked(timeout: Any) -> float | None:
 
 
 def checked_of_client(timeout: Any) -> float | None:
-    """The same for what holds for all calls: with nothing, none could ever be made."""
+    """Check the timeout of a client, which must be positive."""
     seconds = checked(timeout)
     if seconds is not None and seconds <= 0:
         raise ValueError(f"timeout: {timeout} is not more than 0 seconds; math.inf is no limit")
@@ -36,6 +36,6 @@ def checked_of_client(timeout: Any) -> float | None:
 
 
 def check_left(seconds: float | None) -> None:
-    """Before an attempt: gRPC may send what is over already."""
+    """Raise before an attempt if the deadline has passed: gRPC might send the request."""
     if seconds is not None and seconds <= 0:
         raise DeadlineExceeded("no time is left for the call", grpc.StatusCode.DEADLINE_EXCEEDED)

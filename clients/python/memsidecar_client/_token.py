@@ -53,7 +53,7 @@ def token_source(token: str | None, token_file: str | Path | None) -> TokenSourc
 
 
 def checked(text: str, where: str) -> str:
-    """Without the white space around it. What is wrong is not shown: it may be most of a token."""
+    """Return the token without white space around it. The error does not show the text, which may be a token."""
     token = text.strip()
     if not token or not all("!" <= sign <= "~" for sign in token):
         raise ValueError(f"{where} no token: one has only letters, digits and signs of ASCII")

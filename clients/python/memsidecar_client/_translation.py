@@ -1,4 +1,4 @@
-"""Between gRPC's words and ours."""
+"""Conversion between gRPC and the client: method paths, channel options, errors."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _HUNG_UP = ("Socket closed", "Connection reset", "Broken pipe", "recvmsg")
 
 
 def path_of(method: str) -> str:
-    """As the server names its services: the client's own messages have another package."""
+    """Return the server's path of a method: the client's messages have another package."""
     return f"/memsidecar.v1.{method}"
 
 
@@ -27,7 +27,7 @@ def options_of(connection: Connection) -> tuple[tuple[str, Any], ...]:
 
 
 def failure(error: Any, connection: Connection) -> MemsidecarError:
-    """Our error for one of gRPC's, of either of its libraries."""
+    """Convert an error of grpc or grpc.aio."""
     found = error_of(error.code(), error.details() or "", details_of(error.trailing_metadata()))
     if isinstance(found, Unreachable):
         found.message = f"{connection.address} cannot be reached: {found.message}{_hint(connection, found.message)}"
@@ -45,5 +45,5 @@ def _hint(connection: Connection, message: str) -> str:
 
 
 def ended_early() -> MemsidecarError:
-    """Of a stream that the other side ended well while something was still to be answered."""
+    """Return the error of a stream that ended with OK before all responses."""
     return MemsidecarError("the stream ended before all was answered", grpc.StatusCode.UNKNOWN)

@@ -1,3 +1,3 @@
-"""The one place that names it; pyproject.toml reads it from here."""
+"""The version; pyproject.toml reads it from here."""
 
 VERSION = "0.1.0"

@@ -10,7 +10,7 @@ from memsidecar_client._retry import ATTEMPTS
 
 
 class Client(Methods):
-    """A sidecar, for code that waits. One is enough for a process: any number of threads may share it.
+    """Blocking client of a sidecar. Thread-safe: one client is enough for a process.
 
     address: "host:port" or "unix:/path". None: MEMSIDECAR_ADDRESS, else 127.0.0.1:7600.
     token, token_file: What to show. None: MEMSIDECAR_TOKEN or MEMSIDECAR_TOKEN_FILE, if set. A file is read again
@@ -60,7 +60,7 @@ class Client(Methods):
 
 
 class AsyncClient(AsyncMethods):
-    """A sidecar, for code with an event loop. What it takes is what Client takes.
+    """Asynchronous client of a sidecar, with the same arguments as Client.
 
     It belongs to the event loop of its first call; in another one, calls are refused with a RuntimeError.
     """

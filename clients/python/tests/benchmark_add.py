@@ -1,4 +1,4 @@
-"""The time of one Add through the client, and through a bare stub: add_times.py [--async] ADDRESS
+"""Measure one Add through the client and through a bare stub: benchmark_add.py [--async] ADDRESS
 
 Alternately, in one process, each on a connection of its own; one line of JSON tells both and their ratio.
 """

@@ -99,7 +99,7 @@ def ready(clients: dict[str, Client], command: Command) -> Command:
 
 
 def call(clients: dict[str, Client], command: Command) -> Command:
-    """A thread that waits cannot be cancelled; its client can be closed."""
+    """Cancel by closing the client: a waiting thread cannot be cancelled."""
     client, rpc = clients[command["client"]], command["rpc"]
     if (seconds := command.get("cancel_after_seconds")) is not None:
         threading.Timer(seconds, client.close).start()
@@ -139,7 +139,7 @@ def paced(command: Command) -> Iterator[Any]:
 
 
 def collected(name: str, answers: Iterator[Any], command: Command) -> Command:
-    """Whatever came before an error counts."""
+    """Collect responses until an error."""
     found: list[str] = []
     try:
         for response in answers:

@@ -1,4 +1,4 @@
-"""From an RPC's name and the bytes of its request to the method of a client and its keywords."""
+"""Finds a client's method and keywords by an RPC's name and the bytes of its request."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Ids that the client makes."""
+"""Ids that the client generates."""
 
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID

@@ -37,7 +37,7 @@ def test_the_code_of_the_readme_runs(sidecar: SidecarProcess, number: int) -> No
 
 
 def test_every_extra_is_installed_from_the_clone_as_the_page_says() -> None:
-    """From a folder beside the clone, as in the README's quickstart; there is no package index to install from."""
+    """Each extra is installed from the clone, as in the README's quickstart."""
     page = (HERE / "ADAPTERS.md").read_text()
     extras = set(tomllib.loads((HERE / "pyproject.toml").read_text())["project"]["optional-dependencies"])
     assert "pip install --quiet ../memsidecar/clients/python" in (HERE / "README.md").read_text()

@@ -114,7 +114,7 @@ async def test_requests_that_are_not_iterable_are_rejected() -> None:
 
 
 def test_an_error_of_an_import_reaches_the_caller(sidecar: SidecarProcess) -> None:
-    """The sidecar stands still meanwhile: what it would say of an import must not come first."""
+    """The sidecar is paused, so that its own error for an import does not come first."""
 
     def archived() -> Iterator[ImportRequest | ImportRequestDict]:
         yield {"record": {"message": {"role": "user", "content": "Hello.", "create_time": NAIVE}}}
@@ -182,7 +182,7 @@ async def test_an_error_names_the_path(method: str, given: dict[str, Any], kind:
 
 
 def test_mypy_knows_the_names_of_enumerations() -> None:
-    """An unused `type: ignore` is an error of mypy's, so it must refuse these."""
+    """mypy must reject these calls: an unused `type: ignore` is an error."""
     with Client("127.0.0.1:1") as memory:
         with pytest.raises(ValueError, match="scope"):
             memory.search(query="x", scope="galaxy")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Streams whose requests wait for answers, or fail by themselves. Streams that break off are in the scenarios."""
+"""Streams whose requests wait for responses or fail. The scenarios cover interrupted streams."""
 
 import asyncio
 import queue

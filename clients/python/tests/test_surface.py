@@ -1,4 +1,4 @@
-"""The surface follows the contract: a method for each RPC, an error for each reason, made and not written."""
+"""The API follows the contract: a method for each RPC and an error for each reason."""
 
 import inspect
 import sys

@@ -1,4 +1,4 @@
-"""How long a call may take: infinity is no limit, and where nothing is left of it, nothing is sent."""
+"""Timeouts: infinity is no limit, and a call with an expired deadline is not sent."""
 
 import asyncio
 import math
@@ -144,7 +144,7 @@ async def test_infinity_is_no_limit_with_asyncio(sidecar: SidecarProcess, timeou
 
 
 def test_infinity_overrides_the_clients_timeout(sidecar: SidecarProcess) -> None:
-    """The sidecar stands still for longer than the client would wait."""
+    """The sidecar is paused for longer than the client's timeout."""
     with Client(sidecar.address, timeout=0.2) as memory:
         memory.count(session_id="s", timeout=5)
         sidecar.pause()

@@ -1,4 +1,4 @@
-"""The memory behind the interfaces of five frameworks, one module each. A module needs the extra of its name.
+"""Adapters to five frameworks, one module each. A module needs the extra of its name.
 
 They take a `Client`; their asynchronous methods wait for it in a thread.
 """

@@ -38,7 +38,7 @@ class Attachments:
             )
 
     def all(self) -> dict[str, str]:
-        """By name. One that is only partly there is left out."""
+        """Return texts by name; incomplete ones are omitted."""
         parts: dict[tuple[str, str, int], dict[int, str]] = defaultdict(dict)
         for artifact in self.client.iter_artifacts(**self.place):
             if artifact.source == SOURCE:
@@ -52,7 +52,7 @@ class Attachments:
         }
 
     def delete(self, names: Iterable[str] | None = None) -> None:
-        """All of them, where no names are given."""
+        """Delete texts by name; all of them without names."""
         wanted = None if names is None else set(names)
         for artifact in list(self.client.iter_artifacts(**self.place)):
             if artifact.source == SOURCE and (wanted is None or artifact.metadata["name"] in wanted):

@@ -1,4 +1,4 @@
-"""What the contract asks of a message's fields, for texts and ids that come from anywhere."""
+"""Converts texts and ids of frameworks to what the contract accepts."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from memsidecar_client import Message, Role, ToolCall
 
 
 class Place(TypedDict):
-    """Which session is meant, as all calls have it."""
+    """Fields of a request that identify a session."""
 
     namespace: str
     user_id: str
@@ -31,7 +31,7 @@ def message(
     tool_calls: Sequence[ToolCall] = (),
     tool_call_id: str = "",
 ) -> Message:
-    """Only an assistant that calls a tool may say nothing: elsewhere the contract wants a text, and NOTHING is one."""
+    """Return a content that the contract accepts: NOTHING for an empty one, except with tool calls."""
     content = sendable("\n".join(texts))
     calls = tool_calls if role == Role.ROLE_ASSISTANT else ()
     return Message(
@@ -46,18 +46,18 @@ def message(
 
 
 def said(found: Message) -> str:
-    """The content of a message that was made here, or by any other client."""
+    """Return the content of a stored message, without the placeholder NOTHING."""
     return "" if found.content == NOTHING else found.content
 
 
 def tool_call(call_id: str | None, name: str | None, arguments: Any) -> ToolCall:
-    """`arguments` as the text that the model wrote, or as what was read from it."""
+    """Return a tool call; `arguments` is a text or a parsed value."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     return ToolCall(id=id_of(call_id) or "none", name=id_of(name) or "none", arguments_json=sendable(text))
 
 
 def arguments_of(call: ToolCall) -> dict[str, Any]:
-    """As an object. What the model wrote need not be one."""
+    """Return arguments as an object, although a model may write another value."""
     try:
         read = json.loads(call.arguments_json or "{}")
     except ValueError:
@@ -66,7 +66,7 @@ def arguments_of(call: ToolCall) -> dict[str, Any]:
 
 
 def id_of(text: str | None) -> str:
-    """The same for the same text: itself, or the sum of one that is too long or has signs that no id may have."""
+    """Return an id for a text: the text itself, or its hash if it is no valid id."""
     text = text or ""
     if len(sendable(text).encode()) <= MAX_ID_BYTES and sendable(text) == text and not _has_control(text):
         return text
@@ -74,7 +74,7 @@ def id_of(text: str | None) -> str:
 
 
 def sendable(text: str) -> str:
-    """Half of a surrogate pair is text for Python, and not for UTF-8."""
+    """Return the text without unpaired surrogates, which UTF-8 cannot encode."""
     return text.encode(errors="replace").decode()
 
 

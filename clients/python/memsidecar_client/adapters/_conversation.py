@@ -34,7 +34,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Stored:
-    """A message as it is in the sidecar. `whole` is None where another one stored it, or the sidecar changed it."""
+    """A stored message. `whole` is None if another program stored it or the sidecar changed it."""
 
     message: Message
     whole: Any
@@ -67,11 +67,11 @@ class Conversation:
         return self._read(self._client.iter_messages(**self.place, page_size=1000))
 
     def everything(self) -> list[Stored]:
-        """Pruned messages, too."""
+        """Return all messages, pruned ones included."""
         return self._read(self._client.iter_messages(**self.place, page_size=1000, include_pruned=True))
 
     def newest(self, number: int) -> list[Stored]:
-        """Of the window, oldest first."""
+        """Return the messages of the window, oldest first."""
         if number < 1:
             return []
         found = self._client.get_recent(**self.place, n=number)
@@ -100,7 +100,7 @@ class Conversation:
         return context
 
     def restored(self, messages: Iterable[Message], restore: Callable[[Stored], list[Any]]) -> list[Any]:
-        """The messages of a context in the framework's form."""
+        """Convert the messages of a context."""
         return [item for stored in self._read(messages) for item in restore(stored)]
 
     def _framed(self, draft: Draft, frame: str, message_id: str) -> Message:
@@ -128,7 +128,7 @@ class Conversation:
         return self._is_ours(message) and not message.metadata[FRAME]
 
     def _is_ours(self, message: Message) -> bool:
-        """A shortened tool result has another text than the one that the frame points to."""
+        """Return the whole message, or None for a shortened tool result, whose text differs from the frame's."""
         fields = message.metadata.fields
         return not message.synthetic and FRAME in fields and fields[FRAMEWORK].string_value == self._framework
 
@@ -138,7 +138,7 @@ def _texts(message: Message) -> list[str]:
 
 
 def _sum(drafts: Sequence[Draft], frames: Sequence[str]) -> bytes:
-    """The same for the same messages."""
+    """Return a checksum of messages."""
     known = hashlib.sha256()
     for draft, frame in zip(drafts, frames, strict=True):
         known.update(repr((draft.message.SerializeToString(), frame)).encode())
@@ -150,7 +150,7 @@ def _withdrawn(message: Message) -> bool:
 
 
 def _batches(messages: list[Message]) -> Iterator[list[Message]]:
-    """As many together as one request may have."""
+    """Yield batches that fit into one request."""
     batch: list[Message] = []
     size = 0
     for message in messages:

@@ -1,6 +1,6 @@
-"""What is said when a framework is not installed."""
+"""The error for a missing framework."""
 
 
 def missing(extra: str, error: ImportError) -> ImportError:
-    """The error to raise for one that was met while a framework was imported."""
+    """Return the error to raise for an ImportError of a framework."""
     return ImportError(f"{error}. This adapter needs: pip install 'memsidecar-client[{extra}]'", name=error.name)

@@ -12,7 +12,7 @@ MARK = "$"
 """The only key of what is no plain JSON: a piece of a text, a text read as JSON, bytes, a tuple, pairs of a mapping."""
 
 MIN_PIECE_CHARACTERS = 32
-"""Of characters; to point to a shorter text takes as much room as the text."""
+"""Minimum length of a text to point to; a pointer to a shorter one saves nothing."""
 
 
 def frame_of(whole: Any, texts: Sequence[str]) -> str:
@@ -21,7 +21,7 @@ def frame_of(whole: Any, texts: Sequence[str]) -> str:
 
 
 def whole_of(frame: str, texts: Sequence[str]) -> Any:
-    """What was framed, with the same texts."""
+    """Restore a message from its frame, with the same texts."""
     return _unfolded(json.loads(frame), texts)
 
 
@@ -59,7 +59,7 @@ def _folded_mapping(value: dict[Any, Any], texts: Sequence[str]) -> Any:
 
 
 def _written(value: dict[Any, Any], texts: Sequence[str]) -> int | None:
-    """Which of the texts this is the JSON of. Only what is read back as the same counts."""
+    """Return which of the texts is the JSON of this value, if a round trip keeps it."""
     if not value or not all(isinstance(key, str) for key in value):
         return None
     try:

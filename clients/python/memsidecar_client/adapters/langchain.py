@@ -35,10 +35,10 @@ ROLES_OF_CHAT = {
     "developer": Role.ROLE_SYSTEM,
 }
 THOUGHTS = {"reasoning": "reasoning", "thinking": "thinking"}
-"""Blocks with a thought, and where they have it."""
+"""Reasoning blocks, and the key of their text."""
 
 CALLS = {"tool_use", "tool_call", "function_call", "invalid_tool_call"}
-"""Blocks that say what is in `tool_calls`, too."""
+"""Blocks that repeat `tool_calls`."""
 
 
 class MemsidecarChatMessageHistory(BaseChatMessageHistory):
@@ -56,7 +56,7 @@ class MemsidecarChatMessageHistory(BaseChatMessageHistory):
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
-        """What is in the window. What a policy has pruned is out of it."""
+        """Return the messages of the window, without pruned ones."""
         return [message for stored in self._conversation.window() for message in _messages(stored)]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
@@ -64,7 +64,7 @@ class MemsidecarChatMessageHistory(BaseChatMessageHistory):
             self._conversation.add([_draft(message) for message in messages])
 
     def clear(self) -> None:
-        """Erases all messages. What was learned from them (facts) stays."""
+        """Erase all messages. Facts stay."""
         self._conversation.clear()
 
     def context(self, query: str = "", **request: Any) -> list[BaseMessage]:
@@ -77,7 +77,7 @@ class MemsidecarChatMessageHistory(BaseChatMessageHistory):
         return self._conversation.restored(built.messages, _messages)
 
     async def acontext(self, query: str = "", **request: Any) -> list[BaseMessage]:
-        """As `context`."""
+        """See `context`."""
         return await run_in_executor(None, lambda: self.context(query, **request))
 
 
@@ -112,7 +112,7 @@ def _role(message: BaseMessage) -> Role:
 
 
 def _calls(message: AIMessage) -> list[Any]:
-    """Those that could not be read are calls, too: they are answered with an error."""
+    """Return all tool calls, unparsable ones included: they are answered with an error."""
     called = [*message.tool_calls, *message.invalid_tool_calls]
     return [_contract.tool_call(call["id"], call["name"], call["args"] or "") for call in called]
 
@@ -132,7 +132,7 @@ def _text(block: Mapping[Any, Any]) -> str:
 
 
 def _messages(stored: Stored) -> list[BaseMessage]:
-    """The message as it was added, or what the contract's fields say."""
+    """Return the message as it was added, or built from the contract's fields."""
     if stored.whole is not None:
         return messages_from_dict([stored.whole])
     return [_plain(stored.message)]

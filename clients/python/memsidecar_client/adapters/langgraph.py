@@ -62,7 +62,7 @@ COMPARISONS: dict[str, Callable[[float, float], bool]] = {"$gt": gt, "$gte": ge,
 
 @dataclass(frozen=True)
 class _Record:
-    """An item, and what the store must know to keep it."""
+    """An item with the store's own data."""
 
     key: str
     value: dict[str, Any]
@@ -129,7 +129,7 @@ class MemsidecarStore(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
-        """Erases what has expired, and says how much. Reads do not show it; until it is swept, it is stored."""
+        """Erase expired items and return their number. Reads omit expired items; until the sweep they stay stored."""
         return sum(self._room(namespace).sweep() for namespace in self._namespaces())
 
     def _read(self, op: GetOp | SearchOp | ListNamespacesOp) -> Result:
@@ -156,7 +156,7 @@ class MemsidecarStore(BaseStore):
         )
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        """With a query, what is found for it comes first, best first; then, without a score, what was put last."""
+        """Return hits of the query first, best first; then, without a score, other items, newest first."""
         found: list[tuple[float | None, _Room, _Record]] = []
         for namespace in self._namespaces():
             if namespace[: len(op.namespace_prefix)] == op.namespace_prefix:
@@ -181,7 +181,7 @@ class MemsidecarStore(BaseStore):
         ]
 
     def _list(self, op: ListNamespacesOp) -> list[Namespace]:
-        """Those that hold something."""
+        """Return the namespaces that contain an item."""
         wanted = op.match_conditions or ()
         matching = [entry for entry in self._namespaces() if all(_matches(entry, condition) for condition in wanted)]
         cut = sorted({entry[: op.max_depth] for entry in matching if any(True for _ in self._room(entry).records())})
@@ -218,14 +218,16 @@ class MemsidecarStore(BaseStore):
 
 @dataclass(frozen=True)
 class _Room:
-    """The session that holds the items of one namespace. Labels have no full stop in them, so one parts them."""
+    """The session with the items of one namespace. Its name joins the labels by full stops, which labels cannot
+    contain.
+    """
 
     client: Client
     place: Place
     labels: Namespace
 
     def record(self, key: str) -> _Record | None:
-        """Documents come in the order of their ids; the others are not read."""
+        """Read one record: documents are listed in the order of their ids."""
         wanted = (document for document in self._documents() if document.id == _document_id(key))
         return next(self._living(wanted), None)
 
@@ -244,14 +246,14 @@ class _Room:
         return len(expired)
 
     def scores(self, query: str | None) -> dict[str, float]:
-        """By document. A document is as good as its best chunk."""
+        """Return scores by document: that of its best chunk."""
         scores: dict[str, float] = {}
         for hit in self.client.search_documents(**self.place, query=query or "", limit=1000).hits:
             scores.setdefault(hit.chunk.document_id, hit.score)
         return scores
 
     def put(self, record: _Record) -> None:
-        """What does not fit beside the document is an attachment."""
+        """Store an item; a value that is too large for the metadata becomes an attachment."""
         document_id, written = _document_id(record.key), record.to_json()
         attached = len(written) > MAX_RECORD_BYTES
         if attached:
@@ -325,7 +327,7 @@ def _document_id(key: str) -> str:
 
 
 def _searchable(record: _Record) -> str:
-    """A document has a text: where there is nothing to find, a sign that is no word."""
+    """Return the searchable text; a document must have a text, so an item without one gets a sign that is no word."""
     if record.index is False:
         return "-"
     paths = record.index or ["$"]
@@ -339,7 +341,7 @@ def _lease_id(document_id: str) -> str:
 
 
 def _expiry(minutes: float) -> datetime:
-    """The contract wants a time to come, and dates have an end."""
+    """Return the expiry time, within the range that the contract accepts."""
     return datetime.now(UTC) + timedelta(minutes=min(max(minutes, MIN_TTL_MINUTES), MAX_TTL_MINUTES))
 
 
@@ -352,7 +354,7 @@ def _passes(value: Any, wanted: Mapping[str, Any] | None) -> bool:
 
 
 def _equals(value: Any, condition: Any) -> bool:
-    """Equal; or, where the condition is a mapping with operators, true for all of them."""
+    """Return whether a value equals the condition, or satisfies all of its operators."""
     if isinstance(condition, Mapping):
         if any(key.startswith("$") for key in condition):
             return all(_compares(value, operator, wanted) for operator, wanted in condition.items())
@@ -367,7 +369,7 @@ def _equals(value: Any, condition: Any) -> bool:
 
 
 def _compares(value: Any, operator: str, wanted: Any) -> bool:
-    """What an item lacks is neither more nor less than anything."""
+    """Compare a value; a missing one compares as false."""
     if operator in ("$eq", "$ne"):
         return bool(value == wanted) == (operator == "$eq")
     if operator not in COMPARISONS:

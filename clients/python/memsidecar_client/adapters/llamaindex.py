@@ -80,7 +80,7 @@ class MemsidecarMemory(BaseMemory):
         return self._conversation.restored(context.messages, _messages)
 
     def get_all(self) -> list[ChatMessage]:
-        """Pruned messages, too."""
+        """Return all messages, pruned ones included."""
         return [message for stored in self._conversation.everything() for message in _messages(stored)]
 
     def put(self, message: ChatMessage) -> None:
@@ -99,7 +99,7 @@ class MemsidecarMemory(BaseMemory):
         self.put_messages(messages[len(known) :])
 
     def reset(self) -> None:
-        """Erases all messages. What was learned from them (facts) stays."""
+        """Erase all messages. Facts stay."""
         self._conversation.clear()
 
 
@@ -131,7 +131,7 @@ def _fields(message: ChatMessage, whole: dict[str, Any]) -> Message:
 
 
 def _calls(whole: Mapping[str, Any]) -> list[ToolCall]:
-    """Blocks of their own; where there are none, the way of older integrations, which is the one of OpenAI's chat."""
+    """Return the tool calls from blocks, or from the keyword of older integrations, in OpenAI's chat format."""
     blocks = [block for block in whole["blocks"] if block["block_type"] == "tool_call"]
     if blocks:
         return [
@@ -157,7 +157,7 @@ def _text_at(values: Mapping[str, Any], key: str) -> str:
 
 
 def _messages(stored: Stored) -> list[ChatMessage]:
-    """The message as it was put, or what the contract's fields say."""
+    """Return the message as it was stored, or built from the contract's fields."""
     if stored.whole is not None:
         return [ChatMessage.model_validate(stored.whole)]
     return [_plain(stored.message)]

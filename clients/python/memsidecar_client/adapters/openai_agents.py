@@ -59,7 +59,7 @@ class MemsidecarSession:
         self._conversation = Conversation(client, "openai-agents", session_id, user_id, namespace)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """What is in the window, or its newest `limit` items. What a policy has pruned is out of the window."""
+        """Return the items of the window, or its newest `limit` items; pruned items are outside the window."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         if limit is None:
@@ -73,11 +73,11 @@ class MemsidecarSession:
             await asyncio.to_thread(self._conversation.add, [_draft(cast(Item, item)) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Out of the session; see ADAPTERS.md for what the sidecar still knows of it."""
+        """Remove the newest item from the session; see ADAPTERS.md for what the sidecar still stores."""
         return await asyncio.to_thread(self._pop)
 
     async def clear_session(self) -> None:
-        """Erases all items. What was learned from them (facts) stays."""
+        """Erase all items. Facts stay."""
         await asyncio.to_thread(self._conversation.clear)
 
     def memory_filter(self, **request: Any) -> CallModelInputFilter:
@@ -138,13 +138,13 @@ def _message(item: Item) -> Message:
 
 
 def _arguments(item: Item) -> Any:
-    """Functions have arguments, custom tools an input; others, a shell say, an action."""
+    """Return the arguments of a call: `arguments` of functions, `input` of custom tools, `action` of others."""
     known = (item[key] for key in ("arguments", "input", "action", "operation") if item.get(key) is not None)
     return next(known, "")
 
 
 def _texts(content: Any) -> list[str]:
-    """What can be read of a content: a text, or parts with texts, images and files."""
+    """Return the text of a content: a text, or parts with texts, images and files."""
     if isinstance(content, str):
         return [content]
     if isinstance(content, Sequence):
@@ -160,7 +160,7 @@ def _text(part: Any) -> str:
 
 
 def _items(stored: Stored) -> list[TResponseInputItem]:
-    """The item as it was added, or what the contract's fields say."""
+    """Return the item as it was added, or built from the contract's fields."""
     if stored.whole is not None:
         return [stored.whole]
     message = stored.message

@@ -32,7 +32,7 @@ except ImportError as error:
     raise missing("strands", error) from error
 
 DEFAULT_AGENT = "default"
-"""What Strands calls an agent that was given no id."""
+"""Strands' id of an agent without an id."""
 
 SESSION = "session"
 
@@ -102,7 +102,7 @@ class MemsidecarSessionRepository(SessionRepository):
     def list_messages(
         self, session_id: str, agent_id: str, limit: int | None = None, offset: int = 0, **_: Any
     ) -> list[SessionMessage]:
-        """Pruned messages, too: the conversation manager of the agent counts from the first one."""
+        """Return all messages, pruned ones included: the agent's conversation manager counts from the first one."""
         stored = [
             record for record in self._conversation(session_id, agent_id).everything() if record.whole is not None
         ]
@@ -166,7 +166,7 @@ class MemsidecarMemoryStore(MemoryStore):
         self._request = request
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:  # noqa: ARG002
-        """One entry: a budget decides how much is in it, not a number of results."""
+        """Return one entry: the token budget limits it, not a number of results."""
         context = await asyncio.to_thread(self._conversation.context, query=query, **self._request)
         about = {"total_tokens": context.total_tokens}
         return [MemoryEntry(content=context.memory_text, metadata=about)] if context.memory_text else []

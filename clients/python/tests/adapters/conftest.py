@@ -1,4 +1,4 @@
-"""The frameworks, told to send nothing anywhere, and a client of a real sidecar."""
+"""Fixtures: frameworks without telemetry, and a client of a real sidecar."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What hypothesis makes of messages: texts, JSON and bytes of every kind, some too large for a message's metadata."""
+"""Hypothesis strategies for messages: texts, JSON and bytes, some too large for a message's metadata."""
 
 from typing import Any
 

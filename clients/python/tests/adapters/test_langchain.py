@@ -42,7 +42,7 @@ def call(call_id: str, city: str) -> dict[str, Any]:
 
 
 def answering(model: GenericFakeChatModel) -> RunnableLambda[Any, Any]:
-    """An agent's loop: asks the model, uses tools, and gives back all that was said."""
+    """Run an agent's loop: call the model, use tools, and return all messages."""
 
     def answer(given: dict[str, list[BaseMessage]]) -> list[BaseMessage]:
         said: list[BaseMessage] = []

@@ -46,7 +46,7 @@ class State(TypedDict):
 
 
 def remember(state: State, config: RunnableConfig, *, store: BaseStore) -> dict[str, Any]:
-    """A node that keeps what it is told, and answers with what it finds."""
+    """A node that stores its input and answers with what it finds."""
     namespace = ("memories", config["configurable"]["user"])
     said = str(state["messages"][-1].content)
     if not said.endswith("?"):
@@ -180,7 +180,7 @@ def test_a_read_extends_the_ttl_of_an_item(client: Client) -> None:
 
 
 def expiry(client: Client, store: MemsidecarStore) -> datetime:
-    """Of the only item of the session `a`, as the sidecar has it."""
+    """Return the expiry of the only item of the session `a`, as stored."""
     [lease] = client.iter_artifacts(namespace=store._namespace, session_id="a")
     return lease.expire_time.ToDatetime(UTC)
 

@@ -56,7 +56,7 @@ def weather(city: str) -> str:
 
 
 class Script:
-    """What the model answers, and what it was shown."""
+    """A fake model with fixed answers that records its prompts."""
 
     def __init__(self, *answers: ChatMessage) -> None:
         self.answers = list(answers)

@@ -57,7 +57,7 @@ def thought(said: str) -> ResponseReasoningItem:
 
 
 class WrittenModel(Model):
-    """Answers what is written down, and remembers what it was shown."""
+    """A fake model with fixed answers that records its prompts."""
 
     def __init__(self, *answers: list[TResponseOutputItem]) -> None:
         self.answers = list(answers)

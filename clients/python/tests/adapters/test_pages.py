@@ -1,4 +1,4 @@
-"""What people try first: the examples, and the code of ADAPTERS.md."""
+"""The examples and the code of ADAPTERS.md run."""
 
 import os
 import re

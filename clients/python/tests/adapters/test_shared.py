@@ -1,4 +1,4 @@
-"""What the adapters share: frames, attachments, and a conversation that stores everything once."""
+"""The shared parts of the adapters: frames, attachments, and a conversation that stores each message once."""
 
 import subprocess
 import sys
@@ -91,7 +91,7 @@ def test_no_context_shows_an_attachment(client: Client, session_id: str) -> None
 
 
 class Failing:
-    """A client whose answers are lost: the sidecar stores, and the caller hears of a deadline."""
+    """A client whose responses are lost: the sidecar stores, and the caller gets DeadlineExceeded."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

@@ -25,7 +25,7 @@ Blocks = list[dict[str, Any]]
 
 
 class WrittenModel(Model):
-    """Answers what is written down, and remembers what it was shown."""
+    """A fake model with fixed answers that records its prompts."""
 
     def __init__(self, *answers: Blocks) -> None:
         self.answers = list(answers)
@@ -83,7 +83,7 @@ def agent(model: WrittenModel, sessions: SessionManager[Any] | None, **options: 
 
 
 def plain(messages: Any) -> list[Any]:
-    """Without what Strands makes anew each time: tracking ids, and the times in the metrics."""
+    """Return a state without values that Strands generates each time: tracking ids and times."""
     return [(message["role"], message["content"]) for message in messages]
 
 
