@@ -49,8 +49,8 @@ func connect(s *settings) (*grpc.ClientConn, error) {
 func dialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithUserAgent("memsidecar-client-go/" + Version),
-		// A connection that died under a long call is noticed. Only under a call: servers send clients away that ping
-		// while nothing is going on, and a dead idle connection is noticed by the next call anyway.
+		// Keepalive detects a dead connection during a long call. Only during calls: servers close connections that ping
+		// without calls, and the next call detects a dead idle connection.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		// gRPC waits up to two minutes before it looks for a server again; a sidecar is back within a second. The
 		// longest delay stays below one, a fifth of it added.
@@ -63,7 +63,7 @@ func dialOptions() []grpc.DialOption {
 			},
 			MinConnectTimeout: 2 * time.Second,
 		}),
-		// One policy is enough, and this one reads RetryInfo.
+		// gRPC's own retries are off: the client's policy reads RetryInfo.
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
 	}

@@ -29,5 +29,5 @@
 //
 // After [ErrDeadlineExceeded], [ErrCanceled], [ErrUnreachable] and any other error without a reason a write may have
 // been stored: send it again with the id that you gave. After an error with a reason, that attempt stored nothing; an
-// earlier attempt whose response was lost may have. Of a stream, what was answered stays.
+// earlier attempt whose response was lost may have. Acknowledged messages of a stream stay stored.
 package memsidecar

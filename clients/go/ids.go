@@ -90,7 +90,7 @@ func identifiedInteraction(request *pb.StoreInteractionRequest) *pb.StoreInterac
 	return request
 }
 
-// An offloaded message's artifact has an id of its own, always the same.
+// The server derives the artifact id of an offloaded message.
 func identifiedArtifact(request *pb.PutArtifactRequest) *pb.PutArtifactRequest {
 	if request.GetArtifact() == nil || request.Artifact.Id != "" || request.OffloadMessageId != "" {
 		return request

@@ -1,7 +1,7 @@
 // Generates src/gen from the contract: node generate.mjs. With --check it writes nothing and fails if src/gen is stale.
 //
-// The messages are protobuf-es's (src/gen/memsidecar, src/gen/google). What callers see is made by surface.mjs: plain
-// types and a method for each RPC, with the contract's own comments.
+// The messages are protobuf-es's (src/gen/memsidecar, src/gen/google). surface.mjs makes the API: plain types and a
+// method for each RPC, with the contract's own comments.
 
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const CONTRACT = join(HERE, "..", "..", "protos");
 const DETAILS = join(HERE, "protos");
 const GENERATED = join(HERE, "src", "gen");
 
-/** What a tool writes to its output. @param {string} tool @param {string[]} args @param {string} [input] */
+/** Returns the output of a tool. @param {string} tool @param {string[]} args @param {string} [input] */
 function run(tool, args, input = "") {
     const stdio = /** @type {["pipe", "pipe", "inherit"]} */ (["pipe", "pipe", "inherit"]);
     return execFileSync(join(HERE, "node_modules", ".bin", tool), args, {
@@ -39,7 +39,7 @@ function generate(out) {
         "types.ts": typesModule(surface),
         "methods.ts": methodsModule(surface),
     })) {
-        // Laid out as the rest is.
+        // Formatted like the other files.
         writeFileSync(join(out, name), run("biome", ["format", "--stdin-file-path", name], text));
     }
 }

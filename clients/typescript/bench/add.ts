@@ -1,4 +1,4 @@
-// What the client costs: one Add at a time, through the client and through a bare stub, in turns.
+// Overhead of the client: one Add at a time, through the client and through a bare stub, alternating.
 //
 //     node build/bench/add.js 127.0.0.1:7600
 
@@ -22,7 +22,7 @@ const CONTENT = "A message of four hundred characters. ".repeat(11).slice(0, 400
 type Answered = (error: ServiceError | null, answer: AddResponse) => void;
 type Add = (request: AddRequest, options: { deadline: number }, answered: Answered) => void;
 
-/** What a generator of stubs for gRPC makes of the contract. */
+/** A stub as a generator for gRPC makes it. */
 const MemoryStub = makeClientConstructor(
     {
         Add: {
@@ -59,7 +59,7 @@ function byStub(): Promise<void> {
     });
 }
 
-/** Microseconds that each of so many calls took. */
+/** Returns the microseconds of each call. */
 async function timed(call: () => Promise<void>, times: number): Promise<number[]> {
     const took: number[] = [];
     for (let number = 0; number < times; number += 1) {

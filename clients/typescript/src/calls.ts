@@ -1,4 +1,4 @@
-// How calls are made: deadlines, tokens, retries, pages and streams.
+// Calls with deadlines, tokens, retries, pages and streams.
 
 import { type ClientDuplexStream, Client as GrpcClient, type ServiceError } from "@grpc/grpc-js";
 import type { Connection } from "./connection.js";
@@ -10,9 +10,9 @@ import { type Many, Replay, Source } from "./replay.js";
 import { Attempts, checkDeadline } from "./retry.js";
 import type { Rpc } from "./rpc.js";
 
-/** For one call alone. An option that there is not is a TypeError. */
+/** Options of one call. An unknown option is a TypeError. */
 export interface CallOptions {
-    /** Ends the call: it fails with Cancelled. */
+    /** Cancels the call, which fails with Cancelled. */
     signal?: AbortSignal | undefined;
     /**
      * How long it may take, retries included, in place of the client's own. 0: no time is left, so it fails with
@@ -25,14 +25,14 @@ export interface CallOptions {
 const CHECKS: Checks<CallOptions> = { signal: isSignal, deadlineMs: checkDeadline };
 
 type Stream = ClientDuplexStream<Buffer, Buffer>;
-/** Where a call goes, and how what is refused there is called here. */
+/** The path of a call, and the client's names of its fields. */
 type Way = Pick<Rpc<never, never>, "path" | "fieldHere">;
 
 const HEALTH_CHECK: Way = { path: "/grpc.health.v1.Health/Check", fieldHere: (path) => path };
 const NOTHING = Buffer.alloc(0);
 const SERVING = Buffer.from([0x08, 0x01]);
 const POLL_MS = 50;
-// A longer one is none at all for Node.js.
+// Node.js ignores a longer timer.
 const MAX_TIMER_MS = 2 ** 31 - 1;
 // Status codes of a sidecar that has not started yet, if they come without a reason.
 const NOT_YET = new Set(["NOT_FOUND", "CANCELLED"]);
@@ -40,13 +40,13 @@ const NOT_YET = new Set(["NOT_FOUND", "CANCELLED"]);
 /** The error of the caller's own requests; passed on unchanged and not retried. */
 class SourceFailed extends Error {}
 
-/** A channel, and what all calls on it have in common. */
+/** A channel and the shared parts of its calls. */
 export class Calls {
     readonly #connection: Connection;
     readonly #deadlineMs: number;
     readonly #attempts: number;
     readonly #channel: GrpcClient;
-    /** How to end each call that is under way. */
+    /** Cancels each running call. */
     readonly #underWay = new Set<() => void>();
     #closed = false;
 
@@ -178,7 +178,7 @@ export class Calls {
         }
     }
 
-    /** One attempt; gRPC's errors end here. */
+    /** Makes one attempt and converts gRPC's errors. */
     #send(
         way: Way,
         request: Buffer,
@@ -233,11 +233,11 @@ export class Calls {
             leave();
             stream.cancel();
         }
-        // The sidecar may be content before the requests are.
+        // The sidecar may end the stream before the requests end.
         if (failed) throw failed;
     }
 
-    /** Waits before the next attempt. Throws where there shall be none. */
+    /** Waits before the next attempt. Throws if there is no further attempt. */
     async #pauseAfter(error: unknown, attempts: Attempts, signal: AbortSignal | undefined): Promise<void> {
         if (error instanceof SourceFailed) throw error.cause;
         if (!(error instanceof MemsidecarError) || signal?.aborted) throw error;
@@ -287,7 +287,7 @@ export class Calls {
         return this.#whyUnwanted(signal) ?? failure(error, this.#connection, way.fieldHere);
     }
 
-    /** A stream that ended well, and too early, is as good as broken. */
+    /** Treats a stream that ended with OK too early as broken. */
     #brokenOff(): MemsidecarError {
         const words = `${this.#connection.address} ended the stream before everything was answered`;
         return new Unreachable(words, "UNAVAILABLE");
@@ -309,7 +309,7 @@ function checked(options: CallOptions = {}): CallOptions {
     return options;
 }
 
-/** gRPC may send what is over already. */
+/** Throws before an attempt if the deadline has passed: gRPC might send the request. */
 function checkLeft(deadline: number): void {
     if (deadline <= Date.now()) throw new DeadlineExceeded("no time is left for the call", "DEADLINE_EXCEEDED");
 }

@@ -6,14 +6,14 @@ import { ATTEMPTS, checkClientDeadline } from "./retry.js";
 
 const DEADLINE_MS = 10_000;
 
-/** Where the sidecar is, who the client is, and how patient. */
+/** Settings of a client: connection, deadline and attempts. */
 export interface ClientOptions extends ConnectionOptions {
     /**
      * How long a call may take, retries included, unless it says otherwise: 10 seconds by default. More than 0, else it
      * is a RangeError. Infinity: no limit but the sidecar's. Streams have none.
      */
     deadlineMs?: number | undefined;
-    /** How often a call is sent at most: 4 by default. 1: never again. */
+    /** Maximum number of attempts of a call: 4 by default. 1: no retries. */
     attempts?: number | undefined;
 }
 
@@ -46,12 +46,12 @@ export class Client extends Methods implements Disposable, AsyncDisposable {
         this.#calls = calls;
     }
 
-    /** Resolves as soon as the sidecar says that it serves. Fails with DeadlineExceeded when it does not in time. */
+    /** Waits until the sidecar is serving. Fails with DeadlineExceeded if it is not in time. */
     waitUntilReady(options?: CallOptions): Promise<void> {
         return this.#calls.waitUntilReady(options);
     }
 
-    /** Ends the connection; calls under way fail with Closed. To close again is harmless. */
+    /** Closes the connection; running calls fail with Closed. Idempotent. */
     close(): void {
         this.#calls.close();
     }

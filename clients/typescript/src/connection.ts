@@ -1,4 +1,4 @@
-// Where the sidecar is, how to reach it, and what to show there.
+// Address, TLS settings and token of a connection.
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -11,35 +11,35 @@ import { VERSION } from "./version.js";
 const DEFAULT_ADDRESS = "127.0.0.1:7600";
 
 const OPTIONS: ChannelOptions = {
-    // A connection that died under a long call is noticed. Only under a call: servers send clients away that ping while
-    // nothing is going on, and a dead idle connection is noticed by the next call anyway.
+    // Keepalive detects a dead connection during a long call. Only during calls: servers close connections that ping
+    // without calls, and the next call detects a dead idle connection.
     "grpc.keepalive_time_ms": 30_000,
     "grpc.keepalive_timeout_ms": 10_000,
     "grpc.keepalive_permit_without_calls": 0,
-    // gRPC waits up to two minutes before it looks for a server again, and half a minute before it looks for another
-    // address of its name; a sidecar is back within a second.
+    // gRPC's own reconnect backoff goes up to two minutes, and its name resolution to half a minute; a sidecar restarts
+    // within a second.
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 1_000,
     "grpc.dns_min_time_between_resolutions_ms": 1_000,
-    // One policy is enough, and this one reads RetryInfo.
+    // gRPC's own retries are off: the client's policy reads RetryInfo.
     "grpc.enable_retries": 0,
-    // Clients of one process would share connections, and with them what happens to those.
+    // Clients of one process would share connections and their failures.
     "grpc.use_local_subchannel_pool": 1,
     "grpc.primary_user_agent": `memsidecar-client-typescript/${VERSION}`,
 };
 
-// After two slashes comes a host, and only then a path.
+// After two slashes a host is expected before the path.
 const UNIX = /^unix:(?!\/\/[^/]).+$/;
 const HOST_AND_PORT = /^(?:\[([^\]]+)\]|([^\s:/,[\]]+)):(\d{1,5})$/;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Where a sidecar is, and who the client is. What is left out is taken from the environment. */
+/** Settings of a connection. Omitted ones are read from the environment. */
 export interface ConnectionOptions {
     /** "host:port" or "unix:/path". Else MEMSIDECAR_ADDRESS, else 127.0.0.1:7600. */
     address?: string | undefined;
-    /** What to show to the sidecar. Else, where there is no `tokenFile` either, MEMSIDECAR_TOKEN. */
+    /** The token. Default without `tokenFile`: MEMSIDECAR_TOKEN. */
     token?: string | undefined;
-    /** A file with the token, read again when it changes. Else, where there is no token, MEMSIDECAR_TOKEN_FILE. */
+    /** A file with the token, read again when it changes. Default without a token: MEMSIDECAR_TOKEN_FILE. */
     tokenFile?: string | undefined;
     /**
      * Speak TLS, and trust the authorities that Node.js trusts. Files imply it. Where neither this nor any of the
@@ -47,13 +47,13 @@ export interface ConnectionOptions {
      * MEMSIDECAR_CLIENT_KEY_FILE.
      */
     tls?: boolean | undefined;
-    /** The authorities that sign the sidecar's certificate, as PEM. */
+    /** PEM file of the certificate authorities of the sidecar's certificate. */
     caFile?: string | undefined;
-    /** The client's own certificate, as PEM, where the sidecar wants one. */
+    /** PEM file of the client's certificate, for mutual TLS. */
     certificateFile?: string | undefined;
-    /** The key that belongs to `certificateFile`. */
+    /** The key of `certificateFile`. */
     keyFile?: string | undefined;
-    /** Let a token leave the machine without TLS. */
+    /** Allows sending a token without TLS to another machine. */
     allowTokenInClear?: boolean | undefined;
 }
 
@@ -68,13 +68,13 @@ export const CONNECTION_CHECKS: Checks<ConnectionOptions> = {
     allowTokenInClear: isBoolean,
 };
 
-/** Everything about the way to one sidecar, checked. */
+/** Validated settings of a connection to one sidecar. */
 export interface Connection {
     readonly address: string;
     readonly tls: boolean;
     readonly credentials: ChannelCredentials;
     readonly options: ChannelOptions;
-    /** What goes along with a call that begins now. */
+    /** Metadata of a call that starts now. */
     metadata(waitForReady?: boolean): Metadata;
 }
 
@@ -97,7 +97,7 @@ export function connectionOf(given: ConnectionOptions): Connection {
     };
 }
 
-/** A unix socket or loopback: what is sent there never sees a network. Throws for what is no address. */
+/** Whether the address is a unix socket or loopback. Throws for an invalid address. */
 export function staysHere(address: string): boolean {
     if (UNIX.test(address)) return true;
     const [, bracketed, bare = "", port] = HOST_AND_PORT.exec(address) ?? [];
@@ -122,7 +122,7 @@ function tokenOf(given: ConnectionOptions): TokenSource | undefined {
 
 type Tls = Pick<ConnectionOptions, "tls" | "caFile" | "certificateFile" | "keyFile">;
 
-/** The environment speaks only where the caller says nothing about it. */
+/** The environment applies only to settings that the caller omits. */
 function tlsOf(given: Tls): Tls {
     if (given.tls !== undefined || given.caFile || given.certificateFile || given.keyFile) return given;
     return {

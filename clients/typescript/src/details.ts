@@ -1,4 +1,4 @@
-// The rich details of an error, as the sidecar sends them in the trailing metadata.
+// Error details, which the sidecar sends in the trailing metadata.
 
 import { fromBinary } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
@@ -9,7 +9,7 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema, StatusSchema } from
 const KEY = "grpc-status-details-bin";
 const DOMAIN = "memsidecar.dev";
 
-/** What the sidecar says about an error, beside its code and message. */
+/** Details of an error besides its code and message. */
 export interface Details {
     readonly reason: string;
     readonly field: string;
@@ -17,10 +17,10 @@ export interface Details {
     readonly retryAfterMs: number | undefined;
 }
 
-/** Of an error that tells nothing. */
+/** Details of an error without details. */
 export const NO_DETAILS: Details = { reason: "", field: "", metadata: {}, retryAfterMs: undefined };
 
-/** Empty where there are none, or where an intermediary put something else there. */
+/** Empty if there are none, or if an intermediary put something else there. */
 export function detailsOf(trailing: Metadata): Details {
     const [packed] = trailing.get(KEY);
     if (!(packed instanceof Uint8Array)) return NO_DETAILS;

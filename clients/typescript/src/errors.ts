@@ -2,8 +2,8 @@
 // MemsidecarError are all of them; a reason that this client does not know yet is a MemsidecarError.
 //
 // After an error with a reason, that attempt stored nothing; an earlier attempt whose response was lost may have. After
-// one without a reason (Unreachable, DeadlineExceeded, Cancelled and the like) a write may have been stored. Of a
-// stream, what was answered stays.
+// one without a reason (Unreachable, DeadlineExceeded, Cancelled and the like) a write may have been stored.
+// Acknowledged messages of a stream stay stored.
 
 import { type Details, NO_DETAILS } from "./details.js";
 
@@ -31,13 +31,13 @@ export class MemsidecarError extends Error {
     override readonly name: string = "MemsidecarError";
     /** gRPC's code. */
     readonly code: StatusCode;
-    /** As in the contract's ErrorReason, without its prefix: "ID_CONFLICT". Empty for what gRPC says itself. */
+    /** As in the contract's ErrorReason, without its prefix: "ID_CONFLICT". Empty for errors of gRPC itself. */
     readonly reason: string;
-    /** The path of the field that is wrong, as in "messages[3].toolCalls[0].name"; empty for other errors. */
+    /** The path of the invalid field, as in "messages[3].toolCalls[0].name"; empty for other errors. */
     readonly field: string;
-    /** What belongs to the reason: `last_sequence`, `required_tokens`, `quota`, `limit`, `file`. */
+    /** Details of the reason: `last_sequence`, `required_tokens`, `quota`, `limit`, `file`. */
     readonly metadata: Readonly<Record<string, string>>;
-    /** How long to wait before the call is worth another try; undefined where the sidecar did not say. */
+    /** The delay of RetryInfo; undefined without one. */
     readonly retryAfterMs: number | undefined;
 
     /** @internal */

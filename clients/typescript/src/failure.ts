@@ -1,4 +1,4 @@
-// Between gRPC's words and ours.
+// Converts errors of gRPC to errors of the client.
 
 import { type ServiceError, status } from "@grpc/grpc-js";
 import type { Connection } from "./connection.js";
@@ -8,7 +8,7 @@ import { MemsidecarError, type StatusCode } from "./errors.js";
 
 type Kind = new (message: string, code: StatusCode, details: Details, options?: ErrorOptions) => MemsidecarError;
 
-/** The kind of error for each of the contract's reasons. */
+/** The error class of each reason. */
 export const BY_REASON: ReadonlyMap<string, Kind> = new Map(
     Object.entries({
         INVALID_FIELD: errors.InvalidField,
@@ -37,11 +37,11 @@ const BY_CODE: { readonly [code in StatusCode]?: Kind } = {
     UNAVAILABLE: errors.Unreachable,
     DEADLINE_EXCEEDED: errors.DeadlineExceeded,
     CANCELLED: errors.Cancelled,
-    // gRPC's own limit on a message, on either side.
+    // gRPC's own limit on the size of a message.
     RESOURCE_EXHAUSTED: errors.TooLarge,
 };
 
-/** Our error for one of gRPC's. `fieldHere` tells how a field is called here. */
+/** Converts an error of gRPC. `fieldHere` maps a field to its TypeScript name. */
 export function failure(
     error: ServiceError,
     connection: Connection,
@@ -71,7 +71,7 @@ function unreachable(said: string, { address, tls }: Connection): string {
     return `${address} cannot be reached: ${why === undefined ? said : why + hint(why, tls)}`;
 }
 
-/** One side speaks TLS and the other does not: neither says so. */
+/** A hint for a connection where only one side speaks TLS. */
 function hint(why: string, tls: boolean): string {
     if (tls && why.includes("wrong version number")) return " (the client speaks TLS; the sidecar does not seem to)";
     const dropped = /^(Failed to connect|Protocol error|.*ECONNRESET)/.test(why);

@@ -9,19 +9,20 @@ import {
     StoreInteractionRequestSchema,
 } from "./gen/memsidecar/v1/memory_pb.js";
 
-// Chance is drawn for many ids at once: each draw costs more than an id.
+// Random bits are drawn for many ids at once: each draw costs more than an id.
 const BYTES = 10;
-const jitter = Buffer.alloc(BYTES * 256);
-let used = jitter.length;
+const randomBits = Buffer.alloc(BYTES * 256);
+let used = randomBits.length;
 
-// Ids of one millisecond, and those after a clock that was set back, go on counting in the 26 bits behind the time. They
-// begin anywhere in the lower half, so that there is always room, and an id tells nothing of how many there were.
+// Ids of the same millisecond, and those after a clock that went back, increment the 26 bits after the time. The
+// counter starts at a random value in the lower half, so that it does not overflow and does not reveal how many ids
+// there were.
 const MAX_COUNT = 2 ** 26 - 1;
 const BEGIN = 2 ** 25 - 1;
 let time = 0;
 let count = 0;
 
-/** A UUIDv7: the time in milliseconds, a counter, then jitter; so those of one thread sort by when they were made. */
+/** Returns a UUIDv7: milliseconds, a counter, then random bits; ids of one thread sort by creation time. */
 export function newId(): string {
     const rest = drawn();
     const now = Date.now();
@@ -37,17 +38,17 @@ export function newId(): string {
     return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`;
 }
 
-/** The jitter of one id. */
+/** The random bits of one id. */
 function drawn(): Buffer {
-    if (used === jitter.length) {
-        randomFillSync(jitter);
+    if (used === randomBits.length) {
+        randomFillSync(randomBits);
         used = 0;
     }
     used += BYTES;
-    return jitter.subarray(used - BYTES, used);
+    return randomBits.subarray(used - BYTES, used);
 }
 
-/** Gives a write that has none an id, so that it is stored once however often it is sent. */
+/** Adds a missing id to a write, so that a retried write is stored once. */
 export function identify(request: Proto): void {
     if (isMessage(request, AddRequestSchema) || isMessage(request, AddStreamRequestSchema)) {
         if (request.message) request.message.id ||= newId();
@@ -56,7 +57,7 @@ export function identify(request: Proto): void {
     } else if (isMessage(request, StoreInteractionRequestSchema)) {
         request.interactionId ||= newId();
     } else if (isMessage(request, PutArtifactRequestSchema) && !request.offloadMessageId) {
-        // An offloaded message's artifact has an id of its own, always the same.
+        // The server derives the artifact id of an offloaded message.
         if (request.artifact) request.artifact.id ||= newId();
     }
 }

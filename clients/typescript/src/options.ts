@@ -5,7 +5,7 @@ import { isFields, wrong } from "./plain.js";
 /** Throws for what the option cannot be. */
 export type Check = (value: unknown, name: string) => void;
 
-/** A check for each option that there is. */
+/** A check for each option. */
 export type Checks<Options> = { readonly [name in keyof Required<Options>]: Check };
 
 /** Checks options. Throws TypeError for an unknown option, and the error of a check. Undefined means absent. */
@@ -54,12 +54,12 @@ export const isNumber: Check = (value, name) => {
     if (typeof value !== "number") throw wrong(value, name, "a number");
 };
 
-/** Whatever class it is of: it may be wrapped, or of another copy of this package. */
+/** Checks the shape, not the class: a client may be wrapped or of another copy of this package. */
 export const isClient: Check = (value, name) => {
     if (!isFields(value)) throw wrong(value, name, "a Client");
 };
 
-/** Whosever it is: not all are of the class that Node.js has. */
+/** Checks the shape: not every AbortSignal is of Node.js' class. */
 export const isSignal: Check = (value, name) => {
     const { addEventListener } = Object(value) as Partial<AbortSignal>;
     if (typeof addEventListener !== "function") throw wrong(value, name, "an AbortSignal");

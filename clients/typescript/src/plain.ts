@@ -1,4 +1,4 @@
-// Between the plain values that callers see and the messages of protobuf. Plain means what JSON can say:
+// Converts plain values to messages of protobuf and back. Plain values are values of JSON:
 //
 //   enumeration    its short name: "user" for ROLE_USER
 //   64-bit number  number, and never a rounded one: what a number cannot hold exactly is a RangeError
@@ -6,7 +6,7 @@
 //   Struct         the object itself
 //   oneof          its fields side by side, of which one is there
 //
-// What a request leaves out, or has undefined, is not set; null is no value but in a Struct.
+// Omitted and undefined fields of a request are not set; null is a value in a Struct only.
 
 import type { DescEnum, DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { create, fromJson, ScalarType, toJson } from "@bufbuild/protobuf";
@@ -18,7 +18,7 @@ type ToPlain = (value: unknown) => unknown;
 /** Throws for a value of a wrong type; `path` is its path in the request. */
 type ToWire = (value: unknown, path: string) => unknown;
 
-/** How one field is written and read; null where what is read is plain already. */
+/** The conversions of one field; null if the read value is plain already. */
 interface Way {
     readonly field: DescField;
     readonly toWire: ToWire;
@@ -70,7 +70,7 @@ function unknown(schema: DescMessage, name: string, where = ""): never {
     throw new TypeError(`${where}${schema.name} has no field ${JSON.stringify(name)}`);
 }
 
-/** A message as plain fields. Those that can be absent, and are, are left out. */
+/** Converts a message to plain fields, without absent ones. */
 export function plainOf(schema: DescMessage, message: Message): object {
     const plain: Fields = {};
     for (const [name, { field, toPlain }] of waysOf(schema)) {
@@ -148,7 +148,7 @@ export function kindOf(value: unknown): string {
     return value === null ? "null" : Array.isArray(value) ? "a list" : `of the type ${typeof value}`;
 }
 
-/** Protobuf would write many a wrong value as if it were a good one: an object as "[object Object]". */
+/** Checks a value: protobuf would encode some wrong values, such as an object as "[object Object]". */
 function scalarOf(type: ScalarType | undefined): ToWire {
     switch (type) {
         case ScalarType.STRING:
@@ -173,7 +173,7 @@ function ofType(name: "boolean" | "number"): ToWire {
     };
 }
 
-/** Half of a surrogate pair would be stored as U+FFFD: the end of a text that was cut inside an emoji, say. */
+/** Rejects an unpaired surrogate, such as in a text cut inside an emoji: it would be stored as U+FFFD. */
 function textOf(value: unknown, path: string): string {
     if (typeof value !== "string") throw wrong(value, path, "a string");
     if (value.isWellFormed()) return value;
@@ -217,7 +217,7 @@ function get(message: Message, field: DescField): unknown {
     return chosen.case === field.localName ? chosen.value : undefined;
 }
 
-/** A value that this client does not know yet is its number in digits, in both directions. */
+/** An unknown value is represented by its number in digits, in both directions. */
 function nameOf(schema: DescEnum): ToPlain {
     const names = new Map(schema.values.map((value) => [value.number, shortName(schema, value.name)]));
     return (number) => names.get(number as number) ?? String(number);
@@ -238,7 +238,7 @@ function shortName(schema: DescEnum, name: string): string {
     return name.slice(schema.sharedPrefix?.length ?? 0).toLowerCase();
 }
 
-/** What is undefined is left out, as JSON leaves it out. */
+/** Undefined values are omitted, as in JSON. */
 function jsonOf(value: unknown, path: string): unknown {
     const json = isFields(value) ? copyOf(value, path) : value;
     if (!isFields(json)) throw wrong(json, path, "an object");

@@ -2,7 +2,7 @@
 
 import { wrong } from "./plain.js";
 
-/** One after the other, or as they come. */
+/** Requests as a synchronous or asynchronous iterable. */
 export type Many<Item> = Iterable<Item> | AsyncIterable<Item>;
 
 /**
@@ -36,11 +36,11 @@ export class Source<Request> implements AsyncIterableIterator<Buffer, undefined>
         try {
             await this.#requests.return?.();
         } catch {
-            // The stream has ended without it.
+            // The stream has ended before the request.
         }
     }
 
-    /** One that has ended or failed is not asked again. */
+    /** A source that has ended or failed is not read again. */
     async #next(): Promise<IteratorResult<Request>> {
         if (this.#over) return { done: true, value: undefined };
         try {
@@ -54,7 +54,7 @@ export class Source<Request> implements AsyncIterableIterator<Buffer, undefined>
     }
 }
 
-/** Keeps requests from when they are taken from the source until they are answered, which happens in their order. */
+/** Buffers requests from the source until they are acknowledged, in order. */
 export class Replay {
     readonly #source: AsyncIterator<Buffer>;
     readonly #kept: Buffer[] = [];
@@ -71,13 +71,13 @@ export class Replay {
         return this.#ended && this.#kept.length === 0;
     }
 
-    /** The oldest has been answered. */
+    /** The oldest request is acknowledged. */
     answered(): void {
         this.#kept.shift();
         this.#answered += 1;
     }
 
-    /** From the oldest that is not answered on, to the source's end. */
+    /** Yields requests from the oldest unacknowledged one to the end of the source. */
     async *unanswered(): AsyncGenerator<Buffer, void, undefined> {
         for (let place = this.#answered; ; place += 1) {
             while (place - this.#answered >= this.#kept.length) {

@@ -3,33 +3,33 @@
 import { Closed, type MemsidecarError, type StatusCode } from "./errors.js";
 import { kindOf } from "./plain.js";
 
-/** How often a call is sent at most, unless the caller says otherwise. */
+/** The default maximum number of attempts. */
 export const ATTEMPTS = 4;
 
-// Each a fifth more or less: a sidecar restarts within all of them. However many attempts there are, the last one stays.
+// Waits between attempts, each with a jitter of 20 %: a sidecar restarts within their sum. Further attempts use the last one.
 const WAITS_MS = [400, 1_200, 3_600] as const;
 const JITTER = 0.2;
-// Thirty years. gRPC cannot say much more, and ends the process where it has to.
+// Thirty years. gRPC cannot encode much more and would end the process.
 const MAX_WAIT_MS = 1e12;
 
 // Status codes of a broken transport, if they come without a reason of the sidecar.
 const BROKEN = new Set<StatusCode>(["INTERNAL", "UNKNOWN", "CANCELLED"]);
 
-/** One call's way through the policy: until when each attempt may take, and how long to wait before the next. */
+/** Applies the retry policy to one call: the deadline of each attempt and the wait before the next. */
 export class Attempts {
     readonly #most: number;
     readonly #end: number;
     readonly #repeatable: boolean;
     #made = 0;
 
-    /** A call that is not `repeatable` changes something each time that it is sent. Throws for what is no deadline. */
+    /** A call that is not `repeatable` has no idempotency key. Throws for an invalid deadline. */
     constructor(most: number, deadlineMs: number, repeatable = true) {
         this.#most = most;
         this.#end = performance.now() + finite(deadlineMs);
         this.#repeatable = repeatable;
     }
 
-    /** When the attempt that begins now has to be over, as gRPC counts: by the clock on the wall. */
+    /** The deadline of an attempt that starts now, in wall-clock time as gRPC needs it. */
     begin(): number {
         this.#made += 1;
         return Date.now() + Math.max(0, this.#remainingMs());
@@ -40,7 +40,7 @@ export class Attempts {
         this.#made = 1;
     }
 
-    /** Milliseconds to wait before the next attempt. Throws the error where there shall be none. */
+    /** Returns the milliseconds to wait before the next attempt. Throws the error if there is no further attempt. */
     waitAfter(error: MemsidecarError): number {
         const wait = this.#waitMs(error);
         if (!this.#worthAnother(error) || this.#made >= this.#most || wait >= this.#remainingMs()) throw error;
@@ -51,7 +51,7 @@ export class Attempts {
         return this.#end - performance.now();
     }
 
-    /** As long as the sidecar said, and a little more; else longer each time. */
+    /** Returns the delay of RetryInfo plus jitter, or the exponential backoff. */
     #waitMs(error: MemsidecarError): number {
         if (error.retryAfterMs !== undefined) return error.retryAfterMs * between(1, 1 + JITTER);
         return (WAITS_MS[this.#made - 1] ?? WAITS_MS[2]) * between(1 - JITTER, 1 + JITTER);

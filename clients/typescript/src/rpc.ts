@@ -5,11 +5,11 @@ import { pathHere } from "./fields.js";
 import { identify } from "./ids.js";
 import { messageAbout, messageOf, plainOf } from "./plain.js";
 
-// It has no id, and counts each time that it arrives. All others may arrive twice: what they write has an id, or is put
-// or removed by name.
+// ReportUsage has no idempotency key and counts each time. All other calls may arrive twice: their writes have an id or
+// a name.
 const COUNTED = "ReportUsage";
 
-/** One RPC: its path, and the way between plain values and bytes. */
+/** One RPC: its path and its conversions between plain values and bytes. */
 export interface Rpc<Request, Answer> {
     readonly path: string;
     /** Whether it may be retried when its arrival is unknown. */
@@ -18,11 +18,11 @@ export interface Rpc<Request, Answer> {
     encode(request: Request): Buffer;
     /** Throws MemsidecarError for what is no answer, and RangeError for a number that cannot be held exactly. */
     decode(bytes: Uint8Array): Answer;
-    /** The path of a field in the sidecar's words, as it is written in a request. */
+    /** Maps the path of a field from the contract to a plain request. */
     fieldHere(path: string): string;
 }
 
-/** With `thing`, the request takes the fields of the one thing that it is about. */
+/** With `thing`, the request has the fields of its item inline. */
 export function rpc<Request extends object, Answer extends object>(
     method: DescMethod,
     thing?: string,
@@ -46,7 +46,7 @@ export function rpc<Request extends object, Answer extends object>(
     };
 }
 
-/** As gRPC tells it where it reads answers itself: INTERNAL. */
+/** INTERNAL, as gRPC reports a response that it cannot decode. */
 function parsed(schema: DescMessage, bytes: Uint8Array): Message {
     try {
         return fromBinary(schema, bytes);

@@ -2,10 +2,10 @@
 
 import { readFileSync, statSync } from "node:fs";
 
-/** What to show at the moment. */
+/** Returns the current token. */
 export type TokenSource = () => string;
 
-// A header can hold it as it is.
+// The characters that a header can hold unchanged.
 const GOOD = /^[!-~]+$/;
 
 /** Throws where both are given, the file cannot be read, or no token comes of it. */
@@ -32,7 +32,7 @@ function tokenFile(path: string): TokenSource {
                 seen = stamp;
             }
         } catch {
-            // It is looked at again before the next call.
+            // The file is checked again before the next call.
         }
         return token;
     };
@@ -42,14 +42,14 @@ function readToken(path: string): string {
     return checked(readFileSync(path, "utf8"), `${path} holds`);
 }
 
-/** Without the white space around it. What is wrong is not shown: it may be most of a token. */
+/** Returns the token without white space around it. The error does not show the text, which may be a token. */
 function checked(text: string, where: string): string {
     const token = text.trim();
     if (!GOOD.test(token)) throw new TypeError(`${where} no token: one has only letters, digits and signs of ASCII`);
     return token;
 }
 
-/** Tells one state of a file from another. */
+/** Identifies a state of a file. */
 function stampOf(path: string): string {
     const { mtimeNs, size, ino } = statSync(path, { bigint: true });
     return `${mtimeNs} ${size} ${ino}`;

@@ -263,7 +263,7 @@ const weather = tool({
     execute: async ({ city }) => ({ city, degrees: 18 }),
 });
 
-/** Asks for the weather of the city that was named last, and tells what it was told. */
+/** A fake model that calls the weather tool for the last city and returns the result. */
 function fakeModel(): MockLanguageModelV3 {
     const usage = {
         inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
@@ -286,7 +286,7 @@ function fakeModel(): MockLanguageModelV3 {
     });
 }
 
-/** In all steps. Version 7 of the SDK has them elsewhere, and the last step's where they were. */
+/** Returns the messages of all steps, which version 7 of the SDK has in another place. */
 function answered(result: {
     responseMessages?: ModelMessage[];
     response: { messages: ModelMessage[] };

@@ -1,4 +1,4 @@
-// Servers that answer as no sidecar does, and sources of requests that fail or wait while a stream is broken.
+// Fake servers, and sources of requests that fail or wait while a stream is broken.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ function said(content: string): AddStreamRequest {
     return { sessionId: "s", role: "user", content };
 }
 
-/** Answers all, but for the first stream, which ends well after two answers. */
+/** Ends the first stream with OK after two responses; answers other streams completely. */
 function endingEarly(stream: Stream, number: number): void {
     let requests = 0;
     stream.on("data", () => {
@@ -24,7 +24,7 @@ function endingEarly(stream: Stream, number: number): void {
     if (number > 1) stream.on("end", () => stream.end());
 }
 
-/** The first stream breaks with its first request, the others answer all. */
+/** Breaks the first stream at its first request; answers other streams completely. */
 function breakingOnce(stream: Stream, number: number): void {
     stream.on("data", () => {
         if (number > 1) stream.write(ANSWER);

@@ -1,5 +1,5 @@
-// What the scenarios' runner tells to call, called with the real client. Reads commands and writes results as JSON
-// lines; see clients/scenarios/README.md.
+// Driver of the scenario runner for the TypeScript client. Reads commands and writes results as JSON lines; see
+// clients/scenarios/README.md.
 
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -52,7 +52,7 @@ function open(command: Command): object {
     }
 }
 
-/** Null takes a setting away. */
+/** Null removes a setting. */
 function settingsOf(command: Command): object {
     const settings: Fields = {};
     for (const [name, value] of Object.entries(command)) {
@@ -107,7 +107,7 @@ async function* paced(command: Command): AsyncGenerator<object> {
     }
 }
 
-/** Whatever came before an error counts. */
+/** Collects responses until an error. */
 async function collected(name: string, schema: DescMessage, answers: Answers, command: Command): Promise<object> {
     const found: string[] = [];
     try {
@@ -174,7 +174,7 @@ function told(error: unknown, command: Command): object {
     };
 }
 
-/** The path of a field in the contract's words, which all languages have in common. */
+/** Maps the path of a field to the contract's names. */
 function fieldThere(path: string, command: Command): string {
     const there = path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     const thing = THINGS[command.rpc];
@@ -204,7 +204,7 @@ async function answer(command: Command): Promise<object> {
 
 for await (const line of createInterface({ input: process.stdin })) {
     const command = JSON.parse(line) as Command;
-    // What is no error of the client is a bug, and ends the process.
+    // Another error is a bug and ends the process.
     void answer(command).then((said) => console.log(JSON.stringify({ id: command.id, ...said })));
 }
 process.exit();

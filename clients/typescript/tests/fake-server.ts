@@ -14,7 +14,7 @@ export interface FakeServer extends AsyncDisposable {
     readonly address: string;
 }
 
-/** Of a unary call: the bytes of an answer, or the error instead. */
+/** Answers a unary call with bytes or an error. */
 export function answering(rpc: string, answer: (call: number, request: Buffer) => Buffer | Partial<ServiceError>) {
     let calls = 0;
     return serving(rpc, false, ({ request }: { request: Buffer }, reply: sendUnaryData<Buffer>) => {
@@ -25,7 +25,7 @@ export function answering(rpc: string, answer: (call: number, request: Buffer) =
     });
 }
 
-/** Of a stream: whatever the handler does, which is told the how manyth stream it is. */
+/** Handles a stream; the handler gets the number of the stream. */
 export function streaming(rpc: string, handle: (stream: Stream, number: number) => void): Promise<FakeServer> {
     let streams = 0;
     return serving(rpc, true, (stream: Stream) => {

@@ -39,7 +39,7 @@ function history(sessionId = newId()): MemsidecarChatMessageHistory {
     return new MemsidecarChatMessageHistory({ client, sessionId, userId: `user of ${sessionId}` });
 }
 
-/** All that a message is, but for what its class adds to every one. */
+/** All fields of a message, without those that its class adds. */
 function shape(message: BaseMessage): unknown {
     const fields = Object.entries(message).filter(([name, value]) => !name.startsWith("lc_") && value !== undefined);
     return { class: message.constructor, fields: Object.fromEntries(fields), dict: json(message.toDict()) };
@@ -285,7 +285,7 @@ const weather = tool(async ({ city }) => [`18 degrees in ${city}`, { city, degre
     responseFormat: "content_and_artifact",
 });
 
-/** Asks for the weather of the city that was named last, and tells what it was told. */
+/** A fake model that calls the weather tool for the last city and returns the result. */
 class FakeModel extends BaseChatModel {
     override _llmType(): string {
         return "fake";

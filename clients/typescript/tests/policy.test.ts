@@ -1,4 +1,4 @@
-// What the scenarios cannot see of retries, tokens and addresses.
+// Retries, tokens and addresses, where scenarios cannot test them.
 
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";

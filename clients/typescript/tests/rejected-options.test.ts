@@ -1,4 +1,4 @@
-// What a sidecar refuses is told in the words of this client.
+// Fields that the sidecar rejects have their TypeScript names.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

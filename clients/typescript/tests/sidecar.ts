@@ -1,4 +1,4 @@
-// A sidecar of its own for a test, on a port of its own.
+// Starts a sidecar for a test, on a free port.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -16,7 +16,7 @@ export interface Sidecar {
     stop(): Promise<void>;
 }
 
-/** MEMSIDECAR_COMMAND says what to start, else it is that of the repository's own environment. */
+/** The command is MEMSIDECAR_COMMAND, else that of the repository's venv. */
 export async function startSidecar(...flags: string[]): Promise<Sidecar> {
     const [program = "", ...given] = commandLine();
     const folder = await mkdtemp(join(tmpdir(), "memsidecar-test-"));
@@ -24,7 +24,7 @@ export async function startSidecar(...flags: string[]): Promise<Sidecar> {
     const quick = ["--index", "off", "--log-level", "warning"];
     const child = spawn(program, [...given, "serve", ...listening, ...quick, ...flags], {
         stdio: ["ignore", "pipe", "inherit"],
-        // What is meant for the tests would be read as settings.
+        // Variables of the tests would be read as settings.
         env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("MEMSIDECAR_"))),
     });
     const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
@@ -48,7 +48,7 @@ function commandLine(): string[] {
     return [found];
 }
 
-/** It prints one line when it serves. */
+/** The sidecar prints one line when it is serving. */
 function readyAddress(child: ChildProcess): Promise<string> {
     return new Promise((resolve, reject) => {
         child.once("error", reject);

@@ -1,4 +1,4 @@
-// Streams whose requests wait for answers, fail, or are given up. Streams that break off are in the scenarios.
+// Streams whose requests wait for responses, fail or are cancelled. The scenarios cover interrupted streams.
 
 import assert from "node:assert/strict";
 import { EventEmitter, on, once } from "node:events";

@@ -1,4 +1,4 @@
-// The surface follows the contract: a method for each RPC, an error for each reason, plain values in both directions.
+// The API follows the contract: a method for each RPC, an error for each reason, plain values in both directions.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

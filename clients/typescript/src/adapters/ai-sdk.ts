@@ -19,23 +19,23 @@ type Fields = Record<string, unknown>;
 type Part = Fields & { type: string };
 type ProviderOptions = NonNullable<SystemModelMessage["providerOptions"]>;
 
-/** Owner conversation it is. */
+/** Identifies a conversation. */
 export interface Owner {
-    /** The session, which comes into being with its first message. */
+    /** The session; the first message creates it. */
     sessionId: string;
-    /** Owner session it is. */
+    /** The owner of the session. */
     userId?: string | undefined;
-    /** Where the session lives; "default" where nothing is said. */
+    /** The namespace of the session; "default" by default. */
     namespace?: string | undefined;
 }
 
 const CHECKS: Checks<Owner> = { sessionId: isString, userId: isString, namespace: isString };
 
-/** What generateText and streamText take. System messages that stand between others are the sidecar's or your own. */
+/** A prompt for generateText and streamText. System messages between others are the sidecar's or your own. */
 export interface Prompt {
-    /** What the context begins with: one text, or the messages themselves where one has options of a provider. */
+    /** The start of the context: one text, or the messages if one has provider options. */
     system?: string | SystemModelMessage[];
-    /** The rest of it, in order. */
+    /** The other messages, in order. */
     messages: ModelMessage[];
     /** The content retrieved for a turn is in a system message directly before it. */
     allowSystemInMessages: true;
@@ -67,7 +67,7 @@ export class Conversation {
     readonly #client: Client;
     readonly #owner: Owner;
 
-    /** The client stays open: who made it closes it. Throws TypeError where it or the session is not given. */
+    /** Does not close the client. Throws TypeError without a client or a session. */
     constructor(client: Client, owner: Owner) {
         isClient(client, "client");
         this.#client = client;
@@ -84,24 +84,24 @@ export class Conversation {
         await addIdempotently(this.#client, this.#owner, drafts);
     }
 
-    /** Adds what generateText or streamText answered, in all its steps. After an error it can be added again. */
+    /** Adds all steps of a result of generateText or streamText. After an error it can be added again. */
     async addResponse(result: Responded): Promise<void> {
         await this.add(...((await result.responseMessages) ?? (await result.response).messages));
     }
 
-    /** All messages of the session's window, oldest first. Those that were pruned are not among them. */
+    /** Returns the messages of the session's window, oldest first, without pruned ones. */
     async messages(): Promise<ModelMessage[]> {
         return toModelMessages(await this.#stored());
     }
 
-    /** The same, for showing them: as useChat takes its first messages. */
+    /** Returns the messages as initial messages of useChat. */
     async uiMessages(): Promise<UIMessage[]> {
         return toUIMessages(await this.#stored());
     }
 
     /**
-     * What the model should see: the conversation within a budget, with what is known and was retrieved. The sidecar makes
-     * one message of the session's system messages, which has the provider options of all of them.
+     * Returns the context for the model: the conversation within a budget, with facts and retrieved messages. The
+     * sidecar makes one message of the session's system messages, which has the provider options of all of them.
      */
     async prompt(request: Omit<BuildContextRequest, keyof Owner> = {}): Promise<Prompt> {
         const [context, options] = await Promise.all([
@@ -116,7 +116,7 @@ export class Conversation {
         await this.#client.clear(this.#owner);
     }
 
-    /** Of two for the same provider, the newer one counts. */
+    /** Merges provider options; the newer value of a provider wins. */
     async #systemOptions(): Promise<ProviderOptions> {
         const { messages } = await this.#client.getByRole({ ...this.#owner, role: "system" });
         return Object.assign({}, ...toModelMessages(messages).map((message) => message.providerOptions));
@@ -129,7 +129,7 @@ export class Conversation {
     }
 }
 
-/** A context as generateText and streamText take it; `options` are for the system message that it begins with. */
+/** Converts a context to a prompt for generateText and streamText; `options` apply to its first system message. */
 export function promptOf(context: BuildContextResponse, options: ProviderOptions = {}): Prompt {
     const found = toModelMessages(context.messages);
     const leading = found.findIndex((message) => message.role !== "system");
@@ -141,7 +141,7 @@ export function promptOf(context: BuildContextResponse, options: ProviderOptions
     return { ...(system.length > 0 && { system: systemOf(system) }), messages, allowSystemInMessages: true };
 }
 
-/** Options belong to the message that has them: to cache this one and not that one. */
+/** Provider options belong to one message, such as caching. */
 function systemOf(messages: SystemModelMessage[]): string | SystemModelMessage[] {
     if (messages.some((message) => message.providerOptions)) return messages;
     return messages.map((message) => message.content).join("\n\n");
@@ -149,7 +149,7 @@ function systemOf(messages: SystemModelMessage[]): string | SystemModelMessage[]
 
 // -- to the sidecar
 
-/** Messages of the AI SDK as ones to store. A tool message with several results becomes several. */
+/** Converts messages of the AI SDK to messages to store. A tool message with several results becomes several. */
 export function fromModelMessages(messages: readonly ModelMessage[]): MessageInput[] {
     return messages.flatMap((message) =>
         message.role === "tool" ? storedResults(message as unknown as Fields) : [stored(message)],
@@ -198,7 +198,7 @@ function storedResults({ content, ...message }: Fields): MessageInput[] {
     });
 }
 
-/** What the model is shown of a result is the message's content. */
+/** The text that the model sees of a result is the message's content. */
 function keptOutput(output: Part, content: Joined): Fields {
     const { type, value, reason } = output;
     if ((type === "text" || type === "error-text") && typeof value === "string") {
@@ -222,15 +222,15 @@ function metadataOf(kept: Kept): JsonObject {
 // -- from the sidecar
 
 interface Kept {
-    /** Of a tool message: the same for all that were one. */
+    /** Common to the parts of one tool message. */
     group?: string;
-    /** The message; of a tool message, without its content. */
+    /** The message; for a tool message, without its content. */
     message: object;
-    /** Of a tool message: its part. */
+    /** The part of a tool message. */
     part?: Fields;
 }
 
-/** Stored messages as messages of the AI SDK. */
+/** Converts stored messages to messages of the AI SDK. */
 export function toModelMessages(messages: readonly Message[]): ModelMessage[] {
     const found: ModelMessage[] = [];
     let open = "";
@@ -270,7 +270,7 @@ function isKept(kept: unknown): kept is Kept {
     return (role === "user" || role === "assistant") && Array.isArray(content) && content.every(isPart);
 }
 
-/** Thinking that a context leaves out has no text. */
+/** Reasoning that a context omits has no text. */
 function isPart(part: unknown): boolean {
     const { type, text, output } = (part ?? {}) as Fields;
     if (type === "text") return typeof text === "string";
@@ -282,7 +282,7 @@ function restored({ group, message, part }: Kept): ModelMessage {
     if (group) return { ...message, content: part ? [part] : [] } as unknown as ModelMessage;
     const { content } = message as { content: string | Part[] };
     if (typeof content === "string") return message as ModelMessage;
-    // Thinking that a context leaves out is left out as a whole part.
+    // Reasoning that a context omits is omitted as a whole part.
     const there = content.filter((one) => one.type !== "reasoning" || one["text"] !== undefined);
     return { ...message, content: there } as ModelMessage;
 }
@@ -316,7 +316,7 @@ function translatedParts({
     ];
 }
 
-/** As the model wrote it, be it JSON or not. */
+/** As the model wrote it, valid JSON or not. */
 function inputOf(argumentsJson: string): unknown {
     try {
         return JSON.parse(argumentsJson || "{}");
@@ -366,7 +366,7 @@ function shownPart(part: Part, tools: Map<string, Fields>): Fields | undefined {
             return shown;
         }
         default:
-            // A provider's own tool answers within the message.
+            // A tool of the provider has its result within the message.
             showResult(part, tools);
             return undefined;
     }

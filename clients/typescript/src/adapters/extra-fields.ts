@@ -5,15 +5,15 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Message, ToolCall } from "../gen/types.js";
 
-/** In place of a content that is empty where the contract wants one. */
+/** Placeholder for an empty content that the contract rejects. */
 export const EMPTY = "(empty)";
 const MAX_POINTER_BYTES = 256;
-// Every object with this key is one of the notes below.
+// The key that marks an encoded value.
 const MARK = "$";
 
 type Place = "content" | "reasoning" | "arguments" | "json";
 
-/** Where in the stored message a value stands: a stretch of a text, or the number of a tool call. */
+/** The position of a value in the stored message: a span of a text, or the number of a tool call. */
 export class Pointer {
     readonly place: Place;
     readonly at: number;
@@ -26,7 +26,7 @@ export class Pointer {
     }
 }
 
-/** Several texts that become one field, a line each. */
+/** Several texts joined to one field, one line each. */
 export class Joined {
     readonly #place: Place;
     readonly #texts: string[] = [];
@@ -51,7 +51,7 @@ export class Joined {
     }
 }
 
-/** The tool calls of a message. Arguments are text there, and are pointed to where that loses nothing. */
+/** The tool calls of a message. Arguments are text, and become pointers if that is lossless. */
 export class Calls {
     readonly calls: ToolCall[] = [];
 
@@ -69,7 +69,7 @@ export function isJson(value: unknown): boolean {
     return text !== undefined && isDeepStrictEqual(JSON.parse(text), value);
 }
 
-/** What an id or a name must be; undefined for anything else. */
+/** Returns a valid id or name, else undefined. */
 export function fitting(text: string | undefined): string | undefined {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the contract excludes
     const wrong = !text || /[\u0000-\u001f\u007f-\u009f]/.test(text) || !text.isWellFormed();
@@ -81,7 +81,7 @@ export function written(value: unknown): string {
     return JSON.stringify(noted(value));
 }
 
-/** What was written, with what is pointed to. A stretch of reasoning that a context leaves out is undefined. */
+/** Restores a value with its pointers. Reasoning that a context omits is undefined. */
 export function read(text: string, message: Message): unknown {
     return unnoted(JSON.parse(text), message);
 }
@@ -148,7 +148,7 @@ function meant({ [MARK]: kind, value, at, length }: Note, message: Message): unk
         case "arguments":
             return JSON.parse(message.toolCalls[at]?.argumentsJson ?? "null");
         case "json":
-            // A shortened result is no JSON any more.
+            // A shortened result is no longer JSON.
             return message.synthetic ? message.content : JSON.parse(message.content);
         case "number":
             return Number(value);

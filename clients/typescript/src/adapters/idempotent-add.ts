@@ -7,9 +7,9 @@ import { newId } from "../ids.js";
 
 /** One message of a framework. */
 export interface Draft {
-    /** What makes it the same message when it comes again, be it the same object or one like it. */
+    /** The key that identifies the message in a retry, also as another object. */
     readonly same: string;
-    /** It, as it is stored; those without an id get one. */
+    /** The messages to store; missing ids are generated. */
     readonly messages: MessageInput[];
 }
 
@@ -18,12 +18,12 @@ type Owner = Pick<AddBatchRequest, "namespace" | "userId" | "sessionId">;
 interface FailedAdd {
     readonly session: string;
     readonly ids: readonly string[];
-    /** How many adds had begun when this one failed. */
+    /** The number of adds that had started when this one failed. */
     readonly failed: number;
 }
 
 const MAX_FAILED_ADDS = 10_000;
-// By client, because frameworks make a history anew for each turn.
+// Per client, because frameworks create a history for each turn.
 const memories = new WeakMap<Client, Memory>();
 
 /**
@@ -50,7 +50,7 @@ export async function addIdempotently(client: Client, owner: Owner, drafts: read
     memory.succeeded(session, begun);
 }
 
-/** What is twice in one batch is two messages. */
+/** Equal messages in one batch are different messages. */
 function keyed(session: string, drafts: readonly Draft[]): [string, Draft][] {
     const seen = new Map<string, number>();
     return drafts.map((draft) => {
@@ -65,7 +65,7 @@ class Memory {
     readonly #failedAdds = new Map<string, FailedAdd>();
     #begun = 0;
 
-    /** The number of the add that begins. */
+    /** Returns the number of a new add. */
     begin(): number {
         this.#begun += 1;
         return this.#begun;
@@ -86,7 +86,7 @@ class Memory {
         }
     }
 
-    /** The session has moved on from what had failed before: who says the same later says it once more. */
+    /** Drops earlier failures of the session: an equal message after a success is a new one. */
     succeeded(session: string, begun: number): void {
         for (const [key, one] of this.#failedAdds) {
             if (one.session === session && one.failed < begun) this.#failedAdds.delete(key);

@@ -47,7 +47,7 @@ const CLASSES: Readonly<Record<string, MessageClass>> = {
     ToolMessageChunk,
 };
 
-// A map, because a chat message's role is any text, and an object has something under "__proto__" and "constructor".
+// A Map, because a role may be any text, also "__proto__" and "constructor".
 const ROLES: ReadonlyMap<string, Role> = new Map([
     ["human", "user"],
     ["user", "user"],
@@ -59,15 +59,15 @@ const ROLES: ReadonlyMap<string, Role> = new Map([
     ["function", "tool"],
 ]);
 
-/** Owner conversation it is. */
+/** Identifies a conversation. */
 export interface HistoryOptions {
-    /** The sidecar. It stays open: who made it closes it. */
+    /** The client. The history does not close it. */
     client: Client;
-    /** The session, which comes into being with its first message. */
+    /** The session; the first message creates it. */
     sessionId: string;
-    /** Owner session it is. */
+    /** The owner of the session. */
     userId?: string | undefined;
-    /** Where the session lives; "default" where nothing is said. */
+    /** The namespace of the session; "default" by default. */
     namespace?: string | undefined;
 }
 
@@ -95,19 +95,19 @@ export class MemsidecarChatMessageHistory extends BaseListChatMessageHistory {
         this.#owner = { sessionId, userId, namespace };
     }
 
-    /** All messages of the session's window, oldest first. */
+    /** Returns the messages of the session's window, oldest first. */
     override async getMessages(): Promise<BaseMessage[]> {
         const found: BaseMessage[] = [];
         for await (const message of this.#client.messages(this.#owner)) found.push(toLangChain(message));
         return found;
     }
 
-    /** Adds one message; when this resolves, it is on disk. */
+    /** Adds one message. When the promise resolves, the message is on disk. */
     override async addMessage(message: BaseMessage): Promise<void> {
         await this.addMessages([message]);
     }
 
-    /** Adds messages, all or nothing. After an error they can be added again. */
+    /** Adds messages atomically. After an error they can be added again. */
     override async addMessages(messages: BaseMessage[]): Promise<void> {
         if (messages.length === 0) return;
         const drafts = messages
@@ -121,7 +121,7 @@ export class MemsidecarChatMessageHistory extends BaseListChatMessageHistory {
         await this.#client.clear(this.#owner);
     }
 
-    /** What the model should see: the conversation within a budget, with what is known and was retrieved. */
+    /** Returns the context for the model: the conversation within a budget, with facts and retrieved messages. */
     async context(
         request: Omit<BuildContextRequest, "sessionId" | "userId" | "namespace"> = {},
     ): Promise<BaseMessage[]> {
@@ -152,7 +152,7 @@ export function fromLangChain(message: BaseMessage): MessageInput {
     };
 }
 
-/** A stored message as a LangChain message. */
+/** Converts a stored message to a LangChain message. */
 export function toLangChain(message: Message): BaseMessage {
     return restored(message) ?? translated(message);
 }
@@ -163,7 +163,7 @@ function restored(message: Message): BaseMessage | undefined {
     if (typeof text !== "string") return undefined;
     try {
         const { class: made, fields } = keptOf(text, message);
-        // Constructors complete and rearrange what they are given; this is how the message was in the end.
+        // Constructors change their arguments; this is the state of the message.
         return Object.assign(new made(fields as never), keptOf(text, message).fields);
     } catch {
         return undefined;
@@ -181,7 +181,7 @@ function keptOf(text: string, message: Message): { class: MessageClass; fields: 
     return { class: made, fields: Array.isArray(content) ? { ...fields, content: content.filter(isThere) } : fields };
 }
 
-/** Thinking that a context leaves out is left out as a whole block. */
+/** Reasoning that a context omits is omitted as a whole block. */
 function isThere(block: unknown): boolean {
     const { type, ...rest } = block as Fields;
     if (type === "reasoning") return !("reasoning" in rest) || rest["reasoning"] !== undefined;
@@ -199,7 +199,7 @@ function roleOf(message: BaseMessage): Role {
     return ROLES.get(type === "generic" ? String((message as ChatMessage).role).toLowerCase() : type) ?? "user";
 }
 
-/** What makes the message, without what LangChain's classes add to every one of theirs. */
+/** The fields of the message, without those that LangChain's classes add. */
 function fieldsOf(message: BaseMessage): Fields {
     const given = Object.entries(message).filter(([name]) => name !== "type" && !name.startsWith("lc_"));
     return Object.fromEntries(given.filter(([, value]) => value !== undefined));
@@ -246,7 +246,7 @@ function translated(message: Message): BaseMessage {
     }
 }
 
-/** Arguments are stored as the model wrote them, be it JSON or not. */
+/** Arguments are stored as the model wrote them, valid JSON or not. */
 function translatedCalls({ toolCalls }: Message): Pick<AIMessage, "tool_calls" | "invalid_tool_calls"> {
     const [valid, invalid]: [NonNullable<AIMessage["tool_calls"]>, NonNullable<AIMessage["invalid_tool_calls"]>] = [
         [],

@@ -58,7 +58,7 @@ final class Attempts {
         return caller;
     }
 
-    /** Nanoseconds to wait before the next attempt. Throws the error where there shall be none. */
+    /** Returns the nanoseconds to wait before the next attempt. Throws the error if there is no further attempt. */
     long waitAfter(MemsidecarException error) {
         long wait = wait(error);
         boolean tooLate = deadline != null && wait >= deadline.timeRemaining(TimeUnit.NANOSECONDS);
@@ -68,7 +68,7 @@ final class Attempts {
         return wait;
     }
 
-    /** As long as the sidecar said, and a little more; else longer each time. */
+    /** Returns the delay of RetryInfo plus jitter, or the exponential backoff. */
     private long wait(MemsidecarException error) {
         ThreadLocalRandom random = ThreadLocalRandom.current();
         return error.retryAfter()

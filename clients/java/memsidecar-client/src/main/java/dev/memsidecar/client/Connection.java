@@ -52,8 +52,8 @@ final class Connection {
 
     private static NettyChannelBuilder configured(NettyChannelBuilder builder, Address address) {
         builder.userAgent("memsidecar-client-java/" + Version.CURRENT)
-                // A connection that died under a long call is noticed. Only under a call: servers send clients away
-                // that ping while nothing is going on, and a dead idle connection is noticed by the next call anyway.
+                // Keepalive detects a dead connection during a long call. Only during calls: servers close connections
+                // that ping without calls, and the next call detects a dead idle connection.
                 .keepAliveTime(30, TimeUnit.SECONDS)
                 .keepAliveTimeout(10, TimeUnit.SECONDS)
                 .keepAliveWithoutCalls(false)

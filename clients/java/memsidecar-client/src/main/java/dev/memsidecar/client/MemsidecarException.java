@@ -48,7 +48,7 @@ public class MemsidecarException extends RuntimeException {
     }
 
     /**
-     * The path of the field that is wrong, as in {@code "messages[3].role"}.
+     * The path of the invalid field, as in {@code "messages[3].role"}.
      *
      * @return empty for other errors
      */

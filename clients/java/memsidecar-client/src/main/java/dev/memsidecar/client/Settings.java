@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
 
-/** Where the sidecar is, how to reach it, and what to show there. What is null was not given. */
+/** Address, TLS settings and token of a connection. What is null was not given. */
 record Settings(
         String address,
         String token,

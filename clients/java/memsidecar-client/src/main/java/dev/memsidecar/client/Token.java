@@ -14,7 +14,7 @@ interface Token {
     /** As it is now, without white space around it; never empty. */
     String read();
 
-    /** Without the white space around it. What is wrong is not shown: it may be most of a token. */
+    /** Returns the token without white space around it. The error does not show the text, which may be a token. */
     static String checked(String text, String what) {
         String token = text.strip();
         if (token.isEmpty() || !token.chars().allMatch(sign -> sign >= '!' && sign <= '~')) {

@@ -23,7 +23,7 @@ final class CommandResult {
         json.addProperty("answer", packed(message));
     }
 
-    /** Whatever came before an error counts. */
+    /** Collects responses until an error. */
     JsonArray list(String name) {
         JsonArray list = new JsonArray();
         json.add(name, list);
