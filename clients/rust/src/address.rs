@@ -30,7 +30,7 @@ impl Address {
         Ok(Self::Host(text.to_owned()))
     }
 
-    /// A unix socket or loopback: what is sent there never sees a network.
+    /// Return whether the address is a unix socket or loopback.
     pub(crate) fn stays_here(&self) -> bool {
         let Self::Host(address) = self else { return true };
         let host = address.rsplit_once(':').map_or(address.as_str(), |(host, _)| host);

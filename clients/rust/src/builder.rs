@@ -1,4 +1,4 @@
-//! How a client is told where to go and as whom.
+//! Settings of a client, from the builder and the environment.
 
 use std::env;
 use std::error::Error as StdError;

@@ -1,4 +1,4 @@
-//! How calls are made: deadlines, tokens, retries, pages and streams.
+//! Calls with deadlines, tokens, retries, pages and streams.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -198,7 +198,7 @@ impl Client {
         })
     }
 
-    /// One attempt; gRPC's errors end here.
+    /// Make one attempt and convert gRPC's errors.
     async fn sent<Q, A>(&self, path: &'static str, request: Arc<Q>, end: Option<Instant>) -> Result<A, Error>
     where
         Q: Message + 'static,

@@ -16,8 +16,8 @@ use crate::token::Token;
 const USER_AGENT: &str = concat!("memsidecar-client-rust/", env!("CARGO_PKG_VERSION"));
 /// How long one attempt to connect may take; the next call makes another, at once.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// A connection that died under a long call is noticed. Only under a call: servers send clients away that ping while
-/// nothing is going on, and a dead idle connection is noticed by the next call anyway.
+/// Keepalive detects a dead connection during a long call. Only during calls: servers close connections that ping
+/// without calls, and the next call detects a dead idle connection.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -35,7 +35,7 @@ impl TlsFiles {
     }
 }
 
-/// Everything about the way to one sidecar, checked.
+/// Validated settings of a connection to one sidecar.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) address: Address,

@@ -17,8 +17,8 @@ const DOMAIN: &str = "memsidecar.dev";
 /// After [`DeadlineExceeded`](Self::DeadlineExceeded), [`Cancelled`](Self::Cancelled), [`Closed`](Self::Closed) and
 /// [`Unreachable`](Self::Unreachable) a write may have been stored: sent again with the same id, it is answered as a
 /// duplicate if it was; so it may after any other error without a [reason](Details::reason). After an error with one,
-/// nothing of that attempt was stored; an earlier attempt whose answer was lost may have been. Of a stream, what was
-/// answered stays.
+/// nothing of that attempt was stored; an earlier attempt whose answer was lost may have been. Acknowledged messages of
+/// a stream stay stored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -219,9 +219,9 @@ pub struct Details {
     pub code: Code,
     /// For people; it may change.
     pub message: String,
-    /// As in the contract's `ErrorReason`, without its prefix: `ID_CONFLICT`. Empty for what gRPC says itself.
+    /// As in the contract's `ErrorReason`, without its prefix: `ID_CONFLICT`. Empty for errors of gRPC itself.
     pub reason: String,
-    /// The path of the field that is wrong, as in `messages[3].role`; empty for other errors.
+    /// The path of the invalid field, as in `messages[3].role`; empty for other errors.
     pub field: String,
     /// What belongs to the reason, by name.
     pub metadata: HashMap<String, String>,

@@ -54,7 +54,7 @@ impl StoreInteractionRequest {
 }
 
 impl PutArtifactRequest {
-    /// An offloaded message's artifact has an id of its own, always the same.
+    /// Add an id, except for an offloaded message, whose artifact id the server derives.
     pub(crate) fn identify(&mut self) {
         if let (true, Some(artifact)) = (self.offload_message_id.is_empty(), &mut self.artifact) {
             identify(&mut artifact.id);

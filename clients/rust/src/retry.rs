@@ -62,10 +62,10 @@ impl Attempts {
         }
     }
 
-    /// As long as the sidecar said, and a little more; else longer each time.
+    /// Return the delay of `RetryInfo` plus jitter, or the exponential backoff.
     fn wait(&self, error: &Error) -> Duration {
-        if let Some(told) = error.details().retry_after {
-            return told.mul_f64(1.0 + JITTER * fastrand::f64());
+        if let Some(delay) = error.details().retry_after {
+            return delay.mul_f64(1.0 + JITTER * fastrand::f64());
         }
         let wait = match self.made {
             0 | 1 => WAITS[0],
@@ -85,7 +85,7 @@ impl Attempts {
         let refused = !details.reason.is_empty();
         match details.code {
             Code::Unavailable => refused || !self.counts(),
-            // What a transport that broke is told by, where no reason says that the sidecar gave it.
+            // Status codes of a broken transport, if they come without a reason of the sidecar.
             Code::Internal | Code::Unknown | Code::Cancelled => !refused && !self.counts(),
             _ => false,
         }

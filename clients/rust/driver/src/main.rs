@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 use tokio::time::timeout;
 
-use results::{all_of, broken, failed, told};
+use results::{all_of, broken, error_json, failed};
 
 type Clients = Arc<Mutex<HashMap<String, Client>>>;
 

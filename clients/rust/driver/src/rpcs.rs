@@ -95,7 +95,7 @@ fn paced<Q: Message + Default>(requests: Vec<String>, options: Options) -> impl 
     })
 }
 
-/// Whatever came before an error counts.
+/// Collect responses until an error.
 async fn collected<A: Message>(name: &str, mut answers: ResultStream<A>, options: Options) -> Value {
     let mut found = Vec::new();
     while Some(found.len()) != options.stop_after {

@@ -12,7 +12,7 @@ use prost_types::{
 
 pub const PACKAGE: &str = "memsidecar.v1";
 
-// Numbers of fields in descriptor.proto, which a comment's place is told by.
+// Field numbers of descriptor.proto, which make up the path of a comment.
 const MESSAGES: usize = 4;
 const SERVICES: usize = 6;
 const PARTS: usize = 2;

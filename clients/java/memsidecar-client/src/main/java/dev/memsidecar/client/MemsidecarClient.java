@@ -517,8 +517,8 @@ public final class MemsidecarClient implements AutoCloseable {
      * interrupted import can resume. Records that exist already are counted as duplicates and change nothing. An
      * invalid record ends the stream with its error; acknowledged records stay stored.
      *
-     * <p>An interrupted stream fails; acknowledged records are durable. Its only deadline is that of {@link
-     * #withDeadline}.
+     * <p>An interrupted stream fails; acknowledged records are durable. Its only deadline is that of
+     * {@link #withDeadline}.
      *
      * @param requests records to store. A separate thread reads them, so they may wait for responses
      * @return how far the import has come, one after the other

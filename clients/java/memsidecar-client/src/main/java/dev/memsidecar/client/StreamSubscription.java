@@ -11,8 +11,8 @@ import java.util.concurrent.Flow;
 import java.util.function.UnaryOperator;
 
 /**
- * One stream, for one subscriber of its responses. An interrupted stream resumes as a new call, by its {@link
- * ResendPolicy}; it subscribes to the requests' publisher once.
+ * One stream, for one subscriber of its responses. An interrupted stream resumes as a new call, by its
+ * {@link ResendPolicy}; it subscribes to the requests' publisher once.
  */
 final class StreamSubscription<Q, A> implements Flow.Subscription {
     private static final Status CUT_SHORT =

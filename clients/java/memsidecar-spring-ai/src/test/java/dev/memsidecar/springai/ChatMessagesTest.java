@@ -110,8 +110,8 @@ class ChatMessagesTest {
         List<Message> read = ChatMessages.read(written);
         assertEquals(List.of(message), read);
         assertEquals(written, ChatMessages.written(read));
-        written.forEach(message ->
-                assertFalse(message.getContent().isEmpty() && message.getToolCallsCount() == 0, "something must be said"));
+        written.forEach(message -> assertFalse(
+                message.getContent().isEmpty() && message.getToolCallsCount() == 0, "something must be said"));
     }
 
     @ParameterizedTest
