@@ -136,7 +136,7 @@ class ChatWindowTest {
     /** As frameworks do it. */
     private void add(ChatWindow window, Message message) {
         List<Message> wanted = new ArrayList<>();
-        window.read("", session).forEach(message -> wanted.add(Messages.user(message.getContent())));
+        window.read("", session).forEach(stored -> wanted.add(Messages.user(stored.getContent())));
         wanted.add(message);
         window.replace("", session, wanted.subList(Math.max(0, wanted.size() - 3), wanted.size()));
     }

@@ -110,15 +110,15 @@ class ChatMessagesTest {
         List<Message> read = ChatMessages.read(written);
         assertEquals(List.of(message), read);
         assertEquals(written, ChatMessages.written(read));
-        written.forEach(message -> assertFalse(
-                message.getContent().isEmpty() && message.getToolCallsCount() == 0, "something must be said"));
+        written.forEach(converted -> assertFalse(
+                converted.getContent().isEmpty() && converted.getToolCallsCount() == 0, "something must be said"));
     }
 
     @ParameterizedTest
     @MethodSource("plain")
     void aPlainMessageHasNothingBesideItsFields(Message message) {
         ChatMessages.written(List.of(message))
-                .forEach(message -> assertEquals(false, Payload.of(message).isPresent()));
+                .forEach(converted -> assertEquals(false, Payload.of(converted).isPresent()));
     }
 
     /** What stands where ours would, and is not ours. */
