@@ -1,0 +1,1 @@
+"""Storage: the contract of journal and index, and their implementations."""

@@ -1,4 +1,4 @@
-"""Stored body = draft + sequence field; sizes for quotas."""
+"""The stored encodings of messages and documents, and the sizes that quotas count."""
 
 import json
 
@@ -6,6 +6,11 @@ from memsidecar.domain.message import varint
 from memsidecar.stores.contract import DocumentDraft, StoredDocument
 
 _SEQUENCE_TAG = b"\x50"  # field 10 of Message, a varint
+
+
+def with_sequence(body: bytes, sequence: int) -> bytes:
+    """Append the sequence field to a draft's encoding: the stored body of a message."""
+    return body + _SEQUENCE_TAG + varint(sequence)
 
 
 def message_bytes(body: bytes, vector: bytes | None) -> int:
@@ -17,9 +22,5 @@ def document_bytes(document: DocumentDraft | StoredDocument) -> int:
 
 
 def document_header(document: DocumentDraft | StoredDocument) -> bytes:
-    """Title, source and metadata; JSON has no zero bytes."""
+    """Encode title, source and metadata. JSON has no zero bytes, so a zero byte separates the metadata."""
     return json.dumps([document.title, document.source]).encode() + b"\0" + document.metadata
-
-
-def with_sequence(body: bytes, sequence: int) -> bytes:
-    return body + _SEQUENCE_TAG + varint(sequence)

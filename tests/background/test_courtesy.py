@@ -41,7 +41,7 @@ def rested(courtesy: BackgroundThrottle) -> float:
 
 
 def begun(is_busy: Callable[[], bool], times: float = TIMES) -> BackgroundThrottle:
-    courtesy = BackgroundThrottle(is_busy, times, FEWEST_TIMES, patience_seconds=1.0)
+    courtesy = BackgroundThrottle(is_busy, ThrottleConfig(times, FEWEST_TIMES, speedup_after_seconds=1.0))
     courtesy.start()
     return courtesy
 
@@ -91,15 +91,15 @@ def test_the_further_behind_the_shorter_the_rests_but_some_times_as_long_as_the_
 
 
 def test_within_its_patience_it_rests_in_full_and_then_less_by_the_square() -> None:
-    courtesy = BackgroundThrottle(lambda: True, times=90.0, fewest=5.0, patience_seconds=4.0)
-    assert [courtesy.sleep_ratio(behind) for behind in (0.0, 4.0, 8.0, 12.0, 100.0)] == [90.0, 90.0, 22.5, 10.0, 5.0]
+    config = ThrottleConfig(max_sleep_ratio=90.0, min_sleep_ratio=5.0, speedup_after_seconds=4.0)
+    assert [config.sleep_ratio(behind) for behind in (0.0, 4.0, 8.0, 12.0, 100.0)] == [90.0, 90.0, 22.5, 10.0, 5.0]
 
 
 def test_the_index_lets_a_burst_pass_and_gives_way_no_more_when_it_is_far_behind() -> None:
     """With any rest that stays, the backlog of callers who never pause would grow for ever."""
-    law = (memory.INDEXING_TIMES, memory.INDEXING_FEWEST_TIMES, memory.INDEXING_PATIENCE_SECONDS)
-    rests = [BackgroundThrottle(lambda: True, *law).sleep_ratio_at(behind) for behind in (8.0, 60.0, 600.0)]
-    assert rests[0] == memory.INDEXING_TIMES and rests[1] < 1.0 and rests[2] < 0.01
+    config = memory.INDEXING_THROTTLE
+    rests = [config.sleep_ratio(behind) for behind in (8.0, 60.0, 600.0)]
+    assert rests[0] == config.max_sleep_ratio and rests[1] < 1.0 and rests[2] < 0.01
 
 
 def test_work_is_added_up_until_it_is_a_slice() -> None:
@@ -115,7 +115,7 @@ def test_work_is_added_up_until_it_is_a_slice() -> None:
 def test_who_wants_the_gil_gets_it_in_the_middle_of_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     """And not only when Python takes it away, which is made a matter of seconds here, or when the slice ends: never."""
     monkeypatch.setattr(courtesies, "SLICE_SECONDS", FOREVER)
-    courtesy, stop = BackgroundThrottle(lambda: False, TIMES, FEWEST_TIMES, 60.0), threading.Event()
+    courtesy, stop = BackgroundThrottle(lambda: False, ThrottleConfig(TIMES, FEWEST_TIMES, 60.0)), threading.Event()
 
     def work() -> None:
         courtesy.start()
@@ -165,7 +165,11 @@ def test_a_runner_gives_way_between_two_rounds() -> None:
     with closing(VolatileJournal()) as journal:
         task = Noting(before=take)
         runner = Runner(
-            journal, CommitSignal(journal), BackgroundThrottle(lambda: True, TIMES, FEWEST_TIMES, 60.0), [task], 0.0
+            journal,
+            CommitSignal(journal),
+            BackgroundThrottle(lambda: True, ThrottleConfig(TIMES, FEWEST_TIMES, 60.0)),
+            [task],
+            0.0,
         )
         say(journal, "a", "one")
         runner.start()
@@ -183,7 +187,7 @@ def test_a_runner_gives_way_between_any_two_pieces_that_it_reads() -> None:
             self.times_given_way += 1
             super().yield_cpu()
 
-    courtesy = Counting(lambda: False, TIMES, FEWEST_TIMES, 60.0)
+    courtesy = Counting(lambda: False, ThrottleConfig(TIMES, FEWEST_TIMES, 60.0))
     seen: list[int] = []
     with closing(VolatileJournal()) as journal:
         task = Noting(before=lambda *_: seen.append(courtesy.times_given_way))
@@ -197,7 +201,7 @@ def test_a_runner_gives_way_between_any_two_pieces_that_it_reads() -> None:
 
 
 def test_a_runner_that_is_stopped_rests_no_more_in_its_chapter() -> None:
-    courtesy = BackgroundThrottle(lambda: True, FOREVER, FEWEST_TIMES, 60.0)
+    courtesy = BackgroundThrottle(lambda: True, ThrottleConfig(FOREVER, FEWEST_TIMES, 60.0))
     begun = threading.Event()
 
     def take(*_entries: object) -> None:
@@ -217,7 +221,7 @@ def test_a_runner_that_is_stopped_rests_no_more_in_its_chapter() -> None:
 
 
 def test_who_is_kept_from_work_ends_nobody_elses_courtesy() -> None:
-    courtesy = BackgroundThrottle(lambda: True, TIMES, FEWEST_TIMES, 60.0)
+    courtesy = BackgroundThrottle(lambda: True, ThrottleConfig(TIMES, FEWEST_TIMES, 60.0))
     with closing(VolatileJournal()) as journal:
         task = Noting(away=True)
         runner = Runner(journal, CommitSignal(journal), courtesy, [task], 0.0)

@@ -1,5 +1,6 @@
 """LanceDB never syncs: what power loss, or anybody, can do to its files, and what is left afterwards."""
 
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -179,6 +180,18 @@ def test_what_holds_nothing_is_set_aside(home: Path, folder: Path, reopen: Reope
     damage(home)
     assert reopen().open("space", 1) is None
     assert not home.exists() and len(list(folder.glob("*.damaged-1"))) == 1
+
+
+def test_a_table_of_an_earlier_layout_is_dropped(home: Path, folder: Path, reopen: Reopen) -> None:
+    """Its columns have other names. The journal has all of it."""
+    metadata = home.with_suffix(".json")
+    content = json.loads(metadata.read_text())
+    del content["layout"]
+    metadata.write_text(json.dumps(content))
+    index = reopen()
+    assert [generation.number for generation in index.generations("space")] == [1]
+    assert index.open("space", 1) is None and list(folder.iterdir()) == []
+    assert index.generations("space") == []
 
 
 def test_a_sound_table_is_never_taken_for_damaged(folder: Path, reopen: Reopen) -> None:

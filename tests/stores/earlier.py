@@ -7,13 +7,44 @@ from pathlib import Path
 
 from memsidecar.stores.sqlite import schema
 
-# The trigger of version 2 stands at the end of what made it.
+# The trigger of a version is at the end of its migration.
+_TRIGGER_2, _TRIGGER_4 = (
+    migration[migration.index("CREATE TRIGGER") :] for migration in (schema.VERSION_2, schema.VERSION_4)
+)
+_VIEW_2 = schema.VERSION_2[schema.VERSION_2.index("CREATE VIEW") : schema.VERSION_2.index("CREATE TRIGGER")]
+_INDEXES_3 = schema.VERSION_3[schema.VERSION_3.index("CREATE INDEX") : schema.VERSION_3.index("ALTER TABLE")]
+
+BACK_TO_VERSION_4 = f"""
+DROP VIEW new_messages;
+ALTER TABLE messages RENAME COLUMN displayed_lsn TO shown_lsn;
+ALTER TABLE messages RENAME COLUMN displayed_tokens TO shown_tokens;
+ALTER TABLE sessions RENAME COLUMN row_id TO number;
+ALTER TABLE documents RENAME COLUMN row_id TO number;
+ALTER TABLE documents RENAME COLUMN header TO cover;
+ALTER TABLE texts RENAME COLUMN row_id TO number;
+ALTER TABLE records RENAME COLUMN row_id TO number;
+ALTER TABLE records RENAME COLUMN conflict_key TO slot;
+ALTER TABLE records RENAME TO notes;
+DROP INDEX record_conflict_keys;
+DROP INDEX record_times;
+DROP INDEX record_sources;
+{_INDEXES_3}
+ALTER TABLE dead_letters RENAME TO set_asides;
+ALTER TABLE last_lsns RENAME TO tails;
+ALTER TABLE erased_sessions RENAME COLUMN row_id TO number;
+ALTER TABLE erased_sessions RENAME TO erasures;
+ALTER TABLE orphaned_texts RENAME TO leftovers;
+{_VIEW_2}
+{_TRIGGER_4}
+PRAGMA user_version = 4;
+"""
 BACK_TO_VERSION_3 = f"""
+{BACK_TO_VERSION_4}
 DROP TRIGGER incoming_message;
 ALTER TABLE sessions DROP COLUMN bytes;
 ALTER TABLE documents DROP COLUMN bytes;
 ALTER TABLE notes DROP COLUMN bytes;
-{schema.VERSION_2[schema.VERSION_2.index("CREATE TRIGGER") :]}
+{_TRIGGER_2}
 PRAGMA user_version = 3;
 """
 BACK_TO_VERSION_2 = f"""
@@ -34,6 +65,11 @@ def as_version_3_left_it(folder: Path) -> None:
     _bring_back(folder, BACK_TO_VERSION_3, schema.VERSION_2 + schema.VERSION_3)
 
 
+def as_version_4_left_it(folder: Path) -> None:
+    """The same for the version before the present names."""
+    _bring_back(folder, BACK_TO_VERSION_4, schema.VERSION_2 + schema.VERSION_3 + schema.VERSION_4)
+
+
 def _bring_back(folder: Path, script: str, made_by: str) -> None:
     with closing(sqlite3.connect(folder / "journal.db")) as older, closing(sqlite3.connect(":memory:")) as fresh:
         older.executescript(script)
@@ -42,6 +78,6 @@ def _bring_back(folder: Path, script: str, made_by: str) -> None:
 
 
 def _statements(database: sqlite3.Connection) -> set[str]:
-    """What made its tables, indexes, views and triggers; how it is set does not matter."""
+    """What made its tables, indexes, views and triggers; how it is set does not matter. A renaming adds quotes."""
     made = database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
-    return {re.sub(r"\s+", " ", sql) for (sql,) in made}
+    return {re.sub(r"\s+", " ", sql).replace('"', "") for (sql,) in made}

@@ -10,8 +10,16 @@ from pathlib import Path
 import pytest
 
 from memsidecar.domain.errors import DataCorrupted, StartRefused
-from memsidecar.domain.session import Policy, Strategy
-from memsidecar.stores.contract import AdvanceWatermark, Calibrate, Calibration, Command, RecordKind, SetPolicy
+from memsidecar.domain.session import Policy, SessionKey, Strategy
+from memsidecar.stores.contract import (
+    AddDeadLetter,
+    AdvanceWatermark,
+    Calibrate,
+    Calibration,
+    Command,
+    RecordKind,
+    SetPolicy,
+)
 from memsidecar.stores.sqlite import schema
 from memsidecar.stores.sqlite.integrity import examine
 from tests.conformance.said import (
@@ -21,15 +29,18 @@ from tests.conformance.said import (
     carry_out,
     contents,
     draft,
+    erase,
     keep,
     known_head,
     note,
     put,
     read,
     revising,
+    shortened,
+    trim,
 )
 from tests.stores.directories import another_process, opened
-from tests.stores.earlier import as_version_2_left_it
+from tests.stores.earlier import as_version_2_left_it, as_version_4_left_it
 
 PAGE = 4_096
 
@@ -169,6 +180,59 @@ def test_a_file_without_notes_is_brought_up_with_all_it_holds(folder: Path) -> N
         assert journal.record(ANN, RecordKind.ARTIFACT, "n1") == note("kept")
         assert known_head(journal).policy == replace(policy, summarize=True)
         assert current.execute("PRAGMA user_version").fetchone() == (schema.NEWEST,)
+
+
+def fill_every_table(folder: Path) -> None:
+    """A journal with rows in every table that was renamed, an unfinished erasure included."""
+    with opened(folder) as journal:
+        append(journal, draft("first"), draft("second", message_id="m2"), user_id="ann")
+        trim(journal, shortened=[shortened(read(journal)[0], "short", 1)])
+        put(journal, "text", title="T")
+        put(journal, "text", title="another title")
+        keep(journal, note("kept", source="s1"))
+        carry_out(journal, AddDeadLetter("index", "default", 2, "Reason"))
+        append(journal, draft("elsewhere"), key=SessionKey("elsewhere", "s1"))
+        erase(journal, key=SessionKey("elsewhere", "s1"), delete_session=True)
+    with closing(sqlite3.connect(folder / "journal.db")) as outside:
+        outside.execute("INSERT INTO erased_sessions VALUES (99)")
+        outside.commit()
+
+
+def check_every_table(folder: Path, last_lsn: int) -> None:
+    with opened(folder) as journal, closing(sqlite3.connect(folder / "journal.db")) as current:
+        assert contents(journal) == ["short", "second"]
+        assert put(journal, "text", title="another title").unchanged
+        assert journal.record(ANN, RecordKind.ARTIFACT, "n1") == note("kept", source="s1")
+        assert [letter.reason for letter in journal.dead_letters("index")] == ["Reason"]
+        assert (journal.last_lsns()["elsewhere"], journal.stats().last_lsn) == (last_lsn, last_lsn)
+        assert append(journal, draft("third")).results[0].sequence == 3
+        assert current.execute("PRAGMA user_version").fetchone() == (schema.NEWEST,)
+    with opened(folder), closing(sqlite3.connect(folder / "journal.db")) as current:
+        assert current.execute("SELECT count(*) FROM erased_sessions").fetchone() == (0,), "it was purged meanwhile"
+    assert examine(folder) == []
+
+
+def test_a_file_with_earlier_names_is_brought_up_with_all_it_holds(folder: Path) -> None:
+    fill_every_table(folder)
+    with opened(folder) as journal:
+        last_lsn = journal.stats().last_lsn
+    as_version_4_left_it(folder)
+    assert examine(folder) == []
+    check_every_table(folder, last_lsn)
+
+
+@pytest.mark.parametrize("done", range(1, schema.VERSION_5.count("ALTER TABLE")))
+def test_a_start_that_was_killed_while_it_renamed_leaves_the_earlier_names(folder: Path, done: int) -> None:
+    fill_every_table(folder)
+    with opened(folder) as journal:
+        last_lsn = journal.stats().last_lsn
+    as_version_4_left_it(folder)
+    statements = schema.VERSION_5.split(";\n")
+    first = next(at for at, statement in enumerate(statements) if statement.startswith("ALTER"))
+    with closing(sqlite3.connect(folder / "journal.db")) as killed:
+        killed.executescript(f"BEGIN IMMEDIATE;{';'.join(statements[: first + done])};")
+    assert examine(folder) == []
+    check_every_table(folder, last_lsn)
 
 
 def test_a_start_that_was_killed_before_its_tables_were_made_is_begun_again(folder: Path) -> None:

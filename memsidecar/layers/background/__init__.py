@@ -1,17 +1,18 @@
-"""Work that follows the log, behind everybody's back and out of everybody's way."""
+"""Background tasks that consume the journal's change feed. They run on one thread and yield CPU to RPCs."""
 
 from memsidecar.layers.background.commit_signal import CommitSignal
 from memsidecar.layers.background.runner import Lag, Runner
 from memsidecar.layers.background.task import OffsetTracker, RetryLater, Task, submit_and_wait
-from memsidecar.layers.background.throttle import BackgroundThrottle
+from memsidecar.layers.background.throttle import BackgroundThrottle, ThrottleConfig
 
 __all__ = [
     "BackgroundThrottle",
+    "CommitSignal",
     "Lag",
     "OffsetTracker",
     "RetryLater",
-    "CommitSignal",
     "Runner",
     "Task",
+    "ThrottleConfig",
     "submit_and_wait",
 ]

@@ -1,57 +1,70 @@
-"""Commit counter and wake-up per namespace."""
+"""Commit counter and wake-up, per namespace."""
 
 import threading
 from collections.abc import Sequence
+from typing import Protocol
 
-from memsidecar.stores.contract import CommitEvent, Journal
+from memsidecar.stores.contract import ChangeFeed, CommitEvent, CommitNotifier
+
+
+class _Journal(ChangeFeed, CommitNotifier, Protocol):
+    """The roles of the journal that the signal needs."""
 
 
 class CommitSignal:
-    """Counts the commits of each namespace. Thread-safe; beating is cheap, because every Add waits for it."""
+    """Counts the commits of each namespace, and wakes the runner. Thread-safe.
 
-    def __init__(self, journal: Journal) -> None:
-        self._beats: dict[str, int] = {}
-        self._repeats: dict[str, int] = {}
+    A cache that has the count of its last update is current while the count has not changed. Counting is cheap,
+    because every write waits for it.
+    """
+
+    def __init__(self, journal: _Journal) -> None:
+        self._commits: dict[str, int] = {}
+        self._invalidations: dict[str, int] = {}
         self._total = 0
         self._waiting = False
         self._woken = threading.Semaphore(0)
         journal.subscribe(self._committed)
-        self._known = frozenset(journal.last_lsns())
+        self._at_start = frozenset(journal.last_lsns())
 
-    def _committed(self, changes: Sequence[CommitEvent]) -> None:
-        for change in changes:
-            namespace = change.key.namespace
-            self._beats[namespace] = self._beats.get(namespace, 0) + 1
-        self._total += len(changes)
+    def _committed(self, events: Sequence[CommitEvent]) -> None:
+        for event in events:
+            namespace = event.key.namespace
+            self._commits[namespace] = self._commits.get(namespace, 0) + 1
+        self._total += len(events)
         if self._waiting:
             self._waiting = False
             self._woken.release()
 
-    def of(self, namespace: str) -> int:
-        return self._beats.get(namespace, 0) + self._repeats.get(namespace, 0)
+    def commit_count(self, namespace: str) -> int:
+        return self._commits.get(namespace, 0) + self._invalidations.get(namespace, 0)
 
-    def repeat(self, namespace: str) -> None:
-        """A task has lost something: let it look at the log again. On the runner's thread, and no other."""
-        self._repeats[namespace] = self._repeats.get(namespace, 0) + 1
+    def invalidate(self, namespace: str) -> None:
+        """Count a commit that did not happen, so that a task that lost data reads the log again.
 
-    def knows(self, namespace: str) -> bool:
-        """Whether anything was ever written there."""
-        return namespace in self._beats or namespace in self._known
+        Call it on the runner's thread only.
+        """
+        self._invalidations[namespace] = self._invalidations.get(namespace, 0) + 1
+
+    def has_data(self, namespace: str) -> bool:
+        """Return whether anything was ever written to the namespace."""
+        return namespace in self._commits or namespace in self._at_start
 
     @property
     def total(self) -> int:
         return self._total
 
-    def beats(self) -> dict[str, int]:
-        return self._beats.copy()
+    def committed_namespaces(self) -> list[str]:
+        """Return the namespaces with commits since the start."""
+        return list(self._commits.copy())
 
-    def wait_beyond(self, total: int, seconds: float) -> None:
-        """Sleep until there is a beat after this total, or the time is over."""
+    def wait_for_commit(self, seen_total: int, timeout_seconds: float) -> None:
+        """Block until `total` exceeds `seen_total`, until `wake`, or until the timeout."""
         self._waiting = True
-        if self._total == total:
-            self._woken.acquire(timeout=seconds)
+        if self._total == seen_total:
+            self._woken.acquire(timeout=timeout_seconds)
         self._waiting = False
 
     def wake(self) -> None:
-        """End somebody's wait for nothing, so that they see what else has changed."""
+        """End the current wait without a commit."""
         self._woken.release()

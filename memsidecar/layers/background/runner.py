@@ -1,140 +1,155 @@
-"""One small runner for all background tasks: it follows the log, goes on where it was, and gives way to everybody."""
+"""The runner of background tasks: it consumes the change feed for every task, in every namespace."""
 
 import logging
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from memsidecar.domain.errors import ShuttingDown
 from memsidecar.layers.background.commit_signal import CommitSignal
 from memsidecar.layers.background.task import RetryLater, Task
 from memsidecar.layers.background.throttle import BackgroundThrottle
-from memsidecar.stores.contract import AddDeadLetter, Journal, LogEntries, LogEntry, NoOp, PendingCommand
+from memsidecar.stores.contract import (
+    AddDeadLetter,
+    ChangeFeed,
+    JournalAdmin,
+    JournalWriter,
+    LogEntries,
+    LogEntry,
+    NoOp,
+    PendingCommand,
+)
 from memsidecar.stores.contract.change_feed import MAX_BATCH_BYTES, entry_bytes
 
 log = logging.getLogger(__name__)
 
 BATCH_ENTRIES = 256
-"Entries at once: more would keep others waiting, fewer would make many small commits."
+"Limit on a batch: more would delay other namespaces, fewer would make many small commits."
 READ_ENTRIES = 32
-"Entries that are read at once: about a millisecond. In between, whoever calls gets a turn."
+"Entries of one read, about a millisecond. The runner yields CPU between two reads."
 MAX_ATTEMPTS = 3
 MIN_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 0.2, 15.0
-IDLE_SECONDS = 2.0
-LATE_SECONDS = 10.0
 MAX_ROUND_SECONDS = 2.0
+IDLE_SECONDS, LATE_SECONDS = 2.0, 10.0
 
 
 class Lag(NamedTuple):
-    """How far a task is behind in one namespace, and what keeps it."""
+    """How far a task is behind in one namespace, and the error that keeps it from progress."""
 
     task: str
     namespace: str
     entries: int
     seconds: float
-    trouble: str
+    last_error: str
 
 
 @dataclass
 class TaskCursor:
-    """One task in one namespace. `faults` are those of its failures in a row that may be an entry's."""
+    """The state of one task in one namespace.
+
+    `seen_commits` is the commit count at which the task had caught up. `failures` counts consecutive failures;
+    `entry_failures` those of them that an entry may have caused.
+    """
 
     task: Task
     namespace: str
-    beat: int = -1
+    seen_commits: int = -1
     behind_since: float | None = None
     failures: int = 0
-    faults: int = 0
+    entry_failures: int = 0
     not_before: float = 0.0
-    trouble: str = ""
+    last_error: str = ""
 
-    def caught_up(self, beat: int) -> None:
-        self.beat, self.behind_since = beat, None
+    def caught_up(self, commits: int) -> None:
+        self.seen_commits, self.behind_since = commits, None
         self.succeeded()
 
     def succeeded(self) -> None:
-        self.failures, self.faults, self.trouble = 0, 0, ""
+        self.failures, self.entry_failures, self.last_error = 0, 0, ""
 
     @property
     def is_behind(self) -> bool:
-        """As far as is known: one that was never looked at may be."""
-        return self.beat < 0 or self.behind_since is not None or bool(self.trouble)
+        """Whether the task is or may be behind: one that never ran may be."""
+        return self.seen_commits < 0 or self.behind_since is not None or bool(self.last_error)
 
-    def postpone(self, trouble: str) -> None:
-        """Try again later, each time a little later."""
+    def back_off(self, error: str) -> None:
+        """Delay the next attempt; the delay doubles with each failure."""
         self.failures += 1
-        pause = min(MIN_BACKOFF_SECONDS * 2 ** (self.failures - 1), MAX_BACKOFF_SECONDS)
-        self.not_before, self.trouble = time.monotonic() + pause, trouble
+        delay = min(MIN_BACKOFF_SECONDS * 2 ** (self.failures - 1), MAX_BACKOFF_SECONDS)
+        self.not_before, self.last_error = time.monotonic() + delay, error
+
+
+class _Journal(ChangeFeed, JournalWriter, JournalAdmin, Protocol): ...
 
 
 class Runner:
-    """Goes round the namespaces that have news, one chapter each, so that nobody waits for another's backlog.
+    """Processes one batch for each namespace with commits, in rotation: no namespace waits for another's backlog.
 
-    Within a namespace, news is taken in the order in which it came. `linger_seconds` is how long news may gather, so
-    that a chapter is worth its commit.
+    Entries of a namespace are processed in order. `linger_seconds` is how long entries may gather, so that a batch is
+    worth its commit. One thread runs all tasks.
     """
 
     def __init__(
         self,
-        journal: Journal,
-        pulse: CommitSignal,
-        courtesy: BackgroundThrottle,
+        journal: _Journal,
+        commits: CommitSignal,
+        throttle: BackgroundThrottle,
         tasks: list[Task],
         linger_seconds: float,
     ) -> None:
-        self._courtesy = courtesy
         self._journal = journal
-        self._pulse = pulse
+        self._commits = commits
+        self._throttle = throttle
         self._tasks = tasks
         self._linger_seconds = linger_seconds
-        self._followers: dict[tuple[str, str], TaskCursor] = {}
-        self._aside = {(one.task, one.lsn) for task in tasks for one in journal.dead_letters(task.name)}
+        self._cursors: dict[tuple[str, str], TaskCursor] = {}
+        self._dead_letters = {(letter.task, letter.lsn) for task in tasks for letter in journal.dead_letters(task.name)}
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="background", daemon=True)
         self._last_work = time.monotonic()
 
     def start(self) -> None:
-        self._follow(self._journal.last_lsns())
+        self._add_cursors(self._journal.last_lsns())
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish the chapter at hand; what is left is taken up at the next start."""
+        """Finish the current batch, and stop. The next start continues from there."""
         self._stopping.set()
-        self._courtesy.end()
-        self._pulse.wake()
+        self._throttle.stop()
+        self._commits.wake()
         if self._thread.is_alive():
             self._thread.join()
 
     def lags(self) -> list[Lag]:
-        """Where a task is behind; empty when all have caught up."""
-        tails = self._journal.last_lsns()
-        behind = [one for one in list(self._followers.values()) if one.is_behind]
-        lags = [self._lag(one, tails.get(one.namespace, 0)) for one in behind]
+        """Return the lag of every task that is behind; empty if all have caught up."""
+        last_lsns = self._journal.last_lsns()
+        behind = [cursor for cursor in list(self._cursors.values()) if cursor.is_behind]
+        lags = [self._lag(cursor, last_lsns.get(cursor.namespace, 0)) for cursor in behind]
         return [lag for lag in lags if lag.entries or lag.last_error]
 
     def is_behind(self, namespace: str) -> bool:
-        """Whether what the tasks make of a namespace may be old: one of them is kept from it, or has much to do."""
+        """Return whether derived data of a namespace may be stale: a task fails, or lags by LATE_SECONDS."""
         late = time.monotonic() - LATE_SECONDS
-        mine = [one for one in list(self._followers.values()) if one.namespace == namespace]
-        return any(one.trouble or (one.behind_since or late) < late for one in mine)
+        cursors = [cursor for cursor in list(self._cursors.values()) if cursor.namespace == namespace]
+        return any(cursor.last_error or (cursor.behind_since or late) < late for cursor in cursors)
 
-    def _lag(self, follower: TaskCursor, tail: int) -> Lag:
+    def _lag(self, cursor: TaskCursor, last_lsn: int) -> Lag:
         try:
-            entries = max(0, tail - follower.task.position(follower.namespace))
+            entries = max(0, last_lsn - cursor.task.position(cursor.namespace))
         except RetryLater:
-            entries = tail
-        seconds = time.monotonic() - follower.behind_since if follower.behind_since else 0.0
-        return Lag(follower.task.name, follower.namespace, entries, seconds, follower.trouble)
+            entries = last_lsn
+        seconds = time.monotonic() - cursor.behind_since if cursor.behind_since else 0.0
+        return Lag(cursor.task.name, cursor.namespace, entries, seconds, cursor.last_error)
 
     def dead_letter_count(self) -> int:
-        return len(self._aside)
+        return len(self._dead_letters)
 
     # -- on the runner's own thread
 
     def _run(self) -> None:
-        self._courtesy.begin()
+        self._throttle.start()
         try:
             while not self._stopping.is_set():
                 self._round()
@@ -142,143 +157,144 @@ class Runner:
             pass
 
     def _round(self) -> None:
-        total = self._pulse.total
-        self._courtesy.behind_since = self._behind_since()
-        self._follow(self._pulse.beats())
-        due = [follower for follower in self._followers.values() if self._is_due(follower)]
-        taken = list(self._turns(due))
-        if any(taken):
+        total = self._commits.total
+        self._throttle.behind_since = self._behind_since()
+        self._add_cursors(self._commits.committed_namespaces())
+        due = [cursor for cursor in self._cursors.values() if self._is_due(cursor)]
+        processed = list(self._process_due(due))
+        if any(processed):
             self._last_work = time.monotonic()
-        there_is_more = self._rest() or BATCH_ENTRIES in taken or len(taken) < len(due)
-        self._courtesy.yield_cpu()
-        if there_is_more:
+        has_more = self._maintain() or BATCH_ENTRIES in processed or len(processed) < len(due)
+        self._throttle.yield_cpu()
+        if has_more:
             return
-        if self._pulse.total != total or any(taken):
+        if self._commits.total != total or any(processed):
             self._stopping.wait(self._linger_seconds)
         else:
-            self._pulse.wait_beyond(total, self._until_next())
+            self._commits.wait_for_commit(total, self._seconds_until_due())
 
-    def _turns(self, due: Sequence[TaskCursor]) -> Iterator[int]:
-        """In rotation, until it has taken long enough: chores have to be done, too, and some of them are promised."""
+    def _process_due(self, due: Sequence[TaskCursor]) -> Iterator[int]:
+        """Process one batch for each cursor, for at most MAX_ROUND_SECONDS: maintenance must not wait for long."""
         begun = time.monotonic()
-        for follower in due:
-            name = (follower.task.name, follower.namespace)
-            self._followers[name] = self._followers.pop(name)
-            yield self._turn(follower)
+        for cursor in due:
+            name = (cursor.task.name, cursor.namespace)
+            self._cursors[name] = self._cursors.pop(name)
+            yield self._process_batch(cursor)
             if time.monotonic() - begun > MAX_ROUND_SECONDS:
                 return
 
     def _behind_since(self) -> float:
-        """Of whoever is behind the longest and can go on."""
-        behind = [one.behind_since for one in self._followers.values() if one.behind_since and not one.trouble]
+        """Return the longest lag of a task that has no error."""
+        behind = [each.behind_since for each in self._cursors.values() if each.behind_since and not each.last_error]
         return min(behind, default=time.monotonic())
 
-    def _follow(self, namespaces: Iterable[str]) -> None:
+    def _add_cursors(self, namespaces: Iterable[str]) -> None:
         for namespace in namespaces:
             for task in self._tasks:
-                self._followers.setdefault((task.name, namespace), TaskCursor(task, namespace))
+                self._cursors.setdefault((task.name, namespace), TaskCursor(task, namespace))
 
-    def _is_due(self, follower: TaskCursor) -> bool:
-        news = follower.beat != self._pulse.of(follower.namespace) and not self._stopping.is_set()
-        return news and follower.not_before <= time.monotonic()
+    def _is_due(self, cursor: TaskCursor) -> bool:
+        has_commits = cursor.seen_commits != self._commits.commit_count(cursor.namespace)
+        return has_commits and not self._stopping.is_set() and cursor.not_before <= time.monotonic()
 
-    def _until_next(self) -> float:
-        """How long nothing will be due, unless somebody adds something."""
-        later = [one.not_before - time.monotonic() for one in self._followers.values() if one.trouble]
-        return max(0.01, min([IDLE_SECONDS, *later]))
+    def _seconds_until_due(self) -> float:
+        """Return how long no cursor is due if there is no commit."""
+        delays = [cursor.not_before - time.monotonic() for cursor in self._cursors.values() if cursor.last_error]
+        return max(0.01, min([IDLE_SECONDS, *delays]))
 
-    def _turn(self, follower: TaskCursor) -> int:
-        """Take one chapter, and say how many entries it had."""
-        beat, now, end = self._pulse.of(follower.namespace), time.monotonic(), self._journal.stats().last_lsn
+    def _process_batch(self, cursor: TaskCursor) -> int:
+        """Process one batch, and return how many entries it had."""
+        commits, now = self._commits.commit_count(cursor.namespace), time.monotonic()
+        end_lsn = self._journal.stats().last_lsn
         try:
-            chapter = self._chapter(follower, now)
-            if not chapter:
-                follower.caught_up(beat)
+            batch = self._read_batch(cursor, now)
+            if not batch:
+                cursor.caught_up(commits)
                 return 0
-            self._take(follower, chapter)
-            if len(chapter) < BATCH_ENTRIES and not follower.trouble and self._is_over(follower, chapter[-1].lsn, end):
-                # Where somebody adds all the time there is news all the time, and who keeps up is not behind.
-                follower.behind_since = now
+            self._process(cursor, batch)
+            if len(batch) < BATCH_ENTRIES and not cursor.last_error and self._is_end(cursor, batch[-1].lsn, end_lsn):
+                # Under constant writes there are always new entries: a task that keeps up is not behind.
+                cursor.behind_since = now
         except RetryLater as obstacle:
-            follower.postpone(str(obstacle))
-            log.warning("%s waits: %s", follower.task.name, obstacle)
+            cursor.back_off(str(obstacle))
+            log.warning("%s waits: %s", cursor.task.name, obstacle)
             return 0
         except ShuttingDown:
             raise
-        except Exception as error:  # the same edge: the journal cannot be read, say; no other namespace waits for it
-            log.exception("%s cannot go on in a namespace", follower.task.name)
-            follower.postpone(type(error).__name__)
+        except Exception as error:  # the edge of the loop: a namespace that fails must not stop the others
+            log.exception("%s cannot go on in a namespace", cursor.task.name)
+            cursor.back_off(type(error).__name__)
             return 0
-        return len(chapter)
+        return len(batch)
 
-    def _chapter(self, follower: TaskCursor, now: float) -> LogEntries:
-        """The next entries; fewer than a chapter where the log ends, or they are large. Who has some is behind."""
-        chapter: list[LogEntry] = []
-        position, size = follower.task.position(follower.namespace), 0
-        while len(chapter) < BATCH_ENTRIES and size < MAX_BATCH_BYTES:
-            piece = self._journal.read_changes(follower.namespace, position, READ_ENTRIES)
-            chapter += piece
-            if chapter:
-                follower.behind_since = follower.behind_since or now
-            if len(piece) < READ_ENTRIES:
+    def _read_batch(self, cursor: TaskCursor, now: float) -> LogEntries:
+        """Return the next entries; fewer than BATCH_ENTRIES at the end of the log, or if they are large."""
+        batch: list[LogEntry] = []
+        position, size = cursor.task.position(cursor.namespace), 0
+        while len(batch) < BATCH_ENTRIES and size < MAX_BATCH_BYTES:
+            entries = self._journal.read_changes(cursor.namespace, position, READ_ENTRIES)
+            batch += entries
+            if batch:
+                cursor.behind_since = cursor.behind_since or now
+            if len(entries) < READ_ENTRIES:
                 break
-            position, size = piece[-1].lsn, size + sum(map(entry_bytes, piece))
-            self._courtesy.yield_cpu()
-        return chapter
+            position, size = entries[-1].lsn, size + sum(map(entry_bytes, entries))
+            self._throttle.yield_cpu()
+        return batch
 
-    def _is_over(self, follower: TaskCursor, taken: int, end: int) -> bool:
-        """Whether nothing of the log up to its end is left. A chapter may be short because its entries are large."""
-        left = self._journal.read_changes(follower.namespace, taken, 1) if taken < end else ()
-        return not left or left[0].lsn > end
+    def _is_end(self, cursor: TaskCursor, lsn: int, end_lsn: int) -> bool:
+        """Return whether no entry is left up to `end_lsn`. A batch may be short because its entries are large."""
+        left = self._journal.read_changes(cursor.namespace, lsn, 1) if lsn < end_lsn else ()
+        return not left or left[0].lsn > end_lsn
 
-    def _take(self, follower: TaskCursor, chapter: LogEntries) -> None:
-        task, namespace = follower.task, follower.namespace
+    def _process(self, cursor: TaskCursor, batch: LogEntries) -> None:
+        task, namespace = cursor.task, cursor.namespace
         try:
-            task.process(namespace, [self._unless_aside(task, entry) for entry in chapter])
-            follower.succeeded()
+            task.process(namespace, [self._unless_dead(task, entry) for entry in batch])
+            cursor.succeeded()
         except (RetryLater, ShuttingDown):
             raise
         except Exception as error:  # the edge of the loop: one bad entry must not stop the rest
-            follower.faults += 1
-            log.exception("%s failed, attempt %d", task.name, follower.faults)
-            if follower.faults < MAX_ATTEMPTS:
-                follower.postpone(type(error).__name__)
+            cursor.entry_failures += 1
+            log.exception("%s failed, attempt %d", task.name, cursor.entry_failures)
+            if cursor.entry_failures < MAX_ATTEMPTS:
+                cursor.back_off(type(error).__name__)
             else:
-                self._take_one_by_one(follower, chapter)
+                self._process_one_by_one(cursor, batch)
 
-    def _unless_aside(self, task: Task, entry: LogEntry) -> LogEntry:
-        return NoOp(entry.lsn) if (task.name, entry.lsn) in self._aside else entry
+    def _unless_dead(self, task: Task, entry: LogEntry) -> LogEntry:
+        return NoOp(entry.lsn) if (task.name, entry.lsn) in self._dead_letters else entry
 
-    def _take_one_by_one(self, follower: TaskCursor, chapter: LogEntries) -> None:
-        for entry in chapter:
+    def _process_one_by_one(self, cursor: TaskCursor, batch: LogEntries) -> None:
+        for entry in batch:
             try:
-                follower.task.process(follower.namespace, [self._unless_aside(follower.task, entry)])
+                cursor.task.process(cursor.namespace, [self._unless_dead(cursor.task, entry)])
             except (RetryLater, ShuttingDown):
                 raise
-            except Exception as error:  # the same edge: this is the entry that is to blame
-                log.exception("%s fails again and again", follower.task.name)
-                self._put_aside(follower, entry, error)
-        follower.succeeded()
+            except Exception as error:  # the same edge: this entry is the cause
+                log.exception("%s fails repeatedly", cursor.task.name)
+                self._add_dead_letter(cursor, entry, error)
+        cursor.succeeded()
 
-    def _put_aside(self, follower: TaskCursor, entry: LogEntry, error: Exception) -> None:
-        """By name of the error only: its text may carry what was said."""
-        task, reason = follower.task, type(error).__name__
-        ticket = PendingCommand(AddDeadLetter(task.name, follower.namespace, entry.lsn, reason))
-        self._journal.submit(ticket)
-        ticket.wait()
-        self._aside.add((task.name, entry.lsn))
-        log.error("%s goes on without entry %d: %s", task.name, entry.lsn, reason)
-        task.process(follower.namespace, [NoOp(entry.lsn)])
+    def _add_dead_letter(self, cursor: TaskCursor, entry: LogEntry, error: Exception) -> None:
+        """Skip the entry from now on. Only the error's type is stored: its text may contain a client's content."""
+        task, reason = cursor.task, type(error).__name__
+        pending = PendingCommand(AddDeadLetter(task.name, cursor.namespace, entry.lsn, reason))
+        self._journal.submit(pending)
+        pending.wait()
+        self._dead_letters.add((task.name, entry.lsn))
+        log.error("%s skips entry %d: %s", task.name, entry.lsn, reason)
+        task.process(cursor.namespace, [NoOp(entry.lsn)])
 
-    def _rest(self) -> bool:
+    def _maintain(self) -> bool:
         idle = time.monotonic() - self._last_work > IDLE_SECONDS
-        return True in [self._chore(task, idle) for task in self._tasks]
+        return True in [self._maintain_task(task, idle) for task in self._tasks]
 
-    def _chore(self, task: Task, idle: bool) -> bool:
+    def _maintain_task(self, task: Task, idle: bool) -> bool:
         try:
             return task.maintain(idle)
         except ShuttingDown:
             raise
-        except Exception:  # the same edge: chores are tried again
-            log.exception("a chore of %s failed", task.name)
+        except Exception:  # the same edge: maintenance is retried
+            log.exception("maintenance of %s failed", task.name)
             return False

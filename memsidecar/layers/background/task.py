@@ -1,4 +1,4 @@
-"""Task protocol, checkpointing of offsets, watermarks by session."""
+"""The task protocol, the offsets of tasks, and watermarks by session."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,96 +7,111 @@ from typing import Protocol
 
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.session import SessionHead
-from memsidecar.stores.contract import AdvanceWatermark, Journal, LogEntries, PendingCommand, Progress
+from memsidecar.stores.contract import (
+    AdvanceWatermark,
+    ChangeFeed,
+    JournalWriter,
+    LogEntries,
+    PendingCommand,
+    Progress,
+    SessionReader,
+)
 
 CHECKPOINT_ENTRIES = 2_000
-"How much of the log is read again after a crash, at most."
+"Limit on the entries that are processed again after a crash."
 
 CompletedLsn = Callable[[str], int | None]
-"Up to which entry of a namespace's log a task is done; None where that is not known yet. Asked on any thread."
+"Return the lsn up to which a task has processed a namespace; None while it is unknown. Called on any thread."
 
 
 class RetryLater(SidecarError):
-    """Something the task needs is away; nobody's message is to blame, and the same will work later."""
+    """A task's dependency is unavailable. No entry is at fault: the same entries will succeed later."""
 
 
 class Task(Protocol):
-    """Follows the log of each namespace in order, and keeps its position where it keeps its result: in one commit.
+    """Consumes the change feed of each namespace in order. All methods are called on the runner's thread.
 
-    So a crash neither loses nor repeats an effect. All methods are called on the runner's thread.
+    A task commits its position together with its effect, or its effect is idempotent: a crash then neither loses nor
+    repeats an effect.
     """
 
     name: str
 
     def position(self, namespace: str) -> int:
-        """The last entry whose effect is kept. Raises NotNow."""
+        """Return the lsn of the last entry whose effect is stored. Raises RetryLater."""
 
-    def process(self, namespace: str, chapter: LogEntries) -> None:
-        """Make the effect of these entries durable, and with it the position.
+    def process(self, namespace: str, entries: LogEntries) -> None:
+        """Make the effect of these entries durable, and the position with it.
 
-        Raises NotNow to be called again later with the same entries. Any other exception is laid at the entries'
-        door: they are tried one by one, and the one that fails again and again is set aside.
+        RetryLater: the same entries are processed again later. After any other exception the entries are retried one
+        by one, and an entry that keeps failing becomes a dead letter.
         """
 
     def maintain(self, idle: bool) -> bool:
-        """Chores between chapters; `idle` when the log is quiet. True if there is more to do at once."""
+        """Do maintenance between batches; `idle` if the log is quiet. Return whether more is due at once."""
+
+
+class _Journal(ChangeFeed, JournalWriter, Protocol):
+    """The roles of the journal that offsets need."""
 
 
 @dataclass
 class OffsetTracker:
-    """For tasks whose effect is the same when the log is read again. A mark is on disk, a position in RAM."""
+    """Positions of a task in RAM, and its committed watermarks on disk. For tasks with idempotent effects."""
 
-    journal: Journal
+    journal: _Journal
     task: str
     _positions: dict[str, int] = field(default_factory=dict)
-    _marked: dict[str, int] = field(default_factory=dict)
+    _committed: dict[str, int] = field(default_factory=dict)
 
     def position(self, namespace: str) -> int:
         if namespace not in self._positions:
-            mark = self.journal.watermark(self.task, namespace)
-            self._positions[namespace] = self._marked[namespace] = mark
+            watermark = self.journal.watermark(self.task, namespace)
+            self._positions[namespace] = self._committed[namespace] = watermark
         return self._positions[namespace]
 
-    def reached(self, namespace: str) -> int:
-        """The position for whoever asks, on any thread: of a namespace that was not read yet, the mark."""
+    def completed_lsn(self, namespace: str) -> int:
+        """Return the position; for a namespace that was not read yet, the watermark. Any thread may call it."""
         position = self._positions.get(namespace)
         return self.journal.watermark(self.task, namespace) if position is None else position
 
-    def move(self, namespace: str, lsn: int) -> None:
+    def advance(self, namespace: str, lsn: int) -> None:
         self._positions[namespace] = lsn
 
     def namespaces(self) -> list[str]:
-        """Those that were read."""
+        """Return the namespaces that were read."""
         return list(self._positions)
 
     def is_due(self, namespace: str, done: int, idle: bool) -> bool:
-        """Whether to mark what is done: much of it, or when there is nothing else to do."""
-        ahead = done - self._marked[namespace]
+        """Return whether to commit `done`: it is far ahead of the watermark, or the task is idle."""
+        ahead = done - self._committed[namespace]
         return ahead >= CHECKPOINT_ENTRIES or (idle and ahead > 0)
 
     def progress(self, namespace: str, done: int) -> Progress:
-        """The mark as a part of the command that keeps the effect."""
-        self._marked[namespace] = max(self._marked[namespace], done)
+        """Return the watermark as a part of the command that stores the effect."""
+        self._committed[namespace] = max(self._committed[namespace], done)
         return Progress(self.task, done)
 
-    def mark(self, namespace: str, done: int) -> None:
-        self._marked[namespace] = done
+    def commit(self, namespace: str, done: int) -> None:
+        """Store the watermark."""
+        self._committed[namespace] = done
         submit_and_wait(self.journal, PendingCommand(AdvanceWatermark(self.task, namespace, done)))
 
 
-def submit_and_wait(journal: Journal, ticket: PendingCommand) -> None:
-    """Hand in a command, and wait until it is durable."""
-    journal.submit(ticket)
-    ticket.wait()
+def submit_and_wait(journal: JournalWriter, pending: PendingCommand) -> None:
+    journal.submit(pending)
+    pending.wait()
 
 
 @dataclass(frozen=True)
 class SessionWatermarks:
-    journal: Journal
+    """The progress of all tasks as sequences of a session, for clients."""
+
+    journal: SessionReader
     tasks: Mapping[str, CompletedLsn]
 
     def __call__(self, namespace: str, heads: Sequence[SessionHead]) -> Sequence[Mapping[str, int]]:
-        """For each of these sessions of the namespace, by task; with one read for all of them."""
-        lsns = {task: lsn for task, reached in self.tasks.items() if (lsn := reached(namespace)) is not None}
+        """Return, for each of these sessions of the namespace, sequences by task; with one read for all of them."""
+        lsns = {task: lsn for task, completed in self.tasks.items() if (lsn := completed(namespace)) is not None}
         sequences = iter(self.journal.sequences_at([(head, lsn) for head in heads for lsn in lsns.values()]))
         return [dict(zip(lsns, islice(sequences, len(lsns)), strict=True)) for _ in heads]

@@ -1,68 +1,80 @@
-"""Background throttle."""
+"""Cooperative throttle of background CPU while RPCs are in flight."""
 
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 SLICE_SECONDS = 0.003
-"Shorter ones would cost more than they spare: each turn at the GIL has to be asked for."
+"CPU time between two sleeps. Shorter slices would cost more than they spare: each has to reacquire the GIL."
 GIL_HOLD_SECONDS, GIL_RELEASE_SECONDS = 0.000_25, 0.000_001
-"""How long the GIL is kept within a slice, and how long it is let go of then: long enough for whoever wants it, because
-the system makes about 50 us of it. They would else have to wait for Python to take it away, some four times in an Add.
-"""
+"""Within a slice, how long the GIL is held, and how long it is released then. The system makes about 50 us of the
+release, enough for a waiting thread. Otherwise that thread would wait for the interpreter's switch interval, about four
+times in an Add."""
 MIN_POLL_SECONDS = 0.005
 MAX_SLEEP_SECONDS = 0.25
 
 
-class BackgroundThrottle:
-    """After a slice of work, rest until nobody waits for an answer, but at most `times` as long as the slice took, and
-    at most a quarter of a second. Within a slice, offer the GIL to whoever wants it, without any rest.
+@dataclass(frozen=True, slots=True)
+class ThrottleConfig:
+    """A slice is followed by a sleep of at most `max_sleep_ratio` times its CPU time.
 
-    Courtesy has an end: the longer the work is behind (`behind_since`) beyond its patience, the fewer the times, by the
-    square, down to the `fewest`. Only the thread that has said `begin` ever rests: where a caller waits for the same
-    work, politeness would keep that caller waiting.
+    If the work lags by more than `speedup_after_seconds`, the ratio falls with the square of the lag, down to
+    `min_sleep_ratio`.
     """
 
-    def __init__(self, is_busy: Callable[[], bool], times: float, fewest: float, patience_seconds: float) -> None:
+    max_sleep_ratio: float
+    min_sleep_ratio: float
+    speedup_after_seconds: float
+
+    def sleep_ratio(self, lag_seconds: float) -> float:
+        excess = max(lag_seconds / self.speedup_after_seconds, 1.0)
+        return max(self.min_sleep_ratio, self.max_sleep_ratio / excess**2)
+
+
+class BackgroundThrottle:
+    """Makes background work sleep while `is_busy`, according to its ThrottleConfig, at most MAX_SLEEP_SECONDS.
+
+    Within a slice it only releases the GIL now and then. Only the thread that called `start` ever sleeps: other
+    threads do the same work for a waiting RPC. `behind_since` is the start of the lag.
+    """
+
+    def __init__(self, is_busy: Callable[[], bool], config: ThrottleConfig) -> None:
         self.behind_since = time.monotonic()
         self._is_busy = is_busy
-        self._times, self._fewest = times, fewest
-        self._patience_seconds = patience_seconds
+        self._config = config
         self._thread = 0
-        self._worked_before = 0.0
-        self._offered_at = 0.0
-        self._ended = threading.Event()
+        self._slice_start = 0.0
+        self._released_at = 0.0
+        self._stopped = threading.Event()
 
-    def begin(self) -> None:
+    def start(self) -> None:
+        """Throttle the calling thread from now on."""
         self._thread = threading.get_ident()
-        self._worked_before = time.thread_time()
+        self._slice_start = time.thread_time()
 
-    def end(self) -> None:
-        """From any thread: no more rests, and none that goes on."""
-        self._ended.set()
+    def stop(self) -> None:
+        """End the current sleep and all later ones. Call it from any thread."""
+        self._stopped.set()
 
     def yield_cpu(self) -> None:
-        """To be called often; the work between two calls is added up until it is a slice."""
+        """Sleep if a slice is used up, or release the GIL if it was held long. Call it often."""
         if threading.get_ident() != self._thread:
             return
         now = time.thread_time()
-        worked = now - self._worked_before
-        if worked >= SLICE_SECONDS:
-            times = self.sleep_ratio_at(time.monotonic() - self.behind_since)
-            self._rest(min(times * worked, MAX_SLEEP_SECONDS))
-            self._worked_before = self._offered_at = time.thread_time()
-        elif now - self._offered_at >= GIL_HOLD_SECONDS:
+        worked_seconds = now - self._slice_start
+        if worked_seconds >= SLICE_SECONDS:
+            ratio = self._config.sleep_ratio(time.monotonic() - self.behind_since)
+            self._sleep(min(ratio * worked_seconds, MAX_SLEEP_SECONDS))
+            self._slice_start = self._released_at = time.thread_time()
+        elif now - self._released_at >= GIL_HOLD_SECONDS:
             time.sleep(GIL_RELEASE_SECONDS)
-            self._offered_at = now
+            self._released_at = now
 
-    def _rest(self, seconds: float) -> None:
-        """Looking costs a turn at the GIL, so it is done less and less often."""
-        end, pause = time.monotonic() + seconds, MIN_POLL_SECONDS
+    def _sleep(self, seconds: float) -> None:
+        """Sleep while busy. Each poll takes the GIL, so the polls become less frequent."""
+        end, poll_seconds = time.monotonic() + seconds, MIN_POLL_SECONDS
         while self._is_busy() and (left := end - time.monotonic()) > 0:
-            if self._ended.wait(min(pause, left)):
+            if self._stopped.wait(min(poll_seconds, left)):
                 return
-            pause *= 2
-
-    def sleep_ratio_at(self, behind_seconds: float) -> float:
-        late = max(behind_seconds / self._patience_seconds, 1.0)
-        return max(self._fewest, self._times / late**2)
+            poll_seconds *= 2

@@ -9,7 +9,7 @@ from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.text import strip_injected
 from memsidecar.layers.background import OffsetTracker, submit_and_wait
 from memsidecar.layers.procedural.observations import Observation, ObservedMessage, observe
-from memsidecar.layers.procedural.record import ID, SLOT, UsageState, published_of, record_of
+from memsidecar.layers.procedural.record import ID, SLOT, PersistedState, published_of, record_of
 from memsidecar.layers.record_cache import RecordCache
 from memsidecar.stores.contract import (
     CommitEvent,
@@ -49,7 +49,7 @@ class ProceduralMemory:
         self._every_conversations = every_conversations
         self._give_way = yield_cpu
         self._lock = threading.RLock()
-        self._records: OrderedDict[Owner, UsageState] = OrderedDict()
+        self._records: OrderedDict[Owner, PersistedState] = OrderedDict()
         self._offsets = OffsetTracker(journal, self.name)
         self._hints: RecordCache[Sequence[str]] = RecordCache(HINTS_KEPT)
         self._erasures: Counter[str] = Counter()
@@ -75,7 +75,7 @@ class ProceduralMemory:
                 record = self._published(owner)
             return record.published
 
-    def _published(self, owner: Owner) -> UsageState:
+    def _published(self, owner: Owner) -> PersistedState:
         record = self._record(owner)
         record.publish()
         self._flush(record)
@@ -128,7 +128,7 @@ class ProceduralMemory:
             self._drop(Owner(entry.key.namespace, session_id=entry.key.session_id))
             self._drop(Owner(entry.key.namespace, entry.user_id))
 
-    def _count(self, record: UsageState, lsn: int, session: int, message: StoredMessage) -> None:
+    def _count(self, record: PersistedState, lsn: int, session: int, message: StoredMessage) -> None:
         if lsn <= record.lsn:
             return
         record.lsn = lsn
@@ -141,7 +141,7 @@ class ProceduralMemory:
             record.publish()
             self._flush(record)
 
-    def _record(self, owner: Owner) -> UsageState:
+    def _record(self, owner: Owner) -> PersistedState:
         record = self._records.get(owner)
         if record is not None and not record.gone:
             self._records.move_to_end(owner)
@@ -156,9 +156,9 @@ class ProceduralMemory:
             self._records.popitem(last=False)
         return record
 
-    def _recounted(self, owner: Owner, erasures: int) -> UsageState:
+    def _recounted(self, owner: Owner, erasures: int) -> PersistedState:
         """Out of what is in the journal now: for a new user nothing, after an erasure all that is left."""
-        record = UsageState(owner, erasures=erasures, dirty=True)
+        record = PersistedState(owner, erasures=erasures, dirty=True)
         for lsn, seen in reversed(list(self._scanned(owner))):
             record.lsn = lsn
             record.habits.add([seen] if seen else [])
@@ -177,7 +177,7 @@ class ProceduralMemory:
 
     # -- keeping
 
-    def _flush(self, record: UsageState) -> None:
+    def _flush(self, record: PersistedState) -> None:
         """Not after an erasure that took something of it: what is gone must not come back as a habit."""
         if not record.dirty:
             return

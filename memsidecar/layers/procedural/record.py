@@ -14,7 +14,7 @@ _HEAD = struct.Struct(">QI")
 
 
 @dataclass(slots=True)
-class UsageState:
+class PersistedState:
     """Everything up to entry `lsn` of the log is counted. `erasures` is how many there were when it was made.
 
     `kept`: there is a note of it. `gone`: something of it was erased, and it is to be counted anew.
@@ -45,13 +45,13 @@ class UsageState:
         return Record(ID, SLOT, self.owner.session_id, time.time_ns() // 1_000, body)
 
 
-def record_of(owner: Owner, note: Record, erasures: int) -> UsageState | None:
+def record_of(owner: Owner, note: Record, erasures: int) -> PersistedState | None:
     """None where another version made it: then all is to be counted anew."""
     lsn, length = _HEAD.unpack_from(note.body)
     habits = UsageCounters.from_bytes(note.body[_HEAD.size + length :])
     if habits is None:
         return None
-    return UsageState(owner, habits, lsn, published_of(note), erasures, kept=True)
+    return PersistedState(owner, habits, lsn, published_of(note), erasures, kept=True)
 
 
 def published_of(note: Record) -> GetPatternsResponse:

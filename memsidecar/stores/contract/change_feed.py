@@ -1,4 +1,7 @@
-"""What ReadChanges yields."""
+"""Entries of the change feed, and the filter on it.
+
+Each entry of the log carries its lsn. Tasks and searches consume the feed with `ChangeFeed.read_changes`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,12 +11,16 @@ from memsidecar.domain.message import StoredMessage
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract.documents import StoredDocument
 
+MAX_BATCH_BYTES = 4 << 20
+"Limit on the content of one batch of entries. The entry that exceeds it is the last of its batch."
+
 
 class MessageWritten(NamedTuple):
-    """A message as it was written and as it is known now (its score and metadata included), never shortened.
+    """A message was appended or annotated. `message` is the original, never a shortened version.
 
-    `lsn` is the entry that is told of: the message itself, or a later annotation of it; `first_lsn` is the message's
-    own. `session` is the session's number. `vector` is the caller's own, as float32 bytes.
+    The score and metadata are the current ones. `lsn` is the lsn of this entry: that of the message, or of an
+    annotation of it. `first_lsn` is always that of the message. `session` is the session's row id. `vector` is the
+    vector that the client sent, as float32 bytes.
     """
 
     lsn: int
@@ -26,7 +33,7 @@ class MessageWritten(NamedTuple):
 
 
 class SessionClaimed(NamedTuple):
-    """A session that had messages and no user has one now."""
+    """A session that had messages and no user got a user. `session` is its row id."""
 
     lsn: int
     session: int
@@ -35,47 +42,40 @@ class SessionClaimed(NamedTuple):
 
 
 class RowsErased(NamedTuple):
-    """Everything that stood under this number before this entry is erased: a session's, or (negative) a document's."""
+    """All rows of `session` that are older than this entry were erased.
+
+    `session` is the row id of a session, or the negative row id of a document.
+    """
 
     lsn: int
     session: int
 
 
 class DocumentWritten(NamedTuple):
-    """A document was put, or put again: what stood under its number is gone. Only the newest put is told."""
+    """A document was put; the chunks of its earlier versions were erased. The feed has the newest put only."""
 
     lsn: int
     document: StoredDocument
 
 
 class NoOp(NamedTuple):
-    """An entry that says nothing to those who follow, or whose content is gone: only its number counts."""
+    """An entry without meaning for consumers, or one whose content was erased. Consumers advance past its lsn."""
 
     lsn: int
 
 
 class EndOfLog(NamedTuple):
-    """Where the log ended when it was read: told last, and only to those who listen to a part of it."""
+    """The last lsn of the log at the time of the read. Only a filtered read returns it, as the last entry."""
 
     lsn: int
 
 
 LogEntry = MessageWritten | SessionClaimed | RowsErased | DocumentWritten | NoOp | EndOfLog
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """An entry that a task could not take, and why; the task goes on without it."""
-
-    task: str
-    namespace: str
-    lsn: int
-    reason: str
-    time_us: int
+LogEntries = Sequence[LogEntry]
 
 
 class LogFilter(NamedTuple):
-    """What is listened to: a user's messages, or those of one session (its number), or with neither the documents."""
+    """Restricts a read of the feed to a user's messages, or to one session's (by row id), or else to documents."""
 
     user_id: str = ""
     session: int = 0
@@ -85,15 +85,21 @@ class LogFilter(NamedTuple):
         return not (self.user_id or self.session)
 
 
-LogEntries = Sequence[LogEntry]
-MAX_BATCH_BYTES = 4 << 20
-"More is not told at once, but for the entry that passes it; and a chapter that is put together grows no further."
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """An entry that a task could not process and skips from now on, with the reason."""
+
+    task: str
+    namespace: str
+    lsn: int
+    reason: str
+    time_us: int
 
 
-def entry_bytes(told: LogEntry) -> int:
-    """How much of what was put it carries."""
-    if isinstance(told, MessageWritten):
-        return len(told.message.body) + len(told.vector or b"")
-    if isinstance(told, DocumentWritten):
-        return sum(len(chunk.text) for chunk in told.document.chunks)
+def entry_bytes(entry: LogEntry) -> int:
+    """Return the size of the content that the entry carries."""
+    if isinstance(entry, MessageWritten):
+        return len(entry.message.body) + len(entry.vector or b"")
+    if isinstance(entry, DocumentWritten):
+        return sum(len(chunk.text) for chunk in entry.document.chunks)
     return 0

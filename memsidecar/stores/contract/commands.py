@@ -1,4 +1,4 @@
-"""Commands, results, PendingCommand."""
+"""Commands of the journal, their results, and PendingCommand, a submitted command."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -13,18 +13,18 @@ from memsidecar.stores.contract.records import DeleteRecord, UpsertRecords
 
 
 class Predecessor(Protocol):
-    """A command that was submitted before; `error` is set when it was refused."""
+    """A command that was submitted before; `error` is set if it was refused."""
 
     error: BaseException | None
 
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Append messages of one session, all or nothing.
+    """Append messages to one session, all or nothing. Result: Appended.
 
-    Known ids with the same fingerprint are answered as duplicates, before `expected_sequence` is compared.
-    An answer to a call that was pruned brings the call's exchange back into the window: they are never apart.
-    Refused if the command that it comes `after` was refused, so that a stream has no holes.
+    Known ids with the same fingerprint are duplicates; they are recognised before `expected_sequence` is compared.
+    A result of a pruned tool call brings the call's exchange back into the window: an exchange is never split.
+    Refused with Unavailable if the command in `after` was refused, so that a stream has no holes.
     """
 
     key: SessionKey
@@ -53,7 +53,7 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A message's encoding after a change of what is known about it."""
+    """The encoding, flags and score of a message after an annotation."""
 
     body: bytes
     flags: int
@@ -62,7 +62,10 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class UpdateMessage:
-    """Change what is known about one message. `revise` is pure; it is given each stored encoding of the message."""
+    """Annotate one message. Result: MessageUpdated; NoSuchThing if there is no such message.
+
+    `revise` is pure. The journal calls it with each stored version of the message.
+    """
 
     key: SessionKey
     user_id: str
@@ -78,22 +81,25 @@ class MessageUpdated:
 
 @dataclass(frozen=True, slots=True)
 class UpdateWindow:
-    """Take messages out of the window, and show shortened ones in place of their originals.
+    """Remove messages from the window, and display shortened versions in place of originals. Result: WindowUpdated.
 
-    Only if the session still stands at `expected_version`; else Stale, and nothing is changed.
+    Optimistic: if the session is no longer at `expected_version`, VersionConflict, and nothing changes. `result` is
+    any value that the planner wants to hand to the caller: it comes back in `WindowUpdated.result`.
     """
 
     key: SessionKey
     expected_version: int
     removed: Sequence[int] = ()
     shortened: Sequence[StoredMessage] = ()
+    result: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateWindowExclusive:
-    """A Trim that is decided while nothing moves: `decide` is called when all before it is committed.
+    """An UpdateWindow that is planned exclusively, so that it has no version conflict. Result: WindowUpdated.
 
-    It stands in everybody's way while it decides; for sessions that never hold still.
+    The journal calls `decide` when all earlier commands are committed, and runs no other command meanwhile. It is for
+    sessions that change too often for an optimistic update.
     """
 
     key: SessionKey
@@ -102,17 +108,19 @@ class UpdateWindowExclusive:
 
 @dataclass(frozen=True, slots=True)
 class WindowUpdated:
+    """The session's new head, and the `result` of the UpdateWindow."""
+
     head: SessionHead
+    result: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Erase:
-    """Erase a session's messages from every file; with `whole`, the session, its policy, documents and notes, too.
+    """Erase a session's messages from every file. Result: Erased, when nothing of them can be read from disk.
 
-    In both cases with all notes that were made of it, whoever owns them: those with it as their source, and its user's
-    patterns, which are made of all that user said.
-
-    Without `whole` the sequences go on where they were. Settled only when nothing of it can be read from disk.
+    Records derived from the session are erased too: those with it as their source, and its user's patterns.
+    With `delete_session` also the session, its policy, documents and records (NoSuchThing if there is nothing).
+    Without it the session stays and its sequences continue.
     """
 
     key: SessionKey
@@ -121,7 +129,7 @@ class Erase:
 
 
 class ErasureCounts(NamedTuple):
-    """How much goes with a session: messages pruned or not, notes current or superseded, documents and their chunks."""
+    """What an erasure removes: messages pruned or not, records current or not, documents and their chunks."""
 
     messages: int = 0
     facts: int = 0
@@ -134,7 +142,7 @@ class ErasureCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """`head` is where the session stands now; None where it is gone, or never was."""
+    """`head` is the session's new head; None if the session was deleted or did not exist."""
 
     head: SessionHead | None
     counts: ErasureCounts
@@ -142,9 +150,9 @@ class Erased:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Make a session where there is none, and one that is nobody's this user's; its head is the answer.
+    """Create a session, or give a session without a user to this user. Result: the session's head.
 
-    NotYourSession where it is another's. An empty `user_id` claims it for nobody.
+    NotYourSession if it has another user. An empty `user_id` only creates the session.
     """
 
     key: SessionKey
@@ -153,7 +161,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class SetPolicy:
-    """Set a session's policy, or with an empty session id the namespace's default; None: back to none."""
+    """Set a session's policy, or with an empty session id the namespace's default. None removes it."""
 
     key: SessionKey
     user_id: str
@@ -173,7 +181,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Calibrate:
-    """Correct the estimates for a model. `step` is pure, so that two reports at once both count."""
+    """Update the token calibration of a model. `step` is pure, so that concurrent reports all count."""
 
     namespace: str
     model: str
@@ -182,7 +190,7 @@ class Calibrate:
 
 @dataclass(frozen=True, slots=True)
 class AdvanceWatermark:
-    """Remember up to which lsn a background task has come in a namespace; never moves back by itself."""
+    """Store the lsn up to which a task has processed a namespace. A lower lsn is ignored."""
 
     task: str
     namespace: str
@@ -191,7 +199,7 @@ class AdvanceWatermark:
 
 @dataclass(frozen=True, slots=True)
 class AddDeadLetter:
-    """Remember that a task goes on without this entry of the log; the same again does nothing."""
+    """Store that a task skips this entry of the log. Adding the same one again does nothing."""
 
     task: str
     namespace: str
@@ -218,15 +226,15 @@ Command = (
 
 
 class VersionConflict(SidecarError):
-    """The session has moved on since the plan was made; plan again. Never leaves the layers."""
+    """The session changed since the update was planned. The layers plan again; it never reaches a client."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommitEvent:
-    """What one committed command did to a session's window; `head` is None when the session is gone.
+    """The effect of one committed command on a session's window. `head` is None if the session was deleted.
 
-    `reload` says that the window changed in a way that is not told here. Every erasure is told so, that of a session of
-    which there were only notes included. With an empty session id, a document of the namespace came, changed or went.
+    `reload` means that the window changed in a way that the other fields do not describe. Every erasure sets it, also
+    that of a session of which there were only records. An event with an empty session id is a changed document.
     """
 
     key: SessionKey
@@ -238,38 +246,40 @@ class CommitEvent:
 
 
 class PendingCommand:
-    """A command on its way. `settled` is called once, on the journal's thread, when it is durable or refused.
+    """A submitted command and its completion, like a Future.
 
-    It must not raise: others wait behind it for their own answer.
+    `on_done` is called once, on the journal's thread, when the command is durable or refused. It must not raise:
+    other commands of the same group are completed after it.
     """
 
-    __slots__ = ("_gate", "_settled", "command", "done", "error", "result")
+    __slots__ = ("_completed", "_on_done", "_result", "command", "done", "error")
 
-    def __init__(self, command: Command, settled: Callable[["PendingCommand"], None] | None = None) -> None:
+    def __init__(self, command: Command, on_done: Callable[["PendingCommand"], None] | None = None) -> None:
         self.command = command
-        self.result: Any = None
         self.error: BaseException | None = None
         self.done = False
-        self._settled = settled
-        self._gate: threading.Lock | None = None
-        if settled is None:
-            self._gate = threading.Lock()
-            self._gate.acquire()
+        self._result: Any = None
+        self._on_done = on_done
+        self._completed: threading.Lock | None = None
+        if on_done is None:
+            self._completed = threading.Lock()
+            self._completed.acquire()
 
     def complete(self, result: Any = None, error: BaseException | None = None) -> None:
-        self.result, self.error, self.done = result, error, True
-        if self._gate is not None:
-            self._gate.release()
-        elif self._settled is not None:
-            self._settled(self)
+        self._result, self.error, self.done = result, error, True
+        if self._completed is not None:
+            self._completed.release()
+        elif self._on_done is not None:
+            self._on_done(self)
 
     def wait(self) -> Any:
-        """Block until settled. Only for tickets without a `settled` callback, and only once."""
-        assert self._gate is not None
-        self._gate.acquire()
-        return self.outcome()
+        """Block until completed, then return `result()`. Only without `on_done`, and only once."""
+        assert self._completed is not None
+        self._completed.acquire()
+        return self.result()
 
-    def outcome(self) -> Any:
+    def result(self) -> Any:
+        """Return the result of a completed command, or raise its error."""
         if self.error is not None:
             raise self.error
-        return self.result
+        return self._result

@@ -1,4 +1,4 @@
-"""Documents in the journal: given by the caller, kept in chunks, replaced as a whole."""
+"""Documents: texts of a client, stored in chunks, replaced as a whole."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class Owner(NamedTuple):
-    """Who sees a document: a session, or else a user, or with neither everybody in the namespace.
+    """The scope of a document or record: a session, else a user, else the whole namespace.
 
-    A session's documents have an empty `user_id`, whoever the session belongs to.
+    What a session owns has an empty `user_id`, also if the session has a user.
     """
 
     namespace: str
@@ -23,7 +23,7 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DocumentDraft:
-    """A document as it is put. `metadata` is the encoded Struct, `sha256` the hex digest of the whole text."""
+    """A document to put. `metadata` is an encoded Struct, `sha256` the hex digest of the whole text."""
 
     owner: Owner
     id: str
@@ -34,21 +34,32 @@ class DocumentDraft:
     sha256: str
     tokens: int
     chunking: str
-    "How it was chunked: the same text chunked otherwise is a change."
+    "Parameters of the chunker: the same text with other parameters is a change."
     chunks: Sequence[Chunk]
 
-    def stored(self, number: int, version: int) -> "StoredDocument":
-        """As it is kept, without its chunks."""
-        names = (self.owner, self.id, self.title, self.source, self.metadata)
-        figures = (self.create_time_us, self.sha256, self.tokens, len(self.chunks), self.chunking)
-        return StoredDocument(number, version, *names, *figures)
+    def stored(self, row_id: int, version: int) -> "StoredDocument":
+        """Return the stored form, without chunks."""
+        return StoredDocument(
+            row_id=row_id,
+            version=version,
+            owner=self.owner,
+            id=self.id,
+            title=self.title,
+            source=self.source,
+            metadata=self.metadata,
+            create_time_us=self.create_time_us,
+            sha256=self.sha256,
+            tokens=self.tokens,
+            chunk_count=len(self.chunks),
+            chunking=self.chunking,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A document as it is kept. `number` is its own for good; `version` is the lsn of the put that made its chunks.
+    """A stored document. `row_id` never changes; `version` is the lsn of the put that wrote its chunks.
 
-    `chunks` is empty where only the figures were asked for.
+    `chunks` is empty where only the header was read.
     """
 
     row_id: int
@@ -68,10 +79,10 @@ class StoredDocument:
 
 @dataclass(frozen=True, slots=True)
 class PutDocument:
-    """Keep a document: all of its chunks at once, in place of those it had.
+    """Store a document with all its chunks, in place of an earlier version.
 
-    The same text, chunked the same way, keeps its chunks and its version; a new title, source or metadata is taken over
-    all the same. Nothing at all is written when nothing at all is new.
+    The same text with the same chunking keeps its chunks and version; a new title, source or metadata is stored.
+    A put that changes nothing writes nothing. Result: DocumentPut.
     """
 
     document: DocumentDraft
@@ -81,12 +92,12 @@ class PutDocument:
 class DocumentPut:
     document: StoredDocument
     unchanged: bool
-    "Text, title, source and metadata were known already."
+    "Text, title, source and metadata were stored already."
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteDocument:
-    """Erase a document from every file; NoSuchThing if there is none."""
+    """Erase a document from every file; NoSuchThing if there is none. Result: DocumentDeleted."""
 
     owner: Owner
     document_id: str
@@ -99,7 +110,7 @@ class DocumentDeleted:
 
 @dataclass(frozen=True, slots=True)
 class DocumentQuery:
-    """Which documents of an owner to list, in the order of their ids, after this one."""
+    """An owner's documents in the order of their ids, after that id."""
 
     owner: Owner
     limit: int = 100

@@ -1,7 +1,7 @@
-"""What an index of episodes promises. It is derived: whatever happens to it, the journal can make it again.
+"""The contract of the index of episodes. It is derived data: the journal can rebuild it at any time.
 
-An episode is a message, or a chunk of a document. Everything here is numbers but for words: no text of a caller ever
-reaches a query language.
+An episode is a message, or a chunk of a document. Filters are numbers and search terms are analysed text: no text of
+a client reaches a query language.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,22 +16,22 @@ from memsidecar.domain.errors import SidecarError
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
-_NUMBERS = ("lsn", "sequence", "written", "shelf", "session", "role", "time_us", "score", "vectors")
+_ARRAYS = ("lsn", "sequence", "written_lsn", "partition", "session", "role", "time_us", "score", "vectors")
 
 
 class IndexUnavailable(SidecarError):
-    """The index cannot answer or cannot be written now. Never leaves the layers: a search is then degraded."""
+    """The index cannot be read or written at present. The layers degrade the search; it never reaches a client."""
 
 
 @dataclass(frozen=True, slots=True)
 class Episodes:
-    """Episodes in columns; all of one length.
+    """Episodes in columns of equal length.
 
-    (`lsn`, `sequence`) names an episode: the entry of the log by which it came, and its place in its session. `session`
-    is the session's number in the journal, for a chunk the negative number of its document. `shelf` says whose it is
-    (see layers/episodic/shelves.py). `written` is the entry of the log by which this row was made or remade. `words`
-    are the words of the text as they are matched, joined by single spaces. `score` is not-a-number where there is none.
-    `vectors` has one row each: of length 1, or all zeros.
+    (`lsn`, `sequence`) identifies an episode: the lsn of the entry that added it, and its sequence in its session.
+    `written_lsn` is the lsn of the entry that wrote this row, or wrote it again. `partition` identifies the owner (see
+    layers/episodic/query.py). `session` is the row id of the session, for a chunk the negative row id of its document.
+    `score` is not-a-number where there is none. `terms` are the analysed terms of the text, joined by single spaces.
+    `vectors` has one row for each episode: of length 1, or all zeros.
     """
 
     lsn: Ints
@@ -50,56 +50,56 @@ class Episodes:
         return len(self.lsn)
 
     @classmethod
-    def together(cls, parts: "Sequence[Episodes]") -> "Episodes":
-        """Those of each part, one after another; there is at least one part."""
-        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _NUMBERS}
-        names, terms = [one for part in parts for one in part.name], [one for part in parts for one in part.terms]
+    def concatenate(cls, parts: "Sequence[Episodes]") -> "Episodes":
+        """Return the rows of all parts in order. There is at least one part."""
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
+        names, terms = [name for part in parts for name in part.name], [each for part in parts for each in part.terms]
         return cls(**columns, name=names, terms=terms)
 
-    def chosen(self, rows: Ints) -> "Episodes":
-        """These alone, in this order."""
-        columns = {name: getattr(self, name)[rows] for name in _NUMBERS}
+    def take(self, rows: Ints) -> "Episodes":
+        """Return these rows, in this order."""
+        columns = {name: getattr(self, name)[rows] for name in _ARRAYS}
         names, terms = [self.name[row] for row in rows], [self.terms[row] for row in rows]
         return Episodes(**columns, name=names, terms=terms)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexBatch:
-    """What a stretch of the log means for the index: what goes, then what comes."""
+    """The effect of some log entries on a table: deletions first, then insertions."""
 
     deleted_sessions: Sequence[int] = ()
-    "All rows of these, but those with `written` at or above the number beside it in `gone_before`."
+    "Delete all rows of these whose `written_lsn` is lower than the lsn beside it in `deleted_before`."
     deleted_before: Sequence[int] = ()
     deleted_episodes: Sequence[tuple[int, int]] = ()
-    "These (lsn, sequence), because they come again changed."
+    "(lsn, sequence) of episodes that are inserted again with other content."
     episodes: Episodes | None = None
 
-    def since(self, lsn: int) -> "IndexBatch":
-        """What of it comes from entries after this one."""
-        kept = [at for at, before in enumerate(self.deleted_before) if before > lsn]
+    def after(self, lsn: int) -> "IndexBatch":
+        """Return the effect of the entries after this lsn."""
+        kept = [place for place, before in enumerate(self.deleted_before) if before > lsn]
         return IndexBatch(
-            deleted_sessions=[self.deleted_sessions[at] for at in kept],
-            deleted_before=[self.deleted_before[at] for at in kept],
+            deleted_sessions=[self.deleted_sessions[place] for place in kept],
+            deleted_before=[self.deleted_before[place] for place in kept],
             deleted_episodes=self.deleted_episodes,
             episodes=self.episodes and self.episodes.take(np.flatnonzero(self.episodes.written_lsn > lsn)),
         )
 
-    def in_partitions(self, shelves: Sequence[int]) -> "IndexBatch":
-        """What of it concerns these shelves; what is gone may be gone from any."""
-        return self._where(lambda episodes: np.isin(episodes.partition, list(shelves)))
+    def in_partitions(self, partitions: Sequence[int]) -> "IndexBatch":
+        """Return the insertions into these partitions, and all deletions: they name no partition."""
+        return self._where(lambda episodes: np.isin(episodes.partition, list(partitions)))
 
     def of_kind(self, chunks: bool) -> "IndexBatch":
-        """What of it concerns chunks of documents, or messages."""
+        """Return the insertions of chunks, or those of messages, and all deletions."""
         return self._where(lambda episodes: (episodes.session < 0) == chunks)
 
-    def _where(self, chosen: Callable[[Episodes], NDArray[np.bool_]]) -> "IndexBatch":
-        episodes = self.episodes and self.episodes.take(np.flatnonzero(chosen(self.episodes)))
+    def _where(self, mask: Callable[[Episodes], NDArray[np.bool_]]) -> "IndexBatch":
+        episodes = self.episodes and self.episodes.take(np.flatnonzero(mask(self.episodes)))
         return replace(self, episodes=episodes)
 
 
 @dataclass(frozen=True, slots=True)
 class TableFilter:
-    """Where to look: a whole table, or one shelf, or one session of it; by role and time where given."""
+    """Restricts a search to a partition or a session of a table, and to roles and a time range."""
 
     partition: int | None = None
     session: int | None = None
@@ -112,8 +112,6 @@ class TableFilter:
 
 @dataclass(frozen=True, slots=True)
 class TableStats:
-    """What a person who runs this wants to see of one table."""
-
     rows: int = 0
     fragments: int = 0
     versions: int = 0
@@ -125,74 +123,76 @@ class TableStats:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One table of a namespace: made by one embedder, and from words of one version. A new embedder, other words, or a
-    rebuild begin the next number."""
+    """One table of a namespace: its number, its embedder and the version of its text analysis.
+
+    Another embedder, another analyzer version, or a rebuild start the next number.
+    """
 
     number: int
     embedder: str
     dimensions: int
-    terms: int = 1
+    analyzer_version: int = 1
 
 
 class Table(Protocol):
-    """One generation of one namespace. Any thread may do anything; writes and upkeep come one at a time."""
+    """One generation of one namespace. Thread-safe; writes and maintenance run one at a time."""
 
     generation: Generation
 
     @property
     def watermark(self) -> int:
-        """The largest `written`: what the log said up to there is in the table. 0 when it is empty."""
+        """The largest `written_lsn`: all entries up to it are in the table. 0 for an empty table."""
 
-    def apply(self, harvest: IndexBatch) -> None:
-        """Take away, then append. Applying the same again after a crash in between leaves no duplicate.
+    def apply(self, batch: IndexBatch) -> None:
+        """Delete, then insert. Idempotent: applying a batch again after a crash leaves no duplicates.
 
-        Raises IndexUnavailable and may have done a part of it when it cannot.
+        Raises IndexUnavailable; a part of the batch may then be applied.
         """
 
-    def partition(self, number: int, chunks: bool) -> Iterator[Episodes]:
-        """All of a shelf, part by part, because it may be large; in no order."""
+    def read_partition(self, partition: int, chunks: bool) -> Iterator[Episodes]:
+        """Yield all episodes of a partition in several parts, in no order."""
 
-    def count(self, within: TableFilter) -> int: ...
+    def count(self, table_filter: TableFilter) -> int: ...
 
-    def matching(self, terms: Sequence[str], within: TableFilter, limit: int) -> Episodes:
-        """The best by any of the words (BM25), best first."""
+    def matching(self, terms: Sequence[str], table_filter: TableFilter, limit: int) -> Episodes:
+        """Return the episodes with any of the terms that have the highest BM25 scores, best first."""
 
-    def nearest(self, vector: Floats, within: TableFilter, limit: int) -> Episodes:
-        """The nearest by cosine, nearest first; rows without a vector are never among them."""
+    def nearest(self, vector: Floats, table_filter: TableFilter, limit: int) -> Episodes:
+        """Return the nearest episodes by cosine, nearest first. Rows without a vector are never returned."""
 
-    def around(self, places: Sequence[tuple[int, int]]) -> Episodes:
-        """The episodes at these (session, sequence), as far as there are any, in no order."""
+    def at_positions(self, positions: Sequence[tuple[int, int]]) -> Episodes:
+        """Return the episodes at these (session, sequence), in no order. Absent positions are skipped."""
 
-    def upkeep(self, idle: bool) -> bool:
-        """Compact, refresh indexes, forget old versions, as far as it is due; when idle, whatever there is to do.
+    def maintain(self, idle: bool) -> bool:
+        """Compact, refresh indexes and delete old versions as far as it is due; when idle, all that is possible.
 
-        True if something was done. A failure is counted and shown in the figures, and tried again at the next call.
+        Return whether something was done. A failure is counted in the stats, and retried by the next call.
         """
 
     def purge(self) -> None:
-        """Leave no byte of what was taken away in any file, old versions included."""
+        """Remove every byte of deleted rows from all files, old versions included."""
 
-    def figures(self) -> TableStats: ...
+    def stats(self) -> TableStats: ...
 
 
 class Index(Protocol):
     """All tables. Thread-safe."""
 
     def generations(self, namespace: str) -> Sequence[Generation]:
-        """What is there, by number. What cannot be read at all is not there."""
+        """Return the namespace's tables by number. Unreadable ones are absent."""
 
     def open(self, namespace: str, number: int) -> Table | None:
-        """The table, healed if need be; None if there is none or nothing of it could be saved. One handle each."""
+        """Return the table, repaired if needed; None if there is none or it is beyond repair. One object for each."""
 
     def create(self, namespace: str, generation: Generation) -> Table:
-        """A new, empty table. What is left of a table of that number is taken away first."""
+        """Create an empty table. Remains of a table with this number are removed first."""
 
     def drop(self, namespace: str, number: int) -> None:
-        """Leave nothing of the table behind. Dropping what is not there does nothing."""
+        """Remove the table with all its files. Does nothing if there is none."""
 
     def disk_bytes(self) -> int: ...
 
-    def give_back(self) -> None:
-        """Nothing much is asked for just now: hand back memory that is not in use."""
+    def release_memory(self) -> None:
+        """Return unused memory to the operating system; called when the index is idle."""
 
     def close(self) -> None: ...

@@ -1,4 +1,7 @@
-"""Journal protocol, read queries and results."""
+"""The journal as a set of roles, with the queries and results of its reads.
+
+A caller takes the narrowest role it needs. A store implements all of them: `Journal`.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +18,7 @@ from memsidecar.stores.contract.records import Record, RecordKind, RecordQuery
 
 @dataclass(frozen=True, slots=True)
 class MessageQuery:
-    """Which messages of a session to read: sequences strictly between `after` and `before`."""
+    """Messages of one session with sequences strictly between `after` and `before`; in the window by default."""
 
     after: int = 0
     before: int | None = None
@@ -25,14 +28,14 @@ class MessageQuery:
     role: int = 0
     bodies: bool = True
     max_bytes: int = 3 << 20
-    "Stop before the message that would pass this, but never before the first."
+    "The page ends before the message that would exceed this, but has at least one message."
 
 
 @dataclass(frozen=True, slots=True)
 class MessagePage:
-    """Messages as of one moment, with the session's head of the same moment (None: there is no such session).
+    """Messages and the session's head of the same snapshot; no head if there is no such session.
 
-    `cut` says that `max_bytes` ended the page before `limit` did.
+    `truncated` means that `max_bytes` ended the page before `limit` did.
     """
 
     head: SessionHead | None
@@ -41,7 +44,7 @@ class MessagePage:
 
 
 class MessageVersions(NamedTuple):
-    """One message as it was written and as the window shows it, with the session's head of the same moment."""
+    """One message: the original and the version that the window displays, with the head of the same snapshot."""
 
     head: SessionHead
     original: StoredMessage
@@ -49,7 +52,7 @@ class MessageVersions(NamedTuple):
 
 
 class LocatedMessage(NamedTuple):
-    """One message: where it first stood in the log, whose it is, and its whole text, never shortened."""
+    """The original version of a message, with its first lsn and its session (key, row id, user)."""
 
     lsn: int
     key: SessionKey
@@ -60,7 +63,7 @@ class LocatedMessage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose messages to scan: of a namespace, narrowed to a user, a session, or both."""
+    """A namespace, narrowed to a user, a session, or both."""
 
     namespace: str
     user_id: str = ""
@@ -69,7 +72,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class SessionQuery:
-    """Which sessions to list, newest activity first, after the one at (`last_active_us`, `session_id`)."""
+    """Sessions, most recently active first, after the one at (`last_active_us`, `session_id`)."""
 
     namespace: str
     user_id: str = ""
@@ -79,118 +82,149 @@ class SessionQuery:
 
 @dataclass(frozen=True, slots=True)
 class JournalStats:
-    """What a person who runs this wants to see."""
-
     last_lsn: int = 0
     wal_bytes: int = 0
     file_bytes: int = 0
 
 
-class Journal(Protocol):
-    """The truth. Thread-safe: any method from any thread."""
+class JournalWriter(Protocol):
+    def submit(self, pending: PendingCommand) -> None:
+        """Submit a command. It is completed exactly once. Raises ShuttingDown after close().
 
-    def submit(self, ticket: PendingCommand) -> None:
-        """Take a command. Its ticket is settled once, in any case.
+        Commands of one session take effect in the order of submission. A command that completes without an error
+        survives power loss, and every later read sees it. One that completes with an error changed nothing. A refused
+        command never affects another.
 
-        Commands of one session take effect in the order of submission. When a ticket is settled without an
-        error, its effect survives power loss and every later read sees it. When it is settled with one, nothing
-        has changed; a refused command never spoils another. Raises ShuttingDown after close().
-
-        A command that would make a namespace keep more than its quota is refused with QuotaExceeded, however many
-        come at once. One that adds nothing (a duplicate, say), takes something away or prunes is not; nor are notes
-        that the sidecar makes itself (`ReviseNotes.is_derived`), though they count.
+        QuotaExceeded refuses a command that would exceed the namespace's quota, however many commands are submitted
+        at once. Commands that add nothing (duplicates), erase or prune are never refused for it; nor are records that
+        the sidecar derives itself (`UpsertRecords.is_derived`), although they count.
         """
 
-    def listen(self, listener: Callable[[Sequence[CommitEvent]], None]) -> None:
-        """Call `listener` on the journal's own thread with each change: after it is durable, before it is answered.
 
-        There may be several; each is called, in the order in which they came. None of them may read from the journal:
-        what it is told of is not published before it returns. A changed document is told as a change of no session.
+class CommitNotifier(Protocol):
+    def subscribe(self, listener: Callable[[Sequence[CommitEvent]], None]) -> None:
+        """Call `listener` with the events of each commit: after it is durable, before its commands are completed.
+
+        Listeners run on the journal's thread, in the order of subscription. A listener must not read the journal: the
+        commit is published after it returns. An exception of one listener does not affect the others.
         """
 
+
+class SessionReader(Protocol):
     def head(self, key: SessionKey) -> SessionHead | None:
-        """Where the session stands; None when there is none."""
+        """Return the session's head; None if there is no such session."""
 
-    def erasure_counts(self, command: Erase) -> ErasureCounts:
-        """What the command would erase now, as of one moment. Raises what would refuse it, and changes nothing."""
-
-    def sequences_at(self, places: Sequence[tuple[SessionHead, int]]) -> Sequence[int]:
-        """For each session and entry of the log: up to which of its sequences the log has told by that entry.
-
-        Nothing that is still there of the session up to that sequence came later, so what is erased counts as told. At
-        most the head's last sequence, and that sequence itself for an entry at or behind the head's version.
-        """
-
-    def messages(self, key: SessionKey, selection: MessageQuery) -> MessagePage:
-        """Read messages of one session as of one moment. Absent session: an empty page without a head."""
-
-    def message(self, key: SessionKey, message_id: str) -> MessageVersions | None:
-        """One message by its id, a pruned one included; None where the session has none with it."""
-
-    def exchange_end(self, key: SessionKey, exchange: int) -> int:
-        """The sequence of the last message of the exchange that is in the window; 0 when none is."""
-
-    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> Sequence[LocatedMessage]:
-        """Messages of a scope, pruned ones included, newest first, that came before `before_lsn`.
-
-        At most `limit`, fewer where they are large; none only when there are no more.
-        """
-
-    def sessions(self, page: SessionQuery) -> Sequence[SessionHead]:
-        """Sessions, newest activity first."""
+    def sessions(self, query: SessionQuery) -> Sequence[SessionHead]:
+        """Return sessions, most recently active first."""
 
     def default_policies(self) -> Mapping[str, Policy]:
-        """By namespace, the policy for sessions that have none of their own."""
+        """Return, by namespace, the policy of sessions that have none of their own."""
 
-    def calibration(self, namespace: str, model: str) -> Calibration:
-        """What was learned about a model's estimates; factor 1 when nothing was."""
+    def sequences_at(self, places: Sequence[tuple[SessionHead, int]]) -> Sequence[int]:
+        """Return for each (session, lsn) the sequence up to which the log has the session's messages at that lsn.
 
-    def watermark(self, task: str, namespace: str) -> int:
-        """Up to which lsn a task has come; 0 when it has not begun."""
+        All messages up to that sequence that still exist have a lower or the same lsn; erased ones count as logged. It
+        is at most the head's last sequence, and equal to it for an lsn at or after the head's version.
+        """
 
-    def tails(self) -> Mapping[str, int]:
-        """By namespace, the last entry of the log that belongs to it, erasures included."""
+
+class MessageReader(Protocol):
+    def messages(self, key: SessionKey, query: MessageQuery) -> MessagePage:
+        """Return messages of one session from one snapshot. Absent session: an empty page without a head."""
+
+    def message(self, key: SessionKey, message_id: str) -> MessageVersions | None:
+        """Return one message by id, pruned ones included; None if the session has none with it."""
+
+    def exchange_end(self, key: SessionKey, exchange: int) -> int:
+        """Return the sequence of the exchange's last message in the window; 0 if none is in the window."""
+
+    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> Sequence[LocatedMessage]:
+        """Return messages of a scope with a lower first lsn, pruned ones included, newest first.
+
+        At most `limit`; fewer if they are large, but none only if there are no more.
+        """
+
+    def get_by_lsn(self, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
+        """Return messages by their first lsn. Erased messages and other entries are absent."""
+
+
+class ChangeFeed(Protocol):
+    def last_lsns(self) -> Mapping[str, int]:
+        """Return, by namespace, the lsn of its last entry, erasures included."""
 
     def read_changes(
         self, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None = None
     ) -> LogEntries:
-        """What happened in a namespace after an entry, in order: at most `limit` entries, fewer where they are large.
+        """Return committed entries of a namespace after an lsn, in commit order, oldest first.
 
-        None only when there are no more. Every entry is answered (`Passed` where it says nothing), so that whoever
-        follows can go on behind the last one.
+        At most `limit`; fewer if they are large, but none only if there are no more. No entry is skipped that may
+        still commit with a lower lsn. Entries without content come as NoOp, so that a consumer can advance past them.
 
-        With `heard`, only that is told, and what is erased; the rest is not even read. Where the log ends is told, too.
+        With a filter, only the entries that match it and all erasures are read; a read that reaches the end of the
+        log ends with EndOfLog.
         """
 
     def read_session(self, session: int, after_sequence: int, limit: int) -> Sequence[MessageWritten]:
-        """A session's messages by its number, pruned ones included, in order; each told of by its own entry."""
+        """Return messages of a session (by row id) in sequence order, pruned ones included, with their first lsn."""
 
-    def find(self, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
-        """Messages by the entry that first said them; what is erased is not there."""
+    def watermark(self, task: str, namespace: str) -> int:
+        """Return the lsn up to which a task has processed a namespace; 0 if it has not begun."""
 
+    def dead_letters(self, task: str) -> Sequence[DeadLetter]:
+        """Return the entries that a task skips, in the order of their lsns."""
+
+
+class DocumentReader(Protocol):
     def document(self, owner: Owner, document_id: str) -> StoredDocument | None:
-        """The document without its chunks."""
+        """Return a document without its chunks; None if there is none."""
 
-    def documents(self, page: DocumentQuery) -> Sequence[StoredDocument]:
-        """An owner's documents without their chunks, in the order of their ids."""
+    def documents(self, query: DocumentQuery) -> Sequence[StoredDocument]:
+        """Return an owner's documents without their chunks, in the order of their ids."""
 
     def find_chunks(self, places: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], tuple[StoredDocument, Chunk]]:
-        """Chunks by (version of the document, index); what was replaced or erased is not there."""
+        """Return chunks by (document version, chunk index). Replaced and erased ones are absent."""
 
-    def note(self, owner: Owner, kind: RecordKind, record_id: str) -> Record | None:
-        """The note, a superseded one included."""
 
-    def notes(self, page: RecordQuery) -> Sequence[Record]:
-        """An owner's notes of one kind, newest first."""
+class RecordReader(Protocol):
+    def record(self, owner: Owner, kind: RecordKind, record_id: str) -> Record | None:
+        """Return a record, superseded ones included; None if there is none."""
 
-    def set_aside(self, task: str) -> Sequence[DeadLetter]:
-        """What a task goes on without, in the order of the log."""
+    def records(self, query: RecordQuery) -> Sequence[Record]:
+        """Return an owner's records of one kind, newest first."""
+
+
+class CalibrationReader(Protocol):
+    def calibration(self, namespace: str, model: str) -> Calibration:
+        """Return the token calibration of a model; factor 1 if there is none."""
+
+
+class JournalAdmin(Protocol):
+    def erasure_counts(self, command: Erase) -> ErasureCounts:
+        """Return what the command would erase in one snapshot. Raises what would refuse it; changes nothing."""
 
     def usage(self, namespace: str) -> Usage:
-        """What the namespace keeps, as its quota counts it: all zero where there is nothing."""
+        """Return what the namespace stores, as its quota counts it; all zero for an unknown namespace."""
 
-    def figures(self) -> JournalStats:
-        """Sizes and counts, for logs and metrics."""
+    def stats(self) -> JournalStats: ...
 
     def close(self) -> None:
-        """Settle what was submitted, then close. Calling it again does nothing."""
+        """Complete what was submitted, then close. Closing again does nothing."""
+
+
+class Journal(
+    JournalWriter,
+    CommitNotifier,
+    SessionReader,
+    MessageReader,
+    ChangeFeed,
+    DocumentReader,
+    RecordReader,
+    CalibrationReader,
+    JournalAdmin,
+    Protocol,
+):
+    """All roles of a store. Thread-safe: any method from any thread.
+
+    Every read returns one snapshot. It contains the effect of every command that was completed before the read began,
+    and of no command that later reads could miss.
+    """

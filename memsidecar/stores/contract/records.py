@@ -1,14 +1,15 @@
-"""Derived records: facts, summaries, patterns, artifacts."""
+"""Derived records (facts, artifacts, summaries, patterns) and the commands that change them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 from memsidecar.stores.contract.documents import Owner
 
 
 class RecordKind(IntEnum):
-    """The numbers are on disk."""
+    """The numbers are stored on disk."""
 
     FACT = 1
     ARTIFACT = 2
@@ -21,17 +22,18 @@ _DERIVED_KINDS = {RecordKind.SUMMARY, RecordKind.PATTERNS}
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """`id` is unique for its owner and kind. `slot` (64 bits, signed) is a hash of what the note is about.
+    """A derived record. `id` is unique within its owner and kind.
 
-    `source` is the session whose messages it was made of: it is erased with them, but for a fact, which stays when a
-    session is cleared and goes when it is deleted. Empty: with its owner only.
-    `time_us` orders a listing: when it was last seen. `until_us` is 0 for a current note, and says for one that was
-    superseded since when: of the notes in a slot one or none is current, the others are its history. Both may change
-    without the body.
+    `conflict_key` (64 bits, signed) is a hash of the record's subject. At most one record of a key is current, the
+    others are its history.
+    `source` is the session id whose messages the record was derived from. An erasure of those messages erases the
+    record too; a fact survives the clearing of the session and is erased by its deletion. Empty: no such session.
+    `time_us` is when the record was last seen, and orders listings. `until_us` is 0 for a current record, else the
+    time since which it is superseded. Both may change without the body.
     """
 
     id: str
-    slot: int
+    conflict_key: int
     source: str
     time_us: int
     body: bytes
@@ -44,18 +46,20 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class RecordChanges:
-    """Notes to keep, new ones or others in place of those with the same id, and ids of notes to erase.
+    """Records to insert or replace by id, and ids to delete; their conflict keys do not matter.
 
-    Whatever slot they are in. An id that is not there need not be erased, and one in both is kept.
+    An unknown id in `deletes` is ignored. An id in both is upserted. `result` is any value that the callback wants to
+    hand to the caller: it comes back in `RecordsUpserted.result`.
     """
 
-    kept: Sequence[Record] = ()
-    dropped: Sequence[str] = ()
+    upserts: Sequence[Record] = ()
+    deletes: Sequence[str] = ()
+    result: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a background task has come: kept together with what it made of it. Never moves back by itself."""
+    """A task's watermark, committed together with the records made from the log up to it. Never moves back."""
 
     task: str
     lsn: int
@@ -63,37 +67,40 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class UpsertRecords:
-    """Change an owner's notes of one kind, all or nothing. Nothing at all is written when nothing is new.
+    """Change an owner's records of one kind, all or nothing. A command that changes nothing writes nothing.
 
-    `revise` is pure: it is given what is kept in the named slots (history included, oldest first by time and id) at a
-    moment when nothing moves, and answers what is to change. What it raises refuses the command. With `derived_from`,
-    only if that session (by its number) is still there and not cleared: else NoSuchThing, so that what is erased
-    cannot come back as a note.
+    `revise` is pure. The journal calls it exclusively, with the records of `conflict_keys` (history included, oldest
+    first by time and id), and applies the changes that it returns. An exception of `revise` refuses the command.
+    With `derived_from` (a session's row id) the command is refused with NoSuchThing if that session was cleared or
+    deleted, so that erased content cannot return as a record. Result: RecordsUpserted.
     """
 
     owner: Owner
     kind: RecordKind
-    slots: Sequence[int]
+    conflict_keys: Sequence[int]
     revise: Callable[[Sequence[Record]], RecordChanges]
     derived_from: int | None = None
     progress: Progress | None = None
 
     @property
     def is_derived(self) -> bool:
-        """Whether the sidecar makes the notes of what it keeps. The others are a caller's, offloaded artifacts too."""
+        """Whether the sidecar derived the records itself. A client's records, offloaded artifacts too, are not."""
         return self.kind in _DERIVED_KINDS or (self.kind == RecordKind.FACT and self.derived_from is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordsUpserted:
-    kept: Sequence[Record]
+    """The upserted records, and the `result` of the RecordChanges."""
+
+    records: Sequence[Record]
+    result: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteRecord:
-    """Erase a note from every file; NoSuchThing if there is none.
+    """Erase a record from every file; NoSuchThing if there is none.
 
-    Answers the Note as it was; if its body is damaged, without it.
+    Result: the Record as it was, with an empty body if the stored body is damaged.
     """
 
     owner: Owner
@@ -103,7 +110,7 @@ class DeleteRecord:
 
 @dataclass(frozen=True, slots=True)
 class RecordQuery:
-    """Which notes of an owner to read, newest first by (time_us, id), after this place; history only if asked for."""
+    """An owner's records of one kind, newest first by (time_us, id), after that position; current ones by default."""
 
     owner: Owner
     kind: RecordKind

@@ -1,0 +1,1 @@
+"""The index of episodes in LanceDB tables."""

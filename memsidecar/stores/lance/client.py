@@ -1,4 +1,4 @@
-"""LanceDB calls on one table; reader epochs."""
+"""LanceDB calls on one table, and the epochs of its readers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,8 +17,8 @@ from memsidecar.stores.contract.index import Floats, IndexUnavailable
 from memsidecar.stores.lance import files, rows
 from memsidecar.stores.lance.runtime import LanceRuntime
 
-# The words come analysed: whatever stands between two spaces is one word, as it is.
-WORDS = FTS(
+# The terms come analysed: what stands between two spaces is one term.
+TERMS_INDEX = FTS(
     base_tokenizer="whitespace",
     max_token_length=None,
     lower_case=False,
@@ -29,37 +29,37 @@ WORDS = FTS(
     num_workers=1,
     memory_limit=32,
 )
-# An index on lsn does not pay: a harvest's keys are found in 6 ms without and 7 ms with it, on 100,000 rows.
-SCALARS = ("shelf", "session")
-# About a thousand vectors each: a megabyte of 256 dimensions, so that a few dozen are soon read.
-ROWS_IN_A_PARTITION = 1_000
-# How many partitions are searched: 16 MB of 256 dimensions, which stay in a cache of 24. To let LanceDB search more
-# while it finds too few (its `maximum_nprobes`) makes every search several times as slow.
+# An index on lsn does not pay: the keys of a batch are found in 6 ms without and 7 ms with it, on 100,000 rows.
+SCALAR_INDEXES = ("partition", "session")
+# About a megabyte of 256 dimensions, so that a few dozen partitions are read quickly.
+ROWS_PER_IVF_PARTITION = 1_000
+# Partitions of the vector index that a search reads: 16 MB of 256 dimensions, which stay in a cache of 24 MB. LanceDB's
+# `maximum_nprobes`, which searches more while it finds too few, makes every search several times slower.
 PROBES = 16
-EVERY_PARTITION = 1 << 16
+ALL_PROBES = 1 << 16
 SCAN_ROWS = 1_024
 
 
 class ReaderEpochs:
-    """Reading never waits. Whoever takes files away waits for the readers that may have seen them, and for no other.
+    """Epoch-based reclamation: deleting files waits for the readers that may use them, and for no others.
 
-    That is enough because a reader looks at the newest version there is when it begins, and that one stays.
+    A reader uses the newest version at its start, and that version stays. So later readers need not be awaited.
     """
 
     def __init__(self) -> None:
         self._changed = Condition()
-        self._under_way: set[int] = set()
+        self._active: set[int] = set()
         self._last = 0
         self._closed = False
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        mine = self._begin()
+        epoch = self._begin()
         try:
             yield
         finally:
             with self._changed:
-                self._under_way.remove(mine)
+                self._active.remove(epoch)
                 self._changed.notify_all()
 
     def _begin(self) -> int:
@@ -67,34 +67,34 @@ class ReaderEpochs:
             if self._closed:
                 raise IndexUnavailable("the table is closed")
             self._last += 1
-            self._under_way.add(self._last)
+            self._active.add(self._last)
             return self._last
 
     def wait_for_older(self) -> None:
         with self._changed:
-            before = set(self._under_way)
-            self._changed.wait_for(lambda: self._under_way.isdisjoint(before))
+            older = set(self._active)
+            self._changed.wait_for(lambda: self._active.isdisjoint(older))
 
     def close(self) -> None:
-        """Let nobody in any more, and wait for all who are."""
+        """Refuse new readers, and wait for the active ones."""
         with self._changed:
             self._closed = True
         self.wait_for_older()
 
 
 class TableClient:
-    """LanceDB's verbs on one table, each run to its end, with its errors translated."""
+    """Synchronous LanceDB calls on one table, with translated errors."""
 
-    def __init__(self, table: AsyncTable, folder: Path, dimensions: int, run: LanceRuntime) -> None:
+    def __init__(self, table: AsyncTable, folder: Path, dimensions: int, runtime: LanceRuntime) -> None:
         self.folder = folder
         self.dimensions = dimensions
         self.readers = ReaderEpochs()
         self.writing = RLock()
         self._table = table
-        self._run = run
+        self._run = runtime
 
     def read(self, query: Callable[[], AsyncQueryBase]) -> Any:
-        """The query is made here as well: LanceDB panics, past every `except`, when a closed table is asked for one."""
+        """Build and run a query. LanceDB panics, past every `except`, if a query is built on a closed table."""
         with self.readers.reading():
             return self._run(query().to_arrow())
 
@@ -102,7 +102,7 @@ class TableClient:
         return self.read(lambda: self._table.query().where(where).select(list(columns)))
 
     def parts(self, where: str) -> Iterator[Any]:
-        """The same, some rows at a time."""
+        """Yield the rows in parts."""
         with self.readers.reading():
             query = self._table.query().where(where).select(list(rows.COLUMNS))
             reader = self._run(query.to_batches(max_batch_length=SCAN_ROWS))
@@ -115,24 +115,24 @@ class TableClient:
 
     def matching(self, terms: Sequence[str], where: str, limit: int) -> Any:
         def query() -> AsyncQueryBase:
-            asked = self._table.query().nearest_to_text(_any_of(terms))
-            return asked.where(where).limit(limit).select([*rows.COLUMNS, "_score"])
+            built = self._table.query().nearest_to_text(_any_of(terms))
+            return built.where(where).limit(limit).select([*rows.COLUMNS, "_score"])
 
         return self.read(query)
 
     def nearest(self, vector: Floats, where: str, limit: int, probes: int | None) -> Any:
-        """Without `probes` each row is looked at."""
+        """Search by the vector index, or without `probes` exactly."""
 
         def query() -> AsyncQueryBase:
-            asked = self._table.query().nearest_to(np.asarray(vector, np.float32)).column("vector")
-            asked = asked.distance_type("cosine")
-            asked = asked.nprobes(probes) if probes else asked.bypass_vector_index()
-            return asked.where(where).limit(limit).select([*rows.COLUMNS, "_distance"])
+            built = self._table.query().nearest_to(np.asarray(vector, np.float32)).column("vector")
+            built = built.distance_type("cosine")
+            built = built.nprobes(probes) if probes else built.bypass_vector_index()
+            return built.where(where).limit(limit).select([*rows.COLUMNS, "_distance"])
 
         return self.read(query)
 
     def scan(self) -> tuple[int, int]:
-        """Read all of every row: how many there are, and the largest `written`. Finds what only reading can find."""
+        """Read every row; return their number and the largest `written_lsn`. Only a full read detects some damage."""
         with self.readers.reading():
             return self._run(self._scan())
 
@@ -147,9 +147,9 @@ class TableClient:
         return count, written_lsn
 
     def watermark(self) -> int:
-        """The largest `written`, as it is stored."""
+        """Return the largest stored `written_lsn`."""
         with self.readers.reading():
-            table = self._run(self._table.query().select(["written"]).to_arrow())
+            table = self._run(self._table.query().select(["written_lsn"]).to_arrow())
         return max(table["written_lsn"].to_pylist(), default=0)
 
     def add(self, rows: Any) -> None:
@@ -159,18 +159,21 @@ class TableClient:
         self._run(self._table.delete(where))
 
     def rewrite(self) -> None:
-        """Write every row anew, in one commit: what was deleted is then in no file of the newest version.
+        """Write every row again in one commit: then no file of the newest version has deleted rows.
 
-        LanceDB's own compaction leaves a fragment alone of which less than a tenth is deleted.
+        LanceDB's compaction skips a fragment of which less than a tenth is deleted.
         """
         self._run(self._table.update(updates_sql={"lsn": "lsn"}))
 
     def optimize(self, older_than: timedelta | None = None) -> None:
-        """Nobody else writes here, so a file that no version names is what a failure left, and goes as well."""
+        """Compact; with `older_than` also delete old versions, and files that no version refers to.
+
+        Only this process writes here, so such a file is the remains of a failure.
+        """
         self._run(self._table.optimize(cleanup_older_than=older_than, delete_unverified=older_than is not None))
 
     def refresh(self) -> None:
-        """See what is stored, after a failure that may have come before or after the commit."""
+        """Load the stored version, after a failure that may have come before or after its commit."""
         self._run(self._table.checkout_latest())  # type: ignore[no-untyped-call]
 
     def version(self) -> int:
@@ -180,21 +183,21 @@ class TableClient:
         return self._run(self._table.schema())
 
     def fragments(self) -> int:
-        figures: Any = self._run(self._table.stats())
-        return int(figures["fragment_stats"]["num_fragments"])
+        stats: Any = self._run(self._table.stats())
+        return int(stats["fragment_stats"]["num_fragments"])
 
     def deleted_rows(self) -> int:
-        """Of the newest version: rows that are marked as deleted and still in its files."""
+        """Return how many deleted rows are still in the files of the newest version."""
         versions: Any = self._run(self._table.list_versions())  # type: ignore[no-untyped-call]
-        newest = max(versions, key=lambda one: int(one["version"]))
+        newest = max(versions, key=lambda version: int(version["version"]))
         return int(newest["metadata"].get("total_deletion_file_rows", "1"))
 
     def indexes(self) -> dict[str, Any]:
-        """By the column they are on."""
-        return {str(one.columns[0]): one for one in self._run(self._table.list_indices())}
+        """Return the indexes by column."""
+        return {str(index.columns[0]): index for index in self._run(self._table.list_indices())}
 
     def build(self, column: str, rows: int = 0) -> None:
-        """Build or build anew the index on a column."""
+        """Build the index on a column, in place of an existing one."""
         self._run(self._table.create_index(column, config=_config(column, rows), replace=True))
 
     def drop_index(self, name: str) -> None:
@@ -210,17 +213,17 @@ class TableClient:
 
 
 async def _next(batches: AsyncRecordBatchReader) -> Any:
-    """The next batch, None behind the last."""
+    """Return the next batch; None after the last."""
     async for batch in batches:
         return batch
     return None
 
 
 def _any_of(terms: Sequence[str]) -> MatchQuery:
-    """Only the tokenizer of the index sees this text: there is no query language in between."""
+    """Return a query for any of the terms. Only the index's tokenizer reads them, no query language."""
     return MatchQuery(
         " ".join(terms),
-        "words",
+        "terms",
         operator=FullTextOperator.OR,
         boost=1.0,
         fuzziness=0,
@@ -231,17 +234,17 @@ def _any_of(terms: Sequence[str]) -> MatchQuery:
 
 
 def _checked(batch: Any) -> int:
-    """The largest `written`; a vector of zeros was never written, so it is a page that the disk lost."""
+    """Return the largest `written_lsn`. ValueError for a vector of zeros: none is ever written, so a page was lost."""
     vectors = batch.column("vector").flatten().to_numpy()
     width = batch.column("vector").type.list_size
     if not vectors.reshape(-1, width).any(axis=1).all():
         raise ValueError("a vector has been zeroed")
-    return int(batch.column("written").to_numpy().max(initial=0))
+    return int(batch.column("written_lsn").to_numpy().max(initial=0))
 
 
 def _config(column: str, rows: int) -> FTS | BTree | IvfFlat:
-    if column == "words":
-        return WORDS
-    if column in SCALARS:
+    if column == "terms":
+        return TERMS_INDEX
+    if column in SCALAR_INDEXES:
         return BTree()
-    return IvfFlat(distance_type="cosine", num_partitions=max(1, rows // ROWS_IN_A_PARTITION))
+    return IvfFlat(distance_type="cosine", num_partitions=max(1, rows // ROWS_PER_IVF_PARTITION))

@@ -1,63 +1,45 @@
-"""Malloc tuning, LanceDB environment."""
+"""Memory of the process: settings of glibc's malloc, and the environment of LanceDB and Arrow."""
 
 import ctypes
-import re
 import sys
-from pathlib import Path
 
-_ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1  # as mallopt calls them
-# The rankings of large shelves take and free pieces of half a megabyte all the time: these are better kept.
-_LARGE_BYTES = 2 * 1024 * 1024
-_KEPT_BYTES = 8 * 1024 * 1024
-_DONT_NEED = 4  # MADV_DONTNEED of madvise
-_LIBRARIES = re.compile(r"/(lancedb|pyarrow)/[^/]+\.so[.\d]*$")
+_ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1  # parameters of mallopt
+# Rankings of large partitions allocate and free blocks of half a megabyte all the time: malloc keeps these.
+_MMAP_BYTES = 2 * 1024 * 1024
+_TRIM_BYTES = 8 * 1024 * 1024
 
 ENVIRONMENT = {
     "LANCE_CPU_THREADS": "1",
     "LANCE_IO_THREADS": "2",
-    # Rows per batch of a scan: 8,192 of them with vectors are 8 MB for each thread and fragment under way.
+    # Rows per batch of a scan: 8,192 of them with vectors are 8 MB for each active thread and fragment.
     "LANCE_DEFAULT_BATCH_SIZE": "512",
     "LANCE_DEFAULT_FRAGMENT_READAHEAD": "1",
-    # How much a scan reads ahead; by itself much more. Measured later than the rest, with 100,000 rows: at the most
-    # resident while they are indexed, compacted and loaded, 460, 477 and 502 MB without it, 429, 427 and 483 with it.
+    # How much a scan reads ahead; the default is much more. Measured later than the rest, with 100,000 rows: peak
+    # resident size while they are indexed, compacted and loaded 460, 477 and 502 MB without it, 429, 427 and 483 with.
     "LANCE_DEFAULT_IO_BUFFER_SIZE": str(8 << 20),
-    # One allocator instead of two: what pyarrow frees, LanceDB uses again.
+    # One allocator instead of two: LanceDB reuses what pyarrow frees.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
-"MALLOC_ARENA_MAX=2 is read by the C library when the process starts, too early for assembly: it belongs in the image."
+"MALLOC_ARENA_MAX=2 is read by the C library at process start, before `assembly` runs: the image sets it."
 
 
 def limit_malloc_arenas(arenas: int = 2) -> None:
-    """Every thread may get an arena of its own that keeps what is freed in it, and LanceDB has many threads.
+    """Limit the number of malloc's arenas, and make it return large blocks to the system as soon as they are freed.
 
-    Large pieces are to go back to the system as soon as they are freed: by itself glibc begins to keep them, too.
+    By default every thread may get an arena that keeps what is freed in it, and LanceDB has many threads; and glibc
+    raises its thresholds for large blocks.
     """
     if sys.platform == "linux":
-        choose = getattr(ctypes.CDLL(None), "mallopt", None)
-        if choose is not None:
-            choose(_ARENA_MAX, arenas)
-            choose(_MMAP_THRESHOLD, _LARGE_BYTES)
-            choose(_TRIM_THRESHOLD, _KEPT_BYTES)
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+        if mallopt is not None:
+            mallopt(_ARENA_MAX, arenas)
+            mallopt(_MMAP_THRESHOLD, _MMAP_BYTES)
+            mallopt(_TRIM_THRESHOLD, _TRIM_BYTES)
 
 
 def release_memory() -> None:
-    """Compaction frees memory that glibc keeps: a hundred megabytes and more. Elsewhere there is nothing to do."""
+    """Return freed memory to the system: after compaction glibc holds a hundred megabytes and more. Linux only."""
     if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
-        _forget_code()
-
-
-def _forget_code() -> None:
-    """Let go of the libraries' code, 120 MB of which was touched and most not needed again until the next upkeep.
-
-    It is mapped from files and never written to, so whatever is called next comes back from the system's cache.
-    """
-    libc = ctypes.CDLL(None)
-    libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    for line in Path("/proc/self/maps").read_text().splitlines():
-        addresses, permissions, *rest = line.split()
-        if permissions == "r-xp" and _LIBRARIES.search(rest[-1]):
-            start, end = (int(address, 16) for address in addresses.split("-"))
-            libc.madvise(start, end - start, _DONT_NEED)
+        malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if malloc_trim is not None:
+            malloc_trim(0)

@@ -1,4 +1,4 @@
-"""Verify on open, fall back to an older version."""
+"""Verification of a table when it is opened, with fallback to an older version."""
 
 import logging
 from collections.abc import Callable
@@ -7,99 +7,101 @@ from pathlib import Path
 import numpy as np
 
 from memsidecar.stores.lance import files, rows
-from memsidecar.stores.lance.client import EVERY_PARTITION, SCALARS, TableClient
+from memsidecar.stores.lance.client import ALL_PROBES, SCALAR_INDEXES, TableClient
 from memsidecar.stores.lance.runtime import Unreadable
 
 log = logging.getLogger(__name__)
 
-# Versions that look right and turn out to be damaged when they are read: each costs a scan. Then the log is quicker.
-MOST_SCANS = 8
-_NO_WORD = "\N{REPLACEMENT CHARACTER}memsidecar\N{REPLACEMENT CHARACTER}"
+# Versions that seem complete and turn out to be damaged: each costs a scan. After these, the log is quicker.
+MAX_SCANS = 8
+_ABSENT_TERM = "\N{REPLACEMENT CHARACTER}memsidecar\N{REPLACEMENT CHARACTER}"
+_MIN_INTEGER = -(1 << 63) + 1
+"Below every value of a column."
 
 
 class TableRepair:
-    """Opens one table; afterwards `handle` is sound, or None if nothing could be saved."""
+    """Opens one table at its newest intact version. `client` is None if no version is intact."""
 
     def __init__(self, folder: Path, open_table: Callable[[], TableClient]) -> None:
         self._folder = folder
         self._open = open_table
-        self._aside = files.next_aside(folder)
+        self._quarantine = files.next_quarantine(folder)
         self.repairs = 0
         self.watermark = 0
-        self.handle = self._newest_sound()
-        if self.handle is None:
-            self._give_up()
+        self.client = self._newest_intact()
+        if self.client is None:
+            self._quarantine_table()
         else:
-            self._mend_indexes(self.handle)
+            self._repair_indexes(self.client)
         if self.repairs:
-            files.forget_asides(folder, before=self._aside)
+            files.remove_quarantined(folder, before=self._quarantine)
 
-    def _newest_sound(self) -> TableClient | None:
+    def _newest_intact(self) -> TableClient | None:
         scans = 0
         for manifest in files.manifests(self._folder):
             if self._is_worth_a_scan(manifest, scans):
                 scans += 1
-                handle = self._proven()
-                if handle is not None:
-                    return handle
-            log.warning("version %s of %s is damaged: set aside", manifest.stem, self._folder.name)
-            files.set_aside(manifest, self._aside)
+                client = self._verified()
+                if client is not None:
+                    return client
+            log.warning("version %s of %s is damaged: quarantined", manifest.stem, self._folder.name)
+            files.quarantine(manifest, self._quarantine)
             self.repairs += 1
         return None
 
     def _is_worth_a_scan(self, manifest: Path, scans: int) -> bool:
-        """No guess condemns the newest version: it is the one that is nearly always right."""
-        if not files.is_whole(manifest) or scans >= MOST_SCANS:
+        """Return whether to scan the version. The newest is always scanned: it is nearly always intact."""
+        if not files.is_complete(manifest) or scans >= MAX_SCANS:
             return False
         return scans == 0 or files.seems_complete(manifest)
 
-    def _proven(self) -> TableClient | None:
+    def _verified(self) -> TableClient | None:
         try:
-            handle = self._open()
-            if not handle.schema().equals(rows.schema(handle.dimensions), check_metadata=False):
+            client = self._open()
+            if not client.schema().equals(rows.schema(client.dimensions), check_metadata=False):
                 return None
-            _, self.watermark = handle.scan()
+            _, self.watermark = client.scan()
         except Unreadable as error:
             log.warning("%s could not be read: %s", self._folder.name, error)
             return None
-        return handle
+        return client
 
-    def _give_up(self) -> None:
-        log.warning("nothing of %s could be saved: set aside, to be built again from the journal", self._folder.name)
-        files.set_aside(self._folder, self._aside)
+    def _quarantine_table(self) -> None:
+        log.warning("no version of %s is intact: quarantined, to be built again from the journal", self._folder.name)
+        files.quarantine(self._folder, self._quarantine)
         self.repairs += 1
 
-    def _mend_indexes(self, handle: TableClient) -> None:
-        found = handle.indexes()
-        for column in (*SCALARS, "words"):  # in this order: a search by words uses the others
-            if column not in found or not self._answers(handle, column):
-                log.warning("the index on %s of %s is damaged: built anew", column, self._folder.name)
-                handle.build(column)
+    def _repair_indexes(self, client: TableClient) -> None:
+        found = client.indexes()
+        for column in (*SCALAR_INDEXES, "terms"):  # in this order: a search by terms uses the others
+            if column not in found or not self._is_usable(client, column):
+                log.warning("the index on %s of %s is damaged: built again", column, self._folder.name)
+                client.build(column)
                 self.repairs += 1
-        if "vector" in found and not self._answers(handle, "vector"):
-            handle.drop_index(found["vector"].name)  # upkeep builds it again; until then the search is exact
+        if "vector" in found and not self._is_usable(client, "vector"):
+            client.drop_index(found["vector"].name)  # maintenance builds it again; until then the search is exact
             self.repairs += 1
 
-    def _answers(self, handle: TableClient, column: str) -> bool:
+    def _is_usable(self, client: TableClient, column: str) -> bool:
         try:
-            if not self._files_are_whole(handle, column):
+            if not self._files_are_complete(client, column):
                 return False
-            _probe(handle, column)
+            _probe(client, column)
         except Unreadable as error:
-            log.warning("the index on %s does not answer: %s", column, error)
+            log.warning("the index on %s cannot be searched: %s", column, error)
             return False
         return True
 
-    def _files_are_whole(self, handle: TableClient, column: str) -> bool:
-        folder = self._folder / "_indices" / str(handle.indexes()[column].index_uuid)
+    def _files_are_complete(self, client: TableClient, column: str) -> bool:
+        folder = self._folder / "_indices" / str(client.indexes()[column].index_uuid)
         paths = list(folder.glob("*"))
-        return bool(paths) and all(files.is_whole(path) for path in paths)
+        return bool(paths) and all(files.is_complete(path) for path in paths)
 
 
-def _probe(handle: TableClient, column: str) -> None:
-    if column == "words":
-        handle.matching([_NO_WORD], "session >= 0", 1)
+def _probe(client: TableClient, column: str) -> None:
+    if column == "terms":
+        client.matching([_ABSENT_TERM], "session >= 0", 1)
     elif column == "vector":
-        handle.nearest(np.ones(handle.dimensions, np.float32), "session >= 0", 1, EVERY_PARTITION)
-    elif handle.count(f"{column} > {-(1 << 62)}") != handle.count():
+        client.nearest(np.ones(client.dimensions, np.float32), "session >= 0", 1, ALL_PROBES)
+    elif client.count(f"{column} > {_MIN_INTEGER}") != client.count():
         raise Unreadable(f"the index on {column} has lost rows")

@@ -1,4 +1,4 @@
-"""Arrow schema and rows, SQL filters."""
+"""The Arrow schema of a table, rows <-> episodes, and the SQL filters."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,12 +10,14 @@ import pyarrow as pa
 
 from memsidecar.stores.contract.index import Episodes, Floats, IndexBatch, TableFilter
 
-NUMBERS = ("lsn", "sequence", "written", "shelf", "session", "time_us")
-COLUMNS = [*NUMBERS, "role", "score", "name", "words", "vector"]
+INTEGERS = ("lsn", "sequence", "written_lsn", "partition", "session", "time_us")
+COLUMNS = [*INTEGERS, "role", "score", "name", "terms", "vector"]
+LAYOUT_VERSION = 2
+"Changes with the schema. A table of another layout is dropped, and built again from the journal."
 
 # A long filter is slow: on 100,000 rows 400 alternatives take 18 ms, a list of 1,000 numbers takes 6.
-NUMBERS_IN_A_LIST = 1_000
-ALTERNATIVES = 200
+MAX_LIST_INTEGERS = 1_000
+MAX_ALTERNATIVES = 200
 
 T = TypeVar("T")
 
@@ -23,12 +25,12 @@ T = TypeVar("T")
 def schema(dimensions: int) -> Any:
     return pa.schema(
         [
-            *(pa.field(name, pa.int64(), nullable=False) for name in NUMBERS),
+            *(pa.field(name, pa.int64(), nullable=False) for name in INTEGERS),
             pa.field("role", pa.int8(), nullable=False),
             pa.field("score", pa.float32(), nullable=False),
             pa.field("name", pa.utf8(), nullable=False),
-            pa.field("words", pa.utf8(), nullable=False),
-            # No vector is null and not zeros: so it is near to nothing, with an index and without, and needs no filter.
+            pa.field("terms", pa.utf8(), nullable=False),
+            # An absent vector is null, not zeros: then it is never near to a query, with or without an index.
             pa.field("vector", pa.list_(pa.field("item", pa.float32()), dimensions), nullable=True),
         ]
     )
@@ -36,7 +38,7 @@ def schema(dimensions: int) -> Any:
 
 def rows(episodes: Episodes) -> Any:
     columns = [
-        *(pa.array(np.asarray(getattr(episodes, name), np.int64)) for name in NUMBERS),
+        *(pa.array(np.asarray(getattr(episodes, name), np.int64)) for name in INTEGERS),
         pa.array(np.asarray(episodes.role, np.int8)),
         pa.array(np.asarray(episodes.score, np.float32), from_pandas=False),
         pa.array(episodes.name, pa.utf8()),
@@ -48,14 +50,14 @@ def rows(episodes: Episodes) -> Any:
 
 def _vectors(vectors: Floats) -> Any:
     lengths = np.einsum("ij,ij->i", vectors, vectors)
-    none = ~((lengths > 0) & np.isfinite(lengths))
-    kept = np.where(none[:, None], np.float32(0), vectors).astype(np.float32, copy=False)
+    absent = ~((lengths > 0) & np.isfinite(lengths))
+    kept = np.where(absent[:, None], np.float32(0), vectors).astype(np.float32, copy=False)
     kind = pa.list_(pa.field("item", pa.float32()), vectors.shape[1])
-    return pa.FixedSizeListArray.from_arrays(pa.array(kept.ravel()), type=kind, mask=pa.array(none))
+    return pa.FixedSizeListArray.from_arrays(pa.array(kept.ravel()), type=kind, mask=pa.array(absent))
 
 
 def episodes(table: Any, dimensions: int) -> Episodes:
-    numbers = {name: table[name].to_numpy() for name in (*NUMBERS, "role", "score")}
+    numbers = {name: table[name].to_numpy() for name in (*INTEGERS, "role", "score")}
     return Episodes(
         **numbers,
         name=table["name"].to_pylist(),
@@ -65,10 +67,10 @@ def episodes(table: Any, dimensions: int) -> Episodes:
 
 
 def _matrix(column: Any, dimensions: int) -> Floats:
-    """Zeros where there is none."""
+    """Return the vectors as a matrix, with zeros for absent ones."""
     matrix = np.zeros((len(column), dimensions), np.float32)
-    there = column.is_valid().to_numpy()
-    matrix[there] = column.combine_chunks().flatten().to_numpy().reshape(-1, dimensions)
+    valid = column.is_valid().to_numpy()
+    matrix[valid] = column.combine_chunks().flatten().to_numpy().reshape(-1, dimensions)
     return matrix
 
 
@@ -76,7 +78,7 @@ def table_of(batch: Any) -> Any:
     return pa.Table.from_batches([batch])
 
 
-def joined(parts: list[Any], dimensions: int) -> Any:
+def concatenate(parts: list[Any], dimensions: int) -> Any:
     return pa.concat_tables(parts) if parts else schema(dimensions).empty_table()
 
 
@@ -84,84 +86,79 @@ def sorted_by(table: Any, *keys: tuple[str, str]) -> Any:
     return table.sort_by(list(keys)) if table.num_rows > 1 else table
 
 
-def scope(within: TableFilter) -> str:
-    """The filter of a search."""
-    return " AND ".join(_conditions(within))
+def filter_sql(table_filter: TableFilter) -> str:
+    return " AND ".join(_conditions(table_filter))
 
 
-def _conditions(within: TableFilter) -> Iterator[str]:
-    yield "session < 0" if within.chunks else "session >= 0"
-    if within.partition is not None:
-        yield f"shelf = {int(within.shelf)}"
-    if within.session is not None:
-        yield f"session = {int(within.session)}"
-    if within.roles:
-        yield f"role IN {_list(within.roles)}"
-    if within.after_us is not None:
-        yield f"time_us > {int(within.after_us)}"
-    if within.before_us is not None:
-        yield f"time_us < {int(within.before_us)}"
+def _conditions(table_filter: TableFilter) -> Iterator[str]:
+    yield "session < 0" if table_filter.chunks else "session >= 0"
+    if table_filter.partition is not None:
+        yield f"partition = {int(table_filter.partition)}"
+    if table_filter.session is not None:
+        yield f"session = {int(table_filter.session)}"
+    if table_filter.roles:
+        yield f"role IN {_list(table_filter.roles)}"
+    if table_filter.after_us is not None:
+        yield f"time_us > {int(table_filter.after_us)}"
+    if table_filter.before_us is not None:
+        yield f"time_us < {int(table_filter.before_us)}"
 
 
-def whole_shelf(number: int, chunks: bool) -> str:
-    return scope(TableFilter(partition=number, chunks=chunks))
+def with_lsns(lsns: Iterable[int]) -> list[str]:
+    return _filters(f"lsn IN {_list(some)}" for some in _portions(sorted(set(lsns)), MAX_LIST_INTEGERS))
 
 
-def any_lsn(lsns: Iterable[int]) -> list[str]:
-    return _filters(f"lsn IN {_list(some)}" for some in _portions(sorted(set(lsns)), NUMBERS_IN_A_LIST))
+def at_positions(positions: Sequence[tuple[int, int]]) -> list[str]:
+    """Return filters for these (session, sequence)."""
+    return _filters(_pairs("session", "sequence", positions))
 
 
-def places(wanted: Sequence[tuple[int, int]]) -> list[str]:
-    """Where (session, sequence) is one of these."""
-    return _filters(_pairs("session", "sequence", wanted))
+def deletions(batch: IndexBatch) -> list[str]:
+    """Return filters for the rows that a batch deletes. A row that is inserted again is deleted only if it is older.
 
-
-def gone(harvest: IndexBatch) -> list[str]:
-    """What a harvest takes away. An episode that comes again goes only as far as it is older than what comes.
-
-    So a harvest that is applied again takes nothing away, and there is no moment at which a crash could lose a row.
+    So a batch that is applied again deletes nothing, and a crash at any moment loses no row.
     """
-    before = zip(harvest.deleted_before, harvest.deleted_sessions, strict=True)
-    again = _coming_again(harvest)
-    for_good = [key for key in harvest.deleted_episodes if key not in again]
+    before = zip(batch.deleted_before, batch.deleted_sessions, strict=True)
+    replaced = _replaced(batch)
+    deleted = [key for key in batch.deleted_episodes if key not in replaced]
     return _filters(
         [
-            *(f"session IN {_list(sessions)} AND written < {bound}" for bound, sessions in _grouped(before)),
-            *_pairs("lsn", "sequence", for_good),
-            *(f"lsn = {lsn} AND sequence = {seq} AND written < {by}" for (lsn, seq), by in again.items()),
+            *(f"session IN {_list(sessions)} AND written_lsn < {bound}" for bound, sessions in _grouped(before)),
+            *_pairs("lsn", "sequence", deleted),
+            *(f"lsn = {lsn} AND sequence = {seq} AND written_lsn < {by}" for (lsn, seq), by in replaced.items()),
         ]
     )
 
 
-def _coming_again(harvest: IndexBatch) -> dict[tuple[int, int], int]:
-    """The changed episodes, and by which entry each comes again."""
-    if harvest.episodes is None:
+def _replaced(batch: IndexBatch) -> dict[tuple[int, int], int]:
+    """Return the episodes that are inserted again, each with its new `written_lsn`."""
+    if batch.episodes is None:
         return {}
-    named = {(int(lsn), int(sequence)) for lsn, sequence in harvest.deleted_episodes}
+    keys = {(int(lsn), int(sequence)) for lsn, sequence in batch.deleted_episodes}
     rows = zip(
-        harvest.episodes.lsn.tolist(),
-        harvest.episodes.sequence.tolist(),
-        harvest.episodes.written_lsn.tolist(),
+        batch.episodes.lsn.tolist(),
+        batch.episodes.sequence.tolist(),
+        batch.episodes.written_lsn.tolist(),
         strict=True,
     )
-    return {(lsn, sequence): written_lsn for lsn, sequence, written_lsn in rows if (lsn, sequence) in named}
+    return {(lsn, sequence): written_lsn for lsn, sequence, written_lsn in rows if (lsn, sequence) in keys}
 
 
 def _pairs(first: str, second: str, wanted: Iterable[tuple[int, int]]) -> Iterator[str]:
-    return (f"{first} = {one} AND {second} IN {_list(others)}" for one, others in _grouped(wanted))
+    return (f"{first} = {value} AND {second} IN {_list(others)}" for value, others in _grouped(wanted))
 
 
 def _grouped(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, list[int]]]:
     groups: dict[int, set[int]] = defaultdict(set)
-    for one, other in pairs:
-        groups[int(one)].add(int(other))
-    for one, others in sorted(groups.items()):
-        for some in _portions(sorted(others), NUMBERS_IN_A_LIST):
-            yield one, some
+    for first, second in pairs:
+        groups[int(first)].add(int(second))
+    for first, others in sorted(groups.items()):
+        for some in _portions(sorted(others), MAX_LIST_INTEGERS):
+            yield first, some
 
 
 def _filters(alternatives: Iterable[str]) -> list[str]:
-    return [" OR ".join(f"({one})" for one in some) for some in _portions(alternatives, ALTERNATIVES)]
+    return [" OR ".join(f"({condition})" for condition in some) for some in _portions(alternatives, MAX_ALTERNATIVES)]
 
 
 def _portions(items: Iterable[T], size: int) -> Iterator[list[T]]:

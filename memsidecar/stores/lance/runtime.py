@@ -1,4 +1,4 @@
-"""LanceDB's event loop, threads, error translation."""
+"""LanceDB's event loop and threads, and the translation of its errors."""
 
 import asyncio
 import errno
@@ -17,19 +17,19 @@ from memsidecar.stores.contract.index import IndexUnavailable
 T = TypeVar("T")
 
 _SYSTEM_ERROR = re.compile(r"os error (\d+)")
-# What a damaged table makes the system say; anything else of the system's (a full disk, no more files) passes.
-_OF_DAMAGE = {errno.ENOENT, errno.EIO, errno.EISDIR, errno.ENOTDIR, errno.EINVAL}
-_LONGEST_MESSAGE = 300
+# System errors that a damaged table causes. Others (a full disk, too many open files) are temporary.
+_DAMAGE_ERRORS = {errno.ENOENT, errno.EIO, errno.EISDIR, errno.ENOTDIR, errno.EINVAL}
+_MAX_MESSAGE_CHARS = 300
 
 NICENESS = 10
 
 
 class Unreadable(IndexUnavailable):
-    """What is stored is not what was written, as far as can be told: waiting will not help."""
+    """The stored data is probably damaged: a retry will not help."""
 
 
 class LanceRuntime:
-    """Call it with a coroutine of LanceDB's, from any thread, and wait."""
+    """Runs coroutines of LanceDB on an event loop of its own. Any thread may call it, and waits for the result."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -42,11 +42,11 @@ class LanceRuntime:
             raise IndexUnavailable("the index is closed")
         try:
             return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
-        except Exception as error:  # a panic in Rust is one too, and its class has no name here
+        except Exception as error:  # panics of Rust as well: their class cannot be imported
             raise translated(error) from error
 
     def close(self) -> None:
-        """Nobody may be waiting any more."""
+        """Stop the event loop. No call may be waiting."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
@@ -55,19 +55,19 @@ class LanceRuntime:
 
 def translated(error: Exception) -> IndexUnavailable:
     text = f"{type(error).__name__}: {error}"
-    kind = IndexUnavailable if _is_the_systems(error, text) else Unreadable
-    return kind(text[:_LONGEST_MESSAGE])
+    kind = IndexUnavailable if _is_temporary(error, text) else Unreadable
+    return kind(text[:_MAX_MESSAGE_CHARS])
 
 
-def _is_the_systems(error: Exception, text: str) -> bool:
+def _is_temporary(error: Exception, text: str) -> bool:
     numbers = {int(number) for number in _SYSTEM_ERROR.findall(text)}
     if isinstance(error, OSError) and error.errno is not None:
         numbers.add(error.errno)
-    return bool(numbers - _OF_DAMAGE) or "Resources exhausted" in text
+    return bool(numbers - _DAMAGE_ERRORS) or "Resources exhausted" in text
 
 
 def start_workers() -> None:
-    """Before anything else is asked of LanceDB: it starts its threads with the first question, and keeps them."""
+    """Start LanceDB's threads, with a lower priority. LanceDB starts them with its first call, and keeps them."""
     starting = Thread(target=_start, name="memsidecar-lance-start")
     starting.start()
     starting.join()
@@ -75,10 +75,10 @@ def start_workers() -> None:
 
 def _start() -> None:
     if sys.platform == "linux":
-        with suppress(OSError):  # where the system forbids it, they are like all others
+        with suppress(OSError):  # if the system forbids it, they run with normal priority
             os.nice(NICENESS)
-    asyncio.run(_ask_something())
+    asyncio.run(_first_call())
 
 
-async def _ask_something() -> None:
+async def _first_call() -> None:
     (await lancedb.connect_async("memory://")).close()  # type: ignore[no-untyped-call]

@@ -1,0 +1,1 @@
+"""The journal in one SQLite file: one writer thread with group commit, several read connections."""

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from memsidecar.stores.contract import AddDeadLetter, AdvanceWatermark, Calibrate, Calibration, DeadLetter
 from memsidecar.stores.sqlite.transaction import Transaction
 
-_FORWARD_ONLY = """INSERT INTO watermarks VALUES (?, ?, ?)
+_ADVANCE = """INSERT INTO watermarks VALUES (?, ?, ?)
   ON CONFLICT(task, namespace) DO UPDATE SET lsn = max(lsn, excluded.lsn)"""
 
 
-def advance(stage: Transaction, command: AdvanceWatermark) -> None:
-    stage.do(_FORWARD_ONLY, command.task, command.namespace, command.lsn)
+def advance_watermark(transaction: Transaction, command: AdvanceWatermark) -> None:
+    transaction.add_statement(_ADVANCE, command.task, command.namespace, command.lsn)
 
 
 def find_watermark(connection: sqlite3.Connection, task: str, namespace: str) -> int:
@@ -21,10 +21,10 @@ def find_watermark(connection: sqlite3.Connection, task: str, namespace: str) ->
     return int(row[0]) if row else 0
 
 
-def calibrate(stage: Transaction, command: Calibrate) -> Calibration:
-    after = command.step(find_calibration(stage.connection, command.namespace, command.model))
+def calibrate(transaction: Transaction, command: Calibrate) -> Calibration:
+    after = command.step(find_calibration(transaction.connection, command.namespace, command.model))
     columns = (command.namespace, command.model, after.factor, after.reports)
-    stage.do("INSERT OR REPLACE INTO calibrations VALUES (?, ?, ?, ?)", *columns)
+    transaction.add_statement("INSERT OR REPLACE INTO calibrations VALUES (?, ?, ?, ?)", *columns)
     return after
 
 
@@ -35,13 +35,13 @@ def find_calibration(connection: sqlite3.Connection, namespace: str, model: str)
     return Calibration(*row) if row else Calibration()
 
 
-def set_aside(stage: Transaction, command: AddDeadLetter) -> None:
-    columns = (command.task, command.lsn, command.namespace, command.reason, stage.now_us)
-    stage.do("INSERT OR IGNORE INTO set_asides VALUES (?, ?, ?, ?, ?)", *columns)
+def add_dead_letter(transaction: Transaction, command: AddDeadLetter) -> None:
+    columns = (command.task, command.lsn, command.namespace, command.reason, transaction.now_us)
+    transaction.add_statement("INSERT OR IGNORE INTO dead_letters VALUES (?, ?, ?, ?, ?)", *columns)
 
 
-def find_set_aside(connection: sqlite3.Connection, task: str) -> Sequence[DeadLetter]:
+def find_dead_letters(connection: sqlite3.Connection, task: str) -> Sequence[DeadLetter]:
     found = connection.execute(
-        "SELECT task, namespace, lsn, reason, time_us FROM set_asides WHERE task = ? ORDER BY lsn, namespace", (task,)
+        "SELECT task, namespace, lsn, reason, time_us FROM dead_letters WHERE task = ? ORDER BY lsn, namespace", (task,)
     )
     return [DeadLetter(*row) for row in found]

@@ -1,4 +1,4 @@
-"""Read_changes, tails, lookups by lsn."""
+"""Reads of the log: the change feed, last lsns, messages by lsn."""
 
 import json
 import sqlite3
@@ -24,35 +24,50 @@ from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.documents import read_version
 from memsidecar.stores.sqlite.schema import FIRST_NAMESPACED_KIND, LogKind
 
-# How much of the log is walked in one read transaction: other namespaces' entries are passed one by one, and there may
-# be millions of them.
 PAGE_ENTRIES = 16_384
+"""Entries of the log that one read transaction passes. It passes other namespaces' entries one by one, and there may be
+millions of them."""
 
-# In the order of the log itself, from where the reader stands: no index, no sort, no walk through the namespace.
+# In the order of the log, from the reader's position on: without an index, a sort, or a walk through the namespace.
 _ENTRIES = f"""SELECT l.lsn, l.kind, l.session, l.sequence, s.namespace, s.session_id, s.user_id
-  FROM log l NOT INDEXED LEFT JOIN sessions s ON s.number = l.session
+  FROM log l NOT INDEXED LEFT JOIN sessions s ON s.row_id = l.session
   WHERE l.lsn > :after AND l.lsn <= :end
     AND (s.namespace = :namespace OR (l.kind >= {FIRST_NAMESPACED_KIND} AND l.id = :namespace))"""
 _IN_ORDER = "ORDER BY l.lsn LIMIT :limit"
-_SAID = f"{int(LogKind.MESSAGE)}, {int(LogKind.ANNOTATION)}, {int(LogKind.CLAIM)}"
-_ERASED = f"{int(LogKind.CLEAR)}, {int(LogKind.DELETE)}, {int(LogKind.DROP)}"
-_HEARD = f"""AND (l.kind IN ({_ERASED}) OR (l.kind = {int(LogKind.DOCUMENT)} AND :documents)
-  OR (l.kind IN ({_SAID}) AND (s.user_id = nullif(:user_id, '') OR s.number = :session)))"""
-_OF_ALL, _OF_SOME = f"{_ENTRIES} {_IN_ORDER}", f"{_ENTRIES} {_HEARD} {_IN_ORDER}"
-_COLUMNS = f"{rows.WRITTEN}, w.body, w.crc, w.vector, m.first_lsn, s.number, s.namespace, s.session_id, s.user_id"
-_MESSAGES = f"""SELECT {_COLUMNS} FROM sessions s CROSS JOIN messages m ON m.session = s.number
-  CROSS JOIN log w ON w.lsn = m.lsn WHERE s.number = ?"""
-_FIRST_SAID = f"""SELECT {_COLUMNS} FROM json_each(?) asked CROSS JOIN log l ON l.lsn = asked.value
-  CROSS JOIN sessions s ON s.number = l.session
+_MESSAGE_KINDS = f"{int(LogKind.MESSAGE)}, {int(LogKind.ANNOTATION)}, {int(LogKind.CLAIM)}"
+_ERASURE_KINDS = f"{int(LogKind.CLEAR)}, {int(LogKind.DELETE)}, {int(LogKind.DOCUMENT_DELETE)}"
+_MATCHING = f"""AND (l.kind IN ({_ERASURE_KINDS}) OR (l.kind = {int(LogKind.DOCUMENT)} AND :documents)
+  OR (l.kind IN ({_MESSAGE_KINDS}) AND (s.user_id = nullif(:user_id, '') OR s.row_id = :session)))"""
+_ALL_ENTRIES, _FILTERED_ENTRIES = f"{_ENTRIES} {_IN_ORDER}", f"{_ENTRIES} {_MATCHING} {_IN_ORDER}"
+# In the order of `_message_written`.
+_COLUMNS = f"{rows.ORIGINAL}, w.body, w.crc, w.vector, m.first_lsn, s.row_id, s.namespace, s.session_id, s.user_id"
+_MESSAGES = f"""SELECT {_COLUMNS} FROM sessions s CROSS JOIN messages m ON m.session = s.row_id
+  CROSS JOIN log w ON w.lsn = m.lsn WHERE s.row_id = ?"""
+_BY_FIRST_LSN = f"""SELECT {_COLUMNS} FROM json_each(?) wanted CROSS JOIN log l ON l.lsn = wanted.value
+  CROSS JOIN sessions s ON s.row_id = l.session
   CROSS JOIN messages m ON m.session = l.session AND m.sequence = l.sequence AND m.first_lsn = l.lsn
   CROSS JOIN log w ON w.lsn = m.lsn"""
-_NEWEST_TOLD = "SELECT first_lsn FROM messages WHERE session = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
-_TAILS = """SELECT namespace, max(version) FROM sessions WHERE version > 0 GROUP BY namespace
-  UNION ALL SELECT namespace, lsn FROM tails"""
+_FIRST_LSN_UP_TO = "SELECT first_lsn FROM messages WHERE session = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
+_LAST_LSNS = """SELECT namespace, max(version) FROM sessions WHERE version > 0 GROUP BY namespace
+  UNION ALL SELECT namespace, lsn FROM last_lsns"""
 
 
-class _Entry(NamedTuple):
-    """An entry without what it says; `key` and `user_id` only where the session is still there."""
+class FeedRequest(NamedTuple):
+    namespace: str
+    after_lsn: int
+    limit: int
+    log_filter: LogFilter | None
+
+
+class FeedPage(NamedTuple):
+    """The entries of one read transaction, and the lsn after which the next page begins; None after the last."""
+
+    entries: Sequence[LogEntry]
+    next_lsn: int | None
+
+
+class _EntryRow(NamedTuple):
+    """An entry without its content. `key` and `user_id` are empty if the session was erased."""
 
     lsn: int
     kind: int
@@ -62,95 +77,92 @@ class _Entry(NamedTuple):
     user_id: str
 
 
-class Asked(NamedTuple):
-    """What of the log, and from where on."""
-
-    namespace: str
-    after_lsn: int
-    limit: int
-    log_filter: LogFilter | None
-
-
-class Stretch(NamedTuple):
-    """What a stretch of the log says, and where the next one begins; None when it was the last."""
-
-    news: Sequence[LogEntry]
-    next_lsn: int | None
-
-
-def read_stretch(connection: sqlite3.Connection, path: Path, asked: Asked) -> Stretch:
-    end, last = asked.after_lsn + PAGE_ENTRIES, rows.last_lsn(connection)
-    where: dict[str, Any] = {"after": asked.after_lsn, "end": end, "namespace": asked.namespace, "limit": asked.limit}
-    if asked.log_filter is not None:
-        where |= asked.log_filter._asdict() | {"documents": asked.log_filter.documents}
-    found = connection.execute(_OF_ALL if asked.log_filter is None else _OF_SOME, where).fetchall()
-    news = list(_told(connection, path, found))
-    if asked.log_filter is not None and end >= last > asked.after_lsn and len(news) == len(found) < asked.limit:
-        news.append(EndOfLog(last))
-    return Stretch(news, end if end < last else None)
+def read_page(connection: sqlite3.Connection, path: Path, request: FeedRequest) -> FeedPage:
+    end, last = request.after_lsn + PAGE_ENTRIES, rows.last_lsn(connection)
+    log_filter = request.log_filter
+    parameters: dict[str, Any] = {
+        "after": request.after_lsn,
+        "end": end,
+        "namespace": request.namespace,
+        "limit": request.limit,
+    }
+    if log_filter is not None:
+        parameters |= log_filter._asdict() | {"documents": log_filter.documents}
+    found = connection.execute(_ALL_ENTRIES if log_filter is None else _FILTERED_ENTRIES, parameters).fetchall()
+    entries = list(_decode(connection, path, found))
+    if log_filter is not None and end >= last > request.after_lsn and len(entries) == len(found) < request.limit:
+        entries.append(EndOfLog(last))
+    return FeedPage(entries, end if end < last else None)
 
 
-def _told(connection: sqlite3.Connection, path: Path, found: Sequence[Sequence[Any]]) -> Iterator[LogEntry]:
+def _decode(connection: sqlite3.Connection, path: Path, found: Sequence[Sequence[Any]]) -> Iterator[LogEntry]:
     size = 0
     for lsn, kind, session, sequence, namespace, session_id, user_id in found:
-        entry = _Entry(lsn, kind, session, sequence, SessionKey(namespace, session_id), user_id)
-        told = _TELLERS.get(entry.kind, _passed)(connection, path, entry)
-        yield told
-        size += entry_bytes(told)
+        row = _EntryRow(lsn, kind, session, sequence, SessionKey(namespace, session_id), user_id)
+        entry = _DECODERS.get(row.kind, _no_op)(connection, path, row)
+        yield entry
+        size += entry_bytes(entry)
         if size > MAX_BATCH_BYTES:
             return
 
 
-def _said(connection: sqlite3.Connection, path: Path, entry: _Entry) -> LogEntry:
+def _read_message(connection: sqlite3.Connection, path: Path, row: _EntryRow) -> LogEntry:
     query = f"{_MESSAGES} AND m.sequence = ?"
-    row = connection.execute(query, (entry.session, entry.sequence)).fetchone()
-    return NoOp(entry.lsn) if row is None else _said_of(row, path, entry.lsn)
+    found = connection.execute(query, (row.session, row.sequence)).fetchone()
+    return NoOp(row.lsn) if found is None else _message_written(found, path, row.lsn)
 
 
-def _claimed(_: sqlite3.Connection, __: Path, entry: _Entry) -> LogEntry:
-    return SessionClaimed(entry.lsn, entry.session, entry.key, entry.user_id)
+def _session_claimed(_: sqlite3.Connection, __: Path, row: _EntryRow) -> LogEntry:
+    return SessionClaimed(row.lsn, row.session, row.key, row.user_id)
 
 
-def _gone(_: sqlite3.Connection, __: Path, entry: _Entry) -> LogEntry:
-    return RowsErased(entry.lsn, entry.session)
+def _rows_erased(_: sqlite3.Connection, __: Path, row: _EntryRow) -> LogEntry:
+    return RowsErased(row.lsn, row.session)
 
 
-def _shelved(connection: sqlite3.Connection, path: Path, entry: _Entry) -> LogEntry:
-    document = read_version(connection, -entry.session, entry.lsn, path)
-    return NoOp(entry.lsn) if document is None else DocumentWritten(entry.lsn, document)
+def _document_written(connection: sqlite3.Connection, path: Path, row: _EntryRow) -> LogEntry:
+    document = read_version(connection, -row.session, row.lsn, path)
+    return NoOp(row.lsn) if document is None else DocumentWritten(row.lsn, document)
 
 
-def _passed(_: sqlite3.Connection, __: Path, entry: _Entry) -> LogEntry:
-    return NoOp(entry.lsn)
+def _no_op(_: sqlite3.Connection, __: Path, row: _EntryRow) -> LogEntry:
+    return NoOp(row.lsn)
 
 
-_TELLERS: Mapping[int, Callable[[sqlite3.Connection, Path, _Entry], LogEntry]] = {
-    LogKind.MESSAGE: _said,
-    LogKind.ANNOTATION: _said,
-    LogKind.CLAIM: _claimed,
-    LogKind.CLEAR: _gone,
-    LogKind.DELETE: _gone,
-    LogKind.DOCUMENT: _shelved,
-    LogKind.DROP: _gone,
+_DECODERS: Mapping[int, Callable[[sqlite3.Connection, Path, _EntryRow], LogEntry]] = {
+    LogKind.MESSAGE: _read_message,
+    LogKind.ANNOTATION: _read_message,
+    LogKind.CLAIM: _session_claimed,
+    LogKind.CLEAR: _rows_erased,
+    LogKind.DELETE: _rows_erased,
+    LogKind.DOCUMENT: _document_written,
+    LogKind.DOCUMENT_DELETE: _rows_erased,
 }
 
 
-def read_said(
+def read_session(
     connection: sqlite3.Connection, path: Path, session: int, after_sequence: int, limit: int
 ) -> Sequence[MessageWritten]:
     query = f"{_MESSAGES} AND m.sequence > ? ORDER BY m.sequence LIMIT ?"
-    return [_said_of(row, path) for row in connection.execute(query, (session, after_sequence, limit))]
+    return [_message_written(row, path) for row in connection.execute(query, (session, after_sequence, limit))]
 
 
-def _said_of(row: Sequence[Any], path: Path, lsn: int | None = None) -> MessageWritten:
-    vector, first_lsn, session, namespace, session_id, user_id = row[9:]
-    message, key = rows.message_of(row, path), SessionKey(namespace, session_id)
-    return MessageWritten(first_lsn if lsn is None else lsn, first_lsn, session, key, user_id, message, vector)
+def _message_written(row: Sequence[Any], path: Path, lsn: int | None = None) -> MessageWritten:
+    *message, vector, first_lsn, session, namespace, session_id, user_id = row
+    return MessageWritten(
+        lsn=first_lsn if lsn is None else lsn,
+        first_lsn=first_lsn,
+        session=session,
+        key=SessionKey(namespace, session_id),
+        user_id=user_id,
+        message=rows.message_of(message, path),
+        vector=vector,
+    )
 
 
-def find_first_said(connection: sqlite3.Connection, path: Path, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
-    said = (_said_of(row, path) for row in connection.execute(_FIRST_SAID, (json.dumps(list(lsns)),)))
-    return {one.lsn: LocatedMessage(one.lsn, one.key, one.message, one.session, one.user_id) for one in said}
+def get_by_lsn(connection: sqlite3.Connection, path: Path, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
+    found = (_message_written(row, path) for row in connection.execute(_BY_FIRST_LSN, (json.dumps(list(lsns)),)))
+    return {each.lsn: LocatedMessage(each.lsn, each.key, each.message, each.session, each.user_id) for each in found}
 
 
 def find_sequences_at(connection: sqlite3.Connection, places: Sequence[tuple[SessionHead, int]]) -> Sequence[int]:
@@ -158,19 +170,19 @@ def find_sequences_at(connection: sqlite3.Connection, places: Sequence[tuple[Ses
 
 
 def _sequence_at(connection: sqlite3.Connection, head: SessionHead, lsn: int) -> int:
-    """Nearly always known without a read. Else by halves, because both numbers grow together: no index is needed."""
+    """Find the sequence, nearly always without a read; else by bisection, since sequences and lsns grow together."""
 
-    def told(sequence: int) -> int:
-        row = connection.execute(_NEWEST_TOLD, (head.row_id, sequence)).fetchone()
+    def first_lsn_up_to(sequence: int) -> int:
+        row = connection.execute(_FIRST_LSN_UP_TO, (head.row_id, sequence)).fetchone()
         return int(row[0]) if row else 0
 
     if lsn >= head.version:
         return head.last_sequence
-    return bisect_right(range(1, head.last_sequence + 1), lsn, key=told)
+    return bisect_right(range(1, head.last_sequence + 1), lsn, key=first_lsn_up_to)
 
 
-def read_tails(connection: sqlite3.Connection) -> Mapping[str, int]:
-    tails: dict[str, int] = {}
-    for namespace, lsn in connection.execute(_TAILS):
-        tails[namespace] = max(lsn, tails.get(namespace, 0))
-    return tails
+def read_last_lsns(connection: sqlite3.Connection) -> Mapping[str, int]:
+    last_lsns: dict[str, int] = {}
+    for namespace, lsn in connection.execute(_LAST_LSNS):
+        last_lsns[namespace] = max(lsn, last_lsns.get(namespace, 0))
+    return last_lsns

@@ -1,4 +1,4 @@
-"""Pragmas, error translation."""
+"""Connections with their pragmas, and the translation of SQLite's errors."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ WRITER_CACHE_KIB = 8_192
 READER_CACHE_KIB = 1_024
 CACHED_STATEMENTS = 256
 
-# A disk with less than this left is full, whatever the error said: growing the shared-memory file of the
-# write-ahead log fails with an I/O error and not with SQLITE_FULL.
+# A disk with less than this left counts as full: growing the shared-memory file of the write-ahead log fails with an
+# I/O error, not with SQLITE_FULL.
 FULL_BELOW_BYTES = 256 * 1024
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -40,7 +40,7 @@ def connect(path: Path, cache_kib: int) -> sqlite3.Connection:
 
 
 def connect_readonly(path: Path) -> sqlite3.Connection:
-    """A connection that changes nothing, for a file that may not be ours or not be whole."""
+    """Return a connection that changes nothing, for a file that may not be ours or may be damaged."""
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
 
 
@@ -55,7 +55,7 @@ def closing_on_error(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def rolled_back(connection: sqlite3.Connection) -> Iterator[None]:
-    """Leave no transaction behind, however the block ends."""
+    """Roll back the transaction if the block leaves one open."""
     try:
         yield
     finally:
@@ -65,7 +65,7 @@ def rolled_back(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Raise our errors in place of SQLite's."""
+    """Raise SQLite's errors as ours."""
     try:
         yield
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""Lock, high-water mark, ballast file."""
+"""The files beside the journal: lock, high-water mark, ballast."""
 
 import fcntl
 import logging
@@ -17,10 +17,10 @@ _MARK = b"memsidecar journal mark\n"
 _MARK_FIELDS = struct.Struct("<QQ")
 _MARK_OFFSET = 64
 _MARK_BYTES = 4096
-BALLAST_AGAIN_SECONDS = 5.0
+BALLAST_RETRY_SECONDS = 5.0
 
-# What a crash or a reboot would take with it, or where fsync and locks do not mean what they say.
-_DOUBTFUL = {
+# File systems that lose data at a reboot, or whose fsync and locks are unreliable.
+_UNSAFE = {
     "tmpfs": "is kept in memory and gone after a reboot",
     "ramfs": "is kept in memory and gone after a reboot",
     "overlay": "goes with its container; mount a volume",
@@ -32,15 +32,15 @@ _DOUBTFUL = {
 
 
 def make_directory(path: Path) -> None:
-    """Make the directory and have every new parent remember it, so that a new journal survives power loss."""
+    """Create the directory and sync every new parent, so that a new journal survives power loss."""
     path = path.absolute()
-    new = [one for one in (path, *path.parents) if not one.exists()]
+    new = [each for each in (path, *path.parents) if not each.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise StartRefused(f"cannot make the data directory {path}: {error.strerror}") from error
-    for one in new:
-        sync_directory(one.parent)
+    for created in new:
+        sync_directory(created.parent)
 
 
 def sync_directory(path: Path) -> None:
@@ -51,14 +51,14 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def warn_of_doubtful_filesystem(path: Path) -> None:
+def warn_of_unsafe_filesystem(path: Path) -> None:
     kind = filesystem_of(path)
-    if kind in _DOUBTFUL:
-        log.warning("the data directory %s is on %s, which %s", path, kind, _DOUBTFUL[kind])
+    if kind in _UNSAFE:
+        log.warning("the data directory %s is on %s, which %s", path, kind, _UNSAFE[kind])
 
 
 def filesystem_of(path: Path, mounts: Path = Path("/proc/self/mountinfo")) -> str:
-    """The kind of file system that holds the path; empty where the system does not tell."""
+    """Return the type of the file system that holds the path; empty if the system does not tell."""
     if not mounts.exists():
         return ""
     best, kind, path = "", "", path.resolve()
@@ -71,7 +71,7 @@ def filesystem_of(path: Path, mounts: Path = Path("/proc/self/mountinfo")) -> st
 
 
 class DirectoryLock:
-    """Keeps a second process out of the directory; the system drops it when this process ends, however it ends."""
+    """Excludes a second process from the directory. The system releases the lock when this process ends."""
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -89,19 +89,18 @@ class DirectoryLock:
 
 
 class LogPosition(NamedTuple):
-    """How far a journal has come: its last entry, and how many commits there were that left none in the log."""
+    """The last lsn of a journal, and the number of its commits without a log entry."""
 
     lsn: int = 0
     unlogged: int = 0
 
 
 class HighWaterMark:
-    """The extent that was acknowledged, noted beside the journal after each commit.
+    """The acknowledged LogPosition, saved beside the journal after each commit.
 
-    SQLite takes a damaged write-ahead log for one that was cut by a crash, and quietly opens with less. The mark
-    tells the two apart: it is written only after the commit is durable, so a journal that ends before its mark has
-    lost what was acknowledged. The mark itself is never synced; after power loss it may be old, which only makes it
-    less strict.
+    SQLite takes a damaged write-ahead log for one that was cut by a crash, and silently opens with less. The mark tells
+    the two apart: it is written only after the commit is durable, so a journal that ends before its mark has lost
+    acknowledged data. The mark itself is never synced; after power loss it may be old, which only makes it less strict.
     """
 
     def __init__(self, path: Path) -> None:
@@ -114,16 +113,17 @@ class HighWaterMark:
     def read(self) -> LogPosition:
         return LogPosition(*_MARK_FIELDS.unpack_from(self._map, _MARK_OFFSET))
 
-    def note(self, extent: LogPosition) -> None:
-        # In one piece: to pack into the map itself would clear it first, and a crash could leave it so.
-        self._map[_MARK_OFFSET : _MARK_OFFSET + _MARK_FIELDS.size] = _MARK_FIELDS.pack(*extent)
+    def save(self, position: LogPosition) -> None:
+        # With one assignment: packing into the map itself would clear it first, and a crash could leave it so.
+        self._map[_MARK_OFFSET : _MARK_OFFSET + _MARK_FIELDS.size] = _MARK_FIELDS.pack(*position)
 
     def check(self, found: LogPosition, journal: Path) -> None:
-        noted = self.read()
-        if found.lsn < noted.lsn:
-            self._refuse(journal, f"ends at entry {found.lsn}, but entry {noted.lsn} was acknowledged")
-        if found.unlogged < noted.unlogged:
-            self._refuse(journal, f"lacks {noted.unlogged - found.unlogged} of the last changes that were acknowledged")
+        """Raise DamagedFile if the journal ends before the mark."""
+        saved = self.read()
+        if found.lsn < saved.lsn:
+            self._refuse(journal, f"ends at entry {found.lsn}, but entry {saved.lsn} was acknowledged")
+        if found.unlogged < saved.unlogged:
+            self._refuse(journal, f"lacks {saved.unlogged - found.unlogged} of the last changes that were acknowledged")
 
     def _refuse(self, journal: Path, finding: str) -> None:
         raise DataCorrupted(
@@ -137,48 +137,48 @@ class HighWaterMark:
 
 
 class Ballast:
-    """A file that is given up when the disk is full, so that a start, a checkpoint and erasing find room.
+    """A file that is deleted when the disk is full, so that a start, a checkpoint or an erasure has room.
 
-    It takes at most half of the room there is: reserve is no use where nothing else fits.
+    It takes at most half of the free space: a reserve is of no use if nothing else fits.
     """
 
     def __init__(self, path: Path, size_bytes: int) -> None:
         self._path = path
         self._size_bytes = size_bytes
         self.held_bytes = path.stat().st_size if path.exists() else 0
-        self._again = 0.0
+        self._retry_at = 0.0
         if self.held_bytes > size_bytes:
             self.drop()
 
     def restore(self) -> None:
-        """Take room back; where there is too little, try for more another time, which is not at once."""
-        if self.held_bytes >= self._size_bytes or time.monotonic() < self._again:
+        """Allocate the ballast again, as far as there is room; retry for the rest after BALLAST_RETRY_SECONDS."""
+        if self.held_bytes >= self._size_bytes or time.monotonic() < self._retry_at:
             return
-        self._again = time.monotonic() + BALLAST_AGAIN_SECONDS
+        self._retry_at = time.monotonic() + BALLAST_RETRY_SECONDS
         wanted = min(self._size_bytes, (free_bytes(self._path.parent) + self.held_bytes) // 2)
         if wanted > self.held_bytes:
-            self.take(wanted)
+            self.allocate(wanted)
 
-    def take(self, size: int) -> None:
+    def allocate(self, size: int) -> None:
         try:
-            _take_room(self._path, size)
+            _allocate(self._path, size)
             self.held_bytes = size
         except OSError:
             self.drop()
 
     def drop(self) -> int:
-        """How much there was to give up; it may be taken back at once."""
-        held, self.held_bytes, self._again = self.held_bytes, 0, 0.0
+        """Delete the ballast, and return its size. It may be allocated again at once."""
+        held, self.held_bytes, self._retry_at = self.held_bytes, 0, 0.0
         self._path.unlink(missing_ok=True)
         return held
 
 
 def free_bytes(directory: Path) -> int:
-    room = os.statvfs(directory)
-    return room.f_bavail * room.f_frsize
+    status = os.statvfs(directory)
+    return status.f_bavail * status.f_frsize
 
 
-def _take_room(path: Path, size: int) -> None:
+def _allocate(path: Path, size: int) -> None:
     with path.open("wb") as file:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)

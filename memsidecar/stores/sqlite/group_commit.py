@@ -1,6 +1,7 @@
-"""Committer thread, group-commit delay."""
+"""The committer thread, and the delay that lets a group of commands fill."""
 
 import logging
+import sys
 import threading
 import time
 from collections import deque
@@ -12,78 +13,78 @@ from memsidecar.stores.contract import PendingCommand
 
 log = logging.getLogger(__name__)
 
-GROUP_LIMIT = 512
-GAP_PER_CALLER_SECONDS = 0.000_3
-SHARE_WAITED_FOR = 0.8
-_NEVER = 1 << 62
+MAX_GROUP_COMMANDS = 512
+DELAY_PER_CALLER_SECONDS = 0.000_3
+AWAITED_SHARE = 0.8
+_NEVER = sys.maxsize
 
 
 class GroupCommitDelay:
-    """How long to wait before the next commit, and for how many callers, so that a group can fill.
+    """Decides how long to wait before the next commit, and for how many commands.
 
-    Without it a group holds one or two commands, because handlers take turns, and the commits themselves become the
-    cost. Waiting for everybody would be as wrong: while all of them wait for one fsync, nobody prepares the next
-    group. So it waits for a good half of those who called lately. A lone caller never waits; and the gap counts from
-    the last commit, so a call after a pause does not either.
+    Without a delay a group holds one or two commands, because handlers take turns, and the commits themselves become
+    the cost. Waiting for all callers would be as wrong: while all wait for one fsync, none prepares the next group. So
+    it waits for a share of the recent callers. A lone caller never waits. The delay counts from the last commit, so
+    the first call after a pause does not wait either.
     """
 
-    def __init__(self, longest_seconds: float) -> None:
-        self._longest_seconds = longest_seconds
-        self._callers: deque[int] = deque([1], maxlen=8)
-        self._last = 0.0
+    def __init__(self, max_seconds: float) -> None:
+        self._max_seconds = max_seconds
+        self._recent_callers: deque[int] = deque([1], maxlen=8)
+        self._last_commit = 0.0
 
     @property
-    def wanted(self) -> int:
-        return round(SHARE_WAITED_FOR * max(self._callers))
+    def awaited_commands(self) -> int:
+        return round(AWAITED_SHARE * max(self._recent_callers))
 
-    def gap_seconds(self) -> float:
-        gap = min(GAP_PER_CALLER_SECONDS * max(self._callers), self._longest_seconds)
-        return gap - (time.monotonic() - self._last)
+    def remaining_seconds(self) -> float:
+        delay = min(DELAY_PER_CALLER_SECONDS * max(self._recent_callers), self._max_seconds)
+        return delay - (time.monotonic() - self._last_commit)
 
-    def committed(self, size: int, waiting: int) -> None:
-        self._callers.append(size + waiting)
-        self._last = time.monotonic()
+    def committed(self, size: int, queued: int) -> None:
+        self._recent_callers.append(size + queued)
+        self._last_commit = time.monotonic()
 
 
 class Committer:
-    """Takes tickets from any thread, hands them to `write` in groups, in order.
+    """Takes commands from any thread, and hands them to `write` in groups, in order, on its own thread.
 
-    `write` settles every ticket of its group. `chore` is done between groups and says in how many seconds there is
-    more of it, None when there is nothing. A FatalStoreError ends the thread: what was submitted is refused, and
-    `on_fatal` decides about the process.
+    `write` completes every command of its group. `purge_step` runs between groups; it returns in how many seconds it is
+    due again, or None. A FatalStoreError ends the thread: all commands are refused, and `on_fatal` decides about the
+    process.
     """
 
     def __init__(
         self,
         write: Callable[[Sequence[PendingCommand]], None],
-        chore: Callable[[], float | None],
+        purge_step: Callable[[], float | None],
         on_fatal: Callable[[FatalStoreError], None],
-        max_commit_delay_seconds: float,
+        max_delay_seconds: float,
     ) -> None:
         self._write = write
-        self._chore = chore
+        self._purge_step = purge_step
         self._on_fatal = on_fatal
-        self._pace = GroupCommitDelay(max_commit_delay_seconds)
+        self._delay = GroupCommitDelay(max_delay_seconds)
         self._queue: SimpleQueue[PendingCommand | None] = SimpleQueue()
-        self._wanted = _NEVER
-        self._enough = threading.Semaphore(0)
+        self._wake_at = _NEVER
+        self._filled = threading.Semaphore(0)
         self._group: Sequence[PendingCommand] = ()
-        self._door = threading.Lock()
+        self._lock = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="committer", daemon=True)
         self._thread.start()
 
-    def submit(self, ticket: PendingCommand) -> None:
-        with self._door:
+    def submit(self, pending: PendingCommand) -> None:
+        with self._lock:
             if self._closed:
                 raise ShuttingDown()
-            self._queue.put(ticket)
-            if self._queue.qsize() >= self._wanted:
-                self._wanted = _NEVER
-                self._enough.release()
+            self._queue.put(pending)
+            if self._queue.qsize() >= self._wake_at:
+                self._wake_at = _NEVER
+                self._filled.release()
 
     def close(self) -> None:
-        with self._door:
+        with self._lock:
             if not self._closed:
                 self._closed = True
                 self._queue.put(None)
@@ -91,76 +92,78 @@ class Committer:
 
     def _run(self) -> None:
         try:
-            while self._turn():
+            while self._commit_next():
                 pass
-            # What cannot go on now is left to the next start.
-            while self._chore() == 0:
+            # Purges that have to wait are left to the next start.
+            while self._purge_step() == 0:
                 pass
         except FatalStoreError as error:
             self._refuse_all(error)
             self._on_fatal(error)
 
-    def _turn(self) -> bool:
-        self._group, last = self._collect(self._chore())
+    def _commit_next(self) -> bool:
+        """Commit one group; return False after the last."""
+        self._group, is_last = self._collect(self._purge_step())
         if self._group:
             self._commit(self._group)
-            self._pace.committed(len(self._group), self._queue.qsize())
-        return not last
+            self._delay.committed(len(self._group), self._queue.qsize())
+        return not is_last
 
     def _commit(self, group: Sequence[PendingCommand]) -> None:
         try:
             self._write(group)
         except FatalStoreError:
             raise
-        except Exception as bug:  # the edge of the loop: one bad command must not end everybody's writes
+        except Exception as bug:  # the edge of the loop: one bad command must not end all writes
             log.exception("a group could not be committed")
             self._refuse(group, bug)
 
-    def _refuse(self, tickets: Sequence[PendingCommand], error: Exception) -> None:
-        for ticket in tickets:
-            if not ticket.done:
-                ticket.complete(error=error)
+    def _refuse(self, commands: Sequence[PendingCommand], error: Exception) -> None:
+        for pending in commands:
+            if not pending.done:
+                pending.complete(error=error)
 
-    def _collect(self, patience_seconds: float | None) -> tuple[list[PendingCommand], bool]:
+    def _collect(self, timeout_seconds: float | None) -> tuple[list[PendingCommand], bool]:
+        """Return the next group, empty on a timeout, and whether it is the last."""
         try:
-            first = self._queue.get(block=patience_seconds != 0, timeout=patience_seconds)
+            first = self._queue.get(block=timeout_seconds != 0, timeout=timeout_seconds)
         except Empty:
             return [], False
         if first is None:
             return [], True
-        self._let_fill()
-        return self._fill(first)
+        self._wait_for_group()
+        return self._take_group(first)
 
-    def _let_fill(self) -> None:
-        """Wait for the others, if there were others lately; whoever completes the group ends the wait."""
-        gap = self._pace.gap_seconds()
-        with self._door:
-            wanted = self._pace.wanted - 1
-            if gap <= 0 or self._queue.qsize() >= wanted or self._closed:
+    def _wait_for_group(self) -> None:
+        """Wait for more commands, if there were several callers recently; `submit` ends the wait."""
+        delay = self._delay.remaining_seconds()
+        with self._lock:
+            awaited = self._delay.awaited_commands - 1
+            if delay <= 0 or self._queue.qsize() >= awaited or self._closed:
                 return
-            self._wanted = wanted
-        if not self._enough.acquire(timeout=gap):
-            self._stop_waiting()
+            self._wake_at = awaited
+        if not self._filled.acquire(timeout=delay):
+            self._end_wait()
 
-    def _stop_waiting(self) -> None:
-        with self._door:
-            if self._wanted == _NEVER:
-                self._enough.acquire()
-            self._wanted = _NEVER
+    def _end_wait(self) -> None:
+        with self._lock:
+            if self._wake_at == _NEVER:
+                self._filled.acquire()
+            self._wake_at = _NEVER
 
-    def _fill(self, first: PendingCommand) -> tuple[list[PendingCommand], bool]:
+    def _take_group(self, first: PendingCommand) -> tuple[list[PendingCommand], bool]:
         group = [first]
-        for _ in range(min(self._queue.qsize(), GROUP_LIMIT - 1)):
-            ticket = self._queue.get()
-            if ticket is None:
+        for _ in range(min(self._queue.qsize(), MAX_GROUP_COMMANDS - 1)):
+            pending = self._queue.get()
+            if pending is None:
                 return group, True
-            group.append(ticket)
+            group.append(pending)
         return group, False
 
     def _refuse_all(self, error: FatalStoreError) -> None:
-        with self._door:
+        with self._lock:
             self._closed = True
         self._refuse(self._group, error)
         while not self._queue.empty():
-            if (ticket := self._queue.get()) is not None:
-                ticket.complete(error=error)
+            if (pending := self._queue.get()) is not None:
+                pending.complete(error=error)

@@ -1,4 +1,4 @@
-"""Read connections and queries."""
+"""Read connections, and the queries of sessions and messages."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from memsidecar.domain.errors import ShuttingDown
 from memsidecar.domain.message import StoredMessage
-from memsidecar.domain.session import Policy, SessionHead, SessionKey, Strategy
+from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract import (
     Calibration,
     LocatedMessage,
@@ -23,29 +23,30 @@ from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.bookkeeping import find_calibration, find_watermark
 from memsidecar.stores.sqlite.connection import READER_CACHE_KIB, connect, rolled_back, translated
 from memsidecar.stores.sqlite.schema import LogKind
-from memsidecar.stores.sqlite.session_commands import find_encodings
+from memsidecar.stores.sqlite.session_commands import find_versions
 
-_CHUNK = 200
-_SCANNED_BYTES = 4 << 20
+_FETCH_ROWS = 200
+_MAX_SCAN_BYTES = 4 << 20
+_MAX_INTEGER = (1 << 63) - 1
+"The largest integer of SQLite: above every lsn and time."
+
+_ALL_MESSAGES = "{join} WHERE true"
+_WINDOW_MESSAGES = f"{{join}} WHERE {rows.IN_WINDOW}"
+_SYSTEM_MESSAGES = f"INDEXED BY system_messages {{join}} WHERE m.role = 1 AND {rows.IN_WINDOW}"
 
 
-_EVERY_MESSAGE = "{join} WHERE true"
-_STILL_IN_WINDOW = f"{{join}} WHERE {rows.IN_WINDOW}"
-_OLD_SYSTEM_MESSAGES = f"INDEXED BY system_messages {{join}} WHERE m.role = 1 AND {rows.IN_WINDOW}"
-
-
-# A session's messages stand in the order of their sequences; across sessions the log itself is that order. Neither
-# needs a sort, so that going through a scope page by page costs one walk and not one for each page.
-_ONE_SESSION = """FROM sessions s CROSS JOIN messages m ON m.session = s.number
+# The messages of a session are stored in sequence order; across sessions the log is in that order. Neither needs a
+# sort, so that all pages of a scan together cost one walk.
+_ONE_SESSION = """FROM sessions s CROSS JOIN messages m ON m.session = s.row_id
   WHERE s.namespace = ? AND s.user_id = coalesce(nullif(?, ''), s.user_id) AND s.session_id = ? AND m.first_lsn < ?
   ORDER BY m.sequence DESC"""
-_IN_ORDER_OF_THE_LOG = f"""FROM log l CROSS JOIN sessions s ON s.number = l.session
+_ALL_SESSIONS = f"""FROM log l CROSS JOIN sessions s ON s.row_id = l.session
   CROSS JOIN messages m ON m.session = l.session AND m.sequence = l.sequence
-  WHERE {{narrowed}} AND l.kind = {int(LogKind.MESSAGE)} AND l.lsn < ? ORDER BY l.lsn DESC"""
+  WHERE {{conditions}} AND l.kind = {int(LogKind.MESSAGE)} AND l.lsn < ? ORDER BY l.lsn DESC"""
 
 
-class _Part(NamedTuple):
-    """A stretch of a session, and which of its messages."""
+class _Range(NamedTuple):
+    """A range of sequences of a session, and the condition for its messages."""
 
     where: str
     after: int
@@ -53,7 +54,7 @@ class _Part(NamedTuple):
 
 
 class Reader:
-    """A few connections for many threads. A held read transaction would keep the write-ahead log from shrinking."""
+    """A few connections for many threads. A read transaction that is held keeps the log from shrinking."""
 
     def __init__(self, path: Path, connections: int) -> None:
         self._path = path
@@ -63,8 +64,8 @@ class Reader:
         self._count = connections
 
     @contextmanager
-    def moment(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside one read transaction."""
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Yield a connection inside one read transaction."""
         connection = self._connections.get()
         try:
             if connection is None:
@@ -76,78 +77,78 @@ class Reader:
             self._connections.put(connection)
 
     def close(self) -> None:
-        """Wait for the readers that are under way; whoever comes later is refused."""
+        """Wait for the current reads; later ones are refused with ShuttingDown."""
         for _ in range(self._count):
             if (connection := self._connections.get()) is not None:
                 connection.close()
         self._connections.put(None)
 
     def head(self, key: SessionKey) -> SessionHead | None:
-        with self.moment() as connection:
+        with self.snapshot() as connection:
             return rows.find_head(connection, key)
 
     def message(self, key: SessionKey, message_id: str) -> MessageVersions | None:
-        with self.moment() as connection:
+        with self.snapshot() as connection:
             head = rows.find_head(connection, key)
-            found = find_encodings(connection, self._path, head.row_id, message_id) if head else None
+            found = find_versions(connection, self._path, head.row_id, message_id) if head else None
         return MessageVersions(head, found.original, found.displayed) if head and found else None
 
-    def messages(self, key: SessionKey, selection: MessageQuery) -> MessagePage:
-        with self.moment() as connection:
+    def messages(self, key: SessionKey, query: MessageQuery) -> MessagePage:
+        with self.snapshot() as connection:
             head = rows.find_head(connection, key)
             if head is None:
                 return MessagePage(None)
-            found, cut = self._select(connection, head, selection)
-        return MessagePage(head, found, cut)
+            found, truncated = self._select(connection, head, query)
+        return MessagePage(head, found, truncated)
 
     def _select(
-        self, connection: sqlite3.Connection, head: SessionHead, selection: MessageQuery
+        self, connection: sqlite3.Connection, head: SessionHead, query: MessageQuery
     ) -> tuple[list[StoredMessage], bool]:
-        """Walk the parts of the session in the asked order until the page is full."""
+        """Read the ranges of the session in order until the page is full; return whether `max_bytes` ended it."""
         found: list[StoredMessage] = []
         size = 0
-        for part in self._parts(head, selection):
-            for message in self._walk(connection, head, selection, part):
+        for sequences in self._ranges(head, query):
+            for message in self._read_range(connection, head, query, sequences):
                 size += len(message.body)
-                if found and size > selection.max_bytes:
+                if found and size > query.max_bytes:
                     return found, True
                 found.append(message)
-                if len(found) == selection.limit:
+                if len(found) == query.limit:
                     return found, False
         return found, False
 
-    def _parts(self, head: SessionHead, selection: MessageQuery) -> Sequence[_Part]:
-        """The window is its system messages, wherever they stand, and what follows `window_start`.
+    def _ranges(self, head: SessionHead, query: MessageQuery) -> Sequence[_Range]:
+        """Return the ranges to read: for the window, its system messages and what follows `window_start`.
 
-        So that a session with a long pruned past is not walked through for the few messages that are left of it.
+        So the pruned past of a long session is not read.
         """
-        before = head.last_sequence + 1 if selection.before is None else selection.before
-        if selection.include_pruned or not head.pruned_count:
-            return (_Part(_EVERY_MESSAGE, selection.after, before),)
+        before = head.last_sequence + 1 if query.before is None else query.before
+        if query.include_pruned or not head.pruned_count:
+            return (_Range(_ALL_MESSAGES, query.after, before),)
         start = head.window_start
-        old = _Part(_OLD_SYSTEM_MESSAGES, selection.after, min(before, start))
-        recent = _Part(_STILL_IN_WINDOW, max(selection.after, start - 1), before)
-        return (recent, old) if selection.newest_first else (old, recent)
+        old = _Range(_SYSTEM_MESSAGES, query.after, min(before, start))
+        recent = _Range(_WINDOW_MESSAGES, max(query.after, start - 1), before)
+        return (recent, old) if query.newest_first else (old, recent)
 
-    def _walk(
-        self, connection: sqlite3.Connection, head: SessionHead, selection: MessageQuery, part: _Part
+    def _read_range(
+        self, connection: sqlite3.Connection, head: SessionHead, query: MessageQuery, sequences: _Range
     ) -> Iterator[StoredMessage]:
-        columns, join = f"{rows.SHOWN}, x'', 0", ""
-        if selection.bodies:
-            columns, join = f"{rows.SHOWN}, l.body, l.crc", "JOIN log l ON l.lsn = m.shown_lsn"
-        role = f"AND m.role = {int(selection.role)}" if selection.role else ""
-        order = "DESC" if selection.newest_first else "ASC"
+        columns, join = f"{rows.DISPLAYED}, x'', 0", ""
+        if query.bodies:
+            columns, join = f"{rows.DISPLAYED}, l.body, l.crc", "JOIN log l ON l.lsn = m.displayed_lsn"
+        role = f"AND m.role = {int(query.role)}" if query.role else ""
+        order = "DESC" if query.newest_first else "ASC"
         found = connection.execute(
-            f"""SELECT {columns} FROM messages m {part.where.format(join=join)} {role}
+            f"""SELECT {columns} FROM messages m {sequences.where.format(join=join)} {role}
             AND m.session = ? AND m.sequence > ? AND m.sequence < ? ORDER BY m.sequence {order} LIMIT ?""",
-            (head.row_id, part.after, part.before, selection.limit),
+            (head.row_id, sequences.after, sequences.before, query.limit),
         )
-        while chunk := found.fetchmany(_CHUNK):
-            for row in chunk:
+        while batch := found.fetchmany(_FETCH_ROWS):
+            for row in batch:
                 yield rows.message_of(row, self._path)
 
     def exchange_end(self, key: SessionKey, exchange: int) -> int:
-        with self.moment() as connection:
+        with self.snapshot() as connection:
             head = rows.find_head(connection, key)
             (last,) = connection.execute(
                 f"""SELECT coalesce(max(m.sequence), 0) FROM messages m
@@ -157,57 +158,60 @@ class Reader:
         return int(last)
 
     def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> list[LocatedMessage]:
-        narrowed, parameters = _narrowed(scope)
-        with self.moment() as connection:
-            # Figures first, bodies after: a sort or a join that carried bodies would read every one of the scope.
-            chosen = connection.execute(
-                f"""SELECT {rows.WRITTEN}, m.lsn, m.first_lsn, s.namespace, s.session_id, s.number, s.user_id
-                {_ONE_SESSION if scope.session_id else _IN_ORDER_OF_THE_LOG.format(narrowed=narrowed)} LIMIT ?""",
-                (*parameters, 1 << 62 if before_lsn is None else before_lsn, limit),
+        conditions, parameters = _scope_conditions(scope)
+        with self.snapshot() as connection:
+            # Columns first, bodies after: a sort or a join with bodies would read every body of the scope.
+            selected = connection.execute(
+                f"""SELECT {rows.ORIGINAL}, m.lsn, m.first_lsn, s.namespace, s.session_id, s.row_id, s.user_id
+                {_ONE_SESSION if scope.session_id else _ALL_SESSIONS.format(conditions=conditions)} LIMIT ?""",
+                (*parameters, _MAX_INTEGER if before_lsn is None else before_lsn, limit),
             ).fetchall()
-            return list(self._with_bodies(connection, chosen))
+            return list(self._with_bodies(connection, selected))
 
-    def _with_bodies(self, connection: sqlite3.Connection, chosen: Sequence[Sequence[Any]]) -> Iterator[LocatedMessage]:
+    def _with_bodies(
+        self, connection: sqlite3.Connection, selected: Sequence[Sequence[Any]]
+    ) -> Iterator[LocatedMessage]:
         size = 0
-        for *figures, lsn, first_lsn, namespace, session_id, number, user_id in chosen:
+        for *columns, lsn, first_lsn, namespace, session_id, session, user_id in selected:
             body = connection.execute("SELECT body, crc FROM log WHERE lsn = ?", (lsn,)).fetchone()
-            message = rows.message_of((*figures, *body), self._path)
-            yield LocatedMessage(first_lsn, SessionKey(namespace, session_id), message, number, user_id)
+            message = rows.message_of((*columns, *body), self._path)
+            yield LocatedMessage(first_lsn, SessionKey(namespace, session_id), message, session, user_id)
             size += len(message.body)
-            if size > _SCANNED_BYTES:
+            if size > _MAX_SCAN_BYTES:
                 return
 
-    def sessions(self, page: SessionQuery) -> list[SessionHead]:
-        conditions, parameters = ["s.namespace = ?"], [page.namespace]
-        if page.user_id:
+    def sessions(self, query: SessionQuery) -> list[SessionHead]:
+        conditions, parameters = ["s.namespace = ?"], [query.namespace]
+        if query.user_id:
             conditions.append("s.user_id = ?")
-            parameters.append(page.user_id)
-        after = page.after or (1 << 62, "")
-        with self.moment() as connection:
+            parameters.append(query.user_id)
+        after = query.after or (_MAX_INTEGER, "")
+        with self.snapshot() as connection:
             found = connection.execute(
                 f"""{rows.HEADS} WHERE {" AND ".join(conditions)} AND (s.last_active_us, s.session_id) < (?, ?)
                 ORDER BY s.last_active_us DESC, s.session_id DESC LIMIT ?""",
-                (*parameters, *after, page.limit),
+                (*parameters, *after, query.limit),
             ).fetchall()
         return [rows.head_of(row) for row in found]
 
     def default_policies(self) -> dict[str, Policy]:
-        with self.moment() as connection:
+        with self.snapshot() as connection:
             found = connection.execute(
                 "SELECT namespace, auto_prune_tokens, strategy, model, summarize FROM policies WHERE session_id = ''"
             ).fetchall()
-        return {row[0]: Policy(row[1], Strategy(row[2]), row[3], bool(row[4])) for row in found}
+        policies = {namespace: rows.policy_of(*columns) for namespace, *columns in found}
+        return {namespace: policy for namespace, policy in policies.items() if policy is not None}
 
     def calibration(self, namespace: str, model: str) -> Calibration:
-        with self.moment() as connection:
+        with self.snapshot() as connection:
             return find_calibration(connection, namespace, model)
 
     def watermark(self, task: str, namespace: str) -> int:
-        with self.moment() as connection:
+        with self.snapshot() as connection:
             return find_watermark(connection, task, namespace)
 
 
-def _narrowed(scope: Scope) -> tuple[str, list[str]]:
+def _scope_conditions(scope: Scope) -> tuple[str, list[str]]:
     if scope.session_id:
         return "", [scope.namespace, scope.user_id, scope.session_id]
     if scope.user_id:

@@ -1,4 +1,4 @@
-"""Records: rows, ReviseRecords, DropRecord."""
+"""Rows of records, and the handlers of UpsertRecords and DeleteRecord."""
 
 import json
 import sqlite3
@@ -21,52 +21,54 @@ from memsidecar.stores.contract import (
     RecordsUpserted,
     UpsertRecords,
 )
-from memsidecar.stores.sqlite.bookkeeping import advance, find_watermark
-from memsidecar.stores.sqlite.secure_delete import OrphanedTexts, PendingPurge, leave
+from memsidecar.stores.sqlite.bookkeeping import advance_watermark, find_watermark
+from memsidecar.stores.sqlite.secure_delete import OrphanedTexts, PendingPurge, orphan_texts
 from memsidecar.stores.sqlite.transaction import Transaction
 
-# A note whose text is gone is found all the same: it is damaged, and can still be dropped.
-_NOTES = """SELECT n.number, n.kind, n.body, n.bytes, n.id, n.slot, n.source, n.time_us, n.until_us, t.text, t.crc
-  FROM notes n LEFT JOIN texts t ON t.number = n.body
-  WHERE n.namespace = ? AND n.user_id = ? AND n.session_id = ? AND n.kind = ?"""
-# The plus keeps SQLite from walking all of the owner's notes in this order: it would rather do that than sort a few.
-_IN_SLOTS = f"{_NOTES} AND n.slot IN (SELECT value FROM json_each(?)) ORDER BY +n.time_us, n.id"
-_AFTER = "(n.time_us, n.id) < (?, ?)"
-_NEWEST_FIRST = "ORDER BY n.time_us DESC, n.id DESC LIMIT ?"
-# One row for a note that is found in two ways.
-_MADE_OF_A_SESSION = f"""SELECT number, kind, body, bytes FROM notes WHERE namespace = ? AND source = ? AND source <> ''
+# In the order of `_find`. A record without a body is found all the same: it is damaged, and can still be deleted.
+_RECORDS = """SELECT r.row_id, r.kind, r.body, r.bytes, r.id, r.conflict_key, r.source, r.time_us, r.until_us,
+    t.text, t.crc
+  FROM records r LEFT JOIN texts t ON t.row_id = r.body
+  WHERE r.namespace = ? AND r.user_id = ? AND r.session_id = ? AND r.kind = ?"""
+# The plus keeps SQLite from walking all of the owner's records in this order instead of sorting a few.
+_BY_CONFLICT_KEY = f"""{_RECORDS} AND r.conflict_key IN (SELECT value FROM json_each(?))
+  ORDER BY +r.time_us, r.id"""
+_AFTER = "(r.time_us, r.id) < (?, ?)"
+_NEWEST_FIRST = "ORDER BY r.time_us DESC, r.id DESC LIMIT ?"
+# UNION: a record may match in two ways.
+_OF_SESSION = f"""SELECT row_id, kind, body, bytes FROM records WHERE namespace = ? AND source = ? AND source <> ''
     AND (? OR kind <> {int(RecordKind.FACT)})
-  UNION SELECT number, kind, body, bytes FROM notes WHERE namespace = ? AND session_id = ? AND session_id <> ''
-  UNION SELECT number, kind, body, bytes FROM notes
+  UNION SELECT row_id, kind, body, bytes FROM records WHERE namespace = ? AND session_id = ? AND session_id <> ''
+  UNION SELECT row_id, kind, body, bytes FROM records
     WHERE namespace = ? AND session_id = '' AND user_id = ? AND user_id <> '' AND kind = {int(RecordKind.PATTERNS)}"""
 
-_DROP = "DELETE FROM notes WHERE number IN (SELECT value FROM json_each(?))"
+_INSERT = """INSERT INTO records(namespace, user_id, session_id, kind, id, conflict_key, source, time_us, until_us,
+    body, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_UPDATE = "UPDATE records SET conflict_key = ?, source = ?, time_us = ?, until_us = ? WHERE row_id = ?"
+_REPLACE = """UPDATE records SET conflict_key = ?, source = ?, time_us = ?, until_us = ?, body = ?, bytes = ?
+  WHERE row_id = ?"""
+_DELETE = "DELETE FROM records WHERE row_id IN (SELECT value FROM json_each(?))"
 
-_INSERT = """INSERT INTO notes(namespace, user_id, session_id, kind, id, slot, source, time_us, until_us, body,
-    bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_MOVE = "UPDATE notes SET slot = ?, source = ?, time_us = ?, until_us = ? WHERE number = ?"
-_REPLACE = "UPDATE notes SET slot = ?, source = ?, time_us = ?, until_us = ?, body = ?, bytes = ? WHERE number = ?"
 
+class RecordLocation(NamedTuple):
+    """The rows of a record and its body: enough to delete it, also if the body is damaged."""
 
-class Place(NamedTuple):
-    """Where a note and its body are; enough to drop it, whatever became of them."""
-
-    number: int
+    row_id: int
     kind: int
     body: int
     bytes: int
 
     @property
-    def leftover(self) -> OrphanedTexts:
+    def texts(self) -> OrphanedTexts:
         return OrphanedTexts(self.body, self.body)
 
 
-class Kept(NamedTuple):
-    """A note as its row tells it; `text` is its body if it `is_whole`."""
+class RecordRow(NamedTuple):
+    """A row of `records`; `text` is its body, valid if `is_intact`."""
 
-    place: Place
+    location: RecordLocation
     id: str
-    slot: int
+    conflict_key: int
     source: str
     time_us: int
     until_us: int
@@ -74,170 +76,183 @@ class Kept(NamedTuple):
     crc: int | None
 
     @property
-    def is_whole(self) -> bool:
+    def is_intact(self) -> bool:
         return self.text is not None and zlib.crc32(self.text) == self.crc
 
     @property
     def columns(self) -> tuple[int, str, int, int]:
-        return self.slot, self.source, self.time_us, self.until_us
+        return self.conflict_key, self.source, self.time_us, self.until_us
 
-    def has_body_of(self, note: Record) -> bool:
-        return self.is_whole and self.text == note.body
+    def has_body_of(self, record: Record) -> bool:
+        return self.is_intact and self.text == record.body
 
-    def note(self, path: Path) -> Record:
-        if not self.is_whole:
-            raise DataCorrupted(f"{path.name} is damaged: a note does not match its checksum", file=str(path))
-        return self.remains()
+    def record(self, path: Path) -> Record:
+        if not self.is_intact:
+            raise DataCorrupted(f"{path.name} is damaged: a record does not match its checksum", file=str(path))
+        return self.intact_part()
 
-    def remains(self) -> Record:
-        """What is left of it: all, or all but a damaged body."""
-        body = (self.text or b"") if self.is_whole else b""
-        return Record(self.id, self.slot, self.source, self.time_us, body, self.until_us)
-
-
-def columns_of(note: Record) -> tuple[int, str, int, int]:
-    return note.conflict_key, note.source, note.time_us, note.until_us
+    def intact_part(self) -> Record:
+        """Return the record, with an empty body if its body is damaged."""
+        body = (self.text or b"") if self.is_intact else b""
+        return Record(self.id, self.conflict_key, self.source, self.time_us, body, self.until_us)
 
 
-def find_in_slots(
-    connection: sqlite3.Connection, owner: Owner, kind: RecordKind, slots: Sequence[int]
-) -> Sequence[Kept]:
-    """What is kept in these slots, oldest first."""
-    return _find(connection, _IN_SLOTS, *owner, kind, json.dumps(list(slots)))
+def _columns(record: Record) -> tuple[int, str, int, int]:
+    return record.conflict_key, record.source, record.time_us, record.until_us
 
 
-def find_by_ids(connection: sqlite3.Connection, owner: Owner, kind: RecordKind, ids: Sequence[str]) -> dict[str, Kept]:
-    """Those that are there. One by one, because not every name that SQLite can keep survives JSON."""
-    found = [find_note(connection, owner, kind, record_id) for record_id in set(ids)]
-    return {kept.id: kept for kept in found if kept is not None}
+def find_by_conflict_keys(
+    connection: sqlite3.Connection, owner: Owner, kind: RecordKind, conflict_keys: Sequence[int]
+) -> Sequence[RecordRow]:
+    """Return the records with these keys, oldest first."""
+    return _find(connection, _BY_CONFLICT_KEY, *owner, kind, json.dumps(list(conflict_keys)))
 
 
-def find_note(connection: sqlite3.Connection, owner: Owner, kind: RecordKind, record_id: str) -> Kept | None:
-    return next(iter(_find(connection, f"{_NOTES} AND n.id = ?", *owner, kind, record_id)), None)
+def find_by_ids(
+    connection: sqlite3.Connection, owner: Owner, kind: RecordKind, ids: Sequence[str]
+) -> dict[str, RecordRow]:
+    """Return the existing records by id. One query each, because not every id that SQLite stores survives JSON."""
+    found = [find_record(connection, owner, kind, record_id) for record_id in set(ids)]
+    return {row.id: row for row in found if row is not None}
 
 
-def list_notes(connection: sqlite3.Connection, page: RecordQuery, path: Path) -> Sequence[Record]:
-    conditions = [_NOTES]
-    if page.after is not None:
+def find_record(connection: sqlite3.Connection, owner: Owner, kind: RecordKind, record_id: str) -> RecordRow | None:
+    return next(iter(_find(connection, f"{_RECORDS} AND r.id = ?", *owner, kind, record_id)), None)
+
+
+def list_records(connection: sqlite3.Connection, query: RecordQuery, path: Path) -> Sequence[Record]:
+    conditions = [_RECORDS]
+    if query.after is not None:
         conditions.append(_AFTER)
-    if not page.history:
-        conditions.append("n.until_us = 0")
-    query = f"{' AND '.join(conditions)} {_NEWEST_FIRST}"
-    return [kept.note(path) for kept in _find(connection, query, *page.owner, page.kind, *page.after or (), page.limit)]
+    if not query.history:
+        conditions.append("r.until_us = 0")
+    sql = f"{' AND '.join(conditions)} {_NEWEST_FIRST}"
+    found = _find(connection, sql, *query.owner, query.kind, *query.after or (), query.limit)
+    return [row.record(path) for row in found]
 
 
-def find_places_of(
+def find_records_of_session(
     connection: sqlite3.Connection, key: SessionKey, user_id: str, delete_session: bool
-) -> Sequence[Place]:
-    """Of all notes that go with the session: those made of it, and its user's patterns.
+) -> Sequence[RecordLocation]:
+    """Return the records that an erasure of the session erases: those derived from it, and its user's patterns.
 
-    What it owns itself and facts that it told go only if it goes as a `whole`.
+    Records that it owns and facts that it is the source of are erased only with the session itself.
     """
-    named = (*key, delete_session, key.namespace, key.session_id if delete_session else "", key.namespace, user_id)
-    return [Place(*row) for row in connection.execute(_MADE_OF_A_SESSION, named).fetchall()]
+    owner_id = key.session_id if delete_session else ""
+    parameters = (*key, delete_session, key.namespace, owner_id, key.namespace, user_id)
+    return [RecordLocation._make(row) for row in connection.execute(_OF_SESSION, parameters).fetchall()]
 
 
-def _find(connection: sqlite3.Connection, query: str, *parameters: object) -> list[Kept]:
+def _find(connection: sqlite3.Connection, query: str, *parameters: object) -> list[RecordRow]:
     found = connection.execute(query, parameters).fetchall()
-    return [Kept(Place(number, note_kind, body, size), *rest) for number, note_kind, body, size, *rest in found]
+    return [
+        RecordRow(RecordLocation(row_id, record_kind, body, size), *columns)
+        for row_id, record_kind, body, size, *columns in found
+    ]
 
 
-def drop_note(stage: Transaction, command: DeleteRecord) -> PendingPurge:
-    kept = find_note(stage.connection, command.owner, command.kind, command.record_id)
-    if kept is None:
-        raise NotFound(f"there is no {command.kind.name.lower()} {command.note_id!r}")
-    stage.book(command.owner.namespace, Usage(bytes=-kept.place.bytes))
-    return PendingPurge(drop_places(stage, [kept.place]), kept.remains())
+def delete_record(transaction: Transaction, command: DeleteRecord) -> PendingPurge:
+    row = find_record(transaction.connection, command.owner, command.kind, command.record_id)
+    if row is None:
+        raise NotFound(f"there is no {command.kind.name.lower()} {command.record_id!r}")
+    transaction.reserve_quota(command.owner.namespace, Usage(bytes=-row.location.bytes))
+    return PendingPurge(_delete(transaction, [row.location]), row.intact_part())
 
 
-def drop_notes(stage: Transaction, namespace: str, places: Sequence[Place]) -> Sequence[OrphanedTexts]:
-    """Drop the notes that go with a session."""
-    stage.book(namespace, Usage(bytes=-sum(place.bytes for place in places)))
-    return drop_places(stage, places)
+def delete_records(
+    transaction: Transaction, namespace: str, locations: Sequence[RecordLocation]
+) -> Sequence[OrphanedTexts]:
+    """Delete the records of an erased session."""
+    transaction.reserve_quota(namespace, Usage(bytes=-sum(location.bytes for location in locations)))
+    return _delete(transaction, locations)
 
 
-def drop_places(stage: Transaction, places: Sequence[Place]) -> Sequence[OrphanedTexts]:
-    if places:
-        stage.do(_DROP, json.dumps([place.number for place in places]))
-        stage.dropped_notes.update(place.number for place in places)
-    return leave(stage, [place.leftover for place in places])
+def _delete(transaction: Transaction, locations: Sequence[RecordLocation]) -> Sequence[OrphanedTexts]:
+    if locations:
+        transaction.add_statement(_DELETE, json.dumps([location.row_id for location in locations]))
+        transaction.deleted_records.update(location.row_id for location in locations)
+    return orphan_texts(transaction, [location.texts for location in locations])
 
 
 class _Plan(NamedTuple):
-    """What is to be written, read off from what is kept before anything is staged."""
+    """The changes of rows, planned before anything is added to the transaction."""
 
-    written: Sequence[tuple[Record, Kept | None]]
-    "Notes whose body is new, and what they replace."
-    moved: Sequence[tuple[Record, Place]]
-    "Notes that keep their body, and not their slot, source or times."
-    dropped: Sequence[Place]
+    written: Sequence[tuple[Record, RecordRow | None]]
+    "Records with a new body, and the rows they replace."
+    updated: Sequence[tuple[Record, RecordLocation]]
+    "Records with the same body and a new conflict key, source or time."
+    deleted: Sequence[RecordLocation]
 
     @property
     def growth_bytes(self) -> int:
-        replaced = [before.place for _, before in self.written if before is not None]
-        gone = sum(place.bytes for place in (*replaced, *self.dropped))
-        return sum(len(note.body) for note, _ in self.written) - gone
+        replaced = [before.location for _, before in self.written if before is not None]
+        removed = sum(location.bytes for location in (*replaced, *self.deleted))
+        return sum(len(record.body) for record, _ in self.written) - removed
 
 
-def revise_notes(stage: Transaction, command: UpsertRecords) -> RecordsUpserted | PendingPurge:
-    _refuse_if_erased(stage, command.derived_from)
-    found = find_in_slots(stage.connection, command.owner, command.kind, command.slots)
-    revised = command.revise([kept.note(stage.path) for kept in found])
-    kept = {note.id: note for note in revised.upserts}
-    plan = _plan(stage, command, kept, revised.deletes)
-    news = command.progress if _is_news(stage, command) else None
-    stage.book(command.owner.namespace, Usage(bytes=plan.growth_bytes), refusable=not command.is_derived)
-    leftovers = _carry_out(stage, command, plan, news)
-    result = RecordsUpserted(tuple(kept.values()))
-    return PendingPurge(leftovers, result) if leftovers else result
+def upsert_records(transaction: Transaction, command: UpsertRecords) -> RecordsUpserted | PendingPurge:
+    _refuse_if_erased(transaction, command.derived_from)
+    found = find_by_conflict_keys(transaction.connection, command.owner, command.kind, command.conflict_keys)
+    changes = command.revise([row.record(transaction.path) for row in found])
+    upserts = {record.id: record for record in changes.upserts}
+    plan = _plan(transaction, command, upserts, changes.deletes)
+    progress = command.progress if _advances(transaction, command) else None
+    growth = Usage(bytes=plan.growth_bytes)
+    transaction.reserve_quota(command.owner.namespace, growth, refusable=not command.is_derived)
+    orphans = _carry_out(transaction, command, plan, progress)
+    result = RecordsUpserted(tuple(upserts.values()), changes.result)
+    return PendingPurge(orphans, result) if orphans else result
 
 
-def _refuse_if_erased(stage: Transaction, session: int | None) -> None:
-    """What is committed is all there is to know: no erasure is staged before a note (`Stage.admits`)."""
-    query = "SELECT 1 FROM sessions WHERE number = ?"
-    if session is not None and stage.connection.execute(query, (session,)).fetchone() is None:
-        raise NotFound("what this was made of is erased")
+def _refuse_if_erased(transaction: Transaction, session: int | None) -> None:
+    """Check the committed sessions only: no erasure precedes a record in a transaction (`can_include`)."""
+    query = "SELECT 1 FROM sessions WHERE row_id = ?"
+    if session is not None and transaction.connection.execute(query, (session,)).fetchone() is None:
+        raise NotFound("the source session was erased")
 
 
-def _plan(stage: Transaction, command: UpsertRecords, kept: Mapping[str, Record], dropped: Sequence[str]) -> _Plan:
-    known = find_by_ids(stage.connection, command.owner, command.kind, [*kept, *dropped])
-    written: list[tuple[Record, Kept | None]] = []
-    moved = []
-    for note in kept.values():
-        before = known.get(note.id)
-        if before is None or not before.has_body_of(note):
-            written.append((note, before))
-        elif before.columns != columns_of(note):
-            moved.append((note, before.place))
-    return _Plan(written, moved, [one.place for one in known.values() if one.id not in kept])
+def _plan(
+    transaction: Transaction, command: UpsertRecords, upserts: Mapping[str, Record], deletes: Sequence[str]
+) -> _Plan:
+    existing = find_by_ids(transaction.connection, command.owner, command.kind, [*upserts, *deletes])
+    written: list[tuple[Record, RecordRow | None]] = []
+    updated = []
+    for record in upserts.values():
+        before = existing.get(record.id)
+        if before is None or not before.has_body_of(record):
+            written.append((record, before))
+        elif before.columns != _columns(record):
+            updated.append((record, before.location))
+    return _Plan(written, updated, [row.location for row in existing.values() if row.id not in upserts])
 
 
-def _is_news(stage: Transaction, command: UpsertRecords) -> bool:
+def _advances(transaction: Transaction, command: UpsertRecords) -> bool:
     progress = command.progress
     if progress is None:
         return False
-    return progress.lsn > find_watermark(stage.connection, progress.task, command.owner.namespace)
+    return progress.lsn > find_watermark(transaction.connection, progress.task, command.owner.namespace)
 
 
 def _carry_out(
-    stage: Transaction, command: UpsertRecords, plan: _Plan, progress: Progress | None
+    transaction: Transaction, command: UpsertRecords, plan: _Plan, progress: Progress | None
 ) -> list[OrphanedTexts]:
-    replaced = _write(stage, command, plan.written)
-    for note, place in plan.moved:
-        stage.do(_MOVE, *columns_of(note), place.number)
+    replaced = _write(transaction, command, plan.written)
+    for record, location in plan.updated:
+        transaction.add_statement(_UPDATE, *_columns(record), location.row_id)
     if progress is not None:
-        advance(stage, AdvanceWatermark(progress.task, command.owner.namespace, progress.lsn))
-    return [*leave(stage, replaced), *drop_places(stage, plan.dropped)]
+        advance_watermark(transaction, AdvanceWatermark(progress.task, command.owner.namespace, progress.lsn))
+    return [*orphan_texts(transaction, replaced), *_delete(transaction, plan.deleted)]
 
 
 def _write(
-    stage: Transaction, command: UpsertRecords, written: Sequence[tuple[Record, Kept | None]]
+    transaction: Transaction, command: UpsertRecords, written: Sequence[tuple[Record, RecordRow | None]]
 ) -> list[OrphanedTexts]:
-    """Write bodies and rows; answers what is left of the bodies before."""
-    first = stage.add_texts([(note.body, 0) for note, _ in written])
-    for body, (note, before) in enumerate(written, first):
+    """Add bodies and rows; return the replaced bodies."""
+    first = transaction.add_texts([(record.body, 0) for record, _ in written])
+    for body, (record, before) in enumerate(written, first):
+        columns, size = _columns(record), len(record.body)
         if before is None:
-            stage.do(_INSERT, *command.owner, command.kind, note.id, *columns_of(note), body, len(note.body))
+            transaction.add_statement(_INSERT, *command.owner, command.kind, record.id, *columns, body, size)
         else:
-            stage.do(_REPLACE, *columns_of(note), body, len(note.body), before.place.number)
-    return [before.place.leftover for _, before in written if before is not None]
+            transaction.add_statement(_REPLACE, *columns, body, size, before.location.row_id)
+    return [before.location.texts for _, before in written if before is not None]

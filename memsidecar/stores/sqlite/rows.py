@@ -1,4 +1,4 @@
-"""Rows <-> values."""
+"""Rows of sessions and messages <-> values."""
 
 import json
 import sqlite3
@@ -12,48 +12,56 @@ from memsidecar.domain.message import Flag, StoredMessage
 from memsidecar.domain.session import Policy, SessionHead, SessionKey, Strategy
 from memsidecar.stores.sqlite.data_dir import LogPosition
 
-HEAD_COLUMNS = """s.number, s.namespace, s.session_id, s.user_id, s.version, s.last_sequence, s.window_start,
-  s.pruned_count, s.count_1, s.count_2, s.count_3, s.count_4, s.tokens_1, s.tokens_2, s.tokens_3, s.tokens_4,
-  s.create_time_us, s.last_active_us, s.open_calls, p.auto_prune_tokens, p.strategy, p.model,
-  p.summarize"""
+# In the order of `head_of`.
+HEADS = """SELECT s.row_id, s.namespace, s.session_id, s.user_id, s.version, s.last_sequence, s.window_start,
+    s.pruned_count, s.count_1, s.count_2, s.count_3, s.count_4, s.tokens_1, s.tokens_2, s.tokens_3, s.tokens_4,
+    s.create_time_us, s.last_active_us, s.open_calls, p.auto_prune_tokens, p.strategy, p.model, p.summarize
+  FROM sessions s LEFT JOIN policies p ON p.namespace = s.namespace AND p.session_id = s.session_id"""
 
-HEADS = f"""SELECT {HEAD_COLUMNS} FROM sessions s
-  LEFT JOIN policies p ON p.namespace = s.namespace AND p.session_id = s.session_id"""
-
-# Without messages yet: each adds its bytes itself.
+# Without messages: each message adds its bytes itself.
 INSERT_SESSION = f"INSERT INTO sessions VALUES ({', '.join('?' * 19)}, 0)"
 
+# In the order of `saved_columns`.
 SAVE_SESSION = """UPDATE sessions SET user_id = ?, version = ?, last_sequence = ?, window_start = ?, pruned_count = ?,
   count_1 = ?, count_2 = ?, count_3 = ?, count_4 = ?, tokens_1 = ?, tokens_2 = ?, tokens_3 = ?, tokens_4 = ?,
-  create_time_us = ?, last_active_us = ?, open_calls = ? WHERE number = ?"""
+  create_time_us = ?, last_active_us = ?, open_calls = ? WHERE row_id = ?"""
 
-# How many commits left no entry in the log: a count, kept among the tasks' watermarks under a name that no task has.
-COUNT_UNLOGGED = "INSERT OR REPLACE INTO watermarks VALUES ('journal', '', ?)"
+# The number of commits without a log entry, stored as a watermark under a name that no task has.
+SAVE_UNLOGGED = "INSERT OR REPLACE INTO watermarks VALUES ('journal', '', ?)"
 _UNLOGGED = "SELECT coalesce(max(lsn), 0) FROM watermarks WHERE task = 'journal' AND namespace = ''"
 
 IN_WINDOW = f"(m.flags & {int(Flag.PRUNED)}) = 0"
 
-# A message's figures as the window shows it, and as it was written.
-SHOWN = "m.sequence, m.role, m.shown_tokens, m.exchange, m.flags, m.score, m.time_us"
-WRITTEN = f"m.sequence, m.role, m.tokens, m.exchange, m.flags & ~{int(Flag.SHORTENED)}, m.score, m.time_us"
+# The columns of a StoredMessage without its body: as the window displays it, and as it was written.
+DISPLAYED = "m.sequence, m.role, m.displayed_tokens, m.exchange, m.flags, m.score, m.time_us"
+ORIGINAL = f"m.sequence, m.role, m.tokens, m.exchange, m.flags & ~{int(Flag.SHORTENED)}, m.score, m.time_us"
 
 
 def head_of(row: Sequence[Any]) -> SessionHead:
+    row_id, namespace, session_id, user_id, version, last_sequence, window_start, pruned_count, *rest = row
+    counts, tokens = rest[:4], rest[4:8]
+    create_time_us, last_active_us, open_calls, *policy = rest[8:]
     return SessionHead(
-        key=SessionKey(row[1], row[2]),
-        row_id=row[0],
-        user_id=row[3],
-        version=row[4],
-        last_sequence=row[5],
-        window_start=row[6],
-        pruned_count=row[7],
-        counts=list(row[8:12]),
-        tokens=list(row[12:16]),
-        create_time_us=row[16],
-        last_active_us=row[17],
-        open_calls={call: tuple(at) for call, at in json.loads(row[18] or "{}").items()},
-        policy=None if row[19] is None else Policy(row[19], Strategy(row[20]), row[21], bool(row[22])),
+        key=SessionKey(namespace, session_id),
+        row_id=row_id,
+        user_id=user_id,
+        version=version,
+        last_sequence=last_sequence,
+        window_start=window_start,
+        pruned_count=pruned_count,
+        counts=counts,
+        tokens=tokens,
+        create_time_us=create_time_us,
+        last_active_us=last_active_us,
+        open_calls={call: tuple(sequences) for call, sequences in json.loads(open_calls or "{}").items()},
+        policy=policy_of(*policy),
     )
+
+
+def policy_of(auto_prune_tokens: int | None, strategy: int, model: str, summarize: int) -> Policy | None:
+    if auto_prune_tokens is None:
+        return None
+    return Policy(auto_prune_tokens, Strategy(strategy), model, summarize=bool(summarize))
 
 
 def session_row(head: SessionHead) -> tuple[Any, ...]:
@@ -85,8 +93,8 @@ def find_head(connection: sqlite3.Connection, key: SessionKey) -> SessionHead | 
     return None if row is None else head_of(row)
 
 
-def find_bytes(connection: sqlite3.Connection, number: int) -> int:
-    (size,) = connection.execute("SELECT bytes FROM sessions WHERE number = ?", (number,)).fetchone()
+def find_bytes(connection: sqlite3.Connection, session: int) -> int:
+    (size,) = connection.execute("SELECT bytes FROM sessions WHERE row_id = ?", (session,)).fetchone()
     return int(size)
 
 
@@ -95,14 +103,17 @@ def last_lsn(connection: sqlite3.Connection) -> int:
     return int(lsn)
 
 
-def extent_of(connection: sqlite3.Connection) -> LogPosition:
+def position_of(connection: sqlite3.Connection) -> LogPosition:
     (unlogged,) = connection.execute(_UNLOGGED).fetchone()
     return LogPosition(last_lsn(connection), unlogged)
 
 
 def message_of(row: Sequence[Any], path: Path) -> StoredMessage:
-    """A message from its figures, body and checksum. SQLite keeps no checksums, so this is where rot is noticed."""
-    body, crc = row[7], row[8]
+    """Decode the columns of DISPLAYED or ORIGINAL, body and checksum.
+
+    SQLite has no checksums, so a damaged body is detected here: DamagedFile.
+    """
+    *columns, body, crc = row
     if body is None or zlib.crc32(body) != crc:
         raise DataCorrupted(f"{path.name} is damaged: a message does not match its checksum", file=str(path))
-    return StoredMessage._make((*row[:7], body))
+    return StoredMessage._make((*columns, body))

@@ -1,15 +1,41 @@
-"""Tables, migrations."""
+"""The tables of the journal file, and its migrations.
+
+`log` holds all entries in order. No row of it is ever deleted (`secure_delete` says why). A superseded version of a
+message loses its body; `prev` refers to the version before it, so that an erasure finds them all.
+
+`messages` is the index on (session, sequence). It is wide enough that counting and pruning never read a body. `lsn` and
+`tokens` are those of the original message, `displayed_lsn` and `displayed_tokens` those of the version in the window.
+
+`new_messages` is the view through which messages are inserted: a group of them is one statement, so that the committer
+releases the GIL once for a group, and not for each row and table.
+
+A session's `row_id` changes when the session is cleared: its messages are then unreachable at once, and
+`erased_sessions` has the old row id until the last byte of them is purged.
+
+The last lsn of a namespace follows from its sessions' versions, and from `last_lsns` for entries that have their
+namespace in `id`. An index on the log would cost every message.
+
+Log entries of a document have its negative row id as their session. `texts` holds the chunks of a document at
+consecutive row ids, and its header (title, source, metadata) at another. Rows are added at the end; they are emptied
+and never deleted or moved. `orphaned_texts` has the ranges that are to be emptied.
+
+A row of `records` holds no text: it is changed and deleted in place. Its body is a row of `texts`. Its indexes serve,
+in this order, conflicts, listings from the newest on, and erasures by source session.
+
+`bytes` is what a row counts for its namespace's quota (`stores.message_encoding`). It is written with the row, so that
+a deletion knows it without a read of the content.
+"""
 
 import sqlite3
 from enum import IntEnum
 
 from memsidecar.domain.errors import StartRefused
 
-APPLICATION_ID = 0x6D656D73  # "mems": tells our file from anybody else's
+APPLICATION_ID = 0x6D656D73  # "mems": tells our file from other SQLite files
 
 
 class LogKind(IntEnum):
-    """What an entry of the log says."""
+    """Kinds of log entries. The numbers are stored on disk."""
 
     MESSAGE = 1
     ANNOTATION = 2
@@ -19,26 +45,12 @@ class LogKind(IntEnum):
     CLEAR = 6
     DELETE = 7
     DOCUMENT = 8
-    DROP = 9
+    DOCUMENT_DELETE = 9
 
 
-# Entries from this kind on tell their namespace themselves, in `id`: they outlive the row that would tell it.
+# Entries from this kind on have their namespace in `id`: the row that would tell it may be deleted.
 FIRST_NAMESPACED_KIND = int(LogKind.CLEAR)
 
-# `log` holds what was said and done, in order, and no row of it is ever deleted (`erasing` says why). A superseded
-# encoding of a message loses its body, and `prev` leads from an encoding to the one before it, so that an erasure finds
-# them all.
-# `messages` is the index on (session, sequence), wide enough that counting and pruning never touch a body. `lsn` and
-# `tokens` are of the message as it was written, `shown_lsn` and `shown_tokens` as the window shows it.
-# `incoming` is the one door for new messages: a group of them is one statement, so the committer gives up the GIL
-# once for a group and not once for a row and table.
-# A session's `number` changes when it is cleared: what it said before is then out of reach at once, and `erasures`
-# remembers the old number until the last byte of it is gone.
-# Where a namespace ends in the log is told by its sessions' versions and, for entries that tell their namespace
-# themselves, by `tails`: an index on the log would cost every message.
-# A document's entries of the log stand under its negative number. `texts` holds its chunks one behind the other and, as
-# one more, its cover: title, source and metadata. It is written as the log is: rows come at the end, and are emptied
-# and never deleted or moved. `leftovers` remembers which of them are to be emptied.
 VERSION_2 = """
 CREATE TABLE log(
   lsn INTEGER PRIMARY KEY, session INTEGER NOT NULL, kind INTEGER NOT NULL, sequence INTEGER, time_us INTEGER NOT NULL,
@@ -110,8 +122,6 @@ CREATE TRIGGER incoming_message INSTEAD OF INSERT ON incoming BEGIN
 END;
 """
 
-# A note's row holds no text: it is changed and deleted in place. Its body is one of `texts`. The indexes serve, in this
-# order, what competes with a note, a listing from the newest on, and what goes with a session that it was made of.
 VERSION_3 = """
 CREATE TABLE notes(
   number INTEGER PRIMARY KEY, namespace TEXT NOT NULL, user_id TEXT NOT NULL, session_id TEXT NOT NULL,
@@ -124,22 +134,19 @@ CREATE INDEX note_times ON notes(namespace, session_id, user_id, kind, time_us, 
 CREATE INDEX note_sources ON notes(namespace, source) WHERE source <> '';
 ALTER TABLE policies ADD COLUMN summarize INTEGER NOT NULL DEFAULT 0;
 """
-RECORDS_VERSION = 3
 
-# What of a namespace's quota each thing takes (`stores.measuring`), in the row of the thing itself: written when that
-# row is written, and known when it goes without looking at what it has.
-SESSION_BYTES = """(SELECT coalesce(sum(length(l.body) + coalesce(length(l.vector), 0)), 0)
+_SESSION_BYTES_4 = """(SELECT coalesce(sum(length(l.body) + coalesce(length(l.vector), 0)), 0)
   FROM messages m JOIN log l ON l.lsn = m.lsn WHERE m.session = sessions.number)"""
-DOCUMENT_BYTES = """(SELECT coalesce(sum(length(t.text)), 0) FROM texts t WHERE t.number = documents.cover
+_DOCUMENT_BYTES_4 = """(SELECT coalesce(sum(length(t.text)), 0) FROM texts t WHERE t.number = documents.cover
   OR t.number >= documents.first_chunk AND t.number < documents.first_chunk + documents.chunk_count)"""
-RECORD_BYTES = "coalesce((SELECT length(t.text) FROM texts t WHERE t.number = notes.body), 0)"
+_NOTE_BYTES_4 = "coalesce((SELECT length(t.text) FROM texts t WHERE t.number = notes.body), 0)"
 VERSION_4 = f"""
 ALTER TABLE sessions ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE documents ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE notes ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
-UPDATE sessions SET bytes = {SESSION_BYTES};
-UPDATE documents SET bytes = {DOCUMENT_BYTES};
-UPDATE notes SET bytes = {RECORD_BYTES};
+UPDATE sessions SET bytes = {_SESSION_BYTES_4};
+UPDATE documents SET bytes = {_DOCUMENT_BYTES_4};
+UPDATE notes SET bytes = {_NOTE_BYTES_4};
 DROP TRIGGER incoming_message;
 CREATE TRIGGER incoming_message INSTEAD OF INSERT ON incoming BEGIN
   INSERT INTO log(lsn, session, kind, sequence, time_us, id, body, vector, crc)
@@ -157,26 +164,76 @@ CREATE TRIGGER incoming_message INSTEAD OF INSERT ON incoming BEGIN
     WHERE number = NEW.session;
 END;
 """
-BYTES_VERSION = 4
 
-# What makes each version out of the one before it, in order; the first makes it out of an empty file. Version 1 was
-# changed in place while it was developed: its number does not tell which tables a file has, so none is read.
-MIGRATIONS = {2: VERSION_2, RECORDS_VERSION: VERSION_3, BYTES_VERSION: VERSION_4}
+# Names only. The view and its trigger are made again, because they refer to the renamed columns.
+VERSION_5 = """
+DROP VIEW incoming;
+ALTER TABLE messages RENAME COLUMN shown_lsn TO displayed_lsn;
+ALTER TABLE messages RENAME COLUMN shown_tokens TO displayed_tokens;
+ALTER TABLE sessions RENAME COLUMN number TO row_id;
+ALTER TABLE documents RENAME COLUMN number TO row_id;
+ALTER TABLE documents RENAME COLUMN cover TO header;
+ALTER TABLE texts RENAME COLUMN number TO row_id;
+ALTER TABLE notes RENAME TO records;
+ALTER TABLE records RENAME COLUMN number TO row_id;
+ALTER TABLE records RENAME COLUMN slot TO conflict_key;
+DROP INDEX note_slots;
+DROP INDEX note_times;
+DROP INDEX note_sources;
+CREATE INDEX record_conflict_keys ON records(namespace, session_id, user_id, kind, conflict_key);
+CREATE INDEX record_times ON records(namespace, session_id, user_id, kind, time_us, id, until_us);
+CREATE INDEX record_sources ON records(namespace, source) WHERE source <> '';
+ALTER TABLE set_asides RENAME TO dead_letters;
+ALTER TABLE tails RENAME TO last_lsns;
+ALTER TABLE erasures RENAME TO erased_sessions;
+ALTER TABLE erased_sessions RENAME COLUMN number TO row_id;
+ALTER TABLE leftovers RENAME TO orphaned_texts;
+CREATE VIEW new_messages AS
+  SELECT m.lsn, m.session, m.sequence, m.role, m.tokens, m.flags, m.time_us, m.score, m.exchange, m.id_hash,
+         m.fingerprint, l.id, l.body, l.vector, l.crc, l.time_us AS now_us
+  FROM messages m JOIN log l ON l.lsn = m.lsn;
+CREATE TRIGGER insert_new_message INSTEAD OF INSERT ON new_messages BEGIN
+  INSERT INTO log(lsn, session, kind, sequence, time_us, id, body, vector, crc)
+    VALUES(NEW.lsn, NEW.session, 1, NEW.sequence, NEW.now_us, NEW.id, NEW.body, NEW.vector, NEW.crc);
+  INSERT INTO messages(session, sequence, lsn, displayed_lsn, first_lsn, role, tokens, displayed_tokens, flags, time_us,
+                       score, exchange, id_hash, fingerprint)
+    VALUES(NEW.session, NEW.sequence, NEW.lsn, NEW.lsn, NEW.lsn, NEW.role, NEW.tokens, NEW.tokens, NEW.flags,
+           NEW.time_us, NEW.score, NEW.exchange, NEW.id_hash, NEW.fingerprint);
+  UPDATE sessions SET version = NEW.lsn, last_sequence = NEW.sequence, last_active_us = NEW.now_us,
+    count_1 = count_1 + (NEW.role = 1), count_2 = count_2 + (NEW.role = 2),
+    count_3 = count_3 + (NEW.role = 3), count_4 = count_4 + (NEW.role = 4),
+    tokens_1 = tokens_1 + (NEW.role = 1) * NEW.tokens, tokens_2 = tokens_2 + (NEW.role = 2) * NEW.tokens,
+    tokens_3 = tokens_3 + (NEW.role = 3) * NEW.tokens, tokens_4 = tokens_4 + (NEW.role = 4) * NEW.tokens,
+    bytes = bytes + length(NEW.body) + coalesce(length(NEW.vector), 0)
+    WHERE row_id = NEW.session;
+END;
+"""
+
+SESSION_BYTES = """(SELECT coalesce(sum(length(l.body) + coalesce(length(l.vector), 0)), 0)
+  FROM messages m JOIN log l ON l.lsn = m.lsn WHERE m.session = sessions.row_id)"""
+DOCUMENT_BYTES = """(SELECT coalesce(sum(length(t.text)), 0) FROM texts t WHERE t.row_id = documents.header
+  OR t.row_id >= documents.first_chunk AND t.row_id < documents.first_chunk + documents.chunk_count)"""
+RECORD_BYTES = "coalesce((SELECT length(t.text) FROM texts t WHERE t.row_id = records.body), 0)"
+
+RECORDS_VERSION, BYTES_VERSION, NAMES_VERSION = 3, 4, 5
+# Each migration makes its version out of the one before it; the first makes it out of an empty file. Version 1 was
+# changed in place during development: its number does not tell which tables a file has, so it cannot be read.
+MIGRATIONS = {2: VERSION_2, RECORDS_VERSION: VERSION_3, BYTES_VERSION: VERSION_4, NAMES_VERSION: VERSION_5}
 OLDEST, NEWEST = min(MIGRATIONS), max(MIGRATIONS)
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the file to the current version, each step in a transaction of its own."""
+    """Bring the file to the newest version. Each migration is one transaction: a kill leaves a whole version."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    for number in range(max(version + 1, OLDEST), NEWEST + 1):
+    for next_version in range(max(version + 1, OLDEST), NEWEST + 1):
         connection.executescript(
-            f"BEGIN IMMEDIATE;{MIGRATIONS[number]}"
-            f"PRAGMA application_id={APPLICATION_ID};PRAGMA user_version={number};COMMIT;"
+            f"BEGIN IMMEDIATE;{MIGRATIONS[next_version]}"
+            f"PRAGMA application_id={APPLICATION_ID};PRAGMA user_version={next_version};COMMIT;"
         )
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
-    """Which schema the file has, 0 for none yet; StartRefused for a file that is not ours, too new or too old."""
+    """Return the file's schema version, 0 for none; StartRefused for a file that is not ours, too new or too old."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()

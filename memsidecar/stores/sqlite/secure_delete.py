@@ -1,4 +1,4 @@
-"""Stepwise physical erasure."""
+"""Physical deletion of erased content, in steps of bounded size."""
 
 import json
 import logging
@@ -13,187 +13,196 @@ from memsidecar.domain.errors import DataCorrupted, DiskFull, Overloaded, Sideca
 from memsidecar.stores.contract import PendingCommand
 from memsidecar.stores.sqlite.connection import rolled_back, translated
 from memsidecar.stores.sqlite.transaction import Transaction
-from memsidecar.stores.sqlite.wal import Checkpointer, DiskSpaceGuard, pages_of
+from memsidecar.stores.sqlite.wal import Checkpointer, DiskSpaceGuard, estimate_pages
 
 log = logging.getLogger(__name__)
 
-ROWS_PER_STEP = 256
+MAX_ROWS_PER_STEP = 256
 RETRY_SECONDS = 0.2
-PATIENCE_SECONDS = 5.0
+MAX_WAIT_SECONDS = 5.0
 
-# Emptied and not deleted: where rows are deleted SQLite merges pages, and a page that it builds anew keeps in its
-# unused part what lay there before. That is text of neighbours, which no later erasure of theirs would reach, and
-# secure_delete does not help. Rows that only shrink are never moved.
-_EMPTY_ENCODINGS = """WITH RECURSIVE encodings(lsn) AS (
+# Rows are emptied and not deleted. Where rows are deleted SQLite merges pages, and a page that it builds anew keeps in
+# its unused part what was there before: text of neighbours, which no later erasure of theirs would reach, and which
+# secure_delete does not clear. Rows that only shrink are never moved.
+_EMPTY_VERSIONS = """WITH RECURSIVE versions(lsn) AS (
     SELECT value FROM json_each(?)
-    UNION SELECT l.prev FROM log l JOIN encodings e ON l.lsn = e.lsn WHERE l.prev IS NOT NULL
-  ) UPDATE log SET id = NULL, body = NULL, vector = NULL, crc = NULL, prev = NULL WHERE lsn IN encodings"""
-_FULL_TEXTS = """SELECT number, length(text) FROM texts
-  WHERE number >= ? AND number <= ? AND text IS NOT NULL ORDER BY number LIMIT ?"""
-_EMPTY_TEXTS = "UPDATE texts SET text = NULL, tokens = NULL, crc = NULL WHERE number >= ? AND number <= ?"
+    UNION SELECT l.prev FROM log l JOIN versions v ON l.lsn = v.lsn WHERE l.prev IS NOT NULL
+  ) UPDATE log SET id = NULL, body = NULL, vector = NULL, crc = NULL, prev = NULL WHERE lsn IN versions"""
+_FIND_MESSAGES = "SELECT sequence, lsn, displayed_lsn FROM messages WHERE session = ? ORDER BY sequence LIMIT ?"
+_FIND_TEXTS = """SELECT row_id, length(text) FROM texts
+  WHERE row_id >= ? AND row_id <= ? AND text IS NOT NULL ORDER BY row_id LIMIT ?"""
+_EMPTY_TEXTS = "UPDATE texts SET text = NULL, tokens = NULL, crc = NULL WHERE row_id >= ? AND row_id <= ?"
 
 
 class OrphanedTexts(NamedTuple):
-    """A stretch of `texts` that belongs to no document and no note any more."""
+    """A range of `texts` that no document and no record refers to any more."""
 
     first: int
     last: int
 
 
-# A session that was erased, by its number, or texts.
-Piece = int | OrphanedTexts
+Purge = int | OrphanedTexts
+"What is to be purged: an erased session, by its row id, or texts."
 
 
 class PendingPurge(NamedTuple):
-    """What is to be answered when nothing of these pieces is left in the file."""
+    """A command's result, to be returned when all these purges are done."""
 
-    pieces: Sequence[Piece]
+    purges: Sequence[Purge]
     result: Any
 
 
-def leave(stage: Transaction, leftovers: Sequence[OrphanedTexts]) -> Sequence[OrphanedTexts]:
-    for leftover in leftovers:
-        stage.do("INSERT INTO leftovers VALUES (?, ?)", *leftover)
-    return leftovers
+def orphan_texts(transaction: Transaction, orphans: Sequence[OrphanedTexts]) -> Sequence[OrphanedTexts]:
+    for orphan in orphans:
+        transaction.add_statement("INSERT INTO orphaned_texts VALUES (?, ?)", *orphan)
+    return orphans
 
 
 class PurgeQueue:
-    """A session that was erased is out of reach at once, because its number is in no session's row any more.
+    """Empties the rows of erased sessions and orphaned texts, then truncates the write-ahead log.
 
-    So are texts that no row of a document or a note points to. Then come steps of a bounded size, so that nobody waits
-    long for a large session's end, and last the write-ahead log is emptied. A crash in between leaves the number in
-    `erasures` and the texts' places in `leftovers`, and the next start goes on.
+    Erased content is unreachable as soon as its erasure is committed: no row of a session, document or record refers to
+    it. Purging runs in steps of bounded size, so that other commands wait for one step at most. After a crash the next
+    start continues with `erased_sessions` and `orphaned_texts`.
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, path: Path, room: DiskSpaceGuard, checkpoints: Checkpointer
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        disk_guard: DiskSpaceGuard,
+        checkpointer: Checkpointer,
     ) -> None:
         self._connection = connection
         self._path = path
-        self._room = room
-        self._checkpoints = checkpoints
-        self._pieces = deque(unfinished(connection))
+        self._disk_guard = disk_guard
+        self._checkpointer = checkpointer
+        self._queue = deque(_unfinished(connection))
         self._waiting: list[tuple[PendingCommand, Any]] = []
         self._waiting_since = 0.0
-        self._rows_per_step = ROWS_PER_STEP
-        # A crash may have come between the last row's deletion and the emptying of the write-ahead log.
-        self._untruncated = True
+        self._rows_per_step = MAX_ROWS_PER_STEP
+        # A crash may have come between the last purge and the truncation of the write-ahead log.
+        self._needs_truncation = True
 
-    def _answer_the_impatient(self) -> None:
-        """Somebody outside reads the file for long. What was erased is out of reach; its bytes will follow."""
-        if self._waiting and time.monotonic() > self._waiting_since + PATIENCE_SECONDS:
-            self.refuse_all(Overloaded("erased, but a reader still holds the old write-ahead log; call again"))
-
-    def begin(self, ticket: PendingCommand, erasing: PendingPurge) -> None:
+    def add(self, pending: PendingCommand, purge: PendingPurge) -> None:
         if not self._waiting:
             self._waiting_since = time.monotonic()
-        self._pieces.extend(erasing.pieces)
-        self._waiting.append((ticket, erasing.result))
-        self._untruncated = True
+        self._queue.extend(purge.purges)
+        self._waiting.append((pending, purge.result))
+        self._needs_truncation = True
 
     def step(self) -> float | None:
-        """Do a bounded piece of work; in how many seconds there is more to do, None when there is nothing."""
-        if not self._untruncated:
-            self._room.keep_in_reserve()
+        """Do one step; return in how many seconds the next is due, None if there is nothing to do."""
+        if not self._needs_truncation:
+            self._disk_guard.restore_ballast()
             return None
         try:
             self._advance()
         except DiskFull:
-            return self._find_room()
+            return self._make_room()
         except Overloaded:
-            self._answer_the_impatient()
+            self._refuse_overdue()
             return RETRY_SECONDS
         except DataCorrupted as damage:
             self._give_up(damage)
         return 0.0
 
-    def _find_room(self) -> float:
-        """A step that failed left the room it took to the write-ahead log: empty that, and take smaller steps."""
-        smaller = self._rows_per_step > 1
+    def _refuse_overdue(self) -> None:
+        """Refuse the waiting commands while another process reads the file for long; their bytes are purged later."""
+        if self._waiting and time.monotonic() > self._waiting_since + MAX_WAIT_SECONDS:
+            self.refuse_all(Overloaded("erased, but a reader still holds the old write-ahead log; call again"))
+
+    def _make_room(self) -> float:
+        """Truncate the write-ahead log, which the failed step has filled, and take smaller steps."""
+        can_shrink = self._rows_per_step > 1
         self._rows_per_step = max(1, self._rows_per_step // 4)
-        return 0.0 if self._room.make(spending=True) or smaller else RETRY_SECONDS
+        return 0.0 if self._disk_guard.make_room(spend_ballast=True) or can_shrink else RETRY_SECONDS
 
     def refuse_all(self, error: SidecarError) -> None:
         waiting, self._waiting = self._waiting, []
-        for ticket, _ in waiting:
-            if not ticket.done:
-                ticket.complete(error=error)
+        for pending, _ in waiting:
+            if not pending.done:
+                pending.complete(error=error)
 
     def _give_up(self, damage: DataCorrupted) -> None:
-        """Until the next start, when somebody may have mended the file; `erasures` and `leftovers` remember."""
-        log.error("erasing cannot go on: %s", damage)
-        self._pieces.clear()
-        self._untruncated = False
+        """Stop purging until the next start; the tables still have what is to be purged."""
+        log.error("purging cannot go on: %s", damage)
+        self._queue.clear()
+        self._needs_truncation = False
         self.refuse_all(damage)
 
     def _advance(self) -> None:
-        if not self._pieces:
+        if not self._queue:
             self._finish()
             return
-        for _ in range(self._erase_some()):
-            self._pieces.popleft()
-        self._rows_per_step = min(ROWS_PER_STEP, 2 * self._rows_per_step)
+        for _ in range(self._purge_some()):
+            self._queue.popleft()
+        self._rows_per_step = min(MAX_ROWS_PER_STEP, 2 * self._rows_per_step)
 
-    def _erase_some(self) -> int:
-        """Erase up to a step's worth of rows in one transaction; how many pieces that ended."""
+    def _purge_some(self) -> int:
+        """Purge one step's rows in one transaction; return how many purges are done."""
         with translated(self._path), rolled_back(self._connection):
             self._connection.execute("BEGIN IMMEDIATE")
-            ended = self._end_pieces()
+            done = self._purge_rows()
             self._connection.execute("COMMIT")
-            self._checkpoints.run_when_due()
-        return ended
+            self._checkpointer.run_when_due()
+        return done
 
-    def _end_pieces(self) -> int:
-        room = self._rows_per_step
-        for ended, piece in enumerate(self._pieces):
-            taken = self._take(piece, room)
-            if taken == room:
-                return ended
-            self._forget(piece)
-            room -= max(taken, 1)
-            if not room:
-                return ended + 1
-        return len(self._pieces)
+    def _purge_rows(self) -> int:
+        left = self._rows_per_step
+        for done, purge in enumerate(self._queue):
+            count = self._purge(purge, left)
+            if count == left:
+                return done
+            self._remove(purge)
+            left -= max(count, 1)
+            if not left:
+                return done + 1
+        return len(self._queue)
 
-    def _take(self, piece: Piece, limit: int) -> int:
-        """Erase up to so many rows; how many these were. Fewer than asked for were the last."""
-        if isinstance(piece, OrphanedTexts):
-            return self._empty_texts(piece, limit)
-        return self._delete_messages(piece, limit)
+    def _purge(self, purge: Purge, limit: int) -> int:
+        """Purge at most `limit` rows, and return how many; fewer than `limit` are the last."""
+        if isinstance(purge, OrphanedTexts):
+            return self._empty_texts(purge, limit)
+        return self._delete_messages(purge, limit)
 
-    def _forget(self, piece: Piece) -> None:
-        if isinstance(piece, OrphanedTexts):
-            self._connection.execute("DELETE FROM leftovers WHERE first = ?", (piece.first,))
+    def _remove(self, purge: Purge) -> None:
+        if isinstance(purge, OrphanedTexts):
+            self._connection.execute("DELETE FROM orphaned_texts WHERE first = ?", (purge.first,))
         else:
-            self._connection.execute("DELETE FROM erasures WHERE number = ?", (piece,))
+            self._connection.execute("DELETE FROM erased_sessions WHERE row_id = ?", (purge,))
 
-    def _delete_messages(self, number: int, limit: int) -> int:
-        rows = self._connection.execute(
-            "SELECT sequence, lsn, shown_lsn FROM messages WHERE session = ? ORDER BY sequence LIMIT ?", (number, limit)
-        ).fetchall()
-        if rows:
-            self._connection.execute(_EMPTY_ENCODINGS, (json.dumps([lsn for row in rows for lsn in row[1:]]),))
-            self._connection.execute("DELETE FROM messages WHERE session = ? AND sequence <= ?", (number, rows[-1][0]))
-        self._checkpoints.wrote(pages_of(2 * len(rows)))
-        return len(rows)
+    def _delete_messages(self, session: int, limit: int) -> int:
+        found = self._connection.execute(_FIND_MESSAGES, (session, limit)).fetchall()
+        if found:
+            lsns = [lsn for _, original_lsn, displayed_lsn in found for lsn in (original_lsn, displayed_lsn)]
+            last_sequence, _, _ = found[-1]
+            self._connection.execute(_EMPTY_VERSIONS, (json.dumps(lsns),))
+            self._connection.execute(
+                "DELETE FROM messages WHERE session = ? AND sequence <= ?", (session, last_sequence)
+            )
+        self._checkpointer.wrote(estimate_pages(2 * len(found)))
+        return len(found)
 
-    def _empty_texts(self, leftover: OrphanedTexts, limit: int) -> int:
-        rows = self._connection.execute(_FULL_TEXTS, (*leftover, limit)).fetchall()
-        if rows:
-            self._connection.execute(_EMPTY_TEXTS, (rows[0][0], rows[-1][0]))
-        self._checkpoints.wrote(pages_of(len(rows), sum(size for _, size in rows)))
-        return len(rows)
+    def _empty_texts(self, orphans: OrphanedTexts, limit: int) -> int:
+        found = self._connection.execute(_FIND_TEXTS, (*orphans, limit)).fetchall()
+        if found:
+            (first, _), (last, _) = found[0], found[-1]
+            self._connection.execute(_EMPTY_TEXTS, (first, last))
+        self._checkpointer.wrote(estimate_pages(len(found), sum(size for _, size in found)))
+        return len(found)
 
     def _finish(self) -> None:
-        self._checkpoints.truncate()
-        self._untruncated = False
+        self._checkpointer.truncate()
+        self._needs_truncation = False
         waiting, self._waiting = self._waiting, []
-        for ticket, result in waiting:
-            if not ticket.done:
-                ticket.complete(result)
+        for pending, result in waiting:
+            if not pending.done:
+                pending.complete(result)
 
 
-def unfinished(connection: sqlite3.Connection) -> list[Piece]:
-    """What an earlier process began to erase."""
-    sessions: list[Piece] = [number for (number,) in connection.execute("SELECT number FROM erasures")]
-    return sessions + [OrphanedTexts(*row) for row in connection.execute("SELECT first, last FROM leftovers")]
+def _unfinished(connection: sqlite3.Connection) -> list[Purge]:
+    """Return what an earlier process left to purge."""
+    sessions: list[Purge] = [row_id for (row_id,) in connection.execute("SELECT row_id FROM erased_sessions")]
+    texts = connection.execute("SELECT first, last FROM orphaned_texts")
+    return sessions + [OrphanedTexts(first, last) for first, last in texts]

@@ -1,4 +1,4 @@
-"""Claim, SetPolicy, Trim, Rewrite."""
+"""The handlers of Claim, SetPolicy, UpdateWindow and UpdateMessage."""
 
 import json
 import sqlite3
@@ -25,200 +25,202 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.schema import LogKind
-from memsidecar.stores.sqlite.transaction import Entry, Transaction, owned
+from memsidecar.stores.sqlite.transaction import Entry, Transaction, claimed_copy
 from memsidecar.stores.sqlite.writer_state import id_hash
 
-_AMONG = "m.sequence IN (SELECT value FROM json_each(?))"
-_READ_WINDOW = f"""SELECT m.lsn, m.shown_lsn, {rows.SHOWN} FROM messages m
-  WHERE m.session = ? AND {_AMONG} AND {rows.IN_WINDOW}"""
+_LISTED = "m.sequence IN (SELECT value FROM json_each(?))"
+_READ_WINDOW = f"""SELECT m.lsn, m.displayed_lsn, {rows.DISPLAYED} FROM messages m
+  WHERE m.session = ? AND {_LISTED} AND {rows.IN_WINDOW}"""
 _OLDEST = f"""SELECT m.sequence FROM messages m WHERE m.session = ? AND m.sequence >= ? AND m.role <> {int(Role.SYSTEM)}
-  AND {rows.IN_WINDOW} AND NOT {_AMONG} ORDER BY m.sequence LIMIT 1"""
-_SHORTEN = "UPDATE messages SET shown_lsn = ?, shown_tokens = ?, flags = ? WHERE session = ? AND sequence = ?"
-_PRUNE = f"UPDATE messages AS m SET flags = flags | {int(Flag.PRUNED)} WHERE m.session = ? AND {_AMONG}"
+  AND {rows.IN_WINDOW} AND NOT {_LISTED} ORDER BY m.sequence LIMIT 1"""
+_SHORTEN = "UPDATE messages SET displayed_lsn = ?, displayed_tokens = ?, flags = ? WHERE session = ? AND sequence = ?"
+_PRUNE = f"UPDATE messages AS m SET flags = flags | {int(Flag.PRUNED)} WHERE m.session = ? AND {_LISTED}"
 
-_FIND = """SELECT m.lsn, m.shown_lsn FROM messages m JOIN log l ON l.lsn = m.lsn
+_FIND = """SELECT m.lsn, m.displayed_lsn FROM messages m JOIN log l ON l.lsn = m.lsn
   WHERE m.session = ? AND m.id_hash = ? AND l.id = ?"""
-_READ_VERSION = """SELECT {figures}, l.body, l.crc FROM log l
+_READ_VERSION = """SELECT {columns}, l.body, l.crc FROM log l
   JOIN messages m ON m.session = l.session AND m.sequence = l.sequence WHERE l.lsn = ?"""
+_SAVE_UPDATE = "UPDATE messages SET lsn = ?, displayed_lsn = ?, flags = ?, score = ? WHERE session = ? AND sequence = ?"
+_ADD_BYTES = "UPDATE sessions SET bytes = bytes + ? WHERE row_id = ?"
 
-# Where a message stands is the journal's to say, whatever a revision makes of the flags it was given.
-_STANDING = Flag.PRUNED | Flag.SHORTENED
-
-_SAVE = "UPDATE messages SET lsn = ?, shown_lsn = ?, flags = ?, score = ? WHERE session = ? AND sequence = ?"
-_GROW = "UPDATE sessions SET bytes = bytes + ? WHERE number = ?"
+# Flags that only the journal sets: a revision cannot change them.
+_JOURNAL_FLAGS = Flag.PRUNED | Flag.SHORTENED
 
 
-def claim(stage: Transaction, command: Claim) -> SessionHead:
-    before = stage.head(command.key)
-    head = claimed(stage, command.key, command.user_id)
+def claim(transaction: Transaction, command: Claim) -> SessionHead:
+    before = transaction.head(command.key)
+    head = _claimed(transaction, command.key, command.user_id)
     if before is None or before.user_id != head.user_id:
-        stage.keep(head)
-        stage.changes.append(CommitEvent(head.key, head))
+        transaction.save_session(head)
+        transaction.events.append(CommitEvent(head.key, head))
     return head
 
 
-def claimed(stage: Transaction, key: SessionKey, user_id: str) -> SessionHead:
-    """The session as this user's, to be kept; a new one where there is none."""
-    before = stage.head(key)
+def _claimed(transaction: Transaction, key: SessionKey, user_id: str) -> SessionHead:
+    """Return a copy of the session with this user, or a new session. The caller saves it."""
+    before = transaction.head(key)
     if before is None:
-        stage.book(key.namespace, Usage(sessions=1))
-        return stage.new(key, user_id)
-    head = owned(before, user_id)
-    stage.claim(before, head)
+        transaction.reserve_quota(key.namespace, Usage(sessions=1))
+        return transaction.new_session(key, user_id)
+    head = claimed_copy(before, user_id)
+    transaction.log_claim(before, head)
     return head
 
 
-def set_policy(stage: Transaction, command: SetPolicy) -> PolicySet:
-    head = claimed(stage, command.key, command.user_id) if command.key.session_id else None
+def set_policy(transaction: Transaction, command: SetPolicy) -> PolicySet:
+    head = _claimed(transaction, command.key, command.user_id) if command.key.session_id else None
     if head is not None:
         head.policy = command.policy
-        stage.keep(head)
-        stage.changes.append(CommitEvent(head.key, head))
-    _save_policy(stage, command.key, command.policy)
+        transaction.save_session(head)
+        transaction.events.append(CommitEvent(head.key, head))
+    _save_policy(transaction, command.key, command.policy)
     return PolicySet(head)
 
 
-def _save_policy(stage: Transaction, key: SessionKey, policy: Policy | None) -> None:
+def _save_policy(transaction: Transaction, key: SessionKey, policy: Policy | None) -> None:
     if policy is None:
-        stage.do("DELETE FROM policies WHERE namespace = ? AND session_id = ?", *key)
+        transaction.add_statement("DELETE FROM policies WHERE namespace = ? AND session_id = ?", *key)
         return
     columns = (policy.auto_prune_tokens, policy.strategy, policy.model, policy.summarize)
-    stage.do("INSERT OR REPLACE INTO policies VALUES (?, ?, ?, ?, ?, ?)", *key, *columns)
+    transaction.add_statement("INSERT OR REPLACE INTO policies VALUES (?, ?, ?, ?, ?, ?)", *key, *columns)
 
 
-class _Standing(NamedTuple):
-    """A message of the window without its body, and where its encodings are."""
+class _WindowMessage(NamedTuple):
+    """A message of the window without its body, and the lsns of its versions."""
 
     lsn: int
-    shown_lsn: int
+    displayed_lsn: int
     message: StoredMessage
 
 
-def trim(stage: Transaction, command: UpdateWindow) -> WindowUpdated:
-    published = stage.head(command.key)
+def update_window(transaction: Transaction, command: UpdateWindow) -> WindowUpdated:
+    published = transaction.head(command.key)
     if published is None or published.version != command.expected_version:
-        raise VersionConflict("the session has moved on")
+        raise VersionConflict("the session has changed")
     head, removed = published.copy(), sorted(set(command.removed))
-    standing = _read_window(stage, head, {*removed, *(one.sequence for one in command.shortened)})
-    window_start = _window_start(stage, head, removed)
-    shown = [_shorten(stage, head, one, standing) for one in command.shortened]
+    window = _read_window(transaction, head, {*removed, *(message.sequence for message in command.shortened)})
+    window_start = _window_start(transaction, head, removed)
+    replaced = [_shorten(transaction, head, message, window) for message in command.shortened]
     if removed:
-        _remove(stage, head, [standing[sequence].message for sequence in removed])
+        _remove(transaction, head, [window[sequence].message for sequence in removed])
         head.window_start = window_start
-    stage.keep(head)
-    stage.changes.append(CommitEvent(head.key, head, removed=removed, replaced=shown))
-    return WindowUpdated(head)
+    transaction.save_session(head)
+    transaction.events.append(CommitEvent(head.key, head, removed=removed, replaced=replaced))
+    return WindowUpdated(head, command.result)
 
 
-def trim_now(stage: Transaction, command: UpdateWindowExclusive) -> WindowUpdated:
-    return trim(stage, command.decide())
+def update_window_exclusive(transaction: Transaction, command: UpdateWindowExclusive) -> WindowUpdated:
+    return update_window(transaction, command.decide())
 
 
-def _read_window(stage: Transaction, head: SessionHead, sequences: set[int]) -> dict[int, _Standing]:
-    found = stage.connection.execute(_READ_WINDOW, (head.row_id, json.dumps(sorted(sequences))))
-    standing = {row[2]: _Standing(row[0], row[1], StoredMessage._make((*row[2:], b""))) for row in found}
-    if missing := sequences - standing.keys():
+def _read_window(transaction: Transaction, head: SessionHead, sequences: set[int]) -> dict[int, _WindowMessage]:
+    found = transaction.connection.execute(_READ_WINDOW, (head.row_id, json.dumps(sorted(sequences))))
+    messages = [
+        _WindowMessage(lsn, displayed_lsn, StoredMessage._make((*columns, b"")))
+        for lsn, displayed_lsn, *columns in found
+    ]
+    window = {each.message.sequence: each for each in messages}
+    if missing := sequences - window.keys():
         raise NotFound(f"message {min(missing)} is not in the window")
-    return standing
+    return window
 
 
-def _window_start(stage: Transaction, head: SessionHead, removed: Sequence[int]) -> int:
-    query = (head.row_id, head.window_start, json.dumps(removed))
-    oldest = stage.connection.execute(_OLDEST, query).fetchone()
+def _window_start(transaction: Transaction, head: SessionHead, removed: Sequence[int]) -> int:
+    parameters = (head.row_id, head.window_start, json.dumps(removed))
+    oldest = transaction.connection.execute(_OLDEST, parameters).fetchone()
     return int(oldest[0]) if oldest else head.last_sequence + 1
 
 
 def _shorten(
-    stage: Transaction, head: SessionHead, one: StoredMessage, standing: dict[int, _Standing]
+    transaction: Transaction, head: SessionHead, shortened: StoredMessage, window: dict[int, _WindowMessage]
 ) -> StoredMessage:
-    """Show this one in place of the original, which stays; an earlier shortening does not."""
-    lsn, shown_lsn, before = standing[one.sequence]
-    shown = before._replace(tokens=one.tokens, flags=before.flags | Flag.SHORTENED, body=one.body)
-    prev = None if shown_lsn == lsn else shown_lsn
-    shown_lsn = stage.log(head, Entry(LogKind.SHORTENING, one.body, one.sequence, prev=prev))
-    stage.do(_SHORTEN, shown_lsn, shown.tokens, shown.flags, head.row_id, shown.sequence)
-    head.tokens[shown.role - 1] += shown.tokens - before.tokens
-    standing[one.sequence] = _Standing(lsn, shown_lsn, shown)
-    return shown
+    """Display this version in place of the original, which is kept; an earlier shortened version is not."""
+    sequence = shortened.sequence
+    lsn, displayed_lsn, before = window[sequence]
+    displayed = before._replace(tokens=shortened.tokens, flags=before.flags | Flag.SHORTENED, body=shortened.body)
+    prev = None if displayed_lsn == lsn else displayed_lsn
+    displayed_lsn = transaction.log_entry(head, Entry(LogKind.SHORTENING, shortened.body, sequence, prev=prev))
+    transaction.add_statement(_SHORTEN, displayed_lsn, displayed.tokens, displayed.flags, head.row_id, sequence)
+    head.tokens[displayed.role - 1] += displayed.tokens - before.tokens
+    window[sequence] = _WindowMessage(lsn, displayed_lsn, displayed)
+    return displayed
 
 
-def _remove(stage: Transaction, head: SessionHead, removed: Sequence[StoredMessage]) -> None:
+def _remove(transaction: Transaction, head: SessionHead, removed: Sequence[StoredMessage]) -> None:
     for message in removed:
         head.count(message.role, message.tokens, sign=-1)
     head.pruned_count += len(removed)
-    listed = json.dumps([message.sequence for message in removed])
-    stage.log(head, Entry(LogKind.PRUNE, listed.encode()))
-    stage.do(_PRUNE, head.row_id, listed)
+    sequences = json.dumps([message.sequence for message in removed])
+    transaction.log_entry(head, Entry(LogKind.PRUNE, sequences.encode()))
+    transaction.add_statement(_PRUNE, head.row_id, sequences)
 
 
 class StoredVersions(NamedTuple):
-    """Both ways of one message; the same thing unless it was shortened."""
+    """Both versions of a message, with their lsns; they are the same unless the message was shortened."""
 
     id: str
     lsn: int
-    shown_lsn: int
+    displayed_lsn: int
     original: StoredMessage
     displayed: StoredMessage
 
+    @property
+    def is_shortened(self) -> bool:
+        return self.displayed_lsn != self.lsn
 
-def find_encodings(connection: sqlite3.Connection, path: Path, session: int, message_id: str) -> StoredVersions | None:
+
+def find_versions(connection: sqlite3.Connection, path: Path, session: int, message_id: str) -> StoredVersions | None:
     row = connection.execute(_FIND, (session, id_hash(message_id), message_id)).fetchone()
     if row is None:
         return None
-    lsn, shown_lsn = row
-    written, shown = (
-        _read_version(connection, path, lsn, rows.WRITTEN),
-        _read_version(connection, path, shown_lsn, rows.SHOWN),
+    lsn, displayed_lsn = row
+    return StoredVersions(
+        id=message_id,
+        lsn=lsn,
+        displayed_lsn=displayed_lsn,
+        original=_read_version(connection, path, lsn, rows.ORIGINAL),
+        displayed=_read_version(connection, path, displayed_lsn, rows.DISPLAYED),
     )
-    return StoredVersions(message_id, lsn, shown_lsn, written, shown)
 
 
-def _read_version(connection: sqlite3.Connection, path: Path, lsn: int, figures: str) -> StoredMessage:
-    row = connection.execute(_READ_VERSION.format(figures=figures), (lsn,)).fetchone()
+def _read_version(connection: sqlite3.Connection, path: Path, lsn: int, columns: str) -> StoredMessage:
+    row = connection.execute(_READ_VERSION.format(columns=columns), (lsn,)).fetchone()
     return rows.message_of(row, path)
 
 
-def rewrite(stage: Transaction, command: UpdateMessage) -> MessageUpdated:
-    before = _session(stage, command)
-    head = owned(before, command.user_id)
-    found = _find(stage, head, command.message_id)
-    written = command.revise(found.original)
-    shown = command.revise(found.displayed) if found.shown_lsn != found.lsn else written
-    flags = written.flags & ~_STANDING | found.displayed.flags & _STANDING
-    message = found.displayed._replace(body=shown.body, flags=flags, score=written.score)
-    growth = len(written.body) - len(found.original.body)
-    stage.book(head.key.namespace, Usage(bytes=growth))
-    stage.claim(before, head)
-    _save_update(stage, head, found, written, message)
-    stage.keep(head)
-    stage.do(_GROW, growth, head.row_id)
-    stage.changes.append(CommitEvent(head.key, head, replaced=(message,)))
-    return MessageUpdated(head, message)
-
-
-def _session(stage: Transaction, command: UpdateMessage) -> SessionHead:
-    head = stage.head(command.key)
-    if head is None:
+def update_message(transaction: Transaction, command: UpdateMessage) -> MessageUpdated:
+    before = transaction.head(command.key)
+    if before is None:
         raise _missing(command.message_id)
-    return head
+    head = claimed_copy(before, command.user_id)
+    versions = find_versions(transaction.connection, transaction.path, head.row_id, command.message_id)
+    if versions is None:
+        raise _missing(command.message_id)
+    original = command.revise(versions.original)
+    displayed = command.revise(versions.displayed) if versions.is_shortened else original
+    flags = original.flags & ~_JOURNAL_FLAGS | versions.displayed.flags & _JOURNAL_FLAGS
+    message = versions.displayed._replace(body=displayed.body, flags=flags, score=original.score)
+    growth = len(original.body) - len(versions.original.body)
+    transaction.reserve_quota(head.key.namespace, Usage(bytes=growth))
+    transaction.log_claim(before, head)
+    _save_update(transaction, head, versions, original, message)
+    transaction.save_session(head)
+    transaction.add_statement(_ADD_BYTES, growth, head.row_id)
+    transaction.events.append(CommitEvent(head.key, head, replaced=(message,)))
+    return MessageUpdated(head, message)
 
 
 def _missing(message_id: str) -> NotFound:
     return NotFound(f"there is no message {message_id!r} in this session")
 
 
-def _find(stage: Transaction, head: SessionHead, message_id: str) -> StoredVersions:
-    found = find_encodings(stage.connection, stage.path, head.row_id, message_id)
-    if found is None:
-        raise _missing(message_id)
-    return found
-
-
 def _save_update(
-    stage: Transaction, head: SessionHead, found: StoredVersions, written: Revision, message: StoredMessage
+    transaction: Transaction, head: SessionHead, versions: StoredVersions, original: Revision, message: StoredMessage
 ) -> None:
     sequence = message.sequence
-    lsn = shown_lsn = stage.log(head, Entry(LogKind.ANNOTATION, written.body, sequence, found.id, found.lsn))
-    if found.shown_lsn != found.lsn:
-        shown_lsn = stage.log(head, Entry(LogKind.SHORTENING, message.body, sequence, prev=found.shown_lsn))
-    stage.do(_SAVE, lsn, shown_lsn, message.flags, message.score, head.row_id, sequence)
+    annotation = Entry(LogKind.ANNOTATION, original.body, sequence, versions.id, versions.lsn)
+    lsn = displayed_lsn = transaction.log_entry(head, annotation)
+    if versions.is_shortened:
+        shortening = Entry(LogKind.SHORTENING, message.body, sequence, prev=versions.displayed_lsn)
+        displayed_lsn = transaction.log_entry(head, shortening)
+    transaction.add_statement(_SAVE_UPDATE, lsn, displayed_lsn, message.flags, message.score, head.row_id, sequence)

@@ -1,4 +1,4 @@
-"""Transaction being built."""
+"""A transaction in the making: the statements, heads, events and results of a group of commands."""
 
 import sqlite3
 import time
@@ -31,22 +31,22 @@ from memsidecar.stores.sqlite.data_dir import LogPosition
 from memsidecar.stores.sqlite.schema import FIRST_NAMESPACED_KIND, LogKind
 from memsidecar.stores.sqlite.writer_state import ExistingMessage, QuotaUsage
 
-# A message's own vector moves on to its newest encoding.
+# The vector of a message moves on to its newest version.
 _INSERT_LOG = """INSERT INTO log(lsn, session, kind, sequence, time_us, id, body, crc, prev, vector)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT vector FROM log WHERE lsn = ?))"""
 _EMPTY_LOG = "UPDATE log SET body = NULL, crc = NULL, vector = NULL WHERE lsn = ?"
-_MOVE_TAIL = "INSERT INTO tails VALUES (?, ?) ON CONFLICT(namespace) DO UPDATE SET lsn = excluded.lsn"
-# Each size of group is a statement of its own, which stays prepared: larger ones would add up to tens of megabytes.
+_SAVE_LAST_LSN = "INSERT INTO last_lsns VALUES (?, ?) ON CONFLICT(namespace) DO UPDATE SET lsn = excluded.lsn"
+# Each group size is a statement of its own, which stays prepared: larger groups would add up to tens of megabytes.
 ROWS_PER_STATEMENT = 32
-BODY_COLUMN = 12  # of a row of `incoming`
+BODY_COLUMN = 12  # of a row of `new_messages`
 
 Statement = tuple[str, Sequence[Any]]
 
 
 class Entry(NamedTuple):
-    """What a command adds to the log; `prev` is the encoding of the same message that it supersedes.
+    """A log entry of a command. `prev` is the lsn of the version of the same message that it supersedes.
 
-    `id` is the message's, or the namespace of an entry that must tell it by itself.
+    `id` is the message's, or the namespace for kinds from FIRST_NAMESPACED_KIND on.
     """
 
     kind: LogKind
@@ -57,76 +57,76 @@ class Entry(NamedTuple):
 
 
 class NextIds(NamedTuple):
-    """How far the journal has come, and the next numbers for a session, a document and a text."""
+    """The position of the journal, and the next row ids of a session, a document and a text."""
 
-    extent: LogPosition
+    position: LogPosition
     session: int
     document: int
     text: int
 
 
 class Transaction:
-    """One transaction in the making."""
+    """One transaction in the making. Command handlers add to it; the writer executes it."""
 
     def __init__(
         self,
         connection: sqlite3.Connection,
         path: Path,
-        published: dict[SessionKey, SessionHead],
-        numbers: NextIds,
-        meter: QuotaUsage,
+        published_heads: dict[SessionKey, SessionHead],
+        next_ids: NextIds,
+        quota_usage: QuotaUsage,
     ) -> None:
         self.connection = connection
         self.path = path
-        self._before, self.next_number, self.next_document, self.next_text = numbers
+        self._before, self.next_session, self.next_document, self.next_text = next_ids
         self.lsn = self._before.lsn
         self.now_us = time.time_ns() // 1000
-        self.known: dict[tuple[int, str], ExistingMessage] = {}
+        self.existing: dict[tuple[int, str], ExistingMessage] = {}
         self.revived: set[tuple[int, int]] = set()
         self.heads: dict[SessionKey, SessionHead | None] = {}
         self.message_rows: list[Sequence[Any]] = []
         self.statements: list[Statement] = []
-        self.changes: list[CommitEvent] = []
-        self.outcomes: list[tuple[PendingCommand, Any]] = []
-        self.dropped_notes: set[int] = set()
-        self.used: dict[str, Usage] = {}
-        self._meter = meter
-        self._published = published
-        self._appended_to: set[Hashable] = set()
-        self._closed: set[Hashable] = set()
+        self.events: list[CommitEvent] = []
+        self.results: list[tuple[PendingCommand, Any]] = []
+        self.deleted_records: set[int] = set()
+        self.usage: dict[str, Usage] = {}
+        self._quota_usage = quota_usage
+        self._published_heads = published_heads
+        self._appended: set[Hashable] = set()
+        self._changed: set[Hashable] = set()
         self._erases: bool | None = None
         self._rows_in_statements = 0
         self._text_bytes = 0
 
     @property
-    def numbers(self) -> NextIds:
-        return NextIds(self.extent, self.next_number, self.next_document, self.next_text)
+    def next_ids(self) -> NextIds:
+        return NextIds(self.position, self.next_session, self.next_document, self.next_text)
 
     @property
-    def extent(self) -> LogPosition:
-        """How far the journal has come with this transaction."""
+    def position(self) -> LogPosition:
+        """The position of the journal after this transaction."""
         return LogPosition(self.lsn, self._before.unlogged + (bool(self.statements) and self.lsn == self._before.lsn))
 
-    def admits(self, command: Command) -> bool:
-        """Whether the command would see the effects of all before it; if so, its place is taken.
+    def can_include(self, command: Command) -> bool:
+        """Return whether the command would see the effects of all earlier ones; if so, include it.
 
-        Lookups read the last committed state, so a session is either only appended to in one transaction, or
-        changed by one other command. A trim that decides by itself reads as everybody does: it comes first, or waits.
+        Lookups read the last committed state. So in one transaction an object is either only appended to, or changed
+        by one other command. A window update that decides exclusively reads like any reader: it comes first, or waits.
         """
-        touched = _touched(command)
-        if touched in self._closed or (isinstance(command, UpdateWindowExclusive) and not self._is_empty):
+        target = _target(command)
+        if target in self._changed or (isinstance(command, UpdateWindowExclusive) and not self._is_empty):
             return False
         if isinstance(command, Append):
-            self._appended_to.add(touched)
+            self._appended.add(target)
             return True
-        self._closed.add(touched)
-        return touched not in self._appended_to and self._keeps_apart(command)
+        self._changed.add(target)
+        return target not in self._appended and self._separates_erasures(command)
 
-    def _keeps_apart(self, command: Command) -> bool:
-        """Whether this transaction has notes or erasures, and not both.
+    def _separates_erasures(self, command: Command) -> bool:
+        """Return whether this transaction still has either record commands or erasures, and not both.
 
-        Of which session a note is made is known when it is staged, and not before. An erasure would miss a note that
-        was staged before it, and a note could be made of what an erasure before it takes.
+        The source session of a record is known only when its handler runs. An erasure would miss a record that was
+        added before it, and a record could be derived from what an earlier erasure removes.
         """
         if not isinstance(command, Erase | UpsertRecords | DeleteRecord):
             return True
@@ -137,100 +137,111 @@ class Transaction:
 
     @property
     def _is_empty(self) -> bool:
-        return not self._appended_to and not self._closed
+        return not self._appended and not self._changed
 
     def head(self, key: SessionKey) -> SessionHead | None:
         if key in self.heads:
             return self.heads[key]
-        head = self._published.get(key)
+        head = self._published_heads.get(key)
         if head is None:
             head = rows.find_head(self.connection, key)
             if head is not None:
-                self._published[key] = head
+                self._published_heads[key] = head
         return head
 
-    def new(self, key: SessionKey, user_id: str) -> SessionHead:
-        return SessionHead(key, self.next_number, user_id, create_time_us=self.now_us, last_active_us=self.now_us)
+    def new_session(self, key: SessionKey, user_id: str) -> SessionHead:
+        return SessionHead(key, self.next_session, user_id, create_time_us=self.now_us, last_active_us=self.now_us)
 
-    def book(self, namespace: str, change: Usage, *, refusable: bool = True) -> None:
-        """Take a change into what the namespace keeps; QuotaExceeded, and nothing is taken, if it grows too much.
+    def reserve_quota(self, namespace: str, change: Usage, *, refusable: bool = True) -> None:
+        """Add a change to the namespace's usage; QuotaExceeded, and nothing is added, if it grows beyond the quota.
 
-        The last thing that may refuse a command, and so the first that it stages.
+        A handler calls it after all other checks and before it adds anything.
         """
-        after = (self.used.get(namespace) or self._meter.usage(namespace)).plus(change)
+        after = (self.usage.get(namespace) or self._quota_usage.usage(namespace)).plus(change)
         if refusable:
-            self._meter.quotas(namespace).check(after, change)
-        self.used[namespace] = after
+            self._quota_usage.quotas(namespace).check(after, change)
+        self.usage[namespace] = after
 
     @property
     def body_bytes(self) -> int:
         return sum([len(row[BODY_COLUMN]) for row in self.message_rows]) + self._text_bytes
 
-    def do(self, statement: str, *parameters: Any) -> None:
+    def add_statement(self, statement: str, *parameters: Any) -> None:
         self.statements.append((statement, parameters))
 
-    def in_order(self) -> Iterator[Statement]:
-        """All that it does; if it leaves no entry in the log, it is counted, so that its loss is noticed, too."""
+    def all_statements(self) -> Iterator[Statement]:
+        """Yield all statements in order. A transaction without a log entry is counted, so that its loss is noticed."""
         yield from self.statements
-        yield from self._rest()
-        if self.extent.unlogged > self._before.unlogged:
-            yield rows.COUNT_UNLOGGED, (self.extent.unlogged,)
+        yield from self._remaining_insertions()
+        if self.position.unlogged > self._before.unlogged:
+            yield rows.SAVE_UNLOGGED, (self.position.unlogged,)
 
-    def _rest(self) -> Iterator[Statement]:
-        """What inserts the messages that come after all statements."""
+    def _remaining_insertions(self) -> Iterator[Statement]:
+        """Yield the insertions of messages that come after all statements."""
         for start in range(self._rows_in_statements, len(self.message_rows), ROWS_PER_STATEMENT):
             yield insertion(self.message_rows[start : start + ROWS_PER_STATEMENT])
 
-    def write(self, number: int, entry: Entry) -> int:
-        """Write an entry of the log, behind the messages that were staged before it: the log grows at its end only.
+    def write_entry(self, row_id: int, entry: Entry) -> int:
+        """Add a log entry after the messages that were added before it, and return its lsn.
 
-        An encoding that it supersedes keeps its place in the log and loses its body.
+        A superseded version of a message keeps its log entry and loses its body.
         """
-        self.statements += self._rest()
+        self.statements += self._remaining_insertions()
         self._rows_in_statements = len(self.message_rows)
         self.lsn += 1
-        place = (self.lsn, number, entry.kind, entry.sequence, self.now_us)
-        self.do(_INSERT_LOG, *place, entry.id, entry.body, zlib.crc32(entry.body), entry.prev, entry.prev)
+        self.add_statement(
+            _INSERT_LOG,
+            self.lsn,
+            row_id,
+            entry.kind,
+            entry.sequence,
+            self.now_us,
+            entry.id,
+            entry.body,
+            zlib.crc32(entry.body),
+            entry.prev,
+            entry.prev,
+        )
         if entry.prev is not None:
-            self.do(_EMPTY_LOG, entry.prev)
+            self.add_statement(_EMPTY_LOG, entry.prev)
         if entry.kind >= FIRST_NAMESPACED_KIND:
-            self.do(_MOVE_TAIL, entry.id, self.lsn)
+            self.add_statement(_SAVE_LAST_LSN, entry.id, self.lsn)
         return self.lsn
 
-    def log(self, head: SessionHead, entry: Entry) -> int:
-        """Write an entry of the session, which is then the head's version."""
-        head.version, head.last_active_us = self.write(head.row_id, entry), self.now_us
+    def log_entry(self, head: SessionHead, entry: Entry) -> int:
+        """Add a log entry of the session; its lsn becomes the head's version."""
+        head.version, head.last_active_us = self.write_entry(head.row_id, entry), self.now_us
         return head.version
 
-    def claim(self, before: SessionHead, head: SessionHead) -> None:
-        """Tell those who follow the log that a session has a user now."""
+    def log_claim(self, before: SessionHead, head: SessionHead) -> None:
+        """Log that the session has a user now, for the consumers of the change feed."""
         if is_claim(before, head):
-            self.log(head, Entry(LogKind.CLAIM))
+            self.log_entry(head, Entry(LogKind.CLAIM))
 
     def add_texts(self, texts: Sequence[tuple[bytes, int]]) -> int:
-        """Write texts, with their tokens, one behind the other; the number of the first.
+        """Add texts, with their tokens, at consecutive row ids, and return the first.
 
-        Many with one statement, as it is done with messages: everybody's writes wait for this transaction.
+        Like messages, many are added with one statement: all writes wait for this transaction.
         """
         first, self.next_text = self.next_text, self.next_text + len(texts)
-        text_rows = [(at, text, tokens, zlib.crc32(text)) for at, (text, tokens) in enumerate(texts, first)]
+        text_rows = [(row_id, text, tokens, zlib.crc32(text)) for row_id, (text, tokens) in enumerate(texts, first)]
         for start in range(0, len(texts), ROWS_PER_STATEMENT):
             self.statements.append(_insertion("texts", text_rows[start : start + ROWS_PER_STATEMENT]))
         self._text_bytes += sum([len(text) for text, _ in texts])
         return first
 
-    def keep(self, head: SessionHead) -> None:
-        """Write the session's row as a whole."""
-        if head.row_id == self.next_number:
-            self.next_number += 1
-            self.do(rows.INSERT_SESSION, *rows.session_row(head))
+    def save_session(self, head: SessionHead) -> None:
+        """Write the whole row of the session."""
+        if head.row_id == self.next_session:
+            self.next_session += 1
+            self.add_statement(rows.INSERT_SESSION, *rows.session_row(head))
         else:
-            self.do(rows.SAVE_SESSION, *rows.saved_columns(head))
+            self.add_statement(rows.SAVE_SESSION, *rows.saved_columns(head))
         self.heads[head.key] = head
 
 
-def owned(head: SessionHead, user_id: str) -> SessionHead:
-    """A copy that may be changed; the first request that names a user makes the session theirs."""
+def claimed_copy(head: SessionHead, user_id: str) -> SessionHead:
+    """Return a copy to change. The first request that names a user claims the session; another is refused."""
     if user_id and head.user_id and user_id != head.user_id:
         raise SessionOwnerMismatch()
     head = head.copy()
@@ -239,39 +250,38 @@ def owned(head: SessionHead, user_id: str) -> SessionHead:
 
 
 def is_claim(before: SessionHead, after: SessionHead) -> bool:
-    """Whether what was nobody's became somebody's: its messages, and what is known of it without any."""
     return after.user_id != before.user_id
 
 
 def insertion(message_rows: Sequence[Sequence[Any]]) -> Statement:
-    return _insertion("incoming", message_rows)
+    return _insertion("new_messages", message_rows)
 
 
 def _insertion(table: str, new_rows: Sequence[Sequence[Any]]) -> Statement:
     parameters: list[Any] = []
     for row in new_rows:
         parameters += row
-    places = f"({', '.join('?' * len(new_rows[0]))})"
-    return f"INSERT INTO {table} VALUES {', '.join([places] * len(new_rows))}", parameters
+    placeholders = f"({', '.join('?' * len(new_rows[0]))})"
+    return f"INSERT INTO {table} VALUES {', '.join([placeholders] * len(new_rows))}", parameters
 
 
-def _owned_place(owner: Owner, name: Hashable) -> Hashable:
-    """A session's documents and notes go with the session, so they take its place."""
+def _owned_target(owner: Owner, name: Hashable) -> Hashable:
+    """A session's documents and records are erased with it, so their target is the session."""
     return SessionKey(owner.namespace, owner.session_id) if owner.session_id else (*owner, name)
 
 
-_TOUCHED: dict[type, Callable[[Any], Hashable]] = {
+_TARGETS: dict[type, Callable[[Any], Hashable]] = {
     Calibrate: lambda command: (command.namespace, command.model, "calibration"),
     AdvanceWatermark: lambda command: (command.task, command.namespace, "watermark"),
     AddDeadLetter: lambda command: (command.task, command.namespace, command.lsn),
-    PutDocument: lambda command: _owned_place(command.document.owner, command.document.id),
-    DeleteDocument: lambda command: _owned_place(command.owner, command.document_id),
-    UpsertRecords: lambda command: _owned_place(command.owner, command.kind),
-    DeleteRecord: lambda command: _owned_place(command.owner, command.kind),
+    PutDocument: lambda command: _owned_target(command.document.owner, command.document.id),
+    DeleteDocument: lambda command: _owned_target(command.owner, command.document_id),
+    UpsertRecords: lambda command: _owned_target(command.owner, command.kind),
+    DeleteRecord: lambda command: _owned_target(command.owner, command.kind),
 }
 
 
-def _touched(command: Any) -> Hashable:
-    """What no two commands of one transaction may both change, unless they append to it."""
-    touched = _TOUCHED.get(type(command))
-    return command.key if touched is None else touched(command)
+def _target(command: Any) -> Hashable:
+    """Return the object that at most one command of a transaction may change, unless all append to it."""
+    target = _TARGETS.get(type(command))
+    return command.key if target is None else target(command)

@@ -1,4 +1,4 @@
-"""Checkpoints and disk-space guard."""
+"""Checkpoints of the write-ahead log, and the guard of free disk space."""
 
 import logging
 import sqlite3
@@ -13,21 +13,21 @@ from memsidecar.stores.sqlite.data_dir import Ballast, free_bytes
 log = logging.getLogger(__name__)
 
 PAGE_BYTES = 4_096
-# A truncation is tried again soon; a restart comes after megabytes of writes, and has to get through now and then.
-WAIT_FOR_READERS_MS = {"PASSIVE": 0, "TRUNCATE": 20, "RESTART": 500}
+# A truncation is retried soon. A restart is tried after megabytes of writes only, and has to succeed now and then.
+READER_TIMEOUT_MS = {"PASSIVE": 0, "TRUNCATE": 20, "RESTART": 500}
 PAGES_PER_COMMIT = 3
-PATIENCE = 4
+RESTART_FACTOR = 4
+"The log is restarted when it has this many times the pages of the checkpoint limit."
+AMPLE_BYTES = 64 << 20
 
-PLENTY_BYTES = 64 << 20
 
-
-def pages_of(rows: int, body_bytes: int = 0) -> int:
-    """About as many pages as a commit of so many rows and bytes dirties."""
+def estimate_pages(rows: int, body_bytes: int = 0) -> int:
+    """Estimate how many pages a commit of so many rows and bytes writes."""
     return PAGES_PER_COMMIT + rows + body_bytes // PAGE_BYTES
 
 
 class Checkpointer:
-    """SQLite's own automatic checkpoint swallows errors, a failed fsync among them; so this one is ours."""
+    """Runs checkpoints. SQLite's automatic checkpoint ignores errors, a failed fsync among them, so it is off."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, limit_bytes: int) -> None:
         self._connection = connection
@@ -43,39 +43,39 @@ class Checkpointer:
             return
         self._pages = 0
         try:
-            self._run_as_gently_as_possible()
+            self._checkpoint()
         except DiskFull:
-            log.warning("no room for a checkpoint; the write-ahead log keeps growing until there is")
+            log.warning("no room for a checkpoint; the write-ahead log grows until there is")
 
-    def _run_as_gently_as_possible(self) -> None:
-        """Where readers follow each other without a gap the log never starts over by itself: then wait for them."""
+    def _checkpoint(self) -> None:
+        """Run a passive checkpoint. If readers overlap without a gap, the log never restarts: then wait for them."""
         _, pages = self._run("PASSIVE")
-        if pages > PATIENCE * self._limit_pages:
+        if pages > RESTART_FACTOR * self._limit_pages:
             self._run("RESTART")
 
-    def make_room(self) -> None:
-        """Try to empty the write-ahead log on a full disk; without success, things are as before."""
+    def try_truncate(self) -> None:
+        """Truncate the write-ahead log of a full disk if possible."""
         try:
             self._run("TRUNCATE")
         except DiskFull:
             log.debug("no room for a checkpoint")
 
     def truncate(self) -> None:
-        """Empty the write-ahead log, so that nothing erased is left in it; Busy while a reader still uses it."""
+        """Truncate the write-ahead log, so that it holds no erased content; Busy while a reader uses it."""
         done, _ = self._run("TRUNCATE")
         if not done:
             raise Overloaded("a reader still uses the write-ahead log")
         self._pages = 0
 
     def _run(self, mode: str) -> tuple[bool, int]:
-        """Whether it came to its end, and how many pages the log has."""
-        with translated(self._path), self._impatient(WAIT_FOR_READERS_MS[mode]):
+        """Return whether the checkpoint was completed, and how many pages the log has."""
+        with translated(self._path), self._busy_timeout(READER_TIMEOUT_MS[mode]):
             busy, pages, _ = self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
         return not busy, pages
 
     @contextmanager
-    def _impatient(self, milliseconds: int) -> Iterator[None]:
-        """Wait for readers a moment only: everybody's writes wait behind this, and a backup may read for minutes."""
+    def _busy_timeout(self, milliseconds: int) -> Iterator[None]:
+        """Wait for readers for a short time only: all writes wait meanwhile, and a backup may read for minutes."""
         self._connection.execute(f"PRAGMA busy_timeout = {milliseconds}")
         try:
             yield
@@ -84,36 +84,38 @@ class Checkpointer:
 
 
 class DiskSpaceGuard:
-    """Tells what would fill the disk so far that a checkpoint fails, and makes room.
+    """Refuses writes that would leave no room for a checkpoint, and makes room.
 
-    A log that cannot be moved can only grow. Then nothing could be erased any more, because erasing writes first, and
-    a full disk would stay full.
+    A write-ahead log that cannot be checkpointed can only grow. Then nothing could be erased either, because an erasure
+    writes first, and the disk would stay full.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, ballast: Ballast, checkpoints: Checkpointer) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, ballast: Ballast, checkpointer: Checkpointer
+    ) -> None:
         self._connection = connection
         self._path = path
         self._ballast = ballast
-        self._checkpoints = checkpoints
+        self._checkpointer = checkpointer
 
-    def is_there_for(self, pages: int) -> bool:
-        """Whether so many pages find room in the log and later in the file."""
+    def has_room_for(self, pages: int) -> bool:
+        """Return whether so many pages fit into the log now and into the file later."""
         free = free_bytes(self._path.parent) + self._ballast.held_bytes
-        return free >= PLENTY_BYTES or free >= self._growth_bytes() + 2 * pages * PAGE_BYTES
+        return free >= AMPLE_BYTES or free >= self._growth_bytes() + 2 * pages * PAGE_BYTES
 
     def _growth_bytes(self) -> int:
-        """How much longer the file becomes by a checkpoint."""
+        """Return how much the file will grow by a checkpoint."""
         (pages,) = self._connection.execute("PRAGMA page_count").fetchone()
         growth: int = pages * PAGE_BYTES - self._path.stat().st_size
         return growth
 
-    def make(self, *, spending: bool) -> bool:
-        """Empty the log into the file, at the ballast's expense or by a loan of it; whether there was a ballast."""
+    def make_room(self, *, spend_ballast: bool) -> bool:
+        """Truncate the log with the room of the ballast, which is restored unless spent. Return whether it existed."""
         held = self._ballast.drop()
-        self._checkpoints.make_room()
-        if held and not spending:
-            self._ballast.take(held)
+        self._checkpointer.try_truncate()
+        if held and not spend_ballast:
+            self._ballast.allocate(held)
         return held > 0
 
-    def keep_in_reserve(self) -> None:
+    def restore_ballast(self) -> None:
         self._ballast.restore()

@@ -1,4 +1,4 @@
-"""Group -> transactions -> publish -> settle; command table."""
+"""The writer: a group of commands -> transactions -> commit -> publish -> complete."""
 
 import logging
 import sqlite3
@@ -30,45 +30,51 @@ from memsidecar.stores.contract import (
     UpsertRecords,
 )
 from memsidecar.stores.sqlite.append import append
-from memsidecar.stores.sqlite.bookkeeping import advance, calibrate, set_aside
+from memsidecar.stores.sqlite.bookkeeping import add_dead_letter, advance_watermark, calibrate
 from memsidecar.stores.sqlite.connection import rolled_back, translate, translated
 from memsidecar.stores.sqlite.data_dir import Ballast, HighWaterMark
-from memsidecar.stores.sqlite.documents import drop_document, put_document
+from memsidecar.stores.sqlite.documents import delete_document, put_document
 from memsidecar.stores.sqlite.erase import erase
-from memsidecar.stores.sqlite.records import drop_note, revise_notes
-from memsidecar.stores.sqlite.rows import extent_of
+from memsidecar.stores.sqlite.records import delete_record, upsert_records
+from memsidecar.stores.sqlite.rows import position_of
 from memsidecar.stores.sqlite.secure_delete import PendingPurge, PurgeQueue
-from memsidecar.stores.sqlite.session_commands import claim, rewrite, set_policy, trim, trim_now
+from memsidecar.stores.sqlite.session_commands import (
+    claim,
+    set_policy,
+    update_message,
+    update_window,
+    update_window_exclusive,
+)
 from memsidecar.stores.sqlite.transaction import ROWS_PER_STATEMENT, NextIds, Statement, Transaction, insertion
-from memsidecar.stores.sqlite.wal import Checkpointer, DiskSpaceGuard, pages_of
-from memsidecar.stores.sqlite.writer_state import QuotaUsage, SeenIds, find_known, id_hash
+from memsidecar.stores.sqlite.wal import Checkpointer, DiskSpaceGuard, estimate_pages
+from memsidecar.stores.sqlite.writer_state import QuotaUsage, SeenIds, find_existing, id_hash
+
+log = logging.getLogger(__name__)
+
+MAX_CACHED_HEADS = 4_096
+MAX_SEEN_IDS = 262_144  # about 16 MB
+SESSION_COLUMN, ID_HASH_COLUMN = 1, 9  # of a row of `new_messages`
 
 COMMAND_HANDLERS: dict[type, Callable[[Transaction, Any], Any]] = {
     Append: append,
-    UpdateMessage: rewrite,
-    UpdateWindow: trim,
-    UpdateWindowExclusive: trim_now,
+    UpdateMessage: update_message,
+    UpdateWindow: update_window,
+    UpdateWindowExclusive: update_window_exclusive,
     Erase: erase,
     Claim: claim,
     SetPolicy: set_policy,
     Calibrate: calibrate,
-    AdvanceWatermark: advance,
-    AddDeadLetter: set_aside,
+    AdvanceWatermark: advance_watermark,
+    AddDeadLetter: add_dead_letter,
     PutDocument: put_document,
-    DeleteDocument: drop_document,
-    UpsertRecords: revise_notes,
-    DeleteRecord: drop_note,
+    DeleteDocument: delete_document,
+    UpsertRecords: upsert_records,
+    DeleteRecord: delete_record,
 }
-
-log = logging.getLogger(__name__)
-
-HEADS_KEPT = 4_096
-IDS_KEPT = 262_144  # some 16 MB
-SESSION_COLUMN, ID_HASH_COLUMN = 1, 9  # of a row of `incoming`
 
 
 class Writer:
-    """Works on the committer's thread only; any thread may read `published_lsn` and the meter, and wait."""
+    """Runs on the committer's thread. Any thread may read `published_lsn` and `quota_usage`, and wait."""
 
     def __init__(
         self,
@@ -83,96 +89,100 @@ class Writer:
         self._connection = connection
         self._path = path
         self._mark = mark
-        self._checkpoints = Checkpointer(connection, path, checkpoint_bytes)
-        self._room = DiskSpaceGuard(connection, path, ballast, self._checkpoints)
-        self.erasures = PurgeQueue(connection, path, self._room, self._checkpoints)
+        self._checkpointer = Checkpointer(connection, path, checkpoint_bytes)
+        self._disk_guard = DiskSpaceGuard(connection, path, ballast, self._checkpointer)
+        self.purges = PurgeQueue(connection, path, self._disk_guard, self._checkpointer)
         self._heads: dict[SessionKey, SessionHead] = {}
-        self._seen = SeenIds(IDS_KEPT)
-        self.meter = QuotaUsage(connection, quotas)
+        self._seen_ids = SeenIds(MAX_SEEN_IDS)
+        self.quota_usage = QuotaUsage(connection, quotas)
         self._listeners: list[Callable[[Sequence[CommitEvent]], None]] = []
         self._failed = False
-        self._numbers = next_numbers(connection)
-        self.published_lsn = self._numbers.extent.lsn
+        self._next_ids = _read_next_ids(connection)
+        self.published_lsn = self._next_ids.position.lsn
 
-    def listen(self, listener: Callable[[Sequence[CommitEvent]], None]) -> None:
+    def subscribe(self, listener: Callable[[Sequence[CommitEvent]], None]) -> None:
         self._listeners.append(listener)
 
     def write(self, group: Sequence[PendingCommand]) -> None:
-        """Commit the group in as few transactions as its order allows; every ticket is settled."""
+        """Commit the group in as few transactions as its order allows, and complete every command."""
         waiting = deque(group)
         while waiting:
-            self._commit(self._stage(waiting))
-        self._checkpoints.run_when_due()
-        self._forget_cold_heads()
+            self._commit(self._build(waiting))
+        self._checkpointer.run_when_due()
+        self._evict_heads()
 
-    def _stage(self, waiting: deque[PendingCommand]) -> Transaction:
-        stage = Transaction(self._connection, self._path, self._heads, self._numbers, self.meter)
-        admitted: list[PendingCommand] = []
-        while waiting and stage.admits(waiting[0].command):
-            admitted.append(waiting.popleft())
+    def _build(self, waiting: deque[PendingCommand]) -> Transaction:
+        transaction = Transaction(self._connection, self._path, self._heads, self._next_ids, self.quota_usage)
+        included: list[PendingCommand] = []
+        while waiting and transaction.can_include(waiting[0].command):
+            included.append(waiting.popleft())
         try:
-            stage.known.update(find_known(self._connection, self._asked(stage, admitted)))
+            transaction.existing.update(
+                find_existing(self._connection, self._possible_duplicates(transaction, included))
+            )
         except sqlite3.Error as error:
-            self._refuse(admitted, translate(error, self._path))
-            return stage
-        for ticket in admitted:
-            self._take(stage, ticket)
-        return stage
+            self._refuse(included, translate(error, self._path))
+            return transaction
+        for pending in included:
+            self._handle(transaction, pending)
+        return transaction
 
-    def _asked(self, stage: Transaction, tickets: Sequence[PendingCommand]) -> list[int]:
-        """Session and hash of every id that is about to be appended, so that one query serves the whole group."""
-        asked: list[int] = []
-        for ticket in tickets:
-            command = ticket.command
-            if isinstance(command, Append) and (head := stage.head(command.key)) is not None:
+    def _possible_duplicates(self, transaction: Transaction, commands: Sequence[PendingCommand]) -> list[int]:
+        """Return session and hash of every id that may exist already, so that one query serves the whole group."""
+        pairs: list[int] = []
+        for pending in commands:
+            command = pending.command
+            if isinstance(command, Append) and (head := transaction.head(command.key)) is not None:
                 for draft in command.drafts:
                     hashed = id_hash(draft.id)
-                    if not self._seen.is_new(head.row_id, hashed):
-                        asked += (head.row_id, hashed)
-        return asked
+                    if not self._seen_ids.is_new(head.row_id, hashed):
+                        pairs += (head.row_id, hashed)
+        return pairs
 
-    def _take(self, stage: Transaction, ticket: PendingCommand) -> None:
+    def _handle(self, transaction: Transaction, pending: PendingCommand) -> None:
         try:
-            stage.outcomes.append((ticket, COMMAND_HANDLERS[type(ticket.command)](stage, ticket.command)))
+            result = COMMAND_HANDLERS[type(pending.command)](transaction, pending.command)
+            transaction.results.append((pending, result))
         except SidecarError as refusal:
-            ticket.complete(error=refusal)
+            pending.complete(error=refusal)
         except sqlite3.Error as error:
-            self._refuse([ticket], translate(error, self._path))
-        except Exception as bug:  # commands carry code of their callers: what fails there must not spoil the group
+            self._refuse([pending], translate(error, self._path))
+        except Exception as bug:  # commands carry callbacks of their callers: a failure there must not spoil the group
             log.exception("a command failed")
-            ticket.complete(error=bug)
+            pending.complete(error=bug)
 
-    def _commit(self, stage: Transaction) -> None:
+    def _commit(self, transaction: Transaction) -> None:
         try:
-            self._execute_finding_room(stage)
-        except SidecarError as problem:
-            self._refuse([ticket for ticket, _ in stage.outcomes], problem)
+            self._execute_with_room(transaction)
+        except SidecarError as error:
+            self._refuse([pending for pending, _ in transaction.results], error)
             return
-        self._mark.note(stage.extent)
+        self._mark.save(transaction.position)
         try:
-            self._publish(stage)
+            self._publish(transaction)
         finally:
-            # It is durable whatever a listener makes of it.
-            self._settle(stage)
+            # The transaction is durable, also if a listener fails.
+            self._complete(transaction)
 
-    def _execute_finding_room(self, stage: Transaction) -> None:
-        """On a full disk a checkpoint frees the write-ahead log; erasing may use up the ballast, too."""
+    def _execute_with_room(self, transaction: Transaction) -> None:
+        """Execute the transaction. On a full disk, make room first; an erasure may use up the ballast."""
         try:
-            self._execute(stage)
+            self._execute(transaction)
         except DiskFull:
-            self._room.make(spending=_erases(stage))
-            self._execute(stage)
+            self._disk_guard.make_room(spend_ballast=_erases(transaction))
+            self._execute(transaction)
 
-    def _execute(self, stage: Transaction) -> None:
-        pages = pages_of(len(stage.message_rows) + len(stage.statements), stage.body_bytes)
-        if not self._room.is_there_for(pages) and not _erases(stage):
+    def _execute(self, transaction: Transaction) -> None:
+        row_count = len(transaction.message_rows) + len(transaction.statements)
+        pages = estimate_pages(row_count, transaction.body_bytes)
+        if not self._disk_guard.has_room_for(pages) and not _erases(transaction):
             raise DiskFull()
         with translated(self._path):
-            if stage.statements or len(stage.message_rows) > ROWS_PER_STATEMENT:
-                self._execute_in_transaction(stage.in_order())
-            elif stage.message_rows:
-                self._connection.execute(*insertion(stage.message_rows))
-        self._checkpoints.wrote(pages)
+            if transaction.statements or len(transaction.message_rows) > ROWS_PER_STATEMENT:
+                self._execute_in_transaction(transaction.all_statements())
+            elif transaction.message_rows:
+                self._connection.execute(*insertion(transaction.message_rows))
+        self._checkpointer.wrote(pages)
 
     def _execute_in_transaction(self, statements: Iterable[Statement]) -> None:
         with rolled_back(self._connection):
@@ -181,72 +191,77 @@ class Writer:
                 self._connection.execute(statement, parameters)
             self._connection.execute("COMMIT")
 
-    def _publish(self, stage: Transaction) -> None:
-        for key, head in stage.heads.items():
+    def _publish(self, transaction: Transaction) -> None:
+        for key, head in transaction.heads.items():
             if head is None:
                 self._heads.pop(key, None)
             else:
                 self._heads[key] = head
-        self._note_ids(stage)
-        self._numbers = stage.numbers
-        self.meter.publish(stage.used)
+        self._record_ids(transaction)
+        self._next_ids = transaction.next_ids
+        self.quota_usage.publish(transaction.usage)
         try:
-            if stage.changes:
-                self._tell(stage.changes)
+            if transaction.events:
+                self._notify(transaction.events)
         finally:
-            self.published_lsn = stage.lsn
+            self.published_lsn = transaction.lsn
 
-    def _tell(self, changes: Sequence[CommitEvent]) -> None:
+    def _notify(self, events: Sequence[CommitEvent]) -> None:
         for listener in self._listeners:
             try:
-                listener(changes)
-            except Exception:  # one that fails must neither keep the others from it nor spoil the group
+                listener(events)
+            except Exception:  # a listener that fails must affect neither the others nor the group
                 log.exception("a listener failed")
 
-    def _note_ids(self, stage: Transaction) -> None:
-        for number in range(self._numbers.session, stage.next_number):
-            self._seen.begin(number)
-        for row in stage.message_rows:
-            self._seen.add(row[SESSION_COLUMN], row[ID_HASH_COLUMN])
+    def _record_ids(self, transaction: Transaction) -> None:
+        for row_id in range(self._next_ids.session, transaction.next_session):
+            self._seen_ids.start_session(row_id)
+        for row in transaction.message_rows:
+            self._seen_ids.add(row[SESSION_COLUMN], row[ID_HASH_COLUMN])
 
-    def _settle(self, stage: Transaction) -> None:
-        for ticket, result in stage.outcomes:
+    def _complete(self, transaction: Transaction) -> None:
+        for pending, result in transaction.results:
             if isinstance(result, PendingPurge):
-                self.erasures.begin(ticket, result)
+                self.purges.add(pending, result)
             else:
-                ticket.complete(result)
+                pending.complete(result)
 
-    def _refuse(self, tickets: Sequence[PendingCommand], problem: SidecarError) -> None:
-        for ticket in tickets:
-            ticket.complete(error=problem)
-        if isinstance(problem, FatalStoreError):
-            raise problem
+    def _refuse(self, commands: Sequence[PendingCommand], error: SidecarError) -> None:
+        for pending in commands:
+            pending.complete(error=error)
+        if isinstance(error, FatalStoreError):
+            raise error
 
-    def _forget_cold_heads(self) -> None:
-        """Keep the map small; a head that is needed again is one row away."""
-        while len(self._heads) > HEADS_KEPT:
+    def _evict_heads(self) -> None:
+        """Bound the cache of heads; an evicted head is one row away."""
+        while len(self._heads) > MAX_CACHED_HEADS:
             self._heads.pop(next(iter(self._heads)))
 
     def wait_until_published(self, lsn: int) -> None:
-        """Wait until what a reader has seen on disk is what every other reader sees.
+        """Wait until every reader sees what one reader has seen on disk.
 
-        A commit is on disk some microseconds before it is published; without this, one could read it in one call
-        and miss it in the next.
+        A commit is on disk some microseconds before it is published. Without this wait a caller could read it in one
+        call and miss it in the next.
         """
         while self.published_lsn < lsn and not self._failed:
             time.sleep(0.000_05)
 
     def fail(self, error: FatalStoreError) -> None:
-        """Nothing will be published any more: nobody may go on waiting for it."""
+        """End all waits: nothing will be published any more."""
         self._failed = True
-        self.erasures.refuse_all(error)
+        self.purges.refuse_all(error)
 
 
-def _erases(stage: Transaction) -> bool:
-    return any(isinstance(ticket.command, Erase | DeleteDocument | DeleteRecord) for ticket, _ in stage.outcomes)
+def _erases(transaction: Transaction) -> bool:
+    return any(isinstance(pending.command, Erase | DeleteDocument | DeleteRecord) for pending, _ in transaction.results)
 
 
-def next_numbers(connection: sqlite3.Connection) -> NextIds:
-    given = dict(connection.execute("SELECT name, seq FROM sqlite_sequence"))
-    (last_text,) = connection.execute("SELECT coalesce(max(number), 0) FROM texts").fetchone()
-    return NextIds(extent_of(connection), given.get("sessions", 0) + 1, given.get("documents", 0) + 1, last_text + 1)
+def _read_next_ids(connection: sqlite3.Connection) -> NextIds:
+    last_ids = dict(connection.execute("SELECT name, seq FROM sqlite_sequence"))
+    (last_text,) = connection.execute("SELECT coalesce(max(row_id), 0) FROM texts").fetchone()
+    return NextIds(
+        position=position_of(connection),
+        session=last_ids.get("sessions", 0) + 1,
+        document=last_ids.get("documents", 0) + 1,
+        text=last_text + 1,
+    )

@@ -1,4 +1,4 @@
-"""Read_changes."""
+"""Reads of the log of the RAM journal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -20,72 +20,81 @@ from memsidecar.stores.volatile.state import JournalState
 
 
 def read_changes(
-    ledger: JournalState, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None
+    state: JournalState, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None
 ) -> Sequence[LogEntry]:
-    sessions = ledger.by_number()
-    # Every number was given to one entry, from 1 on.
-    behind = (ledger.log[at] for at in range(max(after_lsn, 0), len(ledger.log)))
-    mine = (entry for entry in behind if entry.namespace == namespace and _is_heard(sessions, entry, log_filter))
-    told = (_tell(ledger, sessions, entry) for entry in mine)
-    news = list(islice((one for one in told if one is not None), limit))
-    if log_filter is not None and len(news) < limit and len(ledger.log) > after_lsn:
-        news.append(EndOfLog(len(ledger.log)))
-    return news
+    sessions = state.by_row_id()
+    # Lsns are given without gaps, from 1 on.
+    later = (state.log[place] for place in range(max(after_lsn, 0), len(state.log)))
+    matching = (entry for entry in later if entry.namespace == namespace and _matches(sessions, entry, log_filter))
+    decoded = (_decode(state, sessions, entry) for entry in matching)
+    changes = list(islice((change for change in decoded if change is not None), limit))
+    if log_filter is not None and len(changes) < limit and len(state.log) > after_lsn:
+        changes.append(EndOfLog(len(state.log)))
+    return changes
 
 
-def _is_heard(sessions: Mapping[int, Session], entry: Entry, log_filter: LogFilter | None) -> bool:
-    if log_filter is None or entry.about is EntryKind.ERASURE:
+def _matches(sessions: Mapping[int, Session], entry: Entry, log_filter: LogFilter | None) -> bool:
+    if log_filter is None or entry.kind is EntryKind.ERASURE:
         return True
-    if entry.about in (EntryKind.DOCUMENT, EntryKind.WINDOW):
-        return entry.about is EntryKind.DOCUMENT and log_filter.documents
-    session = sessions.get(entry.number)
-    return session is not None and (session.number == log_filter.session or session.user_id == log_filter.user_id != "")
+    if entry.kind in (EntryKind.DOCUMENT, EntryKind.WINDOW):
+        return entry.kind is EntryKind.DOCUMENT and log_filter.documents
+    session = sessions.get(entry.row_id)
+    if session is None:
+        return False
+    return session.row_id == log_filter.session or session.user_id == log_filter.user_id != ""
 
 
-def _tell(ledger: JournalState, sessions: Mapping[int, Session], entry: Entry) -> LogEntry | None:
-    """None for entries of a session that was erased: they belong nowhere any more."""
-    if entry.about is EntryKind.ERASURE:
-        return RowsErased(entry.lsn, entry.number)
-    if entry.about is EntryKind.DOCUMENT:
-        document = ledger.library.version(entry.lsn)
+def _decode(state: JournalState, sessions: Mapping[int, Session], entry: Entry) -> LogEntry | None:
+    """Return None for an entry of an erased session: it belongs to no namespace any more."""
+    if entry.kind is EntryKind.ERASURE:
+        return RowsErased(entry.lsn, entry.row_id)
+    if entry.kind is EntryKind.DOCUMENT:
+        document = state.documents.by_version(entry.lsn)
         return DocumentWritten(entry.lsn, document) if document else NoOp(entry.lsn)
-    session = sessions.get(entry.number)
-    return _tell_of(session, entry) if session else None
+    session = sessions.get(entry.row_id)
+    return _decode_of_session(session, entry) if session else None
 
 
-def _tell_of(session: Session, entry: Entry) -> LogEntry:
-    if entry.about is EntryKind.CLAIM:
-        return SessionClaimed(entry.lsn, session.number, session.key, session.user_id)
-    if entry.about is EntryKind.WINDOW:
+def _decode_of_session(session: Session, entry: Entry) -> LogEntry:
+    if entry.kind is EntryKind.CLAIM:
+        return SessionClaimed(entry.lsn, session.row_id, session.key, session.user_id)
+    if entry.kind is EntryKind.WINDOW:
         return NoOp(entry.lsn)
-    return _said(session, session.at(entry.sequence), entry.lsn)
+    return _message_written(session, session.at(entry.sequence), entry.lsn)
 
 
-def _said(session: Session, message: Message, lsn: int) -> MessageWritten:
-    first_lsn, vector = message.lsn, message.draft.vector
-    return MessageWritten(lsn, first_lsn, session.number, session.key, session.user_id, message.original, vector)
+def _message_written(session: Session, message: Message, lsn: int) -> MessageWritten:
+    return MessageWritten(
+        lsn=lsn,
+        first_lsn=message.lsn,
+        session=session.row_id,
+        key=session.key,
+        user_id=session.user_id,
+        message=message.original,
+        vector=message.draft.vector,
+    )
 
 
-def said(ledger: JournalState, number: int, after_sequence: int, limit: int) -> Sequence[MessageWritten]:
-    session = ledger.by_number().get(number)
+def read_session(state: JournalState, row_id: int, after_sequence: int, limit: int) -> Sequence[MessageWritten]:
+    session = state.by_row_id().get(row_id)
     messages = session.messages if session else []
-    behind = [message for message in messages if message.original.sequence > after_sequence]
-    return [_said(session, message, message.lsn) for message in behind[:limit] if session]
+    later = [message for message in messages if message.original.sequence > after_sequence]
+    return [_message_written(session, message, message.lsn) for message in later[:limit] if session]
 
 
-def sequence_at(ledger: JournalState, head: SessionHead, lsn: int) -> int:
-    session = ledger.by_number().get(head.row_id)
+def sequence_at(state: JournalState, head: SessionHead, lsn: int) -> int:
+    session = state.by_row_id().get(head.row_id)
     later = [message.original.sequence for message in session.messages if message.lsn > lsn] if session else []
     return min([head.last_sequence, *(sequence - 1 for sequence in later)])
 
 
-def find(ledger: JournalState, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
-    return {found.lsn: found for found in _found(ledger, lsns)}
+def get_by_lsn(state: JournalState, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
+    return {located.lsn: located for located in _locate(state, lsns)}
 
 
-def _found(ledger: JournalState, lsns: Sequence[int]) -> Iterator[LocatedMessage]:
-    sessions = ledger.by_number()
-    for entry in (ledger.log[lsn - 1] for lsn in lsns if 0 < lsn <= len(ledger.log)):
-        session = sessions.get(entry.number)
-        if session and entry.about is EntryKind.MESSAGE:
-            yield session.found(session.at(entry.sequence))
+def _locate(state: JournalState, lsns: Sequence[int]) -> Iterator[LocatedMessage]:
+    sessions = state.by_row_id()
+    for entry in (state.log[lsn - 1] for lsn in lsns if 0 < lsn <= len(state.log)):
+        session = sessions.get(entry.row_id)
+        if session and entry.kind is EntryKind.MESSAGE:
+            yield session.located(session.at(entry.sequence))

@@ -1,4 +1,4 @@
-"""Documents."""
+"""Documents of the RAM journal."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,87 +22,81 @@ from memsidecar.stores.volatile.session import EntryKind
 
 
 class DocumentTable:
-    """All documents. `write` adds an entry to the log and answers its lsn, `refuse_growth` raises QuotaExceeded."""
+    """All documents. `write` adds a log entry and returns its lsn; `check_quota` raises QuotaExceeded."""
 
-    def __init__(
-        self, write: Callable[[EntryKind, str, int], int], refuse_growth: Callable[[str, Usage], None]
-    ) -> None:
+    def __init__(self, write: Callable[[EntryKind, str, int], int], check_quota: Callable[[str, Usage], None]) -> None:
         self._write = write
-        self._refuse_growth = refuse_growth
-        self._kept: dict[tuple[Owner, str], StoredDocument] = {}
-        self._number = 0
+        self._check_quota = check_quota
+        self._documents: dict[tuple[Owner, str], StoredDocument] = {}
+        self._last_row_id = 0
 
     def put(self, command: PutDocument) -> DocumentPut:
         draft = command.document
-        kept = self._kept.get((draft.owner, draft.id))
-        self._check(draft, kept)
-        same_text = kept is not None and (kept.sha256, kept.chunking) == (draft.sha256, draft.chunking)
-        if kept is None or not same_text:
-            return DocumentPut(bare(self._shelve(draft, kept)), unchanged=False)
-        document = replace(kept, title=draft.title, source=draft.source, metadata=draft.metadata)
-        self._kept[draft.owner, draft.id] = document
-        return DocumentPut(bare(document), unchanged=document == kept)
+        stored = self._documents.get((draft.owner, draft.id))
+        growth = document_bytes(draft) - (document_bytes(stored) if stored else 0)
+        self._check_quota(draft.owner.namespace, Usage(bytes=growth))
+        same_text = stored is not None and (stored.sha256, stored.chunking) == (draft.sha256, draft.chunking)
+        if stored is None or not same_text:
+            return DocumentPut(_header(self._put_text(draft, stored)), unchanged=False)
+        document = replace(stored, title=draft.title, source=draft.source, metadata=draft.metadata)
+        self._documents[draft.owner, draft.id] = document
+        return DocumentPut(_header(document), unchanged=document == stored)
 
-    def _check(self, draft: DocumentDraft, kept: StoredDocument | None) -> None:
-        before = document_bytes(kept) if kept else 0
-        self._refuse_growth(draft.owner.namespace, Usage(bytes=document_bytes(draft) - before))
-
-    def bytes(self, namespace: str) -> int:
-        return sum(document_bytes(one) for one in self._documents() if one.owner.namespace == namespace)
-
-    def _shelve(self, draft: DocumentDraft, kept: StoredDocument | None) -> StoredDocument:
-        if kept is None:
-            self._number += 1
-        number = self._number if kept is None else kept.number
-        version = self._write(EntryKind.DOCUMENT, draft.owner.namespace, -number)
-        document = replace(draft.stored(number, version), chunks=tuple(draft.chunks))
-        self._kept[draft.owner, draft.id] = document
+    def _put_text(self, draft: DocumentDraft, stored: StoredDocument | None) -> StoredDocument:
+        if stored is None:
+            self._last_row_id += 1
+        row_id = self._last_row_id if stored is None else stored.row_id
+        version = self._write(EntryKind.DOCUMENT, draft.owner.namespace, -row_id)
+        document = replace(draft.stored(row_id, version), chunks=tuple(draft.chunks))
+        self._documents[draft.owner, draft.id] = document
         return document
 
-    def drop(self, command: DeleteDocument) -> DocumentDeleted:
-        place = (command.owner, command.document_id)
-        if place not in self._kept:
+    def bytes(self, namespace: str) -> int:
+        return sum(document_bytes(document) for document in self._all() if document.owner.namespace == namespace)
+
+    def delete(self, command: DeleteDocument) -> DocumentDeleted:
+        name = (command.owner, command.document_id)
+        if name not in self._documents:
             raise NotFound(f"there is no document {command.document_id!r}")
-        return DocumentDeleted(self._drop(place).chunk_count)
+        return DocumentDeleted(self._delete(name).chunk_count)
 
-    def drop_all_of(self, key: SessionKey) -> None:
-        for place in sorted(place for place in self._kept if key.session_id and _session(place[0]) == key):
-            self._drop(place)
+    def delete_of_session(self, key: SessionKey) -> None:
+        for name in sorted(name for name in self._documents if key.session_id and _session(name[0]) == key):
+            self._delete(name)
 
-    def all_of(self, key: SessionKey) -> Sequence[StoredDocument]:
-        """What a session owns."""
-        return [one for one in self._documents() if key.session_id and _session(one.owner) == key]
+    def of_session(self, key: SessionKey) -> Sequence[StoredDocument]:
+        return [document for document in self._all() if key.session_id and _session(document.owner) == key]
 
-    def _drop(self, place: tuple[Owner, str]) -> StoredDocument:
-        document = self._kept.pop(place)
+    def _delete(self, name: tuple[Owner, str]) -> StoredDocument:
+        document = self._documents.pop(name)
         self._write(EntryKind.ERASURE, document.owner.namespace, -document.row_id)
         return document
 
-    def find(self, owner: Owner, document_id: str) -> StoredDocument | None:
-        kept = self._kept.get((owner, document_id))
-        return bare(kept) if kept else None
+    def get(self, owner: Owner, document_id: str) -> StoredDocument | None:
+        stored = self._documents.get((owner, document_id))
+        return _header(stored) if stored else None
 
-    def page(self, page: DocumentQuery) -> Sequence[StoredDocument]:
-        ids = sorted(name for owner, name in self._kept if owner == page.owner and name > page.after_id)
-        return [bare(self._kept[page.owner, name]) for name in ids[: page.limit]]
+    def list(self, query: DocumentQuery) -> Sequence[StoredDocument]:
+        ids = sorted(name for owner, name in self._documents if owner == query.owner and name > query.after_id)
+        return [_header(self._documents[query.owner, name]) for name in ids[: query.limit]]
 
-    def version(self, lsn: int) -> StoredDocument | None:
-        """The document with its chunks whose newest put this entry is."""
-        return next((document for document in self._documents() if document.version == lsn), None)
+    def by_version(self, lsn: int) -> StoredDocument | None:
+        """Return the document, with its chunks, whose newest put has this lsn."""
+        return next((document for document in self._all() if document.version == lsn), None)
 
     def find_chunks(self, places: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], tuple[StoredDocument, Chunk]]:
-        versions = {document.version: document for document in self._documents()}
+        versions = {document.version: document for document in self._all()}
         return {
-            (version, place): (bare(versions[version]), versions[version].chunks[place])
-            for version, place in places
-            if version in versions and 0 <= place < versions[version].chunk_count
+            (version, index): (_header(versions[version]), versions[version].chunks[index])
+            for version, index in places
+            if version in versions and 0 <= index < versions[version].chunk_count
         }
 
-    def _documents(self) -> Iterator[StoredDocument]:
-        return iter(self._kept.values())
+    def _all(self) -> Iterator[StoredDocument]:
+        return iter(self._documents.values())
 
 
-def bare(document: StoredDocument) -> StoredDocument:
+def _header(document: StoredDocument) -> StoredDocument:
     return replace(document, chunks=())
 
 

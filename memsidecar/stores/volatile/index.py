@@ -1,4 +1,4 @@
-"""The index of episodes in RAM: naive and exact, gone with the process. What the real one is measured against."""
+"""VolatileIndex: an exact index in RAM, the reference implementation for the tests of LanceIndex."""
 
 import math
 from collections import Counter
@@ -10,8 +10,8 @@ import numpy as np
 
 from memsidecar.stores.contract.index import Episodes, Floats, Generation, IndexBatch, Ints, TableFilter, TableStats
 
-# Of BM25; LanceDB's own.
-K1, B = 1.2, 0.75
+# The defaults of LanceDB.
+BM25_K1, BM25_B = 1.2, 0.75
 
 
 @dataclass(frozen=True)
@@ -74,19 +74,19 @@ def episodes_of(rows: Sequence[Row], dimensions: int) -> Episodes:
     )
 
 
-def _is_within(row: Row, within: TableFilter) -> bool:
+def _matches(row: Row, table_filter: TableFilter) -> bool:
     return (
-        (row.session < 0) == within.chunks
-        and within.partition in (None, row.partition)
-        and within.session in (None, row.session)
-        and (not within.roles or row.role in within.roles)
-        and (within.after_us is None or row.time_us > within.after_us)
-        and (within.before_us is None or row.time_us < within.before_us)
+        (row.session < 0) == table_filter.chunks
+        and table_filter.partition in (None, row.partition)
+        and table_filter.session in (None, row.session)
+        and (not table_filter.roles or row.role in table_filter.roles)
+        and (table_filter.after_us is None or row.time_us > table_filter.after_us)
+        and (table_filter.before_us is None or row.time_us < table_filter.before_us)
     )
 
 
 class VolatileTable:
-    """A list of rows, looked through each time."""
+    """A list of rows. Every search scans it."""
 
     def __init__(self, generation: Generation) -> None:
         self.generation = generation
@@ -98,52 +98,52 @@ class VolatileTable:
     def watermark(self) -> int:
         return self._watermark
 
-    def apply(self, harvest: IndexBatch) -> None:
-        new = rows_of(harvest.episodes) if harvest.episodes is not None else []
+    def apply(self, batch: IndexBatch) -> None:
+        new = rows_of(batch.episodes) if batch.episodes is not None else []
         with self._lock:
-            self._take_away(harvest, {row.key: row.written_lsn for row in new})
+            self._delete(batch, {row.key: row.written_lsn for row in new})
             here = {row.key: row.written_lsn for row in self._rows}
             self._rows = self._rows + [row for row in new if here.get(row.key, -1) < row.written_lsn]
             self._watermark = max([self._watermark, *(row.written_lsn for row in new)])
 
-    def _take_away(self, harvest: IndexBatch, coming: dict[tuple[int, int], int]) -> None:
-        """An episode that comes again goes only as far as it is older than what comes."""
+    def _delete(self, batch: IndexBatch, inserted: dict[tuple[int, int], int]) -> None:
+        """Delete rows. A row that is inserted again is deleted only if it is older than the new one."""
         bounds: dict[int, int] = {}
-        for session, bound in zip(harvest.deleted_sessions, harvest.deleted_before, strict=True):
+        for session, bound in zip(batch.deleted_sessions, batch.deleted_before, strict=True):
             bounds[session] = max(bound, bounds.get(session, bound))
-        named = set(harvest.deleted_episodes)
+        replaced = set(batch.deleted_episodes)
 
-        def goes(row: Row) -> bool:
-            changed = row.key in named and row.written_lsn < coming.get(row.key, row.written_lsn + 1)
+        def is_deleted(row: Row) -> bool:
+            changed = row.key in replaced and row.written_lsn < inserted.get(row.key, row.written_lsn + 1)
             return changed or row.written_lsn < bounds.get(row.session, row.written_lsn)
 
-        self._rows = [row for row in self._rows if not goes(row)]
+        self._rows = [row for row in self._rows if not is_deleted(row)]
 
-    def partition(self, number: int, chunks: bool) -> Iterator[Episodes]:
-        yield self._episodes(self._within(TableFilter(partition=number, chunks=chunks)))
+    def read_partition(self, partition: int, chunks: bool) -> Iterator[Episodes]:
+        yield self._episodes(self._filtered(TableFilter(partition=partition, chunks=chunks)))
 
-    def count(self, within: TableFilter) -> int:
-        return len(self._within(within))
+    def count(self, table_filter: TableFilter) -> int:
+        return len(self._filtered(table_filter))
 
-    def matching(self, terms: Sequence[str], within: TableFilter, limit: int) -> Episodes:
-        """Rarity and length are of the whole table, as in an index; the scope only chooses."""
+    def matching(self, terms: Sequence[str], table_filter: TableFilter, limit: int) -> Episodes:
+        """Idf and mean length are those of the whole table, as in an index; the filter only selects."""
         bm25 = Bm25(self._rows)
         wanted = {word for word in terms if word}
-        scored = [(bm25.score(row, wanted), row) for row in self._within(within)]
+        scored = [(bm25.score(row, wanted), row) for row in self._filtered(table_filter)]
         return self._best([(score, row) for score, row in scored if score > 0], limit)
 
-    def nearest(self, vector: Floats, within: TableFilter, limit: int) -> Episodes:
+    def nearest(self, vector: Floats, table_filter: TableFilter, limit: int) -> Episodes:
         if not np.any(vector):
             return self._episodes([])
-        with_vector = [row for row in self._within(within) if np.any(row.vector)]
+        with_vector = [row for row in self._filtered(table_filter) if np.any(row.vector)]
         return self._best([(_cosine(row.vector, vector), row) for row in with_vector], limit)
 
-    def around(self, places: Sequence[tuple[int, int]]) -> Episodes:
-        wanted = set(places)
+    def at_positions(self, positions: Sequence[tuple[int, int]]) -> Episodes:
+        wanted = set(positions)
         return self._episodes([row for row in self._rows if (row.session, row.sequence) in wanted])
 
-    def _within(self, within: TableFilter) -> list[Row]:
-        return [row for row in self._rows if _is_within(row, within)]
+    def _filtered(self, table_filter: TableFilter) -> list[Row]:
+        return [row for row in self._rows if _matches(row, table_filter)]
 
     def _best(self, scored: list[tuple[float, Row]], limit: int) -> Episodes:
         scored.sort(key=lambda pair: -pair[0])
@@ -152,28 +152,28 @@ class VolatileTable:
     def _episodes(self, rows: Sequence[Row]) -> Episodes:
         return episodes_of(rows, self.generation.dimensions)
 
-    def upkeep(self, idle: bool) -> bool:  # noqa: ARG002 - there is nothing to keep up
+    def maintain(self, idle: bool) -> bool:  # noqa: ARG002 - a list needs no maintenance
         return False
 
     def purge(self) -> None:
-        """What was taken away is nowhere."""
+        """Do nothing: deleted rows leave no trace."""
 
-    def figures(self) -> TableStats:
+    def stats(self) -> TableStats:
         return TableStats(rows=len(self._rows))
 
 
-def _cosine(one: Floats, other: Floats) -> float:
-    return float(one @ other / (np.linalg.norm(one) * np.linalg.norm(other)))
+def _cosine(a: Floats, b: Floats) -> float:
+    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
 
 
 class Bm25:
-    """The statistics of all rows."""
+    """Term statistics of all rows."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         split = [row.terms.split(" ") if row.terms else [] for row in rows]
         self._count = len(rows)
         self._mean_length = sum(map(len, split)) / max(1, len(rows))
-        self._found_in = Counter(word for terms in split for word in set(terms))
+        self._document_counts = Counter(word for terms in split for word in set(terms))
 
     def score(self, row: Row, wanted: set[str]) -> float:
         frequencies = Counter(row.terms.split(" ")) if row.terms else Counter[str]()
@@ -181,9 +181,9 @@ class Bm25:
         return sum(self._part(frequencies[word], length, word) for word in wanted if frequencies[word])
 
     def _part(self, frequency: int, length: float, word: str) -> float:
-        among = self._found_in[word]
-        rarity = math.log(1 + (self._count - among + 0.5) / (among + 0.5))
-        return rarity * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length))
+        document_count = self._document_counts[word]
+        idf = math.log(1 + (self._count - document_count + 0.5) / (document_count + 0.5))
+        return idf * frequency * (BM25_K1 + 1) / (frequency + BM25_K1 * (1 - BM25_B + BM25_B * length))
 
 
 class VolatileIndex:
@@ -210,11 +210,11 @@ class VolatileIndex:
         with self._lock:
             self._tables.pop((namespace, number), None)
 
-    def give_back(self) -> None:
-        """There is nothing but what is in use."""
+    def release_memory(self) -> None:
+        """Do nothing: all memory is in use."""
 
     def disk_bytes(self) -> int:
         return 0
 
     def close(self) -> None:
-        """It goes with the process."""
+        """Do nothing: the process owns the tables."""

@@ -1,4 +1,4 @@
-"""Records; erase counts."""
+"""Records of the RAM journal, and the counts of an erasure."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,107 +20,108 @@ from memsidecar.stores.contract import (
 from memsidecar.stores.volatile.documents import DocumentTable
 from memsidecar.stores.volatile.session import Session
 
-_Place = tuple[Owner, RecordKind, str]
+_Name = tuple[Owner, RecordKind, str]
 
 
 class RecordTable:
-    """All notes. `refuse_growth` raises QuotaExceeded."""
+    """All records. `check_quota` raises QuotaExceeded."""
 
-    def __init__(self, refuse_growth: Callable[[str, Usage], None]) -> None:
-        self._refuse_growth = refuse_growth
-        self._kept: dict[_Place, Record] = {}
+    def __init__(self, check_quota: Callable[[str, Usage], None]) -> None:
+        self._check_quota = check_quota
+        self._records: dict[_Name, Record] = {}
 
-    def revise(self, command: UpsertRecords) -> RecordsUpserted:
-        slots, mine = set(command.slots), self._of(command.owner, command.kind)
-        revised = command.revise(sorted([note for note in mine if note.conflict_key in slots], key=_age))
-        kept = {note.id: note for note in revised.upserts}
+    def upsert(self, command: UpsertRecords) -> RecordsUpserted:
+        keys, owned = set(command.conflict_keys), self._of(command.owner, command.kind)
+        changes = command.revise(sorted([record for record in owned if record.conflict_key in keys], key=_age))
+        upserts = {record.id: record for record in changes.upserts}
         if not command.is_derived:
-            self._check(command, kept, revised.deletes)
-        for name in revised.deletes:
-            self._kept.pop((command.owner, command.kind, name), None)
-        for name, note in kept.items():
-            self._kept[command.owner, command.kind, name] = note
-        return RecordsUpserted(tuple(kept.values()))
+            self._check_growth(command, upserts, changes.deletes)
+        for record_id in changes.deletes:
+            self._records.pop((command.owner, command.kind, record_id), None)
+        for record_id, record in upserts.items():
+            self._records[command.owner, command.kind, record_id] = record
+        return RecordsUpserted(tuple(upserts.values()), changes.result)
 
-    def _check(self, command: UpsertRecords, kept: Mapping[str, Record], dropped: Sequence[str]) -> None:
-        known = [self.find(command.owner, command.kind, name) for name in {*kept, *dropped}]
-        before = sum(len(note.body) for note in known if note)
-        after = sum(len(note.body) for note in kept.values())
-        self._refuse_growth(command.owner.namespace, Usage(bytes=after - before))
+    def _check_growth(self, command: UpsertRecords, upserts: Mapping[str, Record], deletes: Sequence[str]) -> None:
+        stored = [self.get(command.owner, command.kind, record_id) for record_id in {*upserts, *deletes}]
+        before = sum(len(record.body) for record in stored if record)
+        after = sum(len(record.body) for record in upserts.values())
+        self._check_quota(command.owner.namespace, Usage(bytes=after - before))
 
     def bytes(self, namespace: str) -> int:
-        return sum(len(note.body) for (owner, _, _), note in self._kept.items() if owner.namespace == namespace)
+        return sum(len(record.body) for (owner, _, _), record in self._records.items() if owner.namespace == namespace)
 
-    def drop(self, command: DeleteRecord) -> Record:
-        place = (command.owner, command.kind, command.record_id)
-        if place not in self._kept:
-            raise NotFound(f"there is no {command.kind.name.lower()} {command.note_id!r}")
-        return self._kept.pop(place)
+    def delete(self, command: DeleteRecord) -> Record:
+        name = (command.owner, command.kind, command.record_id)
+        if name not in self._records:
+            raise NotFound(f"there is no {command.kind.name.lower()} {command.record_id!r}")
+        return self._records.pop(name)
 
-    def drop_all_of(self, key: SessionKey, user_id: str, delete_session: bool) -> None:
-        for place in self._all_of(key, user_id, delete_session):
-            del self._kept[place]
+    def delete_of_session(self, key: SessionKey, user_id: str, delete_session: bool) -> None:
+        for name in self._of_session(key, user_id, delete_session):
+            del self._records[name]
 
-    def count_of(self, key: SessionKey, user_id: str, delete_session: bool) -> Counter[RecordKind]:
-        """How much of each kind goes with a session."""
-        return Counter(kind for _, kind, _ in self._all_of(key, user_id, delete_session))
+    def count_of_session(self, key: SessionKey, user_id: str, delete_session: bool) -> Counter[RecordKind]:
+        """Count by kind what an erasure of the session erases."""
+        return Counter(kind for _, kind, _ in self._of_session(key, user_id, delete_session))
 
-    def _all_of(self, key: SessionKey, user_id: str, delete_session: bool) -> Sequence[_Place]:
-        return [place for place in self._kept if self._goes_with(place, key, user_id, delete_session)]
+    def _of_session(self, key: SessionKey, user_id: str, delete_session: bool) -> Sequence[_Name]:
+        return [name for name in self._records if self._is_erased_with(name, key, user_id, delete_session)]
 
-    def _goes_with(self, place: _Place, key: SessionKey, user_id: str, delete_session: bool) -> bool:
-        owner, kind, _ = place
+    def _is_erased_with(self, name: _Name, key: SessionKey, user_id: str, delete_session: bool) -> bool:
+        owner, kind, _ = name
         if owner.namespace != key.namespace:
             return False
-        is_made_of_it = self._kept[place].source == key.session_id != "" and (delete_session or kind != RecordKind.FACT)
-        is_its_own = delete_session and owner.session_id == key.session_id != ""
+        is_source = self._records[name].source == key.session_id != "" and (delete_session or kind != RecordKind.FACT)
+        is_owner = delete_session and owner.session_id == key.session_id != ""
         is_pattern = kind == RecordKind.PATTERNS and user_id != "" and owner == Owner(key.namespace, user_id)
-        return is_made_of_it or is_its_own or is_pattern
+        return is_source or is_owner or is_pattern
 
-    def find(self, owner: Owner, kind: RecordKind, record_id: str) -> Record | None:
-        return self._kept.get((owner, kind, record_id))
+    def get(self, owner: Owner, kind: RecordKind, record_id: str) -> Record | None:
+        return self._records.get((owner, kind, record_id))
 
-    def page(self, page: RecordQuery) -> Sequence[Record]:
-        listed = [note for note in self._of(page.owner, page.kind) if _is_listed(note, page)]
-        return sorted(listed, key=_age, reverse=True)[: page.limit]
+    def list(self, query: RecordQuery) -> Sequence[Record]:
+        listed = [record for record in self._of(query.owner, query.kind) if _is_listed(record, query)]
+        return sorted(listed, key=_age, reverse=True)[: query.limit]
 
     def _of(self, owner: Owner, kind: RecordKind) -> Iterator[Record]:
-        return (note for place, note in self._kept.items() if place[:2] == (owner, kind))
+        return (record for name, record in self._records.items() if name[:2] == (owner, kind))
 
 
-def _age(note: Record) -> tuple[int, str]:
-    return note.time_us, note.id
+def _age(record: Record) -> tuple[int, str]:
+    return record.time_us, record.id
 
 
-def _is_listed(note: Record, page: RecordQuery) -> bool:
-    return (note.current or page.history) and (page.after is None or _age(note) < page.after)
+def _is_listed(record: Record, query: RecordQuery) -> bool:
+    return (record.current or query.history) and (query.after is None or _age(record) < query.after)
 
 
-def count_belongings(
-    session: Session | None, library: DocumentTable, notebook: RecordTable, command: Erase
+def erasure_counts(
+    session: Session | None, documents: DocumentTable, records: RecordTable, command: Erase
 ) -> ErasureCounts:
-    documents = library.all_of(command.key) if command.delete_session else ()
-    notes = notebook.count_of(command.key, _user_of(session, command), command.delete_session)
-    if command.delete_session and not (session or documents or notes):
+    """Count what the command erases; NoSuchThing if a deletion would find nothing."""
+    owned = documents.of_session(command.key) if command.delete_session else ()
+    kinds = records.count_of_session(command.key, _pattern_user(session, command), command.delete_session)
+    if command.delete_session and not (session or owned or kinds):
         raise NotFound(f"there is no session {command.key.session_id!r}")
     return ErasureCounts(
         messages=len(session.messages) if session else 0,
-        facts=notes[RecordKind.FACT],
-        summaries=notes[RecordKind.SUMMARY],
-        artifacts=notes[RecordKind.ARTIFACT],
-        patterns=notes[RecordKind.PATTERNS],
-        documents=len(documents),
-        chunks=sum(document.chunk_count for document in documents),
+        facts=kinds[RecordKind.FACT],
+        summaries=kinds[RecordKind.SUMMARY],
+        artifacts=kinds[RecordKind.ARTIFACT],
+        patterns=kinds[RecordKind.PATTERNS],
+        documents=len(owned),
+        chunks=sum(document.chunk_count for document in owned),
     )
 
 
-def drop_belongings(session: Session | None, library: DocumentTable, notebook: RecordTable, command: Erase) -> None:
-    """All but the messages."""
-    notebook.drop_all_of(command.key, _user_of(session, command), command.delete_session)
+def erase_derived(session: Session | None, documents: DocumentTable, records: RecordTable, command: Erase) -> None:
+    """Erase the session's records and documents; the messages are the caller's part."""
+    records.delete_of_session(command.key, _pattern_user(session, command), command.delete_session)
     if command.delete_session:
-        library.drop_all_of(command.key)
+        documents.delete_of_session(command.key)
 
 
-def _user_of(session: Session | None, command: Erase) -> str:
-    """Whose patterns go along."""
+def _pattern_user(session: Session | None, command: Erase) -> str:
+    """Return the user whose patterns are erased with the session."""
     return session.user_id or command.user_id if session else ""

@@ -1,4 +1,4 @@
-"""Sessions and log entries."""
+"""Sessions, messages and log entries of the RAM journal."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -13,13 +13,13 @@ from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract import Added, LocatedMessage, MessageQuery, Revision
 from memsidecar.stores.message_encoding import message_bytes
 
-# Where a message stands is the journal's to say, whatever a revision makes of the flags it was given.
-_STANDING = Flag.PRUNED | Flag.SHORTENED
+# Flags that only the journal sets: a revision cannot change them.
+_JOURNAL_FLAGS = Flag.PRUNED | Flag.SHORTENED
 
 
 @dataclass(slots=True)
 class Message:
-    """`written` is as it came, with what was learned since; `shown` is what the window has in its place."""
+    """A message: the `original` with its annotations, and the version that the window displays."""
 
     draft: Draft
     lsn: int
@@ -34,13 +34,13 @@ class Message:
     def in_window(self) -> bool:
         return not self.displayed.pruned
 
-    def revise(self, written: Revision, shown: Revision) -> None:
-        self.original = _revised(self.original, written, written.body)
-        self.displayed = _revised(self.displayed, written, shown.body)
+    def revise(self, original: Revision, displayed: Revision) -> None:
+        self.original = _revised(self.original, original, original.body)
+        self.displayed = _revised(self.displayed, original, displayed.body)
 
-    def shorten(self, one: StoredMessage) -> None:
+    def shorten(self, shortened: StoredMessage) -> None:
         self.displayed = self.displayed._replace(
-            tokens=one.tokens, body=one.body, flags=self.displayed.flags | Flag.SHORTENED
+            tokens=shortened.tokens, body=shortened.body, flags=self.displayed.flags | Flag.SHORTENED
         )
 
     def prune(self) -> None:
@@ -53,14 +53,14 @@ class Message:
 
 
 def _revised(before: StoredMessage, revision: Revision, body: bytes) -> StoredMessage:
-    flags = revision.flags & ~_STANDING | before.flags & _STANDING
+    flags = revision.flags & ~_JOURNAL_FLAGS | before.flags & _JOURNAL_FLAGS
     return before._replace(flags=flags, score=revision.score, body=body)
 
 
 @dataclass(slots=True)
 class Session:
     key: SessionKey
-    number: int
+    row_id: int
     create_time_us: int
     last_active_us: int
     user_id: str = ""
@@ -74,29 +74,29 @@ class Session:
     def at(self, sequence: int) -> Message:
         return self.messages[bisect_left(self.messages, sequence, key=lambda message: message.original.sequence)]
 
-    def found(self, message: Message) -> LocatedMessage:
-        return LocatedMessage(message.lsn, self.key, message.original, self.number, self.user_id)
+    def located(self, message: Message) -> LocatedMessage:
+        return LocatedMessage(message.lsn, self.key, message.original, self.row_id, self.user_id)
 
-    def fresh(self, drafts: Iterable[Draft]) -> list[Draft]:
-        """Those of the drafts that are new, each once; raises when an id stands for two bodies."""
+    def new_drafts(self, drafts: Iterable[Draft]) -> list[Draft]:
+        """Return the drafts with new ids, each once; IdConflict if an id has two bodies."""
         known = {message.draft.id: message.draft for message in self.messages}
-        fresh = []
+        new = []
         for draft in drafts:
             if draft.id not in known:
-                fresh.append(draft)
+                new.append(draft)
             if known.setdefault(draft.id, draft).fingerprint != draft.fingerprint:
                 raise IdConflict(draft.id)
-        return fresh
+        return new
 
-    def answers(self, drafts: Iterable[Draft], fresh: Iterable[Draft]) -> Iterator[Added]:
-        """What became of each draft; the first one with a new id is the one that was added."""
-        new = {draft.id for draft in fresh}
+    def added(self, drafts: Iterable[Draft], new_drafts: Iterable[Draft]) -> Iterator[Added]:
+        """Yield the result for each draft; of several with the same new id the first is the added one."""
+        new = {draft.id for draft in new_drafts}
         first = {message.draft.id: message.original for message in self.messages}
         for draft in drafts:
             yield Added(draft.id, first[draft.id].sequence, first[draft.id].tokens, draft.id not in new)
             new.discard(draft.id)
 
-    def refuse_stranger(self, user_id: str) -> None:
+    def check_user(self, user_id: str) -> None:
         if user_id and self.user_id and user_id != self.user_id:
             raise SessionOwnerMismatch()
 
@@ -104,8 +104,8 @@ class Session:
         return [message.displayed for message in self.messages if message.in_window]
 
     def revive(self, exchanges: set[int]) -> bool:
-        """Bring back what was pruned of these exchanges; whether there was anything."""
-        pruned = [one for one in self.messages if one.displayed.exchange in exchanges and not one.in_window]
+        """Return the pruned messages of these exchanges to the window; return whether there were any."""
+        pruned = [each for each in self.messages if each.displayed.exchange in exchanges and not each.in_window]
         for message in pruned:
             message.revive()
         return bool(pruned)
@@ -119,36 +119,38 @@ class Session:
 
     def head(self, policy: Policy | None) -> SessionHead:
         window = self.window()
-        head = SessionHead(self.key, self.number, self.user_id, self.version, self.last_sequence, policy=policy)
+        head = SessionHead(self.key, self.row_id, self.user_id, self.version, self.last_sequence, policy=policy)
         head.create_time_us, head.last_active_us = self.create_time_us, self.last_active_us
         head.pruned_count = len(self.messages) - len(window)
         head.open_calls = self.open_calls()
-        head.window_start = next((one.sequence for one in window if one.role != Role.SYSTEM), self.last_sequence + 1)
-        for one in window:
-            head.count(one.role, one.tokens)
+        head.window_start = next(
+            (shown.sequence for shown in window if shown.role != Role.SYSTEM), self.last_sequence + 1
+        )
+        for message in window:
+            head.count(message.role, message.tokens)
         return head
 
-    def select(self, selection: MessageQuery) -> tuple[list[StoredMessage], bool]:
-        """The messages of a page, and whether its bytes ended it."""
-        chosen = [message.displayed for message in self.messages if _is_chosen(message, selection)]
-        if selection.newest_first:
-            chosen.reverse()
-        if not selection.bodies:
-            chosen = [message._replace(body=b"") for message in chosen]
-        return _cut(chosen[: selection.limit], selection.max_bytes)
+    def select(self, query: MessageQuery) -> tuple[list[StoredMessage], bool]:
+        """Return the messages of a page, and whether `max_bytes` truncated it."""
+        selected = [message.displayed for message in self.messages if _is_selected(message, query)]
+        if query.newest_first:
+            selected.reverse()
+        if not query.bodies:
+            selected = [message._replace(body=b"") for message in selected]
+        return _truncate(selected[: query.limit], query.max_bytes)
 
 
-def _is_chosen(message: Message, selection: MessageQuery) -> bool:
-    before = selection.before
+def _is_selected(message: Message, query: MessageQuery) -> bool:
+    before = query.before
     return (
-        (message.in_window or selection.include_pruned)
-        and selection.role in (0, message.displayed.role)
-        and selection.after < message.displayed.sequence
+        (message.in_window or query.include_pruned)
+        and query.role in (0, message.displayed.role)
+        and query.after < message.displayed.sequence
         and (before is None or message.displayed.sequence < before)
     )
 
 
-def _cut(messages: list[StoredMessage], max_bytes: int) -> tuple[list[StoredMessage], bool]:
+def _truncate(messages: list[StoredMessage], max_bytes: int) -> tuple[list[StoredMessage], bool]:
     size = 0
     for place, message in enumerate(messages):
         size += len(message.body)
@@ -167,10 +169,10 @@ class EntryKind(Enum):
 
 
 class Entry(NamedTuple):
-    """`number` is a session's, or the negative one of a document."""
+    """A log entry. `row_id` is a session's, or the negative one of a document."""
 
     lsn: int
-    about: EntryKind
+    kind: EntryKind
     namespace: str
-    number: int
+    row_id: int
     sequence: int = 0
