@@ -1,1 +1,1 @@
-"""From text to vectors: `contract` says what an embedder promises."""
+"""Embedders: texts to vectors. `contract` states what an embedder promises."""

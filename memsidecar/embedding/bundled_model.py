@@ -1,4 +1,4 @@
-"""Files of the wordllama wheel; SIF token weights."""
+"""The bundled model: files of the wordllama wheel, and SIF token weights."""
 
 import hashlib
 import json
@@ -15,10 +15,10 @@ from tokenizers import Tokenizer
 
 from memsidecar.embedding.contract import EmbedderMismatch, InvalidEmbedder
 
-NAME = "zipf-2"
+WEIGHTING = "zipf-2"
 
-# The smaller, the harder common tokens are pressed down. Between 1e-5 and 1e-3 retrieval hardly changes: measured in
-# docs/retrieval.md.
+# SIF's parameter a: the smaller, the lower the weight of common tokens. Between 1e-5 and 1e-3 retrieval hardly changes:
+# measured in docs/retrieval.md.
 SMOOTHING = 3e-5
 
 PACKAGE = "wordllama"
@@ -28,7 +28,7 @@ DIMENSIONS = 256
 MATRIX = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
-# An identity promises the same vectors for ever, so a wheel with other weights must not pass for this model.
+# An embedder's identity promises the same vectors for ever, so other weights must not be used under it.
 SHA256: Mapping[str, str] = {
     MATRIX: "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
     TOKENIZER: "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
@@ -39,22 +39,22 @@ _HEADER_LENGTH = struct.Struct("<Q")
 
 
 def token_weights(tokens: Sequence[str], smoothing: float = SMOOTHING) -> NDArray[np.float32]:
-    """The weight of each token: a / (a + p), as in SIF (Arora et al., 2017); none for what has no letter and no digit.
+    """Return the weight of each token: a / (a + p), as in SIF (Arora et al., 2017); 0 without a letter or digit.
 
-    There p is counted in a corpus. Here a stored vector must not depend on what else is stored, so p comes from
-    Zipf's law over the token's rank. A tokenizer numbers its tokens in the order in which it learned them, the most
-    frequent first, so that the id is the rank; but single signs come last, whatever their rank, and a full stop would
-    count like the rarest word.
+    SIF counts p in a corpus. Here a stored vector must not depend on other stored texts, so p comes from Zipf's law
+    over the token's rank. A tokenizer numbers tokens in the order in which it learned them, the most frequent first, so
+    that the id is the rank. Single characters come last, whatever their frequency: without the exception for
+    punctuation, a full stop would have the weight of the rarest word.
     """
     ranks = np.arange(1, len(tokens) + 1, dtype=np.float64)
     probabilities = 1 / (ranks * np.sum(1 / ranks))
-    says_something = np.array([any(sign.isalnum() for sign in token) for token in tokens])
-    return np.where(says_something, smoothing / (smoothing + probabilities), 0).astype(np.float32)
+    has_meaning = np.array([any(character.isalnum() for character in token) for token in tokens])
+    return np.where(has_meaning, smoothing / (smoothing + probabilities), 0).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class StaticModel:
-    """One row of the matrix and one weight for each token."""
+    """Has one row of the matrix and one weight for each token."""
 
     tokenizer: Tokenizer
     matrix: NDArray[np.float16]
@@ -62,7 +62,7 @@ class StaticModel:
 
 
 class BundledModel:
-    """Loads at first use, once, for all who share it; making one only looks whether the files are there."""
+    """Loads the model at first use, once. The constructor only checks that the files exist. Thread-safe."""
 
     def __init__(self, folder: Path | None = None) -> None:
         """Raises InvalidEmbedder if the package is not installed."""
@@ -78,7 +78,7 @@ class BundledModel:
         return self._model is not None
 
     def loaded(self) -> StaticModel:
-        """A second thread waits for the first; a failed load is tried again by the next caller."""
+        """Return the model. A second thread waits for the first; the next caller repeats a failed load."""
         if self._model is not None:
             return self._model
         with self._loading:
@@ -98,10 +98,10 @@ def _load(folder: Path) -> StaticModel:
     for file, sha256 in SHA256.items():
         _verify(folder / file, sha256)
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-    # In a message the text of a special token is plain text.
+    # The text of a special token in a message is plain text.
     tokenizer.encode_special_tokens = True
-    matrix = _mapped(folder / MATRIX)
-    tokens = [tokenizer.id_to_token(number) or "" for number in range(len(matrix))]
+    matrix = _map_matrix(folder / MATRIX)
+    tokens = [tokenizer.id_to_token(token_id) or "" for token_id in range(len(matrix))]
     return StaticModel(tokenizer, matrix, token_weights(tokens))
 
 
@@ -109,21 +109,21 @@ def _verify(file: Path, sha256: str) -> None:
     try:
         with file.open("rb") as content:
             found = hashlib.file_digest(content, "sha256").hexdigest()
-    except OSError as unreadable:
-        raise EmbedderMismatch(f"the bundled model cannot be read: {file}") from unreadable
+    except OSError as error:
+        raise EmbedderMismatch(f"the bundled model cannot be read: {file}") from error
     if found != sha256:
         raise EmbedderMismatch(f"the bundled model is damaged or of another version: {file}")
 
 
-def _mapped(file: Path) -> NDArray[np.float16]:
-    """The matrix as a map of its file: only rows that texts use become resident, and the system may drop them again.
+def _map_matrix(file: Path) -> NDArray[np.float16]:
+    """Map the matrix into memory: only rows that texts use become resident, and the system may evict them.
 
-    The library `safetensors` can only copy a tensor into memory; the format is a length, a JSON header and the numbers.
+    The library `safetensors` can only copy a tensor. The format is a length, a JSON header and the numbers.
     """
     with file.open("rb") as content:
         (header_length,) = _HEADER_LENGTH.unpack(content.read(_HEADER_LENGTH.size))
         tensor = json.loads(content.read(header_length))[_TENSOR]
     offset = _HEADER_LENGTH.size + header_length + tensor["data_offsets"][0]
     mapped = np.memmap(file, dtype="<f2", mode="r", offset=offset, shape=tuple(tensor["shape"]))
-    # As a plain array, because memmap's own indexing is slower by half.
+    # A plain array: indexing a memmap takes half as long again.
     return np.asarray(mapped)

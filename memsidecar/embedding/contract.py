@@ -1,4 +1,4 @@
-"""Embedder protocol, errors, unit vectors."""
+"""Embedder protocol, its errors, unit vectors."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -12,44 +12,50 @@ Vectors = NDArray[np.float32]
 
 
 class EmbedderUnavailable(SidecarError):
-    """No vectors now; the same call may succeed later. Never leaves the layers: a search is then degraded."""
+    """No vectors now; the same call may succeed later. Never leaves the layers: a search is degraded instead."""
 
 
 class EmbedderMismatch(SidecarError):
-    """The embedder answers, but not with what was configured (other dimensions, say); waiting does not help."""
+    """The embedder responds, but not as configured (other dimensions, for example); a retry does not help."""
+
+
+class InvalidEmbedder(ValueError):
+    """The settings describe no usable embedder. The message contains no key."""
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors, for one model.
+    """Converts texts to vectors, by one model.
 
-    Promises: safe to call from any thread. The same text always has the same vector, whatever else was embedded before
-    or beside it. `embed` raises EmbedderUnavailable or EmbedderMismatch and nothing else; a text that is too long for
-    the model is embedded by its beginning. One with nothing to embed (empty, unknown signs only) is all zeros, and so
-    is a text that the model refuses, though it takes others: it is found by its words then.
+    Promises: thread-safe. The same text always has the same vector, whatever else is embedded before or beside it.
+    `embed` raises EmbedderUnavailable or EmbedderMismatch and nothing else. A text that is too long for the model is
+    embedded by its beginning. The vector is zeros for a text without known tokens, and for a text that the model
+    rejects although it accepts others: such a text is found by its words only.
     """
 
     @property
     def identity(self) -> str:
-        """What made a vector. Two embedders of one identity make the same vectors; of two identities, never compare."""
+        """Name of the vector space. Embedders of the same identity give the same vectors. Vectors of different
+        identities are not comparable.
+        """
 
     @property
     def dimensions(self) -> int: ...
 
     @property
     def batch_size(self) -> int:
-        """How many `embed` does in one go, be it a request or a moment of the processor. In the background others get
-        a turn after so many.
+        """Number of texts that `embed` processes at once, in a request or in a millisecond of CPU. Background tasks
+        yield the CPU after so many.
         """
 
     @property
     def ready(self) -> bool:
-        """Whether `embed` answers at once; else the first call loads what it needs, which takes a moment."""
+        """Whether `embed` responds at once; else the first call loads the model."""
 
     def warm(self) -> None:
-        """Load what `embed` needs, if it is not loaded; a second caller waits for the first."""
+        """Load the model, if it is not loaded; a second caller waits for the first."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text, in order: of length 1, or all zeros."""
+        """Return one row for each text, in order: of length 1, or zeros."""
 
 
 class Embedders(Protocol):
@@ -59,23 +65,19 @@ class Embedders(Protocol):
     """The configured one."""
 
     def of_identity(self, identity: str) -> Embedder | None:
-        """The embedder that made vectors of this identity, while an older index still answers; None if unknown."""
+        """Return the embedder that made the vectors of an older index; None if it is unknown."""
 
     def interactive(self, embedder: Embedder) -> Embedder:
-        """The same vectors, but one attempt and little patience: for somebody who waits for a search.
+        """Return a variant for a waiting caller: the same vectors, one attempt and a short timeout.
 
-        Raises EmbedderUnavailable soon instead.
+        It raises EmbedderUnavailable instead of waiting.
         """
 
 
-class InvalidEmbedder(ValueError):
-    """The settings describe no embedder that could work; never shows a key."""
-
-
 def unit_rows(rows: Vectors) -> Vectors:
-    """Each row brought to length 1; a row of zeros stays. Each depends on itself alone, to the last bit.
+    """Return each row scaled to length 1; zeros stay zeros. A row's result does not depend on other rows, to the bit.
 
-    Squares are taken in float64, where those of any float32 are neither infinite nor zero.
+    Squares are computed in float64, where those of any float32 are neither infinite nor zero.
     """
     lengths: NDArray[np.float64] = np.sqrt(np.add.reduce(np.square(rows, dtype=np.float64), axis=1))
     lengths[lengths == 0] = 1

@@ -1,4 +1,4 @@
-"""/v1/embeddings client and response parsing."""
+"""Embedder of an OpenAI-compatible endpoint (/v1/embeddings), and its response parser."""
 
 import json
 import logging
@@ -26,54 +26,219 @@ from memsidecar.endpoint.errors import (
 )
 from memsidecar.endpoint.resilience import CircuitBreaker, RetryPolicy
 
-# Digits, sign, exponent, comma and the white space of a pretty printer.
-_LARGEST_NUMBER_BYTES = 64
-_LARGEST_FRAME_BYTES = 1 << 20
-
 EMBEDDINGS = EndpointApi("the embedding endpoint", "/embeddings")
 
-# A text of this length is within the limit of any model; if it is refused, its length is not why.
-SHORTEST_CUT_CHARACTERS = 128
+# Any model accepts a text of this length, so its length is not why it is rejected.
+MIN_TRUNCATED_CHARACTERS = 128
 
-# What every model takes: if it is refused, too, then no text is at fault but the configuration.
-HARMLESS_TEXT = "hello"
+# Every model accepts this text: if it is rejected, too, the configuration is wrong.
+PROBE_TEXT = "hello"
 
-# For somebody who waits for a search, which is answered by words alone if this is not enough.
 INTERACTIVE_TIMEOUT_SECONDS = 2.0
+"For a waiting search, which ranks by words alone if there is no vector in time."
+
+# A number with digits, sign, exponent, comma and the white space of a pretty printer.
+_MAX_NUMBER_BYTES = 64
+_MAX_ENVELOPE_BYTES = 1 << 20
 
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class OpenAIEmbedderConfig:
+    """Raises InvalidEmbedder, so that a wrong setting fails at start."""
+
+    url: str = field(repr=False)
+    """The API's base, such as http://host:port/v1."""
+
+    model: str
+    dimensions: int
+    """The dimensions of the model's vectors. Vectors of other dimensions are rejected and not stored."""
+
+    key: str | None = field(default=None, repr=False)
+    """Sent as a bearer token."""
+
+    send_dimensions: bool = False
+    """Send `dimensions` in requests; many servers reject the field."""
+
+    timeout_seconds: float = 10.0
+    """Limit of the connect, of each read, and of the whole response."""
+
+    texts_per_request: int = 64
+    bytes_per_request: int = 1 << 19
+    """About 150,000 tokens; OpenAI's limit is 300,000 in one request."""
+
+    max_text_bytes: int = 24_000
+    """Longer texts are embedded by their beginning. About 8,000 tokens, at 3 bytes each in most scripts."""
+
+    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
+    failures_before_open: int = 5
+    """Consecutive failed requests after which the circuit breaker opens."""
+
+    cool_down_seconds: float = 30.0
+    """Time for which the circuit breaker stays open."""
+
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self.endpoint()
+        if not self.model:
+            raise InvalidEmbedder("an embedding endpoint needs the name of a model")
+        for name in ("dimensions", "texts_per_request", "bytes_per_request", "max_text_bytes"):
+            if getattr(self, name) <= 0:
+                raise InvalidEmbedder(f"{name} must be more than 0, not {getattr(self, name)}")
+
+    def endpoint(self) -> EndpointConfig:
+        """Return the endpoint's part of the configuration. Raises InvalidEmbedder."""
+        try:
+            return EndpointConfig(
+                EMBEDDINGS,
+                self.url,
+                self.key,
+                timeout_seconds=self.timeout_seconds,
+                retry_policy=self.retry_policy,
+                failures_before_open=self.failures_before_open,
+                cool_down_seconds=self.cool_down_seconds,
+                clock=self.clock,
+            )
+        except InvalidEndpoint as error:
+            raise InvalidEmbedder(str(error)) from None
+
+
+class OpenAIEmbedder:
+    """Thread-safe: callers share a connection pool and a circuit breaker."""
+
+    ready = True
+
+    def __init__(self, config: OpenAIEmbedderConfig, parent: CircuitBreaker | None = None) -> None:
+        """`parent` is a circuit breaker that blocks this embedder's requests, too."""
+        self._endpoint = EndpointClient(config.endpoint(), parent)
+        self.dimensions = config.dimensions
+        self.batch_size = config.texts_per_request
+        # The model's name is quoted, because it may contain slashes, which separate the parts of an identity.
+        self.identity = f"openai/{self._endpoint.base}/{quote(config.model, safe='')}/{config.dimensions}"
+        self._config = config
+        self.rejected_count = 0
+        self._count_lock = Lock()
+
+    def interactive(self) -> "OpenAIEmbedder":
+        """Return an embedder of the same model with one attempt and a short timeout.
+
+        While this embedder's circuit breaker is open, the other one fails at once, too.
+        """
+        config = replace(
+            self._config,
+            timeout_seconds=min(INTERACTIVE_TIMEOUT_SECONDS, self._config.timeout_seconds),
+            retry_policy=replace(self._config.retry_policy, attempts=1),
+        )
+        return OpenAIEmbedder(config, self._endpoint.breaker)
+
+    def warm(self) -> None:
+        """Do nothing: the first text connects."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        try:
+            return self._embed(texts)
+        except EndpointUnavailable as error:
+            raise EmbedderUnavailable(f"no vectors: {error}") from error
+        except EndpointMismatch as error:
+            raise EmbedderMismatch(str(error)) from error
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        max_bytes = self._config.max_text_bytes
+        sanitized = {row: text for row, raw in enumerate(texts) if (text := sanitize(raw, max_bytes))}
+        for rows in self._batches(sanitized):
+            vectors[rows] = unit_rows(self._request_rows([sanitized[row] for row in rows]))
+        return vectors
+
+    def _batches(self, texts: dict[int, str]) -> Iterator[list[int]]:
+        """Yield the rows of each request, bounded in texts and in bytes."""
+        batch: list[int] = []
+        bytes_left = self._config.bytes_per_request
+        for row, text in texts.items():
+            size = len(text.encode())
+            if batch and (len(batch) == self._config.texts_per_request or size > bytes_left):
+                yield batch
+                batch, bytes_left = [], self._config.bytes_per_request
+            batch.append(row)
+            bytes_left -= size
+        if batch:
+            yield batch
+
+    def _request_rows(self, texts: list[str]) -> Vectors:
+        """Request the vectors of all texts. If the input is rejected, bisect down to the rejected text.
+
+        That text is cut in half until it is accepted; its vector is zeros if it never is. It is cut only if it is
+        rejected alone, so that its vector does not depend on the other texts.
+        """
+        try:
+            return self._request(texts)
+        except RequestRejected:
+            if len(texts) > 1:
+                middle = len(texts) // 2
+                return np.concatenate([self._request_rows(texts[:middle]), self._request_rows(texts[middle:])])
+        (text,) = texts
+        if len(text) > MIN_TRUNCATED_CHARACTERS:
+            return self._request_rows([text[: len(text) // 2]])
+        return self._rejected_row()
+
+    def _rejected_row(self) -> Vectors:
+        """Return zeros for a text that is rejected at any length, so that it does not stop later texts.
+
+        Raises RequestRejected if every text is rejected: zeros would hide a wrong setting, and be stored for ever.
+        """
+        self._request([PROBE_TEXT])
+        with self._count_lock:
+            self.rejected_count += 1
+            is_first = self.rejected_count == 1
+        if is_first:
+            # Logged once, because there may be many, and without the text, which is confidential.
+            log.warning(
+                "%s rejects a text at any length; such texts are found by their words alone", self._endpoint.base
+            )
+        return np.zeros((1, self.dimensions), dtype=np.float32)
+
+    def _request(self, texts: list[str]) -> Vectors:
+        rows = len(texts)
+        return self._endpoint.post(
+            self._body(texts),
+            max_response_bytes(rows, self.dimensions),
+            lambda body: parse_vectors(body, rows, self.dimensions),
+        )
+
+    def _body(self, texts: list[str]) -> bytes:
+        request: dict[str, object] = {"model": self._config.model, "input": texts, "encoding_format": "float"}
+        if self._config.send_dimensions:
+            request["dimensions"] = self.dimensions
+        return json.dumps(request, ensure_ascii=False).encode()
+
+
 def max_response_bytes(rows: int, dimensions: int) -> int:
-    """More than any honest answer needs."""
-    return rows * dimensions * _LARGEST_NUMBER_BYTES + _LARGEST_FRAME_BYTES
+    """Return a bound above the size of any valid response."""
+    return rows * dimensions * _MAX_NUMBER_BYTES + _MAX_ENVELOPE_BYTES
 
 
-def read_vectors(body: bytes, rows: int, dimensions: int) -> Vectors:
-    """One row for each text sent, in their order, not yet normalised.
+def parse_vectors(body: bytes, rows: int, dimensions: int) -> Vectors:
+    """Return one row for each text of the request, in its order, not normalized.
 
-    Raises EndpointMismatch for other dimensions, and Unanswered for anything else that is not as it should be.
+    Raises EndpointMismatch for other dimensions, and RetryableError for any other malformed response.
     """
-    embeddings = _in_order(_items(body), rows)
-    vectors = [_numbers(embedding) for embedding in embeddings]
-    found = {len(vector) for vector in vectors} - {dimensions}
-    if found:
-        raise EndpointMismatch(f"the embedding model has {found.pop()} dimensions, but {dimensions} are configured")
+    items = json_object(body).get("data")
+    if not isinstance(items, list):
+        raise RetryableError("the answer has no list of data")
+    vectors = [_numbers(embedding) for embedding in _in_order(items, rows)]
+    others = {len(vector) for vector in vectors} - {dimensions}
+    if others:
+        raise EndpointMismatch(f"the embedding model has {others.pop()} dimensions, but {dimensions} are configured")
     stacked = np.stack(vectors)
     if not np.isfinite(stacked).all():
         raise RetryableError("the answer has numbers that are not finite")
     return stacked
 
 
-def _items(body: bytes) -> list[object]:
-    items = json_object(body).get("data")
-    if not isinstance(items, list):
-        raise RetryableError("the answer has no list of data")
-    return items
-
-
 def _in_order(items: list[object], rows: int) -> list[object]:
-    """The embeddings by their own index: servers answer in any order."""
+    """Return the embeddings ordered by their index: servers may return them in any order."""
     by_index = {item["index"]: item.get("embedding") for item in items if _has_index(item)}
     if len(items) != rows or by_index.keys() != set(range(rows)):
         raise RetryableError(f"the answer has not one row for each of {rows} texts")
@@ -89,176 +254,12 @@ def _numbers(embedding: object) -> Vectors:
         if isinstance(embedding, str):
             return np.frombuffer(b64decode(embedding, validate=True), dtype="<f4").astype(np.float32)
         if isinstance(embedding, list):
-            return _single(array("d", embedding))
-    except (ValueError, TypeError, OverflowError) as garbled:
-        raise RetryableError("the answer has an embedding that is not made of numbers") from garbled
+            return _to_float32(array("d", embedding))
+    except (ValueError, TypeError, OverflowError) as error:
+        raise RetryableError("the answer has an embedding that is not made of numbers") from error
     raise RetryableError("the answer has an item without an embedding")
 
 
-def _single(numbers: "array[float]") -> Vectors:
+def _to_float32(numbers: "array[float]") -> Vectors:
     with np.errstate(over="ignore"):
         return np.array(numbers).astype(np.float32)
-
-
-@dataclass(frozen=True)
-class OpenAIEmbedderConfig:
-    """Raises InvalidEmbedder, so that a wrong setting is refused at start."""
-
-    url: str = field(repr=False)
-    """The API's base, such as http://host:port/v1."""
-
-    model: str
-    dimensions: int
-    """What the model answers with; anything else is refused, not stored."""
-
-    key: str | None = field(default=None, repr=False)
-    """Sent as a bearer token."""
-
-    send_dimensions: bool = False
-    """Ask the model for so many dimensions; many servers refuse the field."""
-
-    timeout_seconds: float = 10.0
-    """For connecting, for each wait for the server, and for the whole answer once it begins."""
-
-    texts_per_request: int = 64
-    bytes_per_request: int = 1 << 19
-    """About 150,000 tokens: OpenAI takes 300,000 in one request."""
-
-    max_text_bytes: int = 24_000
-    """Longer texts are embedded by their beginning. About 8,000 tokens, at 3 bytes each in most scripts."""
-
-    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
-    failures_before_open: int = 5
-    """After so many failed requests in a row none is sent for a while."""
-
-    cool_down_seconds: float = 30.0
-    clock: Callable[[], float] = time.monotonic
-
-    def __post_init__(self) -> None:
-        self.endpoint()
-        if not self.model:
-            raise InvalidEmbedder("an embedding endpoint needs the name of a model")
-        for name in ("dimensions", "texts_per_request", "bytes_per_request", "longest_text_bytes"):
-            if getattr(self, name) <= 0:
-                raise InvalidEmbedder(f"{name} must be more than 0, not {getattr(self, name)}")
-
-    def endpoint(self) -> EndpointConfig:
-        """What of it concerns the way there. Raises InvalidEmbedder."""
-        try:
-            return EndpointConfig(
-                EMBEDDINGS,
-                self.url,
-                self.key,
-                timeout_seconds=self.timeout_seconds,
-                retry_policy=self.retry_policy,
-                failures_before_open=self.failures_before_open,
-                cool_down_seconds=self.cool_down_seconds,
-                clock=self.clock,
-            )
-        except InvalidEndpoint as wrong:
-            raise InvalidEmbedder(str(wrong)) from None
-
-
-class OpenAIEmbedder:
-    """Thread-safe: callers share kept connections and one breaker."""
-
-    ready = True
-
-    def __init__(self, settings: OpenAIEmbedderConfig, elder: CircuitBreaker | None = None) -> None:
-        """While the breaker `elder` refuses requests, so does this embedder."""
-        self._endpoint = EndpointClient(settings.endpoint(), elder)
-        self.dimensions = settings.dimensions
-        self.batch_size = settings.texts_per_request
-        # A model's name may hold slashes; quoted, the parts of an identity can be told apart.
-        self.identity = f"openai/{self._endpoint.base}/{quote(settings.model, safe='')}/{settings.dimensions}"
-        self._settings = settings
-        self.rejected_count = 0
-        self._counting = Lock()
-
-    def interactive(self) -> "OpenAIEmbedder":
-        """The same model by one short attempt. What this one learns of a dead server spares the other its wait."""
-        settings = self._settings
-        hurried = replace(
-            settings,
-            timeout_seconds=min(INTERACTIVE_TIMEOUT_SECONDS, settings.timeout_seconds),
-            retry_policy=replace(settings.retry_policy, attempts=1),
-        )
-        return OpenAIEmbedder(hurried, self._endpoint.breaker)
-
-    def warm(self) -> None:
-        """There is nothing to load; the first text connects."""
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        try:
-            return self._embedded(texts)
-        except EndpointUnavailable as away:
-            raise EmbedderUnavailable(f"no vectors: {away}") from away
-        except EndpointMismatch as mismatch:
-            raise EmbedderMismatch(str(mismatch)) from mismatch
-
-    def _embedded(self, texts: Sequence[str]) -> Vectors:
-        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        sent = {place: text for place, raw in enumerate(texts) if (text := self._readable(raw))}
-        for places in self._batches(sent):
-            vectors[places] = unit_rows(self._rows([sent[place] for place in places]))
-        return vectors
-
-    def _readable(self, text: str) -> str:
-        return sanitize(text, self._settings.max_text_bytes)
-
-    def _batches(self, texts: dict[int, str]) -> Iterator[list[int]]:
-        batch: list[int] = []
-        room_bytes = self._settings.bytes_per_request
-        for place, text in texts.items():
-            size = len(text.encode())
-            if batch and (len(batch) == self._settings.texts_per_request or size > room_bytes):
-                yield batch
-                batch, room_bytes = [], self._settings.bytes_per_request
-            batch.append(place)
-            room_bytes -= size
-        if batch:
-            yield batch
-
-    def _rows(self, texts: list[str]) -> Vectors:
-        """Ask for all; if the input is refused, for each half apart, down to the one text that is too long.
-
-        That one is cut in half until it is taken, and is zeros if it never is. It is cut only when refused alone, so
-        that its vector does not depend on its neighbours.
-        """
-        try:
-            return self._answered(texts)
-        except RequestRejected:
-            if len(texts) > 1:
-                middle = len(texts) // 2
-                return np.concatenate([self._rows(texts[:middle]), self._rows(texts[middle:])])
-        (text,) = texts
-        return self._rows([text[: len(text) // 2]]) if len(text) > SHORTEST_CUT_CHARACTERS else self._refused()
-
-    def _refused(self) -> Vectors:
-        """The row of a text that is refused at any length: one such text must not stop all that come after it.
-
-        Raises InputRefused if any text is: zeros for each of them would hide a wrong setting, and be stored for ever.
-        """
-        self._answered([HARMLESS_TEXT])
-        with self._counting:
-            self.rejected_count += 1
-            first = self.rejected_count == 1
-        if first:
-            # Once, and never the text: where there is one there are many, and what they say is nobody's business.
-            log.warning(
-                "%s refuses a text at any length; such texts are found by their words alone", self._endpoint.base
-            )
-        return np.zeros((1, self.dimensions), dtype=np.float32)
-
-    def _answered(self, texts: list[str]) -> Vectors:
-        rows = len(texts)
-        largest_bytes = max_response_bytes(rows, self.dimensions)
-        return self._endpoint.post(
-            self._body(texts), largest_bytes, lambda body: read_vectors(body, rows, self.dimensions)
-        )
-
-    def _body(self, texts: list[str]) -> bytes:
-        request: dict[str, object] = {"model": self._settings.model, "input": texts, "encoding_format": "float"}
-        if self._settings.send_dimensions:
-            request["dimensions"] = self.dimensions
-        return json.dumps(request, ensure_ascii=False).encode()

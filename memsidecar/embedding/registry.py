@@ -1,4 +1,4 @@
-"""Configured embedders; ClientEmbedder."""
+"""Registry of embedders: the configured one, those of older indexes, and the client's own vectors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from memsidecar.endpoint.resilience import RetryPolicy
 
 @dataclass(frozen=True)
 class ClientEmbedder:
-    """Zeros for every text, so that a row without its client's vector is found by its words alone."""
+    """Embedder for clients that send their own vectors. A text without one gets zeros, and is found by its words."""
 
     dimensions: int
 
@@ -33,7 +33,7 @@ class ClientEmbedder:
         return f"client/{self.dimensions}"
 
     def warm(self) -> None:
-        """There is nothing to load."""
+        """Do nothing: there is no model."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         return np.zeros((len(texts), self.dimensions), dtype=np.float32)
@@ -41,13 +41,13 @@ class ClientEmbedder:
 
 @dataclass(frozen=True)
 class EmbedderConfig:
-    """What the settings say of the embedder."""
+    """Settings of the embedder."""
 
     kind: str = "static"
-    """static (bundled, without a network), openai (an endpoint) or client (clients bring their vectors)."""
+    """static (bundled, without a network), openai (an endpoint) or client (clients send their vectors)."""
 
     dimensions: int | None = None
-    """Only the bundled model has a number of its own."""
+    """Required but for the bundled model, which has a default."""
 
     url: str = field(default="", repr=False)
     model: str = ""
@@ -60,97 +60,97 @@ class EmbedderConfig:
 
 
 class ConfiguredEmbedders:
-    """Thread-safe. Asking for an embedder loads nothing and asks no network; its first text does."""
+    """Implements `Embedders`. No model is loaded and no connection is made before the first text. Thread-safe."""
 
-    def __init__(self, choice: EmbedderConfig) -> None:
-        """Raises InvalidEmbedder, so that a wrong setting is refused at start."""
-        self._choice = choice
+    def __init__(self, config: EmbedderConfig) -> None:
+        """Raises InvalidEmbedder, so that a wrong setting fails at start."""
+        self._config = config
         self._bundled: BundledModel | None = None
         self._lock = Lock()
         self.default: Embedder = self._configured()
         self._by_identity: dict[str, Embedder | None] = {self.default.identity: self.default}
-        self._hurried: dict[str, Embedder] = {}
+        self._interactive: dict[str, Embedder] = {}
 
     def of_identity(self, identity: str) -> Embedder | None:
-        """The same instance for the same identity; None for one that no embedder of this version has."""
+        """Return the same instance for the same identity; None if this version has no such embedder."""
         with self._lock:
             if identity not in self._by_identity:
-                self._by_identity[identity] = self._reconstructed(identity)
+                self._by_identity[identity] = self._create(identity)
             return self._by_identity[identity]
 
     def interactive(self, embedder: Embedder) -> Embedder:
-        """The same instance for the same identity. Where no network is asked there is nothing to be impatient of."""
+        """Return the same instance for the same identity; the embedder itself if it uses no network."""
         if not isinstance(embedder, OpenAIEmbedder):
             return embedder
         with self._lock:
-            if embedder.identity not in self._hurried:
-                self._hurried[embedder.identity] = embedder.interactive()
-            return self._hurried[embedder.identity]
+            if embedder.identity not in self._interactive:
+                self._interactive[embedder.identity] = embedder.interactive()
+            return self._interactive[embedder.identity]
 
     def _configured(self) -> Embedder:
-        choice = self._choice
-        if choice.kind == "static":
-            return self._static(choice.dimensions or DIMENSIONS)
-        if choice.kind not in {"openai", "client"}:
-            raise InvalidEmbedder(f"embedder {choice.kind!r} is not known; known: static, openai, client")
-        if choice.dimensions is None:
-            raise InvalidEmbedder(f"embedder {choice.kind!r} needs the number of dimensions")
-        if choice.kind == "client":
-            return ClientEmbedder(choice.dimensions)
-        return self._openai(choice.url, choice.key, choice.model, choice.dimensions)
+        config = self._config
+        if config.kind == "static":
+            return self._static(config.dimensions or DIMENSIONS)
+        if config.kind not in {"openai", "client"}:
+            raise InvalidEmbedder(f"embedder {config.kind!r} is not known; known: static, openai, client")
+        if config.dimensions is None:
+            raise InvalidEmbedder(f"embedder {config.kind!r} needs the number of dimensions")
+        if config.kind == "client":
+            return ClientEmbedder(config.dimensions)
+        return self._openai(config.url, config.key, config.model, config.dimensions)
 
-    def _reconstructed(self, identity: str) -> Embedder | None:
-        """Whatever is made must say the same identity again: else a part of it is not of this version."""
+    def _create(self, identity: str) -> Embedder | None:
+        """Create the embedder of an identity; None unless the result has the same identity in this version."""
         kind, _, rest = identity.partition("/")
-        make = self._makers.get(kind)
+        factory = self._factories.get(kind)
         try:
-            embedder = make(rest) if make else None
+            embedder = factory(rest) if factory else None
         except ValueError:
             return None
         return embedder if embedder and embedder.identity == identity else None
 
     @property
-    def _makers(self) -> Mapping[str, Callable[[str], Embedder]]:
-        return {"static": self._static_again, "openai": self._openai_again, "client": self._client_again}
+    def _factories(self) -> Mapping[str, Callable[[str], Embedder]]:
+        return {"static": self._create_static, "openai": self._create_openai, "client": self._create_client}
 
-    def _static_again(self, rest: str) -> Embedder:
+    def _create_static(self, rest: str) -> Embedder:
         model, _, _ = rest.partition("/")
         return self._static(int(model.rpartition("-")[2]))
 
-    def _client_again(self, rest: str) -> Embedder:
+    def _create_client(self, rest: str) -> Embedder:
         return ClientEmbedder(int(rest))
 
-    def _openai_again(self, rest: str) -> Embedder:
+    def _create_openai(self, rest: str) -> Embedder:
         url, model, dimensions = rest.rsplit("/", 2)
-        return self._openai(*self._opened(url), unquote(model), int(dimensions))
+        return self._openai(*self._with_credentials(url), unquote(model), int(dimensions))
 
-    def _opened(self, url: str) -> tuple[str, str | None]:
-        """The URL with what opens it: nothing, unless it is of the configured host. A key is for who issued it."""
-        if self._choice.kind != "openai":
+    def _with_credentials(self, url: str) -> tuple[str, str | None]:
+        """Return URL and key. The configured credentials are used for the configured origin only."""
+        if self._config.kind != "openai":
             return url, None
-        asked, configured = parse_address(url, EMBEDDINGS), parse_address(self._choice.url, EMBEDDINGS)
-        if asked.origin != configured.origin:
+        address, configured = parse_address(url, EMBEDDINGS), parse_address(self._config.url, EMBEDDINGS)
+        if address.origin != configured.origin:
             return url, None
-        same_path = asked == replace(configured, authorization=None)
-        return self._choice.url if same_path else url, self._choice.key
+        is_same = address == replace(configured, authorization=None)
+        return self._config.url if is_same else url, self._config.key
 
     def _static(self, dimensions: int) -> Embedder:
-        """All lengths share one model in memory."""
+        """Embedders of all dimensions share one model in memory."""
         self._bundled = self._bundled or BundledModel()
         return StaticEmbedder(dimensions, self._bundled)
 
     def _openai(self, url: str, key: str | None, model: str, dimensions: int) -> Embedder:
-        choice = self._choice
+        config = self._config
         return OpenAIEmbedder(
             OpenAIEmbedderConfig(
                 url=url,
                 model=model,
                 dimensions=dimensions,
                 key=key,
-                send_dimensions=choice.send_dimensions,
-                timeout_seconds=choice.timeout_seconds,
-                texts_per_request=choice.texts_per_request,
-                max_text_bytes=choice.max_text_bytes,
-                retry_policy=RetryPolicy(attempts=choice.attempts),
+                send_dimensions=config.send_dimensions,
+                timeout_seconds=config.timeout_seconds,
+                texts_per_request=config.texts_per_request,
+                max_text_bytes=config.max_text_bytes,
+                retry_policy=RetryPolicy(attempts=config.attempts),
             )
         )

@@ -1,4 +1,4 @@
-"""StaticEmbedder."""
+"""StaticEmbedder: weighted sums of token vectors of the bundled model."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -7,44 +7,42 @@ from itertools import chain
 import numpy as np
 from tokenizers import Tokenizer
 
-from memsidecar.embedding.bundled_model import DIMENSIONS, MODEL, BundledModel, StaticModel
-from memsidecar.embedding.bundled_model import NAME as WEIGHTING
+from memsidecar.embedding.bundled_model import DIMENSIONS, MODEL, WEIGHTING, BundledModel, StaticModel
 from memsidecar.embedding.contract import InvalidEmbedder, Vectors, unit_rows
 
-# The model was trained so that the beginning of a vector is a vector (Matryoshka), at these lengths.
+# The model was trained so that prefixes of these lengths are vectors, too (Matryoshka).
 SUPPORTED_DIMENSIONS = (64, 128, 256)
 
-# About 1,400 words. A sum of more says ever less, and a message of 1 MiB must cost no more than some milliseconds: this
-# much takes 2 ms of known words, 5 to 8 ms of a script that is spelt byte by byte, 10 ms where every word is new.
+# About 1,400 words; more tokens make the sum less specific. It bounds the time for a message of 1 MiB: 2 ms for cached
+# words, 5 to 8 ms for a script that is tokenized byte by byte, 10 ms if no word is cached.
 MAX_TEXT_BYTES = 8_192
 
-# A conversation repeats its words: remembering their tokens makes a text five times cheaper than tokenizing it whole.
-# Full, they take about 5 MB.
-WORDS_REMEMBERED = 1 << 14
+# A conversation repeats its words: with cached tokens a text takes a fifth of the time. The full cache has about 5 MB.
+WORD_CACHE_SIZE = 1 << 14
 
-# What is longer is no word (a script without spaces, base64): not worth remembering, and long enough to tokenize that
-# other threads should run meanwhile.
+# Longer ones are no words (a script without spaces, base64). They are not cached, and are tokenized without the GIL,
+# because that takes long.
 MAX_CACHED_WORD_CHARACTERS = 64
 
-# Texts of one batch share the rows that are converted from float16. More at once would hold the memory of many rows,
-# and the GIL for longer: this many take a millisecond or two.
+# Texts of one batch share the rows that are converted from float16. This many hold the GIL for 1 to 2 ms; more would
+# hold it longer and need more memory.
 BATCH_TEXTS = 16
 
-Words = Callable[[str], Sequence[int]]
+TokenizeWord = Callable[[str], Sequence[int]]
 
 
-def sanitize(text: str, longest_bytes: int) -> str:
-    """The beginning of the text, without the white space around it; empty where there is nothing to embed.
+def sanitize(text: str, max_bytes: int) -> str:
+    """Return the beginning of the stripped text; empty if there is nothing to embed.
 
-    The bound is in bytes of UTF-8, for they follow the number of tokens in any script; no character is cut in two.
-    Lone surrogates, which no tokenizer and no JSON reader takes, become question marks.
+    The bound is in bytes of UTF-8, which are proportional to tokens in any script. No character is cut. Lone
+    surrogates, which tokenizers and JSON parsers reject, become question marks.
     """
-    beginning = text.strip()[:longest_bytes].encode("utf-8", "replace")
-    return beginning[:longest_bytes].decode("utf-8", "ignore")
+    beginning = text.strip()[:max_bytes].encode("utf-8", "replace")
+    return beginning[:max_bytes].decode("utf-8", "ignore")
 
 
 class StaticEmbedder:
-    """The bundled model. Its memory is shared by all embedders that are given the same BundledModel."""
+    """Embedder of the bundled model. Embedders with the same BundledModel share its memory."""
 
     batch_size = BATCH_TEXTS
 
@@ -56,7 +54,7 @@ class StaticEmbedder:
         self.dimensions = dimensions
         self.identity = f"static/{MODEL}-{dimensions}/{WEIGHTING}"
         self._model = model or BundledModel()
-        self._word_tokens: Words = lru_cache(WORDS_REMEMBERED)(self._tokens_of_word)
+        self._word_tokens: TokenizeWord = lru_cache(WORD_CACHE_SIZE)(self._tokens_of_word)
 
     @property
     def ready(self) -> bool:
@@ -74,16 +72,16 @@ class StaticEmbedder:
         return vectors
 
     def _tokens(self, text: str) -> list[int]:
-        """Word by word, which gives the tokens of the whole text, for no token reaches over a space.
+        """Tokenize word by word, which gives the tokens of the whole text, because no token spans a space.
 
-        White space itself has tokens too, which say nothing and are left out.
+        Tokens of white space are omitted.
         """
         words = sanitize(text, MAX_TEXT_BYTES).split()
         all_short = max(map(len, words), default=0) <= MAX_CACHED_WORD_CHARACTERS
         return list(chain.from_iterable(map(self._word_tokens if all_short else self._tokens_of_any, words)))
 
     def _tokens_of_any(self, word: str) -> Sequence[int]:
-        """What is long is no word, and is not remembered."""
+        """Tokenize without the cache if the word is too long for it."""
         if len(word) <= MAX_CACHED_WORD_CHARACTERS:
             return self._word_tokens(word)
         return _tokens_without_gil(self._model.loaded().tokenizer, word)
@@ -93,13 +91,15 @@ class StaticEmbedder:
 
 
 def _tokens_without_gil(tokenizer: Tokenizer, word: str) -> list[int]:
-    """Only the library's batch calls let other threads run."""
+    """Tokenize by a batch call: only these release the GIL."""
     return tokenizer.encode_batch_fast([word], add_special_tokens=False)[0].ids
 
 
 def _sums(model: StaticModel, texts: Sequence[Sequence[int]], dimensions: int) -> Vectors:
-    """The weighted sum of each text's tokens. Weighing by row and adding in order, without BLAS, keeps a sum the same
-    to the last bit whatever stands beside it, and starts no threads.
+    """Return the weighted sum of each text's tokens.
+
+    Rows are weighted and added in order, without BLAS: so a sum does not depend on other texts of the batch, to the
+    last bit, and no threads are started.
     """
     tokens = np.fromiter(chain.from_iterable(texts), dtype=np.intp)
     used, places = np.unique(tokens, return_inverse=True)

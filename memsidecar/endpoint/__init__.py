@@ -1,1 +1,1 @@
-"""Asking somebody else's HTTP API: where it is, how long to wait, how often to ask, when to leave it alone."""
+"""Client of an OpenAI-compatible HTTP API: address, retries, circuit breaker."""

@@ -1,32 +1,32 @@
-"""What can go wrong with an endpoint.
+"""Errors of an HTTP endpoint.
 
-These die in the rooms that talk to one, which say in their own words what it means for their callers. None of them
-shows a key, or anything of a body.
+They stay inside `embedding` and `language`, which translate them to errors of their own. None of them contains a key or
+a part of a body.
 """
 
 
 class InvalidEndpoint(ValueError):
-    """The settings describe no endpoint that could be asked; found before the first request."""
+    """The settings describe no usable endpoint; raised before the first request."""
 
 
 class RetryableError(Exception):
-    """No usable answer this time; another attempt may have one."""
+    """No usable response this time; another attempt may succeed."""
 
-    def __init__(self, problem: str, asked_seconds: float | None = None) -> None:
+    def __init__(self, problem: str, retry_after_seconds: float | None = None) -> None:
         super().__init__(problem)
-        self.asked_seconds = asked_seconds
+        self.retry_after_seconds = retry_after_seconds
 
 
 class EndpointUnavailable(Exception):
-    """No usable answer for as long as one was ready to wait; the same may succeed later."""
+    """No usable response after all attempts; the same request may succeed later."""
 
 
 class EndpointMismatch(Exception):
-    """The endpoint answers, but not what was configured; waiting does not help."""
+    """The endpoint responds, but not as configured; a retry does not help."""
 
 
 class RequestRejected(EndpointMismatch):
-    """The endpoint takes no such input; where that is for its length, a shorter one may do.
+    """The endpoint rejects this input; if the length is the reason, a shorter input may be accepted.
 
-    A mismatch for all only if it takes no input whatever; else it is one text's own misfortune.
+    The configuration is wrong only if the endpoint rejects every input.
     """

@@ -1,4 +1,4 @@
-"""RetryPolicy, CircuitBreaker."""
+"""Retry policy and circuit breaker."""
 
 import math
 import random
@@ -12,101 +12,101 @@ from memsidecar.endpoint.errors import EndpointMismatch, EndpointUnavailable
 
 Clock = Callable[[], float]
 
-_LEFT_ALONE = "the endpoint failed repeatedly; it is left alone for a moment"
+_CIRCUIT_OPEN = "the endpoint failed repeatedly; no request is sent for a moment"
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Waits that double, shortened by chance so that many sidecars do not come back in one instant."""
+    """Exponential back-off with jitter, so that many sidecars do not retry at the same moment."""
 
     attempts: int = 3
-    first_wait_seconds: float = 0.25
-    longest_wait_seconds: float = 10.0
-    """Also the bound of what a server may ask for by Retry-After: a caller waits meanwhile."""
+    initial_wait_seconds: float = 0.25
+    max_wait_seconds: float = 10.0
+    """Also bounds the server's Retry-After, because a caller is waiting."""
 
     sleep: Callable[[float], None] = time.sleep
     jitter: Callable[[], float] = random.random
-    """From 0 to 1."""
+    """Returns a number from 0 to 1."""
 
-    def wait(self, failures: int, asked_seconds: float | None) -> None:
-        self.sleep(self.wait_seconds(failures, asked_seconds))
+    def wait(self, failures: int, retry_after_seconds: float | None) -> None:
+        self.sleep(self.wait_seconds(failures, retry_after_seconds))
 
-    def wait_seconds(self, failures: int, asked_seconds: float | None) -> float:
-        """Before the next attempt, after this many failures; what the server asked for comes first."""
-        if asked_seconds is not None:
-            return min(asked_seconds, self.longest_wait_seconds)
-        longest = min(self.first_wait_seconds * 2.0 ** (failures - 1), self.longest_wait_seconds)
+    def wait_seconds(self, failures: int, retry_after_seconds: float | None) -> float:
+        """Return the pause before the next attempt; the server's Retry-After takes precedence."""
+        if retry_after_seconds is not None:
+            return min(retry_after_seconds, self.max_wait_seconds)
+        longest = min(self.initial_wait_seconds * 2.0 ** (failures - 1), self.max_wait_seconds)
         return longest * (1 + self.jitter()) / 2
 
 
-def parse_retry_after(retry_after: str | None) -> float | None:
-    """Retry-After in seconds; the form with a date is left aside, as the two clocks may differ."""
+def parse_retry_after(header: str | None) -> float | None:
+    """Return Retry-After in seconds. The form with a date is ignored, because the two clocks may differ."""
     try:
-        seconds = float(retry_after or "")
+        seconds = float(header or "")
     except ValueError:
         return None
     return seconds if seconds >= 0 and math.isfinite(seconds) else None
 
 
 class CircuitBreaker:
-    """After some consecutive failures it refuses at once, for a cool-down; then one request may try for all.
+    """Opens after consecutive failures: requests fail at once for a cool-down; then one request probes. Thread-safe.
 
-    Without it each caller would wait for a dead server until its timeout. Thread-safe.
+    Without it each caller would wait for a dead server until its timeout.
 
-    With `elder`, it refuses also while that one does. Not the other way round: the failures of somebody who has little
-    patience say nothing to somebody who has more, and would keep him from a slow server for ever.
+    It is open also while its `parent` is. The parent does not depend on it: failures within a short timeout say nothing
+    about a longer one, and would keep patient callers from a slow server for ever.
     """
 
     def __init__(
-        self, failures: int, cool_down_seconds: float, clock: Clock, elder: "CircuitBreaker | None" = None
+        self, failures: int, cool_down_seconds: float, clock: Clock, parent: "CircuitBreaker | None" = None
     ) -> None:
-        self._elder = elder
+        self._parent = parent
         self._allowed_failures = failures
         self._cool_down_seconds = cool_down_seconds
         self._clock = clock
         self._lock = Lock()
         self._failures = 0
-        self._refusing_until = 0.0
+        self._open_until = 0.0
         self._probing = False
 
     @property
-    def resting(self) -> bool:
-        """Whether requests are refused now, whoever asks."""
+    def is_open(self) -> bool:
+        """Whether all requests fail at once now."""
         with self._lock:
-            return self._failures >= self._allowed_failures and self._clock() < self._refusing_until
+            return self._failures >= self._allowed_failures and self._clock() < self._open_until
 
     @contextmanager
     def request(self) -> Iterator[None]:
-        """Around one request. Whatever is raised inside is a failure, but for a mismatch: then the server did answer.
+        """Wrap one request. Every exception counts as a failure, except a mismatch: then the server did respond.
 
-        Raises EndpointAway, without entering, while requests are refused.
+        Raises EndpointUnavailable, without entering, while the circuit is open.
         """
         probing = self._enter()
-        well = False
+        responded = False
         try:
             yield
-            well = True
+            responded = True
         except EndpointMismatch:
-            well = True
+            responded = True
             raise
         finally:
-            self._leave(well=well, probing=probing)
+            self._leave(responded=responded, probing=probing)
 
     def _enter(self) -> bool:
-        """Whether this request is the one that tries for all."""
-        if self._elder is not None and self._elder.resting:
-            raise EndpointUnavailable(_LEFT_ALONE)
+        """Return whether this request is the probe."""
+        if self._parent is not None and self._parent.is_open:
+            raise EndpointUnavailable(_CIRCUIT_OPEN)
         with self._lock:
             if self._failures < self._allowed_failures:
                 return False
-            if self._probing or self._clock() < self._refusing_until:
-                raise EndpointUnavailable(_LEFT_ALONE)
+            if self._probing or self._clock() < self._open_until:
+                raise EndpointUnavailable(_CIRCUIT_OPEN)
             self._probing = True
             return True
 
-    def _leave(self, *, well: bool, probing: bool) -> None:
+    def _leave(self, *, responded: bool, probing: bool) -> None:
         with self._lock:
-            self._failures = 0 if well else self._failures + 1
-            self._refusing_until = self._clock() + self._cool_down_seconds
+            self._failures = 0 if responded else self._failures + 1
+            self._open_until = self._clock() + self._cool_down_seconds
             if probing:
                 self._probing = False

@@ -1,9 +1,11 @@
-"""LRU of records per owner, invalidated by commits."""
+"""LRU cache of records per owner, invalidated before the commit that changes them is acknowledged."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Generic, TypeVar
+
+from cachetools import LRUCache
 
 from memsidecar.stores.contract import Owner, PendingCommand
 
@@ -11,63 +13,50 @@ V = TypeVar("V")
 DoneCallback = Callable[[PendingCommand], None]
 
 
-def _one_each(_value: object) -> int:
+def _count_one(_value: object) -> int:
     return 1
 
 
 class RecordCache(Generic[V]):
-    """Bounded by what its values weigh together; whoever was asked for longest ago goes first. Thread-safe."""
+    """LRU cache bounded by the sum of `size_of` its values; a value above the bound is not cached. Thread-safe."""
 
-    def __init__(self, most: int, weigh: Callable[[V], int] = _one_each) -> None:
-        self._most = most
-        self._weigh = weigh
-        self._known: OrderedDict[Owner, tuple[V, int]] = OrderedDict()
-        self._weight = 0
-        self._changes = 0
+    def __init__(self, max_size: int, size_of: Callable[[V], int] = _count_one) -> None:
+        self._values: LRUCache[Owner, V] = LRUCache(max_size, size_of)
+        self._invalidations = 0
         self._lock = threading.Lock()
 
     def get(self, owner: Owner, read: Callable[[], V]) -> V:
+        """Return the owner's value; call `read`, without the lock held, if it is not cached."""
         with self._lock:
-            changes = self._changes
-            if owner in self._known:
-                self._known.move_to_end(owner)
-                return self._known[owner][0]
+            invalidations = self._invalidations
+            if owner in self._values:
+                return self._values[owner]
         value = read()
-        weight = self._weigh(value)
         with self._lock:
-            # What was changed meanwhile may be missing: it is not remembered then.
-            if self._changes == changes:
-                self._keep(owner, value, weight)
+            # A value that was invalidated while it was read may be stale, and is not cached.
+            if self._invalidations == invalidations:
+                with suppress(ValueError):  # raised for a value above the bound
+                    self._values[owner] = value
         return value
 
-    def invalidate_where(self, is_meant: Callable[[Owner], bool]) -> None:
-        """From now on these are read anew, and so is whatever is being read at this moment."""
-        with self._lock:
-            self._changes += 1
-            for owner in [one for one in self._known if is_meant(one)]:
-                self._drop(owner)
-
     def invalidate(self, owner: Owner) -> None:
+        """Drop the owner's value, and that of every read in progress."""
         with self._lock:
-            self._changes += 1
-            self._drop(owner)
+            self._invalidations += 1
+            self._values.pop(owner, None)
 
-    def invalidating(self, owner: Owner, settled: DoneCallback) -> DoneCallback:
-        """For a ticket that changes an owner's notes: forget first, then tell."""
+    def invalidate_where(self, matches: Callable[[Owner], bool]) -> None:
+        """Drop the values of all owners that match, and that of every read in progress."""
+        with self._lock:
+            self._invalidations += 1
+            for owner in [owner for owner in self._values if matches(owner)]:
+                del self._values[owner]
 
-        def forget_first(ticket: PendingCommand) -> None:
+    def invalidating(self, owner: Owner, on_done: DoneCallback) -> DoneCallback:
+        """Return a callback for a command that changes the owner's records: invalidate, then call `on_done`."""
+
+        def invalidate_first(command: PendingCommand) -> None:
             self.invalidate(owner)
-            settled(ticket)
+            on_done(command)
 
-        return forget_first
-
-    def _keep(self, owner: Owner, value: V, weight: int) -> None:
-        self._drop(owner)
-        self._known[owner] = (value, weight)
-        self._weight += weight
-        while self._weight > self._most:
-            self._drop(next(iter(self._known)))
-
-    def _drop(self, owner: Owner) -> None:
-        _, weight = self._known.pop(owner, (None, 0))
-        self._weight -= weight
+        return invalidate_first

@@ -1,1 +1,1 @@
-"""What text costs: exact where the vocabulary is known, estimated and calibrated where it is not."""
+"""Token counters: exact if the vocabulary is known, else estimated and calibrated."""

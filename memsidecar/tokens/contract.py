@@ -1,15 +1,15 @@
-"""Counter protocol; cost of a message."""
+"""Counter protocol; token count of a message."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
-# A provider wraps each message in three framing tokens (start, separator, end) and writes its role as one token.
+# A provider adds three framing tokens to each message (start, separator, end), and one token for its role.
 MESSAGE_OVERHEAD = 4
 
-# A name is its own tokens and one separator.
+# A name has its own tokens and one separator.
 NAME_OVERHEAD = 1
 
-# A tool call is its name and arguments, wrapped like a message. Its id is the client's bookkeeping and costs nothing.
+# A tool call has its name and arguments, framed like a message. Its id is not sent to the model.
 TOOL_CALL_OVERHEAD = 3
 
 ToolCall = tuple[str, str, str]
@@ -19,52 +19,49 @@ ToolCall = tuple[str, str, str]
 class Counter(Protocol):
     """Counts the tokens of a text, for one tokenizer.
 
-    Promises: safe to call from any thread, and the same text always has the same count. Empty text is 0. Text that
-    spells a special token ("<|endoftext|>") is counted as the plain text it is. `count` never raises on any text;
-    the one exception is a vocabulary that cannot be loaded (DamagedVocabulary).
+    Promises: thread-safe. The same text always has the same count. The count of an empty text is 0. The text of a
+    special token ("<|endoftext|>") is counted as plain text. `count` raises for no text, except CorruptedVocabulary if
+    the vocabulary cannot be loaded.
     """
 
     @property
     def name(self) -> str:
-        """As a receipt shows it: "o200k_base", "cl100k_base", "chars/4", "chars/4 x 1.08", "module:function"."""
+        """Name in a receipt: "o200k_base", "cl100k_base", "chars/4", "chars/4 x 1.08", "module:function"."""
 
     @property
     def exact(self) -> bool:
-        """Whether a count is what the tokenizer itself would say. Estimates are subject to calibration."""
+        """Whether counts are those of the tokenizer itself. Estimates are calibrated."""
 
     @property
     def ready(self) -> bool:
-        """Whether `count` answers at once; else the first call loads what it needs, which takes a moment."""
+        """Whether `count` returns at once; else the first call loads a vocabulary."""
 
     def warm(self) -> None:
-        """Load what `count` needs, if it is not loaded; a second caller waits for the first."""
+        """Load the vocabulary, if it is not loaded; a second caller waits for the first."""
 
     def count(self, text: str) -> int:
-        """The tokens of the text alone, without the framing of a message (see `message.py`)."""
+        """Return the tokens of the text alone, without the framing of a message (see `count_message`)."""
 
 
 class Counters(Protocol):
-    """The counters of one sidecar. Asking for one loads no vocabulary; its first count does. Thread-safe."""
+    """The counters of one sidecar. A vocabulary is loaded by its counter's first count. Thread-safe."""
 
     default: Counter
-    """The server's own, by which every stored count was made."""
+    """The server's counter, by which every stored count was made."""
 
     def for_model(self, model: str, factor: float = 1.0) -> Counter:
-        """The model's counter; the default one for an empty name. An exact counter ignores the factor."""
+        """Return the model's counter; the default one for an empty name. An exact counter ignores the factor."""
 
 
 def count_message(
     counter: Counter,
     *,
-    role: str,  # noqa: ARG001  a message is counted whole; that every role costs one token is decided here
+    role: str,  # noqa: ARG001  every role is one token, which is part of MESSAGE_OVERHEAD
     content: str,
     name: str,
     tool_calls: Sequence[ToolCall],
 ) -> int:
-    """The tokens of one message in a request.
-
-    An estimating counter is applied to the same texts; the overheads are added as they are.
-    """
+    """Return the tokens of one message in a request. The overheads are the same for exact counters and estimates."""
     tokens = MESSAGE_OVERHEAD + counter.count(content)
     if name:
         tokens += NAME_OVERHEAD + counter.count(name)

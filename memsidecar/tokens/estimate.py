@@ -1,4 +1,4 @@
-"""Estimates, calibration, user-supplied counter."""
+"""Estimating counters, their calibration, and user-supplied counters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ from memsidecar.tokens.contract import Counter
 MIN_FACTOR = 0.5
 MAX_FACTOR = 2.0
 
-# From the fifth report on, one report moves the factor by a fifth of the way: outliers fade, drift is followed.
-_LEAST_TRUST = 0.2
+# Learning rate from the fifth report on: outliers lose influence, drift is followed.
+_MIN_LEARNING_RATE = 0.2
 
 _PROBE = "How many tokens is this?"
 
 
 class CharsPerFour:
-    """Four characters a token: the rule of thumb for English, rounded up so that no text is free."""
+    """Estimate of four characters per token, the rule of thumb for English, rounded up."""
 
     name = "chars/4"
     exact = False
     ready = True
 
     def warm(self) -> None:
-        """There is nothing to load."""
+        """Do nothing: there is no vocabulary."""
 
     def count(self, text: str) -> int:
         return -(-len(text) // 4)
@@ -32,7 +32,7 @@ class CharsPerFour:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """An estimate times the factor that a model's reports have taught; rounded up, as a budget is a hard limit."""
+    """Estimate times a calibrated factor, rounded up, because a budget is a hard limit."""
 
     counter: Counter
     factor: float
@@ -56,25 +56,25 @@ class Calibrated:
 
 
 def calibrate(old_factor: float, reports_so_far: int, estimated: int, actual: int) -> float:
-    """The factor after one more report of what the provider charged.
+    """Return the factor after one more report of the tokens that the provider charged.
 
-    `estimated` was made with the old factor, so the step is multiplicative. The first report is believed fully, later
-    ones are damped. A report without tokens teaches nothing.
+    `estimated` was made with the old factor, so the step is multiplicative. The first report is taken in full, later
+    ones are damped. A report without tokens is ignored.
     """
     if estimated <= 0 or actual <= 0:
         return old_factor
-    trust = max(_LEAST_TRUST, 1 / (reports_so_far + 1))
-    factor: float = old_factor * (actual / estimated) ** trust
+    learning_rate = max(_MIN_LEARNING_RATE, 1 / (reports_so_far + 1))
+    factor: float = old_factor * (actual / estimated) ** learning_rate
     return min(max(factor, MIN_FACTOR), MAX_FACTOR)
 
 
 class InvalidCounter(ValueError):
-    """The name of a tokenizer leads nowhere, or to something that does not count."""
+    """The name of a tokenizer is unknown, or its function does not count tokens."""
 
 
 @dataclass(frozen=True)
 class CustomCounter:
-    """Trusts its function to be thread-safe and to raise on no text; `exact` is what the function says of itself."""
+    """Counter of a user's function, which must be thread-safe and raise for no text."""
 
     name: str
     function: Callable[[str], int]
@@ -83,22 +83,22 @@ class CustomCounter:
     ready = True
 
     def warm(self) -> None:
-        """Its module was imported when it was found."""
+        """Do nothing: the module was imported by `load_custom`."""
 
     def count(self, text: str) -> int:
         return self.function(text) if text else 0
 
 
 def load_custom(name: str) -> CustomCounter:
-    """Import `module:function` and try it once. Raises InvalidCounter, saying what is missing.
+    """Import `module:function` and call it once. Raises InvalidCounter with the reason.
 
-    The function is taken for exact unless it carries an attribute `exact = False`.
+    The function counts as exact unless it has an attribute `exact = False`.
     """
     function = _find(name)
     try:
         counted = function(_PROBE)
-    except Exception as problem:
-        raise InvalidCounter(f"tokenizer {name!r}: failed on a probe text: {problem}") from problem
+    except Exception as error:
+        raise InvalidCounter(f"tokenizer {name!r}: failed on a probe text: {error}") from error
     if type(counted) is not int or counted < 0:
         raise InvalidCounter(f"tokenizer {name!r}: must return an int of 0 or more, but returned {counted!r}")
     return CustomCounter(name, function, exact=bool(getattr(function, "exact", True)))
@@ -107,11 +107,11 @@ def load_custom(name: str) -> CustomCounter:
 def _find(name: str) -> Callable[[str], int]:
     module_name, _, function_name = name.partition(":")
     if not module_name or not function_name:
-        raise InvalidCounter(f"tokenizer {name!r}: one's own counter is written as module:function")
+        raise InvalidCounter(f"tokenizer {name!r}: a custom counter is written as module:function")
     try:
         module = import_module(module_name)
-    except ImportError as missing:
-        raise InvalidCounter(f"tokenizer {name!r}: cannot import the module {module_name!r}: {missing}") from missing
+    except ImportError as error:
+        raise InvalidCounter(f"tokenizer {name!r}: cannot import the module {module_name!r}: {error}") from error
     function = getattr(module, function_name, None)
     if not callable(function):
         raise InvalidCounter(f"tokenizer {name!r}: the module {module_name!r} has no function {function_name!r}")

@@ -1,7 +1,7 @@
-"""Models by name: which counter, which window, which budget.
+"""Table of models: tokenizer, context window and default budget by model name.
 
-Windows are what the makers document, in tokens. Where models of one name differ, the smallest counts, because a
-budget that is too small costs recall and one that is too large costs the request.
+Windows are in tokens, as documented by the vendors. Where models of one name differ, the smallest is used: a budget
+that is too small loses recall, and one that is too large fails the request.
 """
 
 import re
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 PRESETS: Mapping[str, int] = {"short": 4_000, "normal": 16_000, "long": 32_000}
-"""Budgets of a session by name, in tokens."""
+"""Session budgets by name, in tokens."""
 
 UNKNOWN_WINDOW_BUDGET = 8_000
-LARGEST_DERIVED_BUDGET = 32_000
+MAX_DERIVED_BUDGET = 32_000
 
-# Makers that publish no vocabulary are estimated, and so is a model that nobody here knows.
+# For vendors that publish no vocabulary, and for unknown models.
 ESTIMATED = "chars/4"
 O200K = "o200k_base"
 CL100K = "cl100k_base"
@@ -23,24 +23,24 @@ CL100K = "cl100k_base"
 
 @dataclass(frozen=True)
 class Model:
-    """A family of models: `pattern` is searched in the tidied name, at the beginning of a word."""
+    """A family of models: `pattern` is searched in the normalized name, at the beginning of a word."""
 
     pattern: str
     window: int
     budget: int | None = None
     tokenizer: str = ESTIMATED
 
-    def matches(self, tidied: str) -> bool:
-        return re.search(rf"(?<![a-z0-9])(?:{self.pattern})", tidied) is not None
+    def matches(self, normalized: str) -> bool:
+        return re.search(rf"(?<![a-z0-9])(?:{self.pattern})", normalized) is not None
 
     @property
     def budget_tokens(self) -> int:
-        return self.budget or min(self.window // 10, LARGEST_DERIVED_BUDGET)
+        return self.budget or min(self.window // 10, MAX_DERIVED_BUDGET)
 
 
 @dataclass(frozen=True)
 class ModelProfile:
-    """`window_tokens` is None where the window is unknown; `counter_name` is empty for the server's default."""
+    """`window_tokens` is None if the window is unknown; `counter_name` is empty for the server's default."""
 
     name: str
     counter_name: str
@@ -48,7 +48,7 @@ class ModelProfile:
     budget_tokens: int
 
 
-# The first match counts, so the particular stands before the general. A version's dot may be ".", "-" or "p".
+# The first match is used, so special patterns are before general ones. A version's dot may be ".", "-" or "p".
 _OPENAI = (
     Model(r"gpt-oss", 131_072, tokenizer=O200K),
     Model(r"gpt-5(?:\.\d+)?-chat", 128_000, tokenizer=O200K),
@@ -81,7 +81,7 @@ _GOOGLE = (
     Model(r"gemma(?:-?2)?(?!-?\d)|gemma-\d+b", 8_192),
 )
 
-# Before Meta and Qwen, because its distilled models carry their names.
+# Before Meta and Qwen, because distilled models contain their names.
 _DEEPSEEK = (Model(r"deepseek", 64_000, 8_000),)
 
 _META = (
@@ -116,24 +116,24 @@ _QWEN = (
 MODELS = (*_OPENAI, *_ANTHROPIC, *_GOOGLE, *_DEEPSEEK, *_META, *_MISTRAL, *_QWEN)
 
 
-# Bounded, because names come from callers.
+# Bounded, because names come from clients.
 @lru_cache(maxsize=256)
 def lookup(name: str) -> ModelProfile:
-    """The profile of a model, however its name is spelt; an unknown one is estimated and has no window.
+    """Return the profile of a model by any spelling of its name; an unknown one is estimated and has no window.
 
-    The name of a preset stands for its budget, counted by the server's default counter.
+    The name of a preset gives its budget and the server's default counter.
     """
     if not name or name in PRESETS:
         return ModelProfile(name, "", None, PRESETS.get(name, UNKNOWN_WINDOW_BUDGET))
-    tidied = _tidied(name)
+    normalized = _normalize(name)
     for model in MODELS:
-        if model.matches(tidied):
+        if model.matches(normalized):
             return ModelProfile(name, model.tokenizer, model.window, model.budget_tokens)
     return ModelProfile(name, ESTIMATED, None, UNKNOWN_WINDOW_BUDGET)
 
 
-def _tidied(name: str) -> str:
-    """Lower case, hyphens, and without what stands around the model: providers before it, an owner's id after it."""
+def _normalize(name: str) -> str:
+    """Return the name in lower case with hyphens, without a provider before it and an owner's id after it."""
     last = name.strip().lower().rstrip("/").rpartition("/")[2]
     tuned = re.match(r"(?:.*:)?ft:([^:]+)", last)
     return re.sub(r"[\s_]+", "-", tuned[1] if tuned else last)

@@ -1,4 +1,4 @@
-"""The counters of one sidecar, one instance each."""
+"""Registry of counters by tokenizer name and by model."""
 
 from threading import Lock
 
@@ -7,21 +7,21 @@ from memsidecar.tokens.estimate import Calibrated, CharsPerFour, InvalidCounter,
 from memsidecar.tokens.models import lookup
 from memsidecar.tokens.tiktoken_counter import VOCABULARIES, TiktokenCounter
 
-# The setting is written without the slash, receipts with it.
+# The setting has no slash, receipts have one.
 _CHARS_PER_FOUR = ("chars/4", "chars4")
 
 
 class Counters:
-    """Thread-safe. Asking for a counter loads no vocabulary; its first count does."""
+    """Implements `contract.Counters`. A vocabulary is loaded by its counter's first count. Thread-safe."""
 
     def __init__(self, default: str) -> None:
-        """Raises InvalidCounter, so that a wrong setting is refused at start."""
+        """Raises InvalidCounter, so that a wrong setting fails at start."""
         self._lock = Lock()
         self._by_name: dict[str, Counter] = {}
         self.default: Counter = self.named(default)
 
     def named(self, name: str) -> Counter:
-        """The same instance for the same name. Raises InvalidCounter for a name that is no tokenizer."""
+        """Return the same instance for the same name. Raises InvalidCounter for an unknown name."""
         name = "chars/4" if name in _CHARS_PER_FOUR else name
         with self._lock:
             if name not in self._by_name:
@@ -29,7 +29,7 @@ class Counters:
             return self._by_name[name]
 
     def for_model(self, model: str, factor: float = 1.0) -> Counter:
-        """The model's counter; the default one for an empty name. An exact counter ignores the factor."""
+        """Return the model's counter; the default one for an empty name. An exact counter ignores the factor."""
         name = lookup(model).counter_name
         counter = self.named(name) if name else self.default
         return counter if counter.exact or factor == 1 else Calibrated(counter, factor)

@@ -1,4 +1,4 @@
-"""Exact counts, shipped vocabularies."""
+"""Exact counts by tiktoken, with vocabularies that are part of the package."""
 
 import gzip
 import hashlib
@@ -18,42 +18,42 @@ from memsidecar.domain.errors import DataCorrupted
 
 VOCABULARY_DIR = files(__package__) / "vocab"
 
-# Parsing in pieces keeps the passing garbage small: resident memory after loading is 10 MB lower than in one go.
-_PARSED_AT_ONCE_BYTES = 1 << 16
+# Parsing in batches keeps temporary objects few: resident memory after loading is 10 MB lower.
+_PARSE_BATCH_BYTES = 1 << 16
 
-# tiktoken panics (a BaseException, with a backtrace on standard error) on a run of more than about 1,000,000 white
-# characters without a line break; nothing else was found to upset it. A longer run than this is counted in blocks:
-# the same count where one character repeats, a token more or less per block in a mixture.
+# tiktoken panics (a BaseException, with a backtrace on standard error) on more than about 1,000,000 white-space
+# characters without a line break; no other input is known to do that. A run above this limit is counted in blocks: the
+# count is the same if one character repeats, and differs by one token per block in a mixture.
 MAX_WHITESPACE_RUN = 1 << 19
-_BLOCK = MAX_WHITESPACE_RUN // 2
+_BLOCK_CHARACTERS = MAX_WHITESPACE_RUN // 2
 
-# White space as the encodings see it: Python's \s also has the separators 1C to 1F, which they do not. The
-# look-behind keeps the search linear, for without it each place in a run would be tried as a beginning.
+# White space as the encodings define it: Python's \s also has the separators 1C to 1F. The look-behind keeps the search
+# linear: without it each position of a run would be tried as a start.
 _WHITE = r"[^\S\r\n\x1c-\x1f]"
-_TOO_LONG_WHITE_RUN = re.compile(f"(?<!{_WHITE}){_WHITE}{{{MAX_WHITESPACE_RUN + 1},}}")
+_OVERLONG_RUN = re.compile(f"(?<!{_WHITE}){_WHITE}{{{MAX_WHITESPACE_RUN + 1},}}")
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What tiktoken knows of an encoding besides the ranks; a test holds both equal to tiktoken's own.
+    """Digest and pattern of an encoding; a test compares both with tiktoken's own.
 
-    `pieces` are the alternatives of the pattern that cuts a text before tokens are merged, in order.
+    `split_patterns` are the alternatives of the pattern that splits a text before tokens are merged, in order.
     """
 
     sha256: str
     split_patterns: Sequence[str]
 
 
-_CAPITALS = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
-_SMALL_LETTERS = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+_LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 
 VOCABULARIES: Mapping[str, Vocabulary] = {
     "o200k_base": Vocabulary(
         sha256="446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
         split_patterns=(
-            r"[^\r\n\p{L}\p{N}]?" + _CAPITALS + "*" + _SMALL_LETTERS + "+" + _CONTRACTION,
-            r"[^\r\n\p{L}\p{N}]?" + _CAPITALS + "+" + _SMALL_LETTERS + "*" + _CONTRACTION,
+            r"[^\r\n\p{L}\p{N}]?" + _UPPER + "*" + _LOWER + "+" + _CONTRACTION,
+            r"[^\r\n\p{L}\p{N}]?" + _UPPER + "+" + _LOWER + "*" + _CONTRACTION,
             r"\p{N}{1,3}",
             r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
             r"\s*[\r\n]+",
@@ -78,19 +78,19 @@ VOCABULARIES: Mapping[str, Vocabulary] = {
 
 
 class CorruptedVocabulary(DataCorrupted):
-    """A shipped vocabulary is missing, unreadable or altered. Counting with it would be silently wrong."""
+    """A vocabulary file is missing, unreadable or altered. Counts with it would be wrong without notice."""
 
     def __init__(self, name: str, path: str) -> None:
         super().__init__(f"the vocabulary {name} in {path} is damaged or missing: reinstall memsidecar", file=path)
 
 
 def load_encoding(name: str, folder: Traversable = VOCABULARY_DIR) -> tiktoken.Encoding:
-    """Read, verify and build one of VOCABULARIES; takes about 0.4 s. Raises DamagedVocabulary."""
+    """Read, verify and build one of VOCABULARIES; takes about 0.4 s. Raises CorruptedVocabulary."""
     ranks = _parse(_verified_content(name, folder))
     pattern = "|".join(VOCABULARIES[name].split_patterns)
-    # No special tokens: in a message their text is plain text.
+    # No special tokens: their text in a message is plain text.
     encoding = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    # The encoder has copied the ranks; tiktoken keeps this dict only for pickling and listing tokens. Frees 20 MB.
+    # Frees 20 MB: the encoder has a copy, and tiktoken keeps the dict only to pickle the encoding and to list tokens.
     ranks.clear()
     return encoding
 
@@ -99,25 +99,25 @@ def _verified_content(name: str, folder: Traversable) -> bytes:
     file = folder / f"{name}.tiktoken.gz"
     try:
         content = gzip.decompress(file.read_bytes())
-    except (OSError, EOFError, zlib.error) as unreadable:
-        raise CorruptedVocabulary(name, str(file)) from unreadable
+    except (OSError, EOFError, zlib.error) as error:
+        raise CorruptedVocabulary(name, str(file)) from error
     if hashlib.sha256(content).hexdigest() != VOCABULARIES[name].sha256:
         raise CorruptedVocabulary(name, str(file))
     return content
 
 
 def _parse(content: bytes) -> dict[bytes, int]:
-    """Each line is a token in base64 and its rank."""
+    """Parse lines of a base64 token and its rank."""
     ranks: dict[bytes, int] = {}
     lines = io.BytesIO(content)
-    while batch := lines.readlines(_PARSED_AT_ONCE_BYTES):
+    while batch := lines.readlines(_PARSE_BATCH_BYTES):
         fields = b"".join(batch).split()
         ranks.update(zip(map(a2b_base64, fields[::2]), map(int, fields[1::2]), strict=True))
     return ranks
 
 
 class TiktokenCounter:
-    """Loads its vocabulary at the first count, or before it by `warm`; making one costs nothing."""
+    """Loads its vocabulary at the first count, or in `warm`. Thread-safe."""
 
     exact = True
 
@@ -129,18 +129,18 @@ class TiktokenCounter:
 
     @property
     def ready(self) -> bool:
-        """Whether the next count is free of loading."""
+        """Whether the vocabulary is loaded."""
         return self._encoding is not None
 
     def warm(self) -> None:
-        """Load now. A second thread waits for the first; a failed load is tried again by the next caller."""
+        """Load now. A second thread waits for the first; the next caller repeats a failed load."""
         self._loaded()
 
     def count(self, text: str) -> int:
         encoding = self._loaded()
         if len(text) <= MAX_WHITESPACE_RUN:
             return len(encoding.encode_ordinary(text))
-        return sum(len(encoding.encode_ordinary(part)) for part in _blocks(text))
+        return sum(len(encoding.encode_ordinary(block)) for block in _blocks(text))
 
     def _loaded(self) -> tiktoken.Encoding:
         if self._encoding is not None:
@@ -152,11 +152,11 @@ class TiktokenCounter:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """The text, cut only inside runs of white space that are too long to be encoded."""
+    """Yield the text in blocks; it is cut only inside overlong runs of white space."""
     start = 0
-    for run in _TOO_LONG_WHITE_RUN.finditer(text):
-        # The last part is never short, because a merged token may reach over the border before a short one.
-        for cut in range(run.start() + _BLOCK, run.end() - _BLOCK, _BLOCK):
+    for run in _OVERLONG_RUN.finditer(text):
+        # The last block of a run is never short: a token could span the cut before a short one.
+        for cut in range(run.start() + _BLOCK_CHARACTERS, run.end() - _BLOCK_CHARACTERS, _BLOCK_CHARACTERS):
             yield text[start:cut]
             start = cut
     yield text[start:]

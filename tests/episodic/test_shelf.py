@@ -164,7 +164,7 @@ def test_a_shelf_that_is_loaded_takes_what_its_rows_take_and_a_little_more(monke
 
     def in_parts(table: VolatileTable, number: int, chunks: bool) -> Iterator[Episodes]:
         for episodes in whole(table, number, chunks):
-            yield from (episodes.add(rows) for rows in np.array_split(np.arange(len(episodes)), 30))
+            yield from (episodes.take(rows) for rows in np.array_split(np.arange(len(episodes)), 30))
 
     monkeypatch.setattr(VolatileTable, "read_partition", in_parts)
     with world() as memory:

@@ -1,4 +1,4 @@
-"""Episodic memory: what was said before, found again when it matters."""
+"""Episodic memory: ranked search over messages and document chunks."""
 
 from memsidecar.layers.episodic.memory import EpisodicLimits, EpisodicMemory
 

@@ -1,4 +1,4 @@
-"""Columnar attributes and sums over neighbours."""
+"""Columnar attributes of a partition, and sums over neighbouring rows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,10 +6,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.layers.episodic.quantized_vectors import room_for
+from memsidecar.layers.episodic.quantized_vectors import Floats, grown_capacity
 from memsidecar.stores.contract import Episodes
 
+Rows = NDArray[np.int64]
+
 NO_ROW = -1
+
+CONTEXT_RADIUS = 2
+"A row's context: the messages of the same session up to so many places before and after it."
+DECAY = 0.7
+"Factor by which the weight of a neighbour falls with each place."
+NEIGHBOUR_WEIGHTS = {
+    "prev": np.float32(DECAY),
+    "next": np.float32(DECAY),
+    "prev2": np.float32(DECAY**2),
+    "next2": np.float32(DECAY**2),
+}
+_COPIED = ("lsn", "sequence", "session", "time_us", "role", "score")
 _TYPES: dict[str, type[np.generic]] = {
     "lsn": np.int64,
     "sequence": np.int64,
@@ -18,36 +32,25 @@ _TYPES: dict[str, type[np.generic]] = {
     "role": np.int8,
     "score": np.float32,
     "alive": np.bool_,
-    "asks": np.bool_,
+    "has_question": np.bool_,
     "speaker": np.int32,
-    "talk": np.int32,
+    "session_ordinal": np.int32,
     "length": np.float32,
-    "length_around": np.float32,
-    "norm_around": np.float32,
-    "before": np.int32,
-    "before_that": np.int32,
-    "after": np.int32,
-    "after_that": np.int32,
-}
-
-Rows = NDArray[np.int64]
-Floats = NDArray[np.float32]
-
-REACH = 2
-DECAY = 0.7
-NEIGHBOUR_WEIGHTS = {
-    "before": np.float32(DECAY),
-    "after": np.float32(DECAY),
-    "before_that": np.float32(DECAY**2),
-    "after_that": np.float32(DECAY**2),
+    "length_context": np.float32,
+    "norm_context": np.float32,
+    "prev": np.int32,
+    "prev2": np.int32,
+    "next": np.int32,
+    "next2": np.int32,
 }
 
 
 class Columns:
-    """`talk` numbers the sessions of the shelf from 0 on.
+    """One growing array for each attribute.
 
-    `before`, `before_that`, `after` and `after_that` are the rows of the same session that stand one and two steps
-    away, NOBODY where there is none. `length_around` and `norm_around` are of a row together with these neighbours.
+    `session_ordinal` numbers the sessions of the partition from 0. `prev`, `prev2`, `next` and `next2` are the rows of
+    the same session one and two places away, or NO_ROW. `length_context` and `norm_context` are computed of a row
+    together with these neighbours.
     """
 
     def __init__(self) -> None:
@@ -56,26 +59,26 @@ class Columns:
 
     @property
     def size_bytes(self) -> int:
-        return sum(one.nbytes for one in self._arrays.values())
+        return sum(array.nbytes for array in self._arrays.values())
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._arrays[name][: self.count]
 
-    def expect(self, rows: int) -> None:
-        """Make room for so many in all, so that it need not grow while they come."""
+    def reserve(self, rows: int) -> None:
+        """Allocate capacity for so many rows in total."""
         if rows > len(self._arrays["lsn"]):
             self._grow(rows)
 
     def extend(self, episodes: Episodes) -> int:
-        """Make rows for the episodes; answers the first."""
+        """Append rows without neighbours; return the first one."""
         start, end = self.count, self.count + len(episodes)
         if end > len(self._arrays["lsn"]):
-            self._grow(room_for(end, start))
+            self._grow(grown_capacity(end, start))
         self.count = end
-        for name in ("lsn", "sequence", "session", "time_us", "role", "score"):
+        for name in _COPIED:
             self[name][start:] = getattr(episodes, name)
         self["alive"][start:] = True
-        for name in ("before", "before_that", "after", "after_that"):
+        for name in NEIGHBOUR_WEIGHTS:
             self[name][start:] = NO_ROW
         return start
 
@@ -87,46 +90,46 @@ class Columns:
 
 
 def neighbours(columns: Columns, rows: Rows) -> Rows:
-    """Everybody who stands around these rows, in ascending order; some of the rows may be among them."""
-    beside = np.concatenate([columns[step][rows] for step in NEIGHBOUR_WEIGHTS]).astype(np.int64)
-    return np.unique(beside[beside != NO_ROW])
+    """Return the distinct neighbours of these rows in ascending order; they may contain some of the rows themselves."""
+    found = np.concatenate([columns[step][rows] for step in NEIGHBOUR_WEIGHTS]).astype(np.int64)
+    return np.unique(found[found != NO_ROW])
 
 
 def diffuse(columns: Columns, values: Floats) -> Floats:
-    """For every row its own value and, fading, its neighbours'."""
-    padded = np.append(values, np.float32(0))  # where NOBODY, the last, stands for nobody
+    """Return for every row its value plus the decayed values of its neighbours."""
+    padded = np.append(values, np.float32(0))  # NO_ROW, -1, selects the last element
     total = values.copy()
     for step, weight in NEIGHBOUR_WEIGHTS.items():
-        there = padded.take(columns[step], mode="wrap")
-        there *= weight
-        total += there
+        neighbour = padded.take(columns[step], mode="wrap")
+        neighbour *= weight
+        total += neighbour
     return total
 
 
 def diffuse_sparse(columns: Columns, rows: Rows, values: Floats, scratch: Floats) -> tuple[Rows, Floats]:
-    """The same where only these rows have a value: who gets something, some of them repeatedly, and how much.
+    """Do the same where only `rows` have a value; return the rows that get one, some repeatedly, and the values.
 
-    `scratch` is zeros, one a row, and is left so.
+    `scratch` has a zero for each row of the partition, and is zeros again afterwards.
     """
     reached = [rows]
     scratch[rows] = values
     for step, weight in NEIGHBOUR_WEIGHTS.items():
-        there = columns[step][rows]
-        exists = there != NO_ROW
-        beside = there[exists].astype(np.int64)
-        scratch[beside] += weight * values[exists]  # nobody stands there twice: each has one before and one behind
-        reached.append(beside)
-    everybody = np.concatenate(reached)
-    amounts = scratch[everybody]
-    scratch[everybody] = 0
-    return everybody, amounts
+        neighbour = columns[step][rows]
+        exists = neighbour != NO_ROW
+        found = neighbour[exists].astype(np.int64)
+        scratch[found] += weight * values[exists]  # has no row twice: no two rows have the same neighbour in a step
+        reached.append(found)
+    together = np.concatenate(reached)
+    amounts = scratch[together]
+    scratch[together] = 0
+    return together, amounts
 
 
 def context_sums(columns: Columns, rows: Rows, values_of: Callable[[Rows], Floats]) -> Floats:
-    """For these rows, the same; `values_of` is asked for the rows that are needed."""
+    """Do the same for these rows alone; `values_of` is called with the rows that are needed."""
     total = values_of(rows)
     for step, weight in NEIGHBOUR_WEIGHTS.items():
-        there = columns[step][rows]
-        exists = there != NO_ROW
-        total[exists] += weight * values_of(there[exists].astype(np.int64))
+        neighbour = columns[step][rows]
+        exists = neighbour != NO_ROW
+        total[exists] += weight * values_of(neighbour[exists].astype(np.int64))
     return total

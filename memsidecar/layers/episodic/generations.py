@@ -1,4 +1,4 @@
-"""Live and building table of each namespace."""
+"""Generations of each namespace's index: the live table, and the one that is being built to replace it."""
 
 import logging
 import threading
@@ -11,87 +11,93 @@ from memsidecar.stores.contract import AdvanceWatermark, Generation, Index, Jour
 log = logging.getLogger(__name__)
 
 GENERATION_WATERMARK = "episodic.generation"
-"The watermark that says which generation answers: it moves in the journal, so a switch is whole or has not happened."
+"The watermark that holds the number of the live generation. It is in the journal, so that a promotion is atomic."
 EMPTY_WATERMARK = "episodic.empty"
-"The watermark up to which everything in a namespace was erased, and its tables with it."
+"The watermark up to which all of a namespace was erased, and its tables were dropped."
 
 
 @dataclass
 class OpenGeneration:
-    """A table, what made its vectors, and how far in the log it is."""
+    """A table, the embedder that made its vectors, and the last log entry that was applied to it."""
 
     table: Table
     embedder: Embedder | None
     position: int
 
     @property
-    def number(self) -> int:
+    def generation_number(self) -> int:
         return self.table.generation.number
 
 
 @dataclass
 class NamespaceIndex:
-    """`live` answers; `rising`, if there is one, is being built and takes its place when it has come as far."""
+    """`live` answers searches. `building`, if there is one, replaces it when it has caught up."""
 
     namespace: str
     live: OpenGeneration
-    rising: OpenGeneration | None = None
+    building: OpenGeneration | None = None
 
     @property
-    def growing(self) -> OpenGeneration:
-        """The table that is written to. While another one rises, the one that answers rests."""
-        return self.rising or self.live
+    def write_target(self) -> OpenGeneration:
+        """The table that the indexer writes to. While another one is built, the live one gets erasures only."""
+        return self.building or self.live
+
+    @property
+    def open_generations(self) -> list[OpenGeneration]:
+        return [self.live] if self.building is None else [self.live, self.building]
 
 
 class GenerationManager:
     """Opens the tables of a namespace when they are first needed. Thread-safe."""
 
     def __init__(self, journal: Journal, index: Index, embedders: Embedders, last_lsn: int) -> None:
-        """`last_lsn` is the journal's when it was opened: a table that knows more belongs to another one."""
+        """`last_lsn` is the journal's when it was opened. A table with a later entry belongs to another journal."""
         self.index = index
         self._last_lsn = last_lsn
         self._journal = journal
         self._embedders = embedders
         self._lock = threading.Lock()
-        self._places: dict[str, NamespaceIndex] = {}
+        self._namespaces: dict[str, NamespaceIndex] = {}
 
     def get(self, namespace: str) -> NamespaceIndex:
-        """Raises IndexUnavailable."""
-        place = self._places.get(namespace)
-        if place is not None:
-            return place
+        """Return the namespace's index; open or create it if need be. Raises IndexUnavailable."""
+        opened = self._namespaces.get(namespace)
+        if opened is not None:
+            return opened
         with self._lock:
-            place = self._places.get(namespace)
-            if place is None:
-                place = self._places[namespace] = self._open(namespace)
-            return place
+            opened = self._namespaces.get(namespace)
+            if opened is None:
+                opened = self._namespaces[namespace] = self._open(namespace)
+            return opened
 
-    def find(self, namespace: str) -> NamespaceIndex | None:
-        """The same, but None where there is no table yet: a question makes none."""
-        return self.get(namespace) if namespace in self._places or self.index.generations(namespace) else None
+    def get_existing(self, namespace: str) -> NamespaceIndex | None:
+        """Do the same, but return None if there is no table: a search creates none."""
+        exists = namespace in self._namespaces or self.index.generations(namespace)
+        return self.get(namespace) if exists else None
 
-    def at_hand(self, namespace: str) -> NamespaceIndex | None:
-        """The same if it is open already; never waits."""
-        return self._places.get(namespace)
+    def get_open(self, namespace: str) -> NamespaceIndex | None:
+        """Return the namespace's index if it is open. Never blocks."""
+        return self._namespaces.get(namespace)
 
     def all(self) -> list[NamespaceIndex]:
-        return list(self._places.values())
+        return list(self._namespaces.values())
 
     def _open(self, namespace: str) -> NamespaceIndex:
         number = self._journal.watermark(GENERATION_WATERMARK, namespace)
         table = self.index.open(namespace, number) if number else None
         if table is not None and table.watermark > self._last_lsn:
-            log.warning("the index of a namespace knows more than the journal, which must be an older copy")
+            log.warning("the index of a namespace is ahead of the journal, which must be an older copy: rebuilding it")
             table = None
         if table is None:
             self._drop_others(namespace, keep=set())
-            return NamespaceIndex(namespace, self._begin_anew(namespace, number + 1))
-        rises = not self._is_current(table)
-        self._drop_others(namespace, keep={number, number + 1} if rises else {number})
+            return NamespaceIndex(namespace, self._recreate(namespace, number + 1))
+        outdated = not self._is_current(table)
+        self._drop_others(namespace, keep={number, number + 1} if outdated else {number})
         live = OpenGeneration(table, self._embedders.of_identity(table.generation.embedder), table.watermark)
-        return NamespaceIndex(namespace, live, self._rise(namespace, number + 1) if rises else None)
+        return NamespaceIndex(namespace, live, self._resume_build(namespace, number + 1) if outdated else None)
 
     def _is_current(self, table: Table) -> bool:
+        """Return whether the table was made by the configured embedder and this version of the analyzer."""
         made_by = table.generation.embedder, table.generation.analyzer_version
         return made_by == (self._embedders.default.identity, ANALYZER_VERSION)
 
@@ -100,16 +106,16 @@ class GenerationManager:
             if generation.number not in keep:
                 self.index.drop(namespace, generation.number)
 
-    def _begin_anew(self, namespace: str, number: int) -> OpenGeneration:
-        """Nothing answers, so the new table does from the start, however little it has yet."""
+    def _recreate(self, namespace: str, number: int) -> OpenGeneration:
+        """Create an empty table that is live at once, because no other table can answer."""
         if number > 1:
-            log.warning("the index of a namespace is made anew from the journal")
-        standing = self._create(namespace, number)
-        self._switch(namespace, number)
-        return standing
+            log.warning("the index of a namespace is rebuilt from the journal")
+        created = self._create(namespace, number)
+        self._set_watermark(GENERATION_WATERMARK, namespace, number)
+        return created
 
-    def _rise(self, namespace: str, number: int) -> OpenGeneration:
-        """Go on with what an earlier process has built, if it was built by the same embedder from the same words."""
+    def _resume_build(self, namespace: str, number: int) -> OpenGeneration:
+        """Continue the build of an earlier process, if embedder and analyzer are the same; else create a new table."""
         table = self.index.open(namespace, number)
         if table is None or not self._is_current(table):
             return self._create(namespace, number)
@@ -121,79 +127,73 @@ class GenerationManager:
         return OpenGeneration(self.index.create(namespace, generation), embedder, self.empty_until(namespace))
 
     def empty_until(self, namespace: str) -> int:
-        """Up to which entry there is nothing to be indexed."""
+        """Return the last log entry before which nothing has to be indexed."""
         return self._journal.watermark(EMPTY_WATERMARK, namespace)
 
-    def note_empty(self, namespace: str, lsn: int) -> None:
-        self._advance(EMPTY_WATERMARK, namespace, lsn)
+    def set_empty_until(self, namespace: str, lsn: int) -> None:
+        self._set_watermark(EMPTY_WATERMARK, namespace, lsn)
 
-    def _switch(self, namespace: str, number: int) -> None:
-        self._advance(GENERATION_WATERMARK, namespace, number)
+    def _set_watermark(self, watermark: str, namespace: str, value: int) -> None:
+        command = PendingCommand(AdvanceWatermark(watermark, namespace, value))
+        self._journal.submit(command)
+        command.wait()
 
-    def _advance(self, watermark: str, namespace: str, number: int) -> None:
-        ticket = PendingCommand(AdvanceWatermark(watermark, namespace, number))
-        self._journal.submit(ticket)
-        ticket.wait()
+    def rebuild(self, index: NamespaceIndex) -> None:
+        """Start to build the next generation from an empty table."""
+        index.building = self._create(index.namespace, index.live.generation_number + 1)
 
-    def rebuild(self, place: NamespaceIndex) -> None:
-        """Begin the next generation from nothing, whatever is there."""
-        place.rising = self._create(place.namespace, place.live.number + 1)
-
-    def take_over(self, place: NamespaceIndex) -> int:
-        """The rising table answers from now on; the number of the one that did."""
-        assert place.rising is not None
-        old, new = place.live.number, place.rising
-        self._switch(place.namespace, new.number)
-        place.live, place.rising = new, None
-        self.index.drop(place.namespace, old)
+    def promote(self, index: NamespaceIndex) -> int:
+        """Make the table that was built the live one, and drop the old one; return the old one's number."""
+        assert index.building is not None
+        old, new = index.live.generation_number, index.building
+        self._set_watermark(GENERATION_WATERMARK, index.namespace, new.generation_number)
+        index.live, index.building = new, None
+        self.index.drop(index.namespace, old)
         log.info("the index of a namespace is complete under %s", new.table.generation.embedder)
         return old
 
-    def mend(self, place: NamespaceIndex) -> list[int]:
-        """Renew what could not be read of late: the index then gives another table than before. Their numbers."""
-        mended = []
-        if place.rising is not None and self._given(place, place.live) not in (place.live.table, None):
-            table = self._given(place, place.live)
+    def repair(self, index: NamespaceIndex) -> list[int]:
+        """Reopen tables that could not be read: the store then returns another handle. Return their numbers."""
+        repaired = []
+        if index.building is not None and self._stored_table(index, index.live) not in (index.live.table, None):
+            table = self._stored_table(index, index.live)
             assert table is not None
-            place.live = OpenGeneration(table, place.live.embedder, table.watermark)
-            mended.append(place.live.number)
-        if self._given(place, place.growing) is not place.growing.table:
-            mended.append(self.renew(place))
-        return mended
+            index.live = OpenGeneration(table, index.live.embedder, table.watermark)
+            repaired.append(index.live.generation_number)
+        if self._stored_table(index, index.write_target) is not index.write_target.table:
+            repaired.append(self.reopen(index))
+        return repaired
 
-    def _given(self, place: NamespaceIndex, standing: OpenGeneration) -> Table | None:
-        return self.index.open(place.namespace, standing.number)
+    def _stored_table(self, index: NamespaceIndex, generation: OpenGeneration) -> Table | None:
+        return self.index.open(index.namespace, generation.generation_number)
 
-    def renew(self, place: NamespaceIndex) -> int:
-        """The table that is written to is damaged: open it again, healed, or begin the next; answers the old number."""
-        growing = place.growing
+    def reopen(self, index: NamespaceIndex) -> int:
+        """Reopen the damaged table that is written to, or start the next generation; return the old number."""
+        target = index.write_target
         with self._lock:
-            table = self.index.open(place.namespace, growing.number)
+            table = self._stored_table(index, target)
             if table is not None:
-                self._replace_growing(place, OpenGeneration(table, growing.embedder, table.watermark))
-            elif place.rising is not None:
-                place.rising = self._create(place.namespace, growing.number)
+                self._replace_target(index, OpenGeneration(table, target.embedder, table.watermark))
+            elif index.building is not None:
+                index.building = self._create(index.namespace, target.generation_number)
             else:
-                place.live = self._begin_anew(place.namespace, growing.number + 1)
-        return growing.number
+                index.live = self._recreate(index.namespace, target.generation_number + 1)
+        return target.generation_number
 
     @staticmethod
-    def _replace_growing(place: NamespaceIndex, standing: OpenGeneration) -> None:
-        """Never changed in place: whoever searches holds the old one, whose table and position belong together."""
-        if place.rising is not None:
-            place.rising = standing
+    def _replace_target(index: NamespaceIndex, generation: OpenGeneration) -> None:
+        """Replace the object and never mutate it: a search holds the old one, whose table and position match."""
+        if index.building is not None:
+            index.building = generation
         else:
-            place.live = standing
+            index.live = generation
 
-    def forget(self, namespace: str, lsn: int) -> None:
-        """Leave nothing of the namespace in the index, which was emptied up to this entry of the log.
-
-        Its generations go on counting, in case it comes back.
-        """
-        self.note_empty(namespace, lsn)
+    def drop_namespace(self, namespace: str, lsn: int) -> None:
+        """Drop all tables of a namespace that is empty up to this entry. Generation numbers continue if it returns."""
+        self.set_empty_until(namespace, lsn)
         with self._lock:
-            place = self._places.pop(namespace, None)
+            opened = self._namespaces.pop(namespace, None)
             for generation in self.index.generations(namespace):
                 self.index.drop(namespace, generation.number)
-        if place is not None:
-            log.info("the index of an empty namespace is gone")
+        if opened is not None:
+            log.info("the index of an empty namespace is dropped")

@@ -1,64 +1,30 @@
-"""Ranked ids -> stored messages or chunks, authorised, paged; result cache."""
+"""Hit loading: ranked hits to stored messages or chunks, authorized and paged; cache of approximate results."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
+from cachetools import LRUCache
+
 from memsidecar.layers.documents.documents import ChunkHit, FoundChunks
-from memsidecar.layers.episodic.query import Degradation, RankedHit, RankedHits, SearchQuery, SearchScope
-from memsidecar.layers.episodic.ranking import Weights
+from memsidecar.layers.episodic.query import Degradation, RankedHit, RankedHits, SearchQuery, SearchScope, Weights
 from memsidecar.layers.episodic.search import Searcher
 from memsidecar.stores.contract import Chunk, Journal, LocatedMessage, Owner, StoredDocument
 
-MOST_KEPT = 8
-"A few, because each may have thousands of pointers: who turns a page does it soon. Later, the question is asked anew."
-
-ANSWER_BYTES = 3 << 20
-_FETCHED_AT_ONCE = 100
-_MORE = 4
-_SEARCHED_AGAIN_AT_MOST = 100
+MAX_CACHED_RESULTS = 8
+"Few, because each may have thousands of hits, and a client asks for the next page soon. Later, the search is repeated."
+MAX_PAGE_BYTES = 3 << 20
+_LOAD_HITS = 100
+_WIDEN_FACTOR = 4
+_MAX_SEARCHES = 100
 
 T = TypeVar("T")
 
 
-class SearchResultCache:
-    """The newest few. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._findings: OrderedDict[Hashable, RankedHits] = OrderedDict()
-
-    def get(self, question: SearchQuery, within: SearchScope, min_score: float) -> RankedHits | None:
-        with self._lock:
-            return self._findings.get(_key(question, within, min_score))
-
-    def put(self, question: SearchQuery, within: SearchScope, min_score: float, findings: RankedHits) -> None:
-        with self._lock:
-            self._findings[_key(question, within, min_score)] = findings
-            while len(self._findings) > MOST_KEPT:
-                self._findings.popitem(last=False)
-
-
-def _key(question: SearchQuery, within: SearchScope, min_score: float) -> Hashable:
-    asked = (question.text, question.mode, None if question.vector is None else question.vector.tobytes())
-    where = (within.namespace, tuple(within.shelves), within.session, within.roles, within.exclude_from)
-    return (
-        *asked,
-        *where,
-        within.include_repeats,
-        within.as_of,
-        within.after_us,
-        within.before_us,
-        tuple(within.owners),
-        min_score,
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which part of the hits: from `start` in the order of their scores, as it was at `as_of`."""
+    """A page of the hits: from `start` in the order of their scores, as of the log entry `as_of`."""
 
     limit: int
     min_score: float = 0.0
@@ -68,142 +34,183 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class HitPage(Generic[T]):
-    """Hits, best first; `next` is the turn that goes on behind them, if there may be more."""
+    """Hits, best first; `next` requests the following page, None if there is none."""
 
     hits: Sequence[tuple[RankedHit, T]]
     degraded: frozenset[Degradation]
     next: PageRequest | None
 
 
+class SearchResultCache:
+    """LRU cache of approximate results, which later pages must reuse. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._results: LRUCache[Hashable, RankedHits] = LRUCache(MAX_CACHED_RESULTS)
+
+    def get(self, query: SearchQuery, scope: SearchScope, min_score: float) -> RankedHits | None:
+        with self._lock:
+            return self._results.get(_cache_key(query, scope, min_score))
+
+    def put(self, query: SearchQuery, scope: SearchScope, min_score: float, results: RankedHits) -> None:
+        with self._lock:
+            self._results[_cache_key(query, scope, min_score)] = results
+
+
+def _cache_key(query: SearchQuery, scope: SearchScope, min_score: float) -> Hashable:
+    return (
+        query.text,
+        query.mode,
+        None if query.vector is None else query.vector.tobytes(),
+        scope.namespace,
+        tuple(scope.partitions),
+        scope.session,
+        scope.roles,
+        scope.exclude_from,
+        scope.include_repeats,
+        scope.as_of,
+        scope.after_us,
+        scope.before_us,
+        tuple(scope.owners),
+        min_score,
+    )
+
+
 @dataclass(frozen=True)
 class HitLoader:
+    """Searches and loads the hits from the journal, which decides what exists and who may read it."""
+
     journal: Journal
-    retrieve: Searcher
-    kept: SearchResultCache = field(default_factory=SearchResultCache)
+    searcher: Searcher
+    results: SearchResultCache = field(default_factory=SearchResultCache)
 
     def messages(
         self,
-        question: SearchQuery,
-        within: SearchScope,
-        turn: PageRequest,
-        admits: Callable[[LocatedMessage], bool],
-        go_on: Callable[[], bool] = lambda: True,
+        query: SearchQuery,
+        scope: SearchScope,
+        page: PageRequest,
+        matches: Callable[[LocatedMessage], bool],
+        should_continue: Callable[[], bool] = lambda: True,
     ) -> HitPage[LocatedMessage]:
-        """`go_on` is asked between steps, so that a caller who is gone does not keep a thread busy."""
+        """Return a page of messages that satisfy `matches`.
 
-        def fetch(pointers: Sequence[RankedHit]) -> list[LocatedMessage | None]:
-            found = self.journal.get_by_lsn([one.lsn for one in pointers])
-            return [_theirs(found.get(one.lsn), within) for one in pointers]
+        `should_continue` is called between steps, so that an abandoned call does not occupy a thread.
+        """
 
-        return self._fill(question, within, turn, _Fetching(fetch, admits, lambda one: len(one.message.body), go_on))
+        def load(hits: Sequence[RankedHit]) -> list[LocatedMessage | None]:
+            found = self.journal.get_by_lsn([hit.lsn for hit in hits])
+            return [_visible_to(scope, found.get(hit.lsn)) for hit in hits]
+
+        return self._fill(
+            query, scope, page, _PageLoader(load, matches, lambda found: len(found.message.body), should_continue)
+        )
 
     def chunks(
-        self, question: SearchQuery, within: SearchScope, turn: PageRequest
+        self, query: SearchQuery, scope: SearchScope, page: PageRequest
     ) -> HitPage[tuple[StoredDocument, Chunk]]:
-        """A document that is replaced meanwhile is looked for again, so that nobody sees a part of it.
+        """Return a page of chunks. If a document is replaced meanwhile, search again, so that no page mixes versions.
 
-        Not for ever: an index that names what the journal does not know must not keep a thread busy.
+        The number of searches is bounded, because a damaged index may name chunks that the journal does not have.
         """
-        patience = iter(range(_SEARCHED_AGAIN_AT_MOST))
+        retries = iter(range(_MAX_SEARCHES))
 
-        def fetch(pointers: Sequence[RankedHit]) -> list[tuple[StoredDocument, Chunk] | None]:
-            found = self.journal.find_chunks([(one.lsn, one.sequence) for one in pointers])
-            if len(found) < len(pointers) and next(patience, None) is not None:
-                raise _Replaced
-            there = (found.get((one.lsn, one.sequence)) for one in pointers)
-            return [one if one is not None and one[0].owner in within.owners else None for one in there]
+        def load(hits: Sequence[RankedHit]) -> list[tuple[StoredDocument, Chunk] | None]:
+            found = self.journal.find_chunks([(hit.lsn, hit.sequence) for hit in hits])
+            if len(found) < len(hits) and next(retries, None) is not None:
+                raise _ChunkReplaced
+            chunks = (found.get((hit.lsn, hit.sequence)) for hit in hits)
+            return [chunk if chunk is not None and chunk[0].owner in scope.owners else None for chunk in chunks]
 
+        loader = _PageLoader(load, lambda _: True, lambda chunk: len(chunk[1].text))
         while True:
             try:
-                return self._fill(
-                    question, within, turn, _Fetching(fetch, lambda _: True, lambda one: len(one[1].text))
-                )
-            except _Replaced:
+                return self._fill(query, scope, page, loader)
+            except _ChunkReplaced:
                 continue
 
-    def _fill(
-        self, question: SearchQuery, within: SearchScope, turn: PageRequest, fetching: "_Fetching[T]"
-    ) -> HitPage[T]:
-        within = replace(within, as_of=turn.as_of)
-        wanted = turn.start + turn.limit + 1
+    def _fill(self, query: SearchQuery, scope: SearchScope, page: PageRequest, loader: "_PageLoader[T]") -> HitPage[T]:
+        """Search for more and more hits until the page is full or there are no more."""
+        scope = replace(scope, as_of=page.as_of)
+        wanted = page.start + page.limit + 1
         while True:
-            findings = self._findings(question, within, wanted, turn.min_score)
-            hits, consumed, full = fetching.take(findings.hits[turn.start :], turn.limit)
-            exhausted = findings.approximate or len(findings.hits) < wanted
-            if full or exhausted or not fetching.go_on():
-                return HitPage(hits, findings.degraded, _next(turn, findings, consumed, exhausted))
-            wanted *= _MORE
+            results = self._search(query, scope, wanted, page.min_score)
+            loaded, consumed, is_full = loader.load_page(results.hits[page.start :], page.limit)
+            exhausted = results.approximate or len(results.hits) < wanted
+            if is_full or exhausted or not loader.should_continue():
+                return HitPage(loaded, results.degraded, _next_page(page, results, consumed, exhausted))
+            wanted *= _WIDEN_FACTOR
 
-    def _findings(self, question: SearchQuery, within: SearchScope, wanted: int, min_score: float) -> RankedHits:
-        """Of a ranking among candidates, later pages see what the first one saw."""
-        kept = self.kept.get(question, within, min_score) if within.as_of is not None else None
-        if kept is not None:
-            return kept
-        findings = self.retrieve(question, within, wanted, min_score)
-        if findings.approximate:
-            self.kept.put(question, replace(within, as_of=findings.as_of), min_score, findings)
-        return findings
-
-
-class _Replaced(Exception):
-    """What a pointer points at is not there any more."""
+    def _search(self, query: SearchQuery, scope: SearchScope, wanted: int, min_score: float) -> RankedHits:
+        """Search, or reuse the approximate results of the first page."""
+        cached = self.results.get(query, scope, min_score) if scope.as_of is not None else None
+        if cached is not None:
+            return cached
+        results = self.searcher(query, scope, wanted, min_score)
+        if results.approximate:
+            self.results.put(query, replace(scope, as_of=results.as_of), min_score, results)
+        return results
 
 
-def _next(turn: PageRequest, findings: RankedHits, consumed: int, exhausted: bool) -> PageRequest | None:
-    start = turn.start + consumed
-    ended = exhausted and start >= len(findings.hits)
-    return None if ended else replace(turn, start=start, as_of=findings.as_of)
+class _ChunkReplaced(Exception):
+    """The chunk of a hit does not exist any more."""
+
+
+def _next_page(page: PageRequest, results: RankedHits, consumed: int, exhausted: bool) -> PageRequest | None:
+    start = page.start + consumed
+    is_last = exhausted and start >= len(results.hits)
+    return None if is_last else replace(page, start=start, as_of=results.as_of)
 
 
 @dataclass(frozen=True)
-class _Fetching(Generic[T]):
-    """How pointers become hits: `size_of` one, and whether it is `admitted` at all."""
+class _PageLoader(Generic[T]):
+    """Loads hits until a page has enough of them or enough bytes."""
 
-    fetch: Callable[[Sequence[RankedHit]], list[T | None]]
-    admits: Callable[[T], bool]
+    load: Callable[[Sequence[RankedHit]], list[T | None]]
+    matches: Callable[[T], bool]
     size_of: Callable[[T], int]
-    go_on: Callable[[], bool] = lambda: True
+    should_continue: Callable[[], bool] = lambda: True
 
-    def take(self, pointers: Sequence[RankedHit], limit: int) -> tuple[list[tuple[RankedHit, T]], int, bool]:
-        """Hits, how many pointers were looked at for them, and whether the answer is full."""
-        hits: list[tuple[RankedHit, T]] = []
-        size = 0
-        for start in range(0, len(pointers), _FETCHED_AT_ONCE):
-            some = pointers[start : start + _FETCHED_AT_ONCE]
-            for at, (pointer, one) in enumerate(zip(some, self.fetch(some), strict=True)):
-                if one is None or not self.admits(one):
+    def load_page(self, hits: Sequence[RankedHit], limit: int) -> tuple[list[tuple[RankedHit, T]], int, bool]:
+        """Return the loaded hits, how many hits were consumed for them, and whether the page is full."""
+        loaded: list[tuple[RankedHit, T]] = []
+        size_bytes = 0
+        for start in range(0, len(hits), _LOAD_HITS):
+            batch = hits[start : start + _LOAD_HITS]
+            for at, (hit, item) in enumerate(zip(batch, self.load(batch), strict=True)):
+                if item is None or not self.matches(item):
                     continue
-                size += self.size_of(one)
-                if len(hits) == limit or (hits and size > ANSWER_BYTES):
-                    return hits, start + at, True
-                hits.append((pointer, one))
-            if not self.go_on():
+                size_bytes += self.size_of(item)
+                if len(loaded) == limit or (loaded and size_bytes > MAX_PAGE_BYTES):
+                    return loaded, start + at, True
+                loaded.append((hit, item))
+            if not self.should_continue():
                 break
-        return hits, len(pointers), len(hits) == limit
+        return loaded, len(hits), len(loaded) == limit
 
 
-def _theirs(found: LocatedMessage | None, within: SearchScope) -> LocatedMessage | None:
-    """The message, if it is still there and the one who asks may see it."""
-    scope = within.scope
-    if found is None or scope is None or found.key.namespace != scope.namespace:
+def _visible_to(scope: SearchScope, found: LocatedMessage | None) -> LocatedMessage | None:
+    """Return the message if it still exists and is in scope; the index may be behind the journal."""
+    allowed = scope.message_scope
+    if found is None or allowed is None or found.key.namespace != allowed.namespace:
         return None
-    if scope.user_id and found.user_id != scope.user_id:
+    if allowed.user_id and found.user_id != allowed.user_id:
         return None
-    return None if scope.session_id and found.key.session_id != scope.session_id else found
+    return None if allowed.session_id and found.key.session_id != allowed.session_id else found
 
 
 @dataclass(frozen=True)
 class ChunkSearcher:
-    """Keeps the promise of `layers.documents.finding.FindChunks`."""
+    """Implements `layers.documents.documents.FindChunks`."""
 
-    hits: HitLoader
+    loader: HitLoader
     weights: Weights
 
     def __call__(self, owners: Sequence[Owner], query: str, limit: int, min_score: float) -> FoundChunks:
-        question = SearchQuery(query, weights=self.weights)
-        found = self.hits.chunks(question, SearchScope.of_owners(owners), PageRequest(limit, min_score))
+        page = self.loader.chunks(
+            SearchQuery(query, weights=self.weights), SearchScope.of_owners(owners), PageRequest(limit, min_score)
+        )
         hits = [
-            ChunkHit(document, pointer.sequence, chunk, pointer.score, pointer.parts, pointer.cosine)
-            for pointer, (document, chunk) in found.hits
+            ChunkHit(document, hit.sequence, chunk, hit.score, hit.parts, hit.cosine)
+            for hit, (document, chunk) in page.hits
         ]
-        return FoundChunks(hits, found.degraded)
+        return FoundChunks(hits, page.degraded)

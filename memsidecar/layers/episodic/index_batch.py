@@ -1,4 +1,4 @@
-"""Change feed -> IndexBatch, with vectors."""
+"""Conversion of change-feed entries to index batches, with vectors."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,17 +22,17 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.v1.message_pb2 import Message
 
-_CLAIMED_AT_ONCE = 500
+_SESSION_READ_MESSAGES = 500
 
 
 @dataclass(slots=True)
 class PendingRow:
-    """An episode on its way: all but its vector, or the vector that came with it."""
+    """An episode before it is embedded. `vector` is the client's own, if it sent one."""
 
     lsn: int
     sequence: int
     written: int
-    shelf: int
+    partition: int
     session: int
     role: int
     time_us: int
@@ -44,144 +44,170 @@ class PendingRow:
 
 @dataclass
 class BatchBuilder:
-    """The net effect of a stretch of the log. With `shelf`, of that shelf alone."""
+    """Collects the net effect of log entries. With `partition`, rows of other partitions are skipped."""
 
     journal: Journal
-    shelf: int | None = None
-    _gone: dict[int, int] = field(default_factory=dict)
-    _changed: dict[tuple[int, int], None] = field(default_factory=dict)
-    _sheaves: dict[tuple[int, int], PendingRow] = field(default_factory=dict)
+    partition: int | None = None
+    _deleted: dict[int, int] = field(default_factory=dict)
+    _updated: dict[tuple[int, int], None] = field(default_factory=dict)
+    _rows: dict[tuple[int, int], PendingRow] = field(default_factory=dict)
 
-    def take(self, news: LogEntry) -> None:
-        if isinstance(news, MessageWritten):
-            self._say(news, news.lsn)
-        elif isinstance(news, RowsErased):
-            self._forget(news.session, news.lsn)
-        elif isinstance(news, SessionClaimed):
-            self._move(news)
-        elif isinstance(news, DocumentWritten):
-            self._put(news.document, news.lsn)
+    def add(self, entry: LogEntry) -> None:
+        if isinstance(entry, MessageWritten):
+            self._add_message(entry, entry.lsn)
+        elif isinstance(entry, RowsErased):
+            self._delete(entry.session, entry.lsn)
+        elif isinstance(entry, SessionClaimed):
+            self._move_session(entry)
+        elif isinstance(entry, DocumentWritten):
+            self._add_document(entry.document, entry.lsn)
 
-    def _say(self, said: MessageWritten, written: int) -> None:
-        shelf = message_partition(said.user_id, said.session)
-        message = said.message
-        if said.first_lsn != written:
-            self._changed[said.first_lsn, message.sequence] = None
+    def _add_message(self, entry: MessageWritten, written: int) -> None:
+        message = entry.message
+        if entry.first_lsn != written:
+            self._updated[entry.first_lsn, message.sequence] = None
         decoded = Message.FromString(message.body)
-        place = (said.first_lsn, message.sequence, written, shelf, said.session)
-        figures = (message.role, message.time_us, message.score)
-        self._keep(PendingRow(*place, *figures, decoded.name, text_of(decoded), said.vector))
+        self._add_row(
+            PendingRow(
+                lsn=entry.first_lsn,
+                sequence=message.sequence,
+                written=written,
+                partition=message_partition(entry.user_id, entry.session),
+                session=entry.session,
+                role=message.role,
+                time_us=message.time_us,
+                score=message.score,
+                name=decoded.name,
+                text=text_of(decoded),
+                vector=entry.vector,
+            )
+        )
 
-    def _keep(self, sheaf: PendingRow) -> None:
-        if self.shelf is None or sheaf.shelf == self.shelf:
-            self._sheaves[sheaf.lsn, sheaf.sequence] = sheaf
+    def _add_row(self, row: PendingRow) -> None:
+        if self.partition is None or row.partition == self.partition:
+            self._rows[row.lsn, row.sequence] = row
 
-    def _forget(self, session: int, lsn: int) -> None:
-        self._gone[session] = lsn
-        for name in [name for name, sheaf in self._sheaves.items() if sheaf.session == session]:
-            del self._sheaves[name]
+    def _delete(self, session: int, lsn: int) -> None:
+        self._deleted[session] = lsn
+        for key in [key for key, row in self._rows.items() if row.session == session]:
+            del self._rows[key]
 
-    def _move(self, claimed: SessionClaimed) -> None:
-        """The session's messages stand on its user's shelf from now on. What came behind the claim is told by itself:
-        told here, it would move the table's watermark over what stands in between.
+    def _move_session(self, entry: SessionClaimed) -> None:
+        """Move a claimed session's messages to its user's partition.
+
+        Messages after the claim have entries of their own. Adding them here would advance the table's watermark past
+        entries that are not applied yet.
         """
-        self._forget(claimed.session, claimed.lsn)
+        self._delete(entry.session, entry.lsn)
         after = 0
-        while messages := self.journal.read_session(claimed.session, after, _CLAIMED_AT_ONCE):
-            for said in messages:
-                if said.lsn > claimed.lsn:
+        while messages := self.journal.read_session(entry.session, after, _SESSION_READ_MESSAGES):
+            for message in messages:
+                if message.lsn > entry.lsn:
                     return
-                self._say(said, claimed.lsn)
+                self._add_message(message, entry.lsn)
             after = messages[-1].message.sequence
 
-    def _put(self, document: StoredDocument, lsn: int) -> None:
-        self._forget(-document.row_id, lsn)
-        shelf = document_partition(document.owner)
+    def _add_document(self, document: StoredDocument, lsn: int) -> None:
+        self._delete(-document.row_id, lsn)
+        partition = document_partition(document.owner)
         for index, chunk in enumerate(document.chunks):
-            place = (lsn, index, lsn, shelf, -document.row_id)
-            self._keep(PendingRow(*place, 0, document.create_time_us, None, "", chunk.text))
+            self._add_row(
+                PendingRow(
+                    lsn=lsn,
+                    sequence=index,
+                    written=lsn,
+                    partition=partition,
+                    session=-document.row_id,
+                    role=0,
+                    time_us=document.create_time_us,
+                    score=None,
+                    name="",
+                    text=chunk.text,
+                )
+            )
 
-    def gone(self) -> IndexBatch:
-        """What of it takes away."""
-        return IndexBatch(deleted_sessions=list(self._gone), deleted_before=list(self._gone.values()))
+    def deletions(self) -> IndexBatch:
+        """Return a batch of the erasures alone, which needs no embedder."""
+        return IndexBatch(deleted_sessions=list(self._deleted), deleted_before=list(self._deleted.values()))
 
-    def harvest(
+    def build(
         self,
-        vectors_of: Callable[[Sequence[PendingRow]], NDArray[np.float32]],
+        embed: Callable[[Sequence[PendingRow]], NDArray[np.float32]],
         yield_cpu: Callable[[], None] = lambda: None,
     ) -> IndexBatch:
-        sheaves = list(self._sheaves.values())
+        rows = list(self._rows.values())
         return IndexBatch(
-            deleted_sessions=list(self._gone),
-            deleted_before=list(self._gone.values()),
-            deleted_episodes=[name for name in self._changed if name in self._sheaves],
-            episodes=episodes_of(sheaves, vectors_of(sheaves), yield_cpu) if sheaves else None,
+            deleted_sessions=list(self._deleted),
+            deleted_before=list(self._deleted.values()),
+            deleted_episodes=[key for key in self._updated if key in self._rows],
+            episodes=episodes_of(rows, embed(rows), yield_cpu) if rows else None,
         )
 
 
 def text_of(message: Message) -> str:
-    """What of a message is found again: its content, and what it asked of tools."""
+    """Return the text of a message that is indexed: its content and its tool calls."""
     parts = [message.content, *(f"{call.name} {call.arguments_json}" for call in message.tool_calls)]
     return "\n".join(part for part in parts if part)
 
 
 def episodes_of(
-    sheaves: Sequence[PendingRow], vectors: NDArray[np.float32], yield_cpu: Callable[[], None] = lambda: None
+    rows: Sequence[PendingRow], vectors: NDArray[np.float32], yield_cpu: Callable[[], None] = lambda: None
 ) -> Episodes:
     def numbers(name: str) -> NDArray[np.int64]:
-        return np.array([getattr(one, name) for one in sheaves], np.int64)
+        return np.array([getattr(row, name) for row in rows], np.int64)
 
     return Episodes(
         lsn=numbers("lsn"),
         sequence=numbers("sequence"),
         written_lsn=numbers("written"),
-        partition=numbers("shelf"),
+        partition=numbers("partition"),
         session=numbers("session"),
-        role=np.array([one.role for one in sheaves], np.int8),
+        role=np.array([row.role for row in rows], np.int8),
         time_us=numbers("time_us"),
-        score=np.array([np.nan if one.score is None else one.score for one in sheaves], np.float32),
-        name=[one.name for one in sheaves],
-        terms=[index_terms(one.text) for one in _with_pauses(sheaves, yield_cpu)],
+        score=np.array([np.nan if row.score is None else row.score for row in rows], np.float32),
+        name=[row.name for row in rows],
+        terms=[index_terms(row.text) for row in _yielding_cpu(rows, yield_cpu)],
         vectors=vectors,
     )
 
 
-def _with_pauses(sheaves: Sequence[PendingRow], yield_cpu: Callable[[], None]) -> Iterator[PendingRow]:
-    for sheaf in sheaves:
-        yield sheaf
+def _yielding_cpu(rows: Sequence[PendingRow], yield_cpu: Callable[[], None]) -> Iterator[PendingRow]:
+    for row in rows:
+        yield row
         yield_cpu()
 
 
 @dataclass(frozen=True)
 class BatchEmbedder:
-    """Vectors for episodes: the caller's own where one came along, else the embedder's, a few texts at a time."""
+    """Vectors of pending rows: the client's own where it sent one, else the embedder's, in batches."""
 
     embedder: Embedder
     yield_cpu: Callable[[], None] = lambda: None
 
-    def __call__(self, sheaves: Sequence[PendingRow]) -> NDArray[np.float32]:
-        vectors = np.zeros((len(sheaves), self.embedder.dimensions), np.float32)
-        own = [at for at, sheaf in enumerate(sheaves) if self._is_own(sheaf)]
-        for at in own:
-            vectors[at] = unit(np.frombuffer(sheaves[at].vector or b"", np.float32))
-        other = np.setdiff1d(np.arange(len(sheaves)), own)
-        at_once = self.embedder.batch_size
-        for start in range(0, len(other), at_once):
-            some = other[start : start + at_once]
-            vectors[some] = self.embedder.embed([sheaves[at].text for at in some])
+    def __call__(self, rows: Sequence[PendingRow]) -> NDArray[np.float32]:
+        vectors = np.zeros((len(rows), self.embedder.dimensions), np.float32)
+        supplied = [at for at, row in enumerate(rows) if self._has_vector(row)]
+        for at in supplied:
+            vectors[at] = unit(np.frombuffer(rows[at].vector or b"", np.float32))
+        others = np.setdiff1d(np.arange(len(rows)), supplied)
+        batch_size = self.embedder.batch_size
+        for start in range(0, len(others), batch_size):
+            batch = others[start : start + batch_size]
+            vectors[batch] = self.embedder.embed([rows[at].text for at in batch])
             self.yield_cpu()
         return vectors
 
-    def _is_own(self, sheaf: PendingRow) -> bool:
-        """A vector of other dimensions is from before the embedder was changed."""
-        return sheaf.vector is not None and len(sheaf.vector) == 4 * self.embedder.dimensions
+    def _has_vector(self, row: PendingRow) -> bool:
+        """Return whether the client's vector fits; one of other dimensions was sent for an earlier embedder."""
+        return row.vector is not None and len(row.vector) == 4 * self.embedder.dimensions
 
 
 def unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the vector scaled to length 1; zeros stay zeros."""
     length = float(np.linalg.norm(vector.astype(np.float64)))
     return (vector.astype(np.float64) / length).astype(np.float32) if length > 0 else np.zeros_like(vector)
 
 
-def zero_vectors(sheaves: Sequence[PendingRow], dimensions: int) -> NDArray[np.float32]:
-    """No vectors: words alone."""
-    return np.zeros((len(sheaves), dimensions), np.float32)
+def zero_vectors(rows: Sequence[PendingRow], dimensions: int) -> NDArray[np.float32]:
+    """Return zeros, for rows that are found by their words alone."""
+    return np.zeros((len(rows), dimensions), np.float32)

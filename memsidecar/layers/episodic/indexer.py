@@ -1,4 +1,4 @@
-"""Background task: log -> tables."""
+"""Background task that applies the change feed to the tables of each namespace."""
 
 import logging
 import time
@@ -25,169 +25,172 @@ from memsidecar.stores.contract import (
 log = logging.getLogger(__name__)
 
 TASK = "episodic"
-RUNS_IN_A_ROW, LONGEST_PAUSE_SECONDS = 3, 60.0
-NEARLY_THERE = 256
-GIVE_BACK_SECONDS = 20.0
+MAINTENANCE_RUNS_BEFORE_PAUSE, MAX_MAINTENANCE_PAUSE_SECONDS = 3, 60.0
+PROMOTION_LAG_ENTRIES = 256
+RELEASE_MEMORY_SECONDS = 20.0
 
 
 @dataclass
 class Indexer:
-    """Keeps its position in the tables themselves: rows carry the entry that made them."""
+    """Background task. Its position is stored in the tables: each row carries the lsn of the entry that wrote it."""
 
     journal: Journal
     generations: GenerationManager
-    hot: PartitionCache
-    pulse: CommitSignal
+    partitions: PartitionCache
+    commits: CommitSignal
     yield_cpu: Callable[[], None] = lambda: None
     name: str = TASK
-    _erased: set[str] = field(default_factory=set)
-    _give_back_at: float = 0.0
-    _runs: dict[tuple[str, int], tuple[int, float]] = field(default_factory=dict)
-    "By table: how often in a row there was upkeep to do, and when it may be looked at again."
+    _purge_pending: set[str] = field(default_factory=set)
+    _release_memory_at: float = 0.0
+    _maintenance_runs: dict[tuple[str, int], tuple[int, float]] = field(default_factory=dict)
+    "By table: consecutive runs of maintenance that found work, and the time before which it does not run again."
 
     def position(self, namespace: str) -> int:
         try:
-            place = self.generations.find(namespace)
-        except IndexUnavailable as obstacle:
-            raise RetryLater(str(obstacle)) from obstacle
-        return place.growing.position if place else self.generations.empty_until(namespace)
+            index = self.generations.get_existing(namespace)
+        except IndexUnavailable as error:
+            raise RetryLater(str(error)) from error
+        return index.write_target.position if index else self.generations.empty_until(namespace)
 
     def reached(self, namespace: str) -> int | None:
-        """Up to which entry everything is indexed; None while the table is there and not open yet. From any thread."""
-        place = self.generations.at_hand(namespace)
-        if place is not None:
-            return place.growing.position
+        """Return the last entry that is indexed; None if a table exists and is not open yet. Callable on any thread."""
+        index = self.generations.get_open(namespace)
+        if index is not None:
+            return index.write_target.position
         return None if self.generations.index.generations(namespace) else self.generations.empty_until(namespace)
 
-    def process(self, namespace: str, chapter: LogEntries) -> None:
-        """Without a table there is nothing to erase, and none is made for entries that bring nothing."""
-        if self.generations.find(namespace) is None and all(isinstance(entry, RowsErased | NoOp) for entry in chapter):
-            self.generations.note_empty(namespace, chapter[-1].lsn)
+    def process(self, namespace: str, entries: LogEntries) -> None:
+        """Apply entries. Entries that only delete create no table."""
+        only_deletes = all(isinstance(entry, RowsErased | NoOp) for entry in entries)
+        if only_deletes and self.generations.get_existing(namespace) is None:
+            self.generations.set_empty_until(namespace, entries[-1].lsn)
         else:
-            self._take(self.generations.get(namespace), chapter)
+            self._index(self.generations.get(namespace), entries)
 
-    def _take(self, place: NamespaceIndex, chapter: LogEntries) -> None:
-        growing, end = place.growing, chapter[-1].lsn
-        gathering, erases = BatchBuilder(self.journal), any(isinstance(entry, RowsErased) for entry in chapter)
-        for entry in chapter:
-            gathering.take(entry)
+    def _index(self, index: NamespaceIndex, entries: LogEntries) -> None:
+        target, end = index.write_target, entries[-1].lsn
+        builder, erases = BatchBuilder(self.journal), any(isinstance(entry, RowsErased) for entry in entries)
+        for entry in entries:
+            builder.add(entry)
             if not erases:
                 self.yield_cpu()
         if erases:
-            self._erase(place, gathering.gone())
-        harvest = self._harvest(growing, gathering)
-        self._apply(place, growing, harvest)
-        after, growing.position = growing.position, end
-        if growing is place.live:
-            self.hot.tell(place.namespace, growing.number, after, end, harvest)
+            self._erase(index, builder.deletions())
+        batch = self._build(target, builder)
+        self._apply(index, target, batch)
+        after, target.position = target.position, end
+        if target is index.live:
+            self.partitions.advance(index.namespace, target.generation_number, after, end, batch)
 
-    def _erase(self, place: NamespaceIndex, gone: IndexBatch) -> None:
-        """From every table, and before anything that may have to wait: an embedder that is away keeps no text alive."""
-        for standing in _tables(place):
-            self._apply(place, standing, gone)
-        self._erased.add(place.namespace)
+    def _erase(self, index: NamespaceIndex, deletions: IndexBatch) -> None:
+        """Delete from every table before any embedding: an unavailable embedder must not delay erasure."""
+        for generation in index.open_generations:
+            self._apply(index, generation, deletions)
+        self._purge_pending.add(index.namespace)
 
-    def _harvest(self, growing: OpenGeneration, gathering: BatchBuilder) -> IndexBatch:
+    def _build(self, target: OpenGeneration, builder: BatchBuilder) -> IndexBatch:
         try:
-            return gathering.harvest(BatchEmbedder(_there(growing), self.yield_cpu), self.yield_cpu)
-        except (EmbedderUnavailable, EmbedderMismatch) as obstacle:
-            raise RetryLater(str(obstacle)) from obstacle
+            return builder.build(BatchEmbedder(_embedder_of(target), self.yield_cpu), self.yield_cpu)
+        except (EmbedderUnavailable, EmbedderMismatch) as error:
+            raise RetryLater(str(error)) from error
 
-    def _apply(self, place: NamespaceIndex, growing: OpenGeneration, harvest: IndexBatch) -> None:
+    def _apply(self, index: NamespaceIndex, generation: OpenGeneration, batch: IndexBatch) -> None:
         try:
-            growing.table.apply(harvest)
-        except IndexUnavailable as obstacle:
-            self._renew(place)
-            raise RetryLater(str(obstacle)) from obstacle
+            generation.table.apply(batch)
+        except IndexUnavailable as error:
+            self._reopen(index)
+            raise RetryLater(str(error)) from error
 
-    def _renew(self, place: NamespaceIndex) -> None:
-        """Whatever it was, what is on disk now is looked at again, and the log replayed from where that has come to."""
+    def _reopen(self, index: NamespaceIndex) -> None:
+        """Reopen the table from disk. The log is then replayed from the position that the table has."""
         try:
-            self.hot.drop(place.namespace, self.generations.renew(place))
-        except IndexUnavailable as obstacle:
-            log.warning("the index cannot be opened again: %s", obstacle)
+            self.partitions.drop(index.namespace, self.generations.reopen(index))
+        except IndexUnavailable as error:
+            log.warning("the index cannot be reopened: %s", error)
 
     def maintain(self, idle: bool) -> bool:
-        """Chores of all tables; what was erased leaves the files first of all."""
-        for namespace in list(self._erased):
+        """Purge erased rows from files first; then repair, promote and maintain all tables."""
+        for namespace in list(self._purge_pending):
             self._purge(namespace)
-        for place in self.generations.all():
-            self._mend(place)
-        done = [self._upkeep(place, one, idle) for place in self.generations.all() for one in _tables(place)]
-        if idle and time.monotonic() > self._give_back_at:
+        for index in self.generations.all():
+            self._repair(index)
+        done = [
+            self._maintain(index, generation, idle)
+            for index in self.generations.all()
+            for generation in index.open_generations
+        ]
+        if idle and time.monotonic() > self._release_memory_at:
             self.generations.index.release_memory()
-            self._give_back_at = time.monotonic() + GIVE_BACK_SECONDS
+            self._release_memory_at = time.monotonic() + RELEASE_MEMORY_SECONDS
         return any(done)
 
-    def _upkeep(self, place: NamespaceIndex, standing: OpenGeneration, idle: bool) -> bool:
-        """Where it never comes to an end, because it fails (a full disk), it is left alone, each time a little longer:
-        else nothing but that would be done."""
-        table = (place.namespace, standing.number)
-        runs, not_before = self._runs.get(table, (0, 0.0))
+    def _maintain(self, index: NamespaceIndex, generation: OpenGeneration, idle: bool) -> bool:
+        """Run maintenance of a table. If it never finishes (a full disk), pause it with exponential back-off."""
+        table = (index.namespace, generation.generation_number)
+        runs, not_before = self._maintenance_runs.get(table, (0, 0.0))
         if time.monotonic() < not_before:
             return False
-        if not standing.table.maintain(idle):
-            self._runs.pop(table, None)
+        if not generation.table.maintain(idle):
+            self._maintenance_runs.pop(table, None)
             return False
-        pause = min(2.0 ** (runs - RUNS_IN_A_ROW), LONGEST_PAUSE_SECONDS) if runs >= RUNS_IN_A_ROW else 0.0
-        self._runs[table] = runs + 1, time.monotonic() + pause
+        excess = runs - MAINTENANCE_RUNS_BEFORE_PAUSE
+        pause = min(2.0**excess, MAX_MAINTENANCE_PAUSE_SECONDS) if excess >= 0 else 0.0
+        self._maintenance_runs[table] = runs + 1, time.monotonic() + pause
         return True
 
-    def _mend(self, place: NamespaceIndex) -> None:
-        """What a search or a chore found damaged need not wait for the next message. One table's trouble is its own."""
+    def _repair(self, index: NamespaceIndex) -> None:
+        """Repair tables that a search or maintenance found damaged. A failure affects this namespace alone."""
         try:
-            for number in self.generations.mend(place):
-                self.hot.drop(place.namespace, number)
-                self.pulse.invalidate(place.namespace)
-            self._complete(place)
-        except (SidecarError, OSError) as obstacle:
-            log.warning("a part of the index cannot be brought up yet: %s", obstacle)
+            for number in self.generations.repair(index):
+                self.partitions.drop(index.namespace, number)
+                self.commits.invalidate(index.namespace)
+            self._promote(index)
+        except (SidecarError, OSError) as error:
+            log.warning("a part of the index cannot be repaired yet: %s", error)
 
-    def _complete(self, place: NamespaceIndex) -> None:
-        """Switch to the rising table when it has come to the end of the log, be it in an earlier process.
+    def _promote(self, index: NamespaceIndex) -> None:
+        """Promote the table that is being built when it is near the end of the log.
 
-        Nearly: where somebody adds without a pause there is always a little more, and searches read that themselves.
+        It never reaches the end while a client adds without a pause; searches read the remaining entries themselves.
         """
-        rising = place.rising
-        if rising is None or rising.position < place.live.position:
+        building = index.building
+        if building is None or building.position < index.live.position:
             return
-        if len(self.journal.read_changes(place.namespace, rising.position, NEARLY_THERE)) < NEARLY_THERE:
-            self.hot.drop(place.namespace, self.generations.take_over(place))
+        if (
+            len(self.journal.read_changes(index.namespace, building.position, PROMOTION_LAG_ENTRIES))
+            < PROMOTION_LAG_ENTRIES
+        ):
+            self.partitions.drop(index.namespace, self.generations.promote(index))
 
     def _purge(self, namespace: str) -> None:
-        """A failure is tried again at the next rest, because the namespace stays on the list until then."""
+        """Remove erased rows from files. A failed purge stays pending and is tried again."""
         try:
-            if (place := self.generations.find(namespace)) is not None:
-                self._purge_now(place)
-            self._erased.discard(namespace)
-        except (IndexUnavailable, OSError) as obstacle:
-            log.warning("what was erased is still in files of the index: %s", obstacle)
+            if (index := self.generations.get_existing(namespace)) is not None:
+                self._purge_index(index)
+            self._purge_pending.discard(namespace)
+        except (IndexUnavailable, OSError) as error:
+            log.warning("erased rows are still in files of the index: %s", error)
 
-    def _purge_now(self, place: NamespaceIndex) -> None:
-        namespace = place.namespace
-        self.hot.drop_tails(namespace)
-        if self._is_empty(place):
-            self.generations.forget(namespace, place.growing.position)
-            self.hot.drop(namespace, place.live.number)
+    def _purge_index(self, index: NamespaceIndex) -> None:
+        self.partitions.drop_tails(index.namespace)
+        if self._is_empty(index):
+            self.generations.drop_namespace(index.namespace, index.write_target.position)
+            self.partitions.drop(index.namespace, index.live.generation_number)
         else:
-            for standing in _tables(place):
-                standing.table.purge()
+            for generation in index.open_generations:
+                generation.table.purge()
 
-    def _is_empty(self, place: NamespaceIndex) -> bool:
-        """Documents may be anybody's: there are none when none of their chunks is left and nothing is still to come."""
-        namespace, growing = place.namespace, place.growing
+    def _is_empty(self, index: NamespaceIndex) -> bool:
+        """Return whether the namespace has no sessions, no chunks of documents and no entries to index."""
+        target = index.write_target
         return not (
-            self.journal.sessions(SessionQuery(namespace, limit=1))
-            or growing.table.count(TableFilter(chunks=True))
-            or self.journal.read_changes(namespace, growing.position, 1)
+            self.journal.sessions(SessionQuery(index.namespace, limit=1))
+            or target.table.count(TableFilter(chunks=True))
+            or self.journal.read_changes(index.namespace, target.position, 1)
         )
 
 
-def _there(standing: OpenGeneration) -> Embedder:
-    if standing.embedder is None:
-        raise EmbedderUnavailable("the embedder that made this index is not known any more")
-    return standing.embedder
-
-
-def _tables(place: NamespaceIndex) -> list[OpenGeneration]:
-    return [place.live] if place.rising is None else [place.live, place.rising]
+def _embedder_of(generation: OpenGeneration) -> Embedder:
+    if generation.embedder is None:
+        raise EmbedderUnavailable("the embedder that made this index is not configured any more")
+    return generation.embedder

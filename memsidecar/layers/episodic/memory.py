@@ -1,4 +1,4 @@
-"""EpisodicMemory lifecycle; offline rebuild."""
+"""EpisodicMemory: lifecycle of search and indexing; offline rebuild of the index."""
 
 import logging
 import threading
@@ -12,24 +12,23 @@ from memsidecar.layers.background import BackgroundThrottle, CommitSignal, Lag, 
 from memsidecar.layers.episodic.generations import GenerationManager, NamespaceIndex
 from memsidecar.layers.episodic.hits import HitLoader
 from memsidecar.layers.episodic.indexer import Indexer
+from memsidecar.layers.episodic.log_tail import LogReader
 from memsidecar.layers.episodic.partition_cache import PartitionCache
-from memsidecar.layers.episodic.query import SearchQuery, SearchScope
-from memsidecar.layers.episodic.ranking import Weights
+from memsidecar.layers.episodic.query import SearchQuery, SearchScope, Weights
 from memsidecar.layers.episodic.search import Searcher
 from memsidecar.stores.contract import Index, Journal
 
 log = logging.getLogger(__name__)
 
-MOST_RELEVANT = 1_000
+MAX_RELEVANT_MESSAGES = 1_000
+# Indexing speeds up early: a search reads all entries that are not indexed yet, and each of them makes it slower.
 INDEXING_THROTTLE = ThrottleConfig(max_sleep_ratio=29.0, min_sleep_ratio=0.0, speedup_after_seconds=8.0)
-"Search reads what is not indexed yet by itself, and each of those messages makes it a little slower."
-
-CHAPTER = 1_000
+REBUILD_BATCH_ENTRIES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodicLimits:
-    """What the settings say about episodic memory; units are in the names."""
+    """Settings of episodic memory."""
 
     memory_bytes: int = 128 << 20
     linger_seconds: float = 0.25
@@ -37,7 +36,7 @@ class EpisodicLimits:
 
 
 class EpisodicMemory:
-    """`recall` can be asked at any time; before `open` it answers from the journal and says that the index is away."""
+    """Search works at any time. Before `open` has finished it reads the journal and reports a missing index."""
 
     def __init__(
         self,
@@ -46,7 +45,7 @@ class EpisodicMemory:
         limits: EpisodicLimits,
         is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`is_busy` tells whether somebody waits for an answer: then the index is kept up with more slowly."""
+        """`is_busy` returns whether RPCs are waiting for a response; then indexing is throttled."""
         self.limits = limits
         self.embedders = embedders
         self._journal = journal
@@ -54,10 +53,10 @@ class EpisodicMemory:
         self._is_busy = is_busy
         self._commits = CommitSignal(journal)
         self._partitions = PartitionCache(limits.memory_bytes)
-        self._searcher = Searcher(journal, embedders, self._partitions, self._commits)
+        self._searcher = Searcher(LogReader(journal, embedders), embedders, self._partitions, self._commits)
         self.hits = HitLoader(journal, self._searcher)
         self._runner: Runner | None = None
-        self._indexing: Indexer | None = None
+        self._indexer: Indexer | None = None
         self._index: Index | None = None
         self._lock = threading.Lock()
         self._closed = False
@@ -67,33 +66,33 @@ class EpisodicMemory:
         return self._searcher.generations is not None
 
     def open(self, open_index: Callable[[], Index]) -> None:
-        """Takes a while; what was added meanwhile is indexed then."""
+        """Open the index and start to index. Takes seconds; entries added meanwhile are indexed afterwards."""
         self.embedders.default.warm()
         with ExitStack() as opened:
             index = open_index()
             opened.callback(index.close)
-            places = GenerationManager(self._journal, index, self.embedders, self._last_lsn)
-            courtesy = BackgroundThrottle(self._is_busy, INDEXING_THROTTLE)
-            indexing = Indexer(self._journal, places, self._partitions, self._commits, courtesy.yield_cpu)
-            runner = Runner(self._journal, self._commits, courtesy, [indexing], self.limits.linger_seconds)
+            generations = GenerationManager(self._journal, index, self.embedders, self._last_lsn)
+            throttle = BackgroundThrottle(self._is_busy, INDEXING_THROTTLE)
+            indexer = Indexer(self._journal, generations, self._partitions, self._commits, throttle.yield_cpu)
+            runner = Runner(self._journal, self._commits, throttle, [indexer], self.limits.linger_seconds)
             with self._lock:
                 if self._closed:
                     return
                 runner.start()
-                self._index, self._runner, self._searcher.generations = index, runner, places
-                self._indexing = indexing
+                self._index, self._runner, self._indexer = index, runner, indexer
+                self._searcher.generations = generations
             opened.pop_all()
         log.info("retrieval is ready")
 
     def relevance(self, head: SessionHead, text: str) -> Mapping[int, float]:
-        """How much the messages of a session have to do with a text: 0 to 1 by sequence."""
-        question = SearchQuery(text, weights=self.limits.weights)
-        found = self._searcher(question, SearchScope.of_session(head), MOST_RELEVANT, 0.0)
-        return {pointer.sequence: pointer.score for pointer in found.hits}
+        """Return the scores, 0 to 1, of a session's messages for a text, by sequence."""
+        query = SearchQuery(text, weights=self.limits.weights)
+        found = self._searcher(query, SearchScope.of_session(head), MAX_RELEVANT_MESSAGES, 0.0)
+        return {hit.sequence: hit.score for hit in found.hits}
 
     def reached(self, namespace: str) -> int | None:
-        """Up to which entry everything is indexed; None where that is not known yet."""
-        return self._indexing.reached(namespace) if self._indexing else None
+        """Return the last log entry that is indexed; None if that is not known yet."""
+        return self._indexer.reached(namespace) if self._indexer else None
 
     def lags(self) -> list[Lag]:
         return self._runner.lags() if self._runner else []
@@ -109,34 +108,35 @@ class EpisodicMemory:
 
 @dataclass
 class IndexRebuild:
-    """For a journal that nobody else writes to."""
+    """Offline rebuild of all tables, for a journal without another writer."""
 
     journal: Journal
     index: Index
     embedders: Embedders
 
     def __post_init__(self) -> None:
-        self._places = GenerationManager(self.journal, self.index, self.embedders, self.journal.stats().last_lsn)
-        self._indexing = Indexer(self.journal, self._places, PartitionCache(0), CommitSignal(self.journal))
+        last_lsn = self.journal.stats().last_lsn
+        self._generations = GenerationManager(self.journal, self.index, self.embedders, last_lsn)
+        self._indexer = Indexer(self.journal, self._generations, PartitionCache(0), CommitSignal(self.journal))
 
     def total(self) -> int:
-        """How much there is to go through, in the unit of the progress."""
+        """Return the number of log entries to read, the sum of all progress reports."""
         return sum(self.journal.last_lsns().values())
 
     def __call__(self, progress: Callable[[int], object]) -> None:
-        """Raises NotNow when the embedder or the index is away; the old index stays then, what was built goes."""
-        for namespace, tail in self.journal.last_lsns().items():
-            self._build(self._places.get(namespace), tail, progress)
+        """Rebuild. Raises NotNow if the embedder or the index is unavailable; the live tables are unchanged then."""
+        for namespace, last_lsn in self.journal.last_lsns().items():
+            self._build(self._generations.get(namespace), last_lsn, progress)
 
-    def _build(self, place: NamespaceIndex, tail: int, progress: Callable[[int], object]) -> None:
-        self._places.rebuild(place)
+    def _build(self, index: NamespaceIndex, last_lsn: int, progress: Callable[[int], object]) -> None:
+        self._generations.rebuild(index)
         position = 0
-        while chapter := self.journal.read_changes(place.namespace, position, CHAPTER):
-            self._indexing.process(place.namespace, chapter)
-            progress(chapter[-1].lsn - position)
-            position = chapter[-1].lsn
-        progress(tail - position)
-        if place.rising is not None:
-            self._places.take_over(place)
-        while self._indexing.maintain(idle=True):
+        while entries := self.journal.read_changes(index.namespace, position, REBUILD_BATCH_ENTRIES):
+            self._indexer.process(index.namespace, entries)
+            progress(entries[-1].lsn - position)
+            position = entries[-1].lsn
+        progress(last_lsn - position)
+        if index.building is not None:
+            self._generations.promote(index)
+        while self._indexer.maintain(idle=True):
             pass

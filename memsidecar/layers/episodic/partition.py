@@ -1,4 +1,4 @@
-"""One owner's episodes in RAM."""
+"""Columnar in-memory partition: all episodes of one owner, with postings and vectors."""
 
 import threading
 from collections.abc import Iterable, Iterator
@@ -7,185 +7,185 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.layers.episodic.columns import NO_ROW, Columns, context_sums, neighbours
+from memsidecar.layers.episodic.columns import NO_ROW, Columns, Rows, context_sums, neighbours
 from memsidecar.layers.episodic.postings import Postings
 from memsidecar.layers.episodic.quantized_vectors import QuantizedVectors
 from memsidecar.layers.text_analysis import drop_bigram_characters, parse_index_terms, text_length, tokenize
 from memsidecar.stores.contract import Episodes, IndexBatch
 
-Rows = NDArray[np.int64]
-
-_ROWS_AT_ONCE = 1_024  # the vectors of a whole shelf as floats would be large
-_FEW_ROWS = 64
-_MORE_TO_COME = 16
+_CONTEXT_BATCH_ROWS = 1_024  # bounds the float copy of vectors
+_MIN_ROWS_TO_COMPACT = 64
+_SPARE_SHARE = 16
 
 
 class Partition:
-    """Readers and one writer take turns: `reading()` and `writing()`; everything else is for whoever is inside.
+    """Guarded by a readers-writer lock: `reading()` and `writing()`. All other members need one of them to be held.
 
-    `beat` is the pulse of the namespace when the shelf was last known to be at the end of the log. `lacks_vectors` says
-    that some came while the embedder was away.
+    `position` is the last log entry that was applied. `seen_commits` is the namespace's commit count when the partition
+    was last at the end of the log. `missing_vectors` is set if rows were added while the embedder was unavailable.
     """
 
     def __init__(self, dimensions: int, stems: frozenset[str] | None = None) -> None:
-        """With `stems`, only words of these stems can be asked for."""
+        """With `stems`, only terms of these stems are indexed."""
         self.position = 0
-        self.beat = -1
-        self.lacks_vectors = False
+        self.seen_commits = -1
+        self.missing_vectors = False
         self.columns = Columns()
         self.vectors = QuantizedVectors(dimensions)
         self.postings = Postings(stems)
         self.speaker_words: list[frozenset[str]] = []
         self._speakers: dict[str, int] = {}
-        self._talks: dict[int, int] = {}
+        self._session_ordinals: dict[int, int] = {}
         self._last_rows: dict[int, int] = {}
-        self._door = threading.Condition()
+        self._condition = threading.Condition()
         self._reader_count = 0
         self._writers_waiting = 0
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        with self._door:
-            self._door.wait_for(lambda: not self._writers_waiting)
+        """Hold the read lock. Waiting writers go first."""
+        with self._condition:
+            self._condition.wait_for(lambda: not self._writers_waiting)
             self._reader_count += 1
         try:
             yield
         finally:
-            with self._door:
+            with self._condition:
                 self._reader_count -= 1
-                self._door.notify_all()
+                self._condition.notify_all()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        with self._door:
+        """Hold the write lock."""
+        with self._condition:
             self._writers_waiting += 1
             try:
-                self._door.wait_for(lambda: not self._reader_count)
+                self._condition.wait_for(lambda: not self._reader_count)
                 yield
             finally:
                 self._writers_waiting -= 1
-                self._door.notify_all()
+                self._condition.notify_all()
 
     @property
     def size_bytes(self) -> int:
         return self.columns.size_bytes + self.vectors.size_bytes + self.postings.size_bytes
 
     @property
-    def talk_count(self) -> int:
-        return len(self._talks)
+    def session_count(self) -> int:
+        return len(self._session_ordinals)
 
     @property
     def is_mostly_dead(self) -> bool:
+        """Whether deleted rows, whose memory is not freed, outnumber the others."""
         alive = self.columns["alive"]
-        return bool(len(alive) > _FEW_ROWS and alive.sum() * 2 < len(alive))
+        return bool(len(alive) > _MIN_ROWS_TO_COMPACT and alive.sum() * 2 < len(alive))
 
-    def expect(self, rows: int) -> None:
-        """Before so many are loaded, and a few more come later: growing step by step takes half as much again."""
-        rows += rows // _MORE_TO_COME
-        self.columns.expect(rows)
-        self.vectors.expect(rows)
+    def reserve(self, rows: int) -> None:
+        """Allocate capacity for so many rows and a few more. Growing step by step would take half as much again."""
+        rows += rows // _SPARE_SHARE
+        self.columns.reserve(rows)
+        self.vectors.reserve(rows)
 
     def load(self, parts: Iterable[Episodes]) -> None:
-        """Fill an empty shelf, in any order."""
+        """Fill an empty partition; the episodes may be in any order."""
         for episodes in parts:
-            self._take(episodes)
+            self._append(episodes)
         self._link_all()
-        self._measure(np.arange(self.columns.count))
+        self._update_context(np.arange(self.columns.count))
 
-    def advance(self, after: int, end: int, harvest: IndexBatch) -> bool:
-        """Take what the log says behind `after` up to `end`, as far as it is new; False if some is missing before.
+    def advance(self, after: int, end: int, batch: IndexBatch) -> bool:
+        """Apply the log entries after `after` up to `end`, as far as they are new. Return False if some are missing.
 
-        The task that indexes and those who search tell the same news, in any order.
+        The indexer and searches apply the same entries, in any order.
         """
         with self.writing():
             if after <= self.position < end:
-                self.apply(harvest.after(self.position))
+                self.apply(batch.after(self.position))
                 self.position = end
             return after <= self.position
 
-    def apply(self, harvest: IndexBatch) -> None:
-        """Forget what is gone, then take what came; what is known already only gets its new score."""
-        for session in harvest.deleted_sessions:
-            self._forget(session)
-        if harvest.episodes is not None and len(harvest.episodes):
-            new = self._rescored(harvest.episodes)
-            start = self._take(harvest.episodes.take(np.flatnonzero(new)))
+    def apply(self, batch: IndexBatch) -> None:
+        """Delete, then append. Of rows that exist already, only the score is updated."""
+        for session in batch.deleted_sessions:
+            self._delete(session)
+        if batch.episodes is not None and len(batch.episodes):
+            is_new = self._update_scores(batch.episodes)
+            start = self._append(batch.episodes.take(np.flatnonzero(is_new)))
             for row in range(start, self.columns.count):
                 self._link(row)
-            fresh = np.arange(start, self.columns.count)
-            self._measure(np.union1d(fresh, neighbours(self.columns, fresh)))
+            appended = np.arange(start, self.columns.count)
+            self._update_context(np.union1d(appended, neighbours(self.columns, appended)))
 
-    def _forget(self, session: int) -> None:
-        gone = self.columns["session"] == session
-        self.columns["alive"][gone] = False
+    def _delete(self, session: int) -> None:
+        self.columns["alive"][self.columns["session"] == session] = False
         self._last_rows.pop(session, None)
 
-    def _rescored(self, episodes: Episodes) -> NDArray[np.bool_]:
-        """Update the score of those that are here; answers which are not."""
-        new = np.ones(len(episodes), np.bool_)
+    def _update_scores(self, episodes: Episodes) -> NDArray[np.bool_]:
+        """Update the score of rows that exist; return a mask of the episodes that do not."""
+        is_new = np.ones(len(episodes), np.bool_)
         for at in np.flatnonzero(np.isin(episodes.lsn, self.columns["lsn"])):
-            known = self._row(int(episodes.lsn[at]), int(episodes.sequence[at]))
-            if known is not None:
-                self.columns["score"][known] = episodes.score[at]
-                new[at] = False
-        return new
+            row = self._row(int(episodes.lsn[at]), int(episodes.sequence[at]))
+            if row is not None:
+                self.columns["score"][row] = episodes.score[at]
+                is_new[at] = False
+        return is_new
 
     def _row(self, lsn: int, sequence: int) -> int | None:
         columns = self.columns
         (rows,) = np.nonzero((columns["lsn"] == lsn) & (columns["sequence"] == sequence) & columns["alive"])
         return int(rows[0]) if len(rows) else None
 
-    def _take(self, episodes: Episodes) -> int:
-        """Rows that stand alone yet; answers the first."""
+    def _append(self, episodes: Episodes) -> int:
+        """Append rows that are not linked to neighbours yet; return the first one."""
         columns = self.columns
         start = columns.extend(episodes)
         self.vectors.extend(episodes.vectors)
-        texts = [parse_index_terms(kept) for kept in episodes.terms]
-        self.postings.extend(start, [words for words, _ in texts])
-        columns["length"][start:] = [text_length(words) for words, _ in texts]
-        columns["asks"][start:] = [asks for _, asks in texts]
+        texts = [parse_index_terms(stored) for stored in episodes.terms]
+        self.postings.extend(start, [terms for terms, _ in texts])
+        columns["length"][start:] = [text_length(terms) for terms, _ in texts]
+        columns["has_question"][start:] = [has_question for _, has_question in texts]
         columns["speaker"][start:] = [self._speaker(name) for name in episodes.name]
-        columns["talk"][start:] = [self._talk(session) for session in episodes.session.tolist()]
+        columns["session_ordinal"][start:] = [self._session_ordinal(session) for session in episodes.session.tolist()]
         return start
 
-    def _talk(self, session: int) -> int:
-        return self._talks.setdefault(session, len(self._talks))
+    def _session_ordinal(self, session: int) -> int:
+        return self._session_ordinals.setdefault(session, len(self._session_ordinals))
 
     def _speaker(self, name: str) -> int:
-        number = self._speakers.setdefault(name, len(self._speakers))
-        if number == len(self.speaker_words):
+        speaker = self._speakers.setdefault(name, len(self._speakers))
+        if speaker == len(self.speaker_words):
             self.speaker_words.append(frozenset(drop_bigram_characters(tokenize(name))))
-        return number
+        return speaker
 
     def _link(self, row: int) -> None:
-        """Put a row behind the last one of its session."""
+        """Link a row with the last one of its session, if it follows it."""
         columns = self.columns
         session = int(columns["session"][row])
         last = self._last_rows.get(session, NO_ROW)
         if last != NO_ROW and columns["sequence"][row] == columns["sequence"][last] + 1:
-            earlier = columns["before"][last]
-            columns["before"][row], columns["before_that"][row] = last, earlier
-            columns["after"][last] = row
+            earlier = columns["prev"][last]
+            columns["prev"][row], columns["prev2"][row] = last, earlier
+            columns["next"][last] = row
             if earlier != NO_ROW:
-                columns["after_that"][earlier] = row
+                columns["next2"][earlier] = row
         self._last_rows[session] = row
 
     def _link_all(self) -> None:
         columns = self.columns
         order = np.lexsort((columns["sequence"], columns["session"]))
-        for distance, before, after in ((1, "before", "after"), (2, "before_that", "after_that")):
-            here, there = order[distance:], order[:-distance]
-            close = (columns["session"][here] == columns["session"][there]) & (
-                columns["sequence"][here] == columns["sequence"][there] + distance
+        for distance, prev, following in ((1, "prev", "next"), (2, "prev2", "next2")):
+            later, earlier = order[distance:], order[:-distance]
+            adjacent = (columns["session"][later] == columns["session"][earlier]) & (
+                columns["sequence"][later] == columns["sequence"][earlier] + distance
             )
-            columns[before][here[close]] = there[close]
-            columns[after][there[close]] = here[close]
+            columns[prev][later[adjacent]] = earlier[adjacent]
+            columns[following][earlier[adjacent]] = later[adjacent]
         self._last_rows = dict(zip(columns["session"][order].tolist(), order.tolist(), strict=True))
 
-    def _measure(self, rows: Rows) -> None:
-        """What stands around rows that are new or have new neighbours."""
+    def _update_context(self, rows: Rows) -> None:
+        """Compute the context columns of rows that are new or have new neighbours."""
         columns = self.columns
-        for first in range(0, len(rows), _ROWS_AT_ONCE):
-            some = rows[first : first + _ROWS_AT_ONCE]
-            columns["length_around"][some] = context_sums(columns, some, lambda these: columns["length"][these])
-            columns["norm_around"][some] = np.linalg.norm(context_sums(columns, some, self.vectors.rows), axis=1)
+        for first in range(0, len(rows), _CONTEXT_BATCH_ROWS):
+            batch = rows[first : first + _CONTEXT_BATCH_ROWS]
+            columns["length_context"][batch] = context_sums(columns, batch, lambda some: columns["length"][some])
+            columns["norm_context"][batch] = np.linalg.norm(context_sums(columns, batch, self.vectors.rows), axis=1)

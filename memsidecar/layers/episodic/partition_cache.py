@@ -1,130 +1,126 @@
-"""LRU of partitions and log tails."""
+"""LRU cache of partitions; log tails of namespaces whose partitions are not in memory."""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
+from cachetools import LRUCache
+
 from memsidecar.layers.episodic.log_tail import LogTail
 from memsidecar.layers.episodic.partition import Partition
 from memsidecar.stores.contract import IndexBatch
 
-TAILS_KEPT = 64
-TOO_LARGE_KEPT = 1_024
+MAX_TAILS = 64
+MAX_TOO_LARGE_KEYS = 1_024
 
 
 class PartitionKey(NamedTuple):
-    """A shelf of one generation of a namespace's index."""
+    """A partition of one generation of a namespace's index."""
 
     namespace: str
     generation: int
-    shelf: int
+    partition: int
 
 
 class PartitionTooLarge(Exception):
-    """The shelf is larger than all shelves together may be."""
+    """The partition alone is larger than the cache may be."""
 
 
 class PartitionCache:
-    """And, for scopes that are not in RAM, the tails of namespaces. Thread-safe."""
+    """LRU cache bounded in bytes. Thread-safe.
+
+    It is no cachetools.LRUCache, which takes the size of a value when it is stored: a partition grows while it is
+    cached, so sizes are summed up again after each change.
+    """
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
         self._lock = threading.Lock()
-        self._shelves: OrderedDict[PartitionKey, Partition] = OrderedDict()
+        self._partitions: OrderedDict[PartitionKey, Partition] = OrderedDict()
         self._loading: dict[PartitionKey, threading.Lock] = {}
-        self._too_large: OrderedDict[PartitionKey, None] = OrderedDict()
-        self._tails: OrderedDict[tuple[str, int], LogTail] = OrderedDict()
-
-    def is_too_large(self, key: PartitionKey) -> bool:
-        with self._lock:
-            return key in self._too_large
-
-    def tail(self, namespace: str, generation: int) -> LogTail:
-        with self._lock:
-            tail = self._tails.setdefault((namespace, generation), LogTail())
-            self._tails.move_to_end((namespace, generation))
-            while len(self._tails) > TAILS_KEPT:
-                self._tails.popitem(last=False)
-            return tail
+        self._too_large: LRUCache[PartitionKey, None] = LRUCache(MAX_TOO_LARGE_KEYS)
+        self._tails: LRUCache[tuple[str, int], LogTail] = LRUCache(MAX_TAILS)
 
     def get(self, key: PartitionKey) -> Partition | None:
         with self._lock:
-            shelf = self._shelves.get(key)
-            if shelf is not None:
-                self._shelves.move_to_end(key)
-            return shelf
+            partition = self._partitions.get(key)
+            if partition is not None:
+                self._partitions.move_to_end(key)
+            return partition
 
     def get_or_load(self, key: PartitionKey, load: Callable[[], Partition]) -> Partition:
-        """The shelf; whoever comes while another loads it waits for that one."""
-        if (shelf := self.get(key)) is not None:
-            return shelf
+        """Return the partition. Concurrent callers wait for one load. Raises PartitionTooLarge if `load` does."""
+        if (partition := self.get(key)) is not None:
+            return partition
         with self._lock:
             loading = self._loading.setdefault(key, threading.Lock())
         with loading:
-            if (shelf := self.get(key)) is None:
-                shelf = self._loaded(key, load)
-        return shelf
+            if (partition := self.get(key)) is None:
+                partition = self._load(key, load)
+        return partition
 
-    def _loaded(self, key: PartitionKey, load: Callable[[], Partition]) -> Partition:
+    def _load(self, key: PartitionKey, load: Callable[[], Partition]) -> Partition:
         try:
-            shelf = load()
+            partition = load()
         except PartitionTooLarge:
-            self._note_too_large(key)
+            with self._lock:
+                self._loading.pop(key, None)
+                self._too_large[key] = None
             raise
-        self._keep(key, shelf)
-        return shelf
-
-    def _note_too_large(self, key: PartitionKey) -> None:
         with self._lock:
+            self._partitions[key] = partition
             self._loading.pop(key, None)
-            self._too_large[key] = None
-            while len(self._too_large) > TOO_LARGE_KEPT:
-                self._too_large.popitem(last=False)
+            self._evict()
+        return partition
 
-    def _keep(self, key: PartitionKey, shelf: Partition) -> None:
+    def is_too_large(self, key: PartitionKey) -> bool:
+        """Return whether an earlier load raised PartitionTooLarge."""
         with self._lock:
-            self._shelves[key] = shelf
-            self._loading.pop(key, None)
-            self._make_room()
+            return key in self._too_large
 
-    def make_room(self) -> None:
-        """After a shelf has grown."""
+    def evict(self) -> None:
+        """Drop the least recently used partitions until the rest fits; to be called after one has grown."""
         with self._lock:
-            self._make_room()
+            self._evict()
 
-    def _make_room(self) -> None:
-        size = sum(shelf.size_bytes for shelf in self._shelves.values())
-        while size > self.max_bytes and self._shelves:
-            _, dropped = self._shelves.popitem(last=False)
-            size -= dropped.size_bytes
+    def _evict(self) -> None:
+        size = sum(partition.size_bytes for partition in self._partitions.values())
+        while size > self.max_bytes and self._partitions:
+            _, evicted = self._partitions.popitem(last=False)
+            size -= evicted.size_bytes
 
-    def tell(self, namespace: str, generation: int, after: int, end: int, harvest: IndexBatch) -> None:
-        """Pass on what was indexed to the shelves that are here. One that has missed something is dropped."""
+    def advance(self, namespace: str, generation: int, after: int, end: int, batch: IndexBatch) -> None:
+        """Apply newly indexed entries to the cached partitions. One that missed earlier entries is dropped."""
         with self._lock:
-            told = [(key, shelf) for key, shelf in self._shelves.items() if key[:2] == (namespace, generation)]
-        lost = [
+            cached = [item for item in self._partitions.items() if item[0][:2] == (namespace, generation)]
+        dropped = [
             key
-            for key, shelf in told
-            if not shelf.advance(after, end, harvest.in_partitions([key.shelf])) or shelf.is_mostly_dead
+            for key, partition in cached
+            if not partition.advance(after, end, batch.in_partitions([key.partition])) or partition.is_mostly_dead
         ]
         with self._lock:
-            for key in lost:
-                self._shelves.pop(key, None)
-            self._make_room()
-
-    def drop_tails(self, namespace: str) -> None:
-        """What was erased is not to stay in RAM either."""
-        with self._lock:
-            for key in [key for key in self._tails if key[0] == namespace]:
-                del self._tails[key]
+            for key in dropped:
+                self._partitions.pop(key, None)
+            self._evict()
 
     def discard(self, key: PartitionKey) -> None:
         with self._lock:
-            self._shelves.pop(key, None)
+            self._partitions.pop(key, None)
 
     def drop(self, namespace: str, generation: int) -> None:
+        """Drop all partitions and the log tail of a generation."""
         with self._lock:
             self._tails.pop((namespace, generation), None)
-            for key in [key for key in self._shelves if key[:2] == (namespace, generation)]:
-                del self._shelves[key]
+            for key in [key for key in self._partitions if key[:2] == (namespace, generation)]:
+                del self._partitions[key]
+
+    def tail(self, namespace: str, generation: int) -> LogTail:
+        with self._lock:
+            return self._tails.setdefault((namespace, generation), LogTail())
+
+    def drop_tails(self, namespace: str) -> None:
+        """Drop the namespace's log tails, so that no erased text stays in memory."""
+        with self._lock:
+            for key in [key for key in self._tails if key[0] == namespace]:
+                del self._tails[key]

@@ -1,4 +1,4 @@
-"""SearchQuery, SearchScope, Weights, RankedHit, Degradation; query analysis; partition ids."""
+"""Search requests and results; analysis of the query text; partition ids."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from memsidecar.domain.fact import ScoreBreakdown
 from memsidecar.domain.session import SessionHead
-from memsidecar.layers.episodic.ranking import Weights
 from memsidecar.layers.text_analysis import (
     bigram_characters,
     content_terms_or_all,
@@ -20,66 +19,9 @@ from memsidecar.layers.text_analysis import (
 )
 from memsidecar.stores.contract import LogFilter, Owner, Scope
 
-# Each word is looked up and weighed on its own: 10,000 of them took 0.75 s on 5,000 messages. A question has
-# fewer than these; of a whole document that is pasted as a query, the beginning says what it is about.
+# Each term is looked up and scored on its own: 10,000 terms took 0.75 s on 5,000 messages. A question has fewer terms
+# than this. Of a document that is pasted as a query, the first terms name the subject.
 MAX_QUERY_TERMS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class AnalyzedQuery:
-    """`words` are its first words, each once, and of characters without blanks the pairs; `names` those of them that
-    name somebody who spoke; `content` the rest that says what is asked for, with the characters of its pairs, of which
-    some are words; `vector` its meaning, None where there is none to be had."""
-
-    words: tuple[str, ...]
-    names: frozenset[str] = frozenset()
-    content: tuple[str, ...] = field(default=())
-    vector: NDArray[np.float32] | None = None
-
-
-def analyze_query(
-    text: str, speaker_words: Iterable[frozenset[str]], vector: NDArray[np.float32] | None
-) -> AnalyzedQuery:
-    """Whoever is named as a speaker is looked for among the speakers, and not in the texts."""
-    words = tuple(_wanted(text)[:MAX_QUERY_TERMS])
-    known = frozenset().union(*speaker_words)
-    names = known.intersection(words)
-    left = [word for word in words if word not in names] or words
-    content = content_terms_or_all([*left, *bigram_characters(left)])
-    return AnalyzedQuery(words, names, tuple(content), vector)
-
-
-def _wanted(text: str) -> list[str]:
-    return drop_bigram_characters(list(dict.fromkeys(tokenize(text))))
-
-
-def remove_names(text: str, names: Iterable[str]) -> str:
-    """The text with these words taken out, for its meaning alone."""
-    gone = frozenset(names)
-    left = [part for part in text.split() if not _names(part, gone)]
-    return " ".join(left) or text
-
-
-def _names(part: str, names: frozenset[str]) -> bool:
-    """Whether it is somebody's name: where nothing is written apart, it may be a whole sentence with one in it."""
-    words = frozenset(_wanted(part))
-    return words <= names if any(map(is_unsegmented, words)) else not names.isdisjoint(words)
-
-
-def message_partition(user_id: str, session: int) -> int:
-    """The shelf of a session's messages; `session` is its number."""
-    return _number("user", user_id) if user_id else _number("session", str(session))
-
-
-def document_partition(owner: Owner) -> int:
-    if owner.session_id:
-        return _number("session's documents", owner.session_id)
-    return _number("user's documents", owner.user_id) if owner.user_id else _number("everybody's documents", "")
-
-
-def _number(kind: str, name: str) -> int:
-    digest = blake2b(name.encode(), digest_size=8, person=kind.encode()[:16]).digest()
-    return int.from_bytes(digest, "big") >> 1
 
 
 class Mode(Enum):
@@ -89,7 +31,7 @@ class Mode(Enum):
 
 
 class Degradation(IntEnum):
-    """What was missing when this was answered. The numbers are the contract's degradations."""
+    """Why a response may be incomplete. The values are those of the wire's Degradation."""
 
     INDEX = 1
     EMBEDDER = 2
@@ -97,59 +39,22 @@ class Degradation(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchScope:
-    """Where to look: on these shelves, or with none in the whole namespace; in one session of them if it is named.
+class Weights:
+    """Weight of each signal in a hybrid ranking; 0 disables the signal."""
 
-    `scope` says the same of messages in names, `owners` of documents: by them the journal is asked, and every hit
-    compared. `hidden` is a session and a sequence: what was said there from then on is nobody's hit, though it may be a
-    neighbour; whoever asks reads it already. `repeats` says whether the same question, asked before, may be a hit: it
-    is like itself more than any answer is, and tells nothing. `as_of` leaves out what came after that entry of the log,
-    so that pages fit together.
-    """
-
-    namespace: str
-    shelves: Sequence[int] = ()
-    session: int | None = None
-    roles: frozenset[int] = frozenset()
-    after_us: int | None = None
-    before_us: int | None = None
-    exclude_from: tuple[int, int] | None = None
-    include_repeats: bool = True
-    as_of: int | None = None
-    scope: Scope | None = None
-    owners: Sequence[Owner] = ()
-    heard: LogFilter | None = None
-    "Whose messages stand on these shelves, so that what others say need not be read; None: anybody's."
-
-    @classmethod
-    def of_user(cls, namespace: str, user_id: str) -> "SearchScope":
-        scope = Scope(namespace, user_id)
-        return cls(namespace, [message_partition(user_id, 0)], scope=scope, heard=LogFilter(user_id))
-
-    @classmethod
-    def of_session(cls, head: SessionHead) -> "SearchScope":
-        """On its user's shelf where there is one."""
-        scope = Scope(head.key.namespace, session_id=head.key.session_id)
-        heard = LogFilter(head.user_id) if head.user_id else LogFilter(session=head.row_id)
-        return cls(
-            scope.namespace, [message_partition(head.user_id, head.row_id)], head.row_id, scope=scope, heard=heard
-        )
-
-    @classmethod
-    def of_owners(cls, owners: Sequence[Owner]) -> "SearchScope":
-        """Their documents. Whatever anybody says is none."""
-        return cls(
-            owners[0].namespace, [document_partition(owner) for owner in owners], owners=owners, heard=LogFilter()
-        )
-
-    @property
-    def chunks(self) -> bool:
-        return self.scope is None
+    keyword: float = 1.0
+    keyword_context: float = 1.5
+    semantic: float = 1.0
+    semantic_context: float = 1.0
+    answers: float = 0.5
+    speaker: float = 1.5
+    session: float = 1.0
+    recency: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """`now_us` and `half_life_us` are for the weight of recency."""
+    """The text or vector to search for. `now_us` and `half_life_us` are used by the recency signal only."""
 
     text: str
     mode: Mode = Mode.HYBRID
@@ -160,8 +65,68 @@ class SearchQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchScope:
+    """The rows that may be hits: those of `partitions`, or of the whole namespace if there are none.
+
+    `message_scope` (for messages) and `owners` (for documents) name the same scope by ids. The journal is read by them,
+    and every hit is checked against them.
+    """
+
+    namespace: str
+    partitions: Sequence[int] = ()
+    session: int | None = None
+    "Only this session, by its number in the journal."
+    roles: frozenset[int] = frozenset()
+    after_us: int | None = None
+    before_us: int | None = None
+    exclude_from: tuple[int, int] | None = None
+    """(session, sequence): messages of the session from this sequence on are no hits, because the caller has them in
+    its window. They still count as neighbours of hits."""
+    include_repeats: bool = True
+    "Whether earlier messages that ask the same question may be hits. They match best and answer nothing."
+    as_of: int | None = None
+    "Ignore log entries after this lsn, so that all pages of a search see the same messages."
+    message_scope: Scope | None = None
+    owners: Sequence[Owner] = ()
+    log_filter: LogFilter | None = None
+    "Restricts reads of the change feed to entries of this scope; None reads all entries."
+
+    @classmethod
+    def of_user(cls, namespace: str, user_id: str) -> "SearchScope":
+        return cls(
+            namespace,
+            [message_partition(user_id, 0)],
+            message_scope=Scope(namespace, user_id),
+            log_filter=LogFilter(user_id),
+        )
+
+    @classmethod
+    def of_session(cls, head: SessionHead) -> "SearchScope":
+        """Return the scope of one session. Its rows are in the partition of its user, if it has one."""
+        scope = Scope(head.key.namespace, session_id=head.key.session_id)
+        return cls(
+            scope.namespace,
+            [message_partition(head.user_id, head.row_id)],
+            head.row_id,
+            message_scope=scope,
+            log_filter=LogFilter(head.user_id) if head.user_id else LogFilter(session=head.row_id),
+        )
+
+    @classmethod
+    def of_owners(cls, owners: Sequence[Owner]) -> "SearchScope":
+        """Return the scope of the owners' documents; it has no messages."""
+        partitions = [document_partition(owner) for owner in owners]
+        return cls(owners[0].namespace, partitions, owners=owners, log_filter=LogFilter())
+
+    @property
+    def chunks(self) -> bool:
+        """Whether the hits are chunks of documents; else they are messages."""
+        return self.message_scope is None
+
+
+@dataclass(frozen=True, slots=True)
 class RankedHit:
-    """An episode that was found: where it stands in the log, and why. `cosine` is as it is, not relative to others."""
+    """Reference to an episode, with its score. `cosine` is absolute; `score` and `parts` are relative to other hits."""
 
     lsn: int
     sequence: int
@@ -174,11 +139,73 @@ class RankedHit:
 
 @dataclass(frozen=True, slots=True)
 class RankedHits:
-    """Pointers, best first, and what was missing."""
+    """Hits, best first."""
 
     hits: Sequence[RankedHit]
     degraded: frozenset[Degradation] = frozenset()
     as_of: int = 0
-    "Up to which entry of the log everything was considered."
+    "The last log entry that was considered."
     approximate: bool = False
-    "All that was ranked is here, and asking again may name others: pages go on in this."
+    "Only candidates were ranked, and another search may choose others: later pages must reuse these hits."
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzedQuery:
+    """Terms and vector of a query.
+
+    `words` are its first distinct terms. `names` are those of them that name a speaker. `content` are the other terms
+    without stop words, with the single characters of CJK bigrams, because some of these are words. `vector` is None if
+    there is no embedding.
+    """
+
+    words: tuple[str, ...]
+    names: frozenset[str] = frozenset()
+    content: tuple[str, ...] = field(default=())
+    vector: NDArray[np.float32] | None = None
+
+
+def analyze_query(
+    text: str, speaker_words: Iterable[frozenset[str]], vector: NDArray[np.float32] | None
+) -> AnalyzedQuery:
+    """Tokenize a query. Names of speakers are matched against speakers and not against texts."""
+    words = tuple(_distinct_terms(text)[:MAX_QUERY_TERMS])
+    names = frozenset().union(*speaker_words).intersection(words)
+    others = [word for word in words if word not in names] or words
+    content = content_terms_or_all([*others, *bigram_characters(others)])
+    return AnalyzedQuery(words, names, tuple(content), vector)
+
+
+def remove_names(text: str, names: Iterable[str]) -> str:
+    """Return the text without these names, to be embedded; the whole text if nothing else is in it."""
+    removed = frozenset(names)
+    parts = [part for part in text.split() if not _is_name(part, removed)]
+    return " ".join(parts) or text
+
+
+def _is_name(part: str, names: frozenset[str]) -> bool:
+    """Return whether a part of the text is a name. In an unsegmented script it may be a sentence that contains one."""
+    words = frozenset(_distinct_terms(part))
+    return words <= names if any(map(is_unsegmented, words)) else not names.isdisjoint(words)
+
+
+def _distinct_terms(text: str) -> list[str]:
+    return drop_bigram_characters(list(dict.fromkeys(tokenize(text))))
+
+
+def message_partition(user_id: str, session: int) -> int:
+    """Return the partition of a session's messages; `session` is its number in the journal."""
+    return _partition_id("user", user_id) if user_id else _partition_id("session", str(session))
+
+
+def document_partition(owner: Owner) -> int:
+    if owner.session_id:
+        return _partition_id("session's documents", owner.session_id)
+    if owner.user_id:
+        return _partition_id("user's documents", owner.user_id)
+    return _partition_id("everybody's documents", "")
+
+
+def _partition_id(kind: str, name: str) -> int:
+    """Return a stable 63-bit id. It is stored in the tables, so `kind` and `name` must not change."""
+    digest = blake2b(name.encode(), digest_size=8, person=kind.encode()[:16]).digest()
+    return int.from_bytes(digest, "big") >> 1

@@ -1,8 +1,8 @@
-"""Chooses partition, candidates or journal; catches up; ranks."""
+"""Search: rank partitions in memory, candidates of the table, or the journal, each with the unindexed log applied."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from memsidecar.embedding.contract import Embedder, EmbedderMismatch, Embedders, EmbedderUnavailable
 from memsidecar.layers.background import CommitSignal
+from memsidecar.layers.episodic import log_tail
 from memsidecar.layers.episodic.candidates import find_candidates
 from memsidecar.layers.episodic.generations import GenerationManager, NamespaceIndex, OpenGeneration
-from memsidecar.layers.episodic.index_batch import BatchBuilder, BatchEmbedder, unit, zero_vectors
-from memsidecar.layers.episodic.log_tail import PIECES_AT_MOST, TailSegment, journal_fallback
+from memsidecar.layers.episodic.index_batch import unit
+from memsidecar.layers.episodic.log_tail import LogReader, LogSource, journal_fallback
 from memsidecar.layers.episodic.partition import Partition
 from memsidecar.layers.episodic.partition_cache import PartitionCache, PartitionKey, PartitionTooLarge
 from memsidecar.layers.episodic.query import (
@@ -26,270 +27,243 @@ from memsidecar.layers.episodic.query import (
     analyze_query,
     remove_names,
 )
-from memsidecar.layers.episodic.ranking import Ranking, scope_of
-from memsidecar.stores.contract import EndOfLog, Episodes, IndexBatch, IndexUnavailable, Journal, LogFilter, TableFilter
+from memsidecar.layers.episodic.ranking import Ranking, scope_mask
+from memsidecar.stores.contract import Episodes, IndexBatch, IndexUnavailable, LogFilter, TableFilter
 
-CHAPTER, CHAPTERS_AT_MOST = 1_000, 8
-"How much of what is not indexed yet a search reads itself; what is beyond is left to the next one, and it says so."
-BYTES_BESIDE_VECTOR = 350
-"What an episode takes in RAM besides its vector, which takes a byte a dimension: about, to know before it is loaded."
-
-_NO_VECTORS = (EmbedderUnavailable, EmbedderMismatch)
+BYTES_PER_ROW_WITHOUT_VECTOR = 350
+"Estimate of a row's memory without its vector, which has one byte for each dimension."
 
 
-@dataclass
-class _Asking:
-    """One search on its way: what was missing so far, and up to which entry everything was considered."""
+class _Sources(NamedTuple):
+    """Input of the ranking: partitions, the analyzed query, and the last log entry that is in the partitions."""
 
-    question: SearchQuery
-    within: SearchScope
-    limit: int
-    degraded: set[Degradation] = field(default_factory=set)
-    last_lsn: int = 0
+    partitions: Sequence[Partition]
+    query: AnalyzedQuery
+    last_lsn: int
+    degraded: frozenset[Degradation]
     approximate: bool = False
-
-
-class _Source(NamedTuple):
-    """Whose log is read, what makes its vectors, and what alone is listened to; None: everything."""
-
-    namespace: str
-    embedder: Embedder | None
-    dimensions: int
-    heard: LogFilter | None
-
-    @classmethod
-    def of(cls, place: NamespaceIndex, heard: LogFilter | None = None) -> "_Source":
-        return cls(place.namespace, place.live.embedder, place.live.table.generation.dimensions, heard)
 
 
 @dataclass
 class Searcher:
-    """`places` is None until the index is open. Thread-safe."""
+    """`generations` is None until the index is open. Thread-safe."""
 
-    journal: Journal
+    log: LogReader
     embedders: Embedders
-    hot: PartitionCache
-    pulse: CommitSignal
+    partitions: PartitionCache
+    commits: CommitSignal
     generations: GenerationManager | None = None
 
-    def __call__(self, question: SearchQuery, within: SearchScope, limit: int, min_score: float) -> RankedHits:
-        asking = _Asking(question, within, limit)
+    def __call__(self, query: SearchQuery, scope: SearchScope, limit: int, min_score: float) -> RankedHits:
+        """Return the best hits. Candidates are all returned, whatever the limit, because pages reuse them."""
         try:
-            shelves, query = self._from_index(asking)
+            sources = self._from_index(query, scope, limit)
         except IndexUnavailable:
-            shelves, query = self._from_journal(asking)
-        as_of = asking.last_lsn if within.as_of is None else within.as_of
-        # Chunks have no pages, and a document that was replaced meanwhile is all that is left of it.
-        ranked = within if within.chunks else replace(within, as_of=as_of)
-        with ExitStack() as reading:
-            for shelf in shelves:
-                reading.enter_context(shelf.reading())
-            best = Ranking(shelves, query, question, ranked).best(asking.limit, min_score)
-        return RankedHits(best, frozenset(asking.degraded - _harmless(question)), as_of, asking.approximate)
+            sources = self._from_journal(query, scope)
+        as_of = sources.last_lsn if scope.as_of is None else scope.as_of
+        # Chunks have no pages, and a document that was replaced meanwhile has no older version to show.
+        ranked_scope = scope if scope.chunks else replace(scope, as_of=as_of)
+        with ExitStack() as locks:
+            for partition in sources.partitions:
+                locks.enter_context(partition.reading())
+            if sources.approximate:
+                limit = sum(partition.columns.count for partition in sources.partitions)
+            hits = Ranking(sources.partitions, sources.query, query, ranked_scope).best(limit, min_score)
+        ignored = {Degradation.EMBEDDER} if query.mode is Mode.KEYWORD else set()
+        return RankedHits(hits, sources.degraded - ignored, as_of, sources.approximate)
 
-    def _from_index(self, asking: _Asking) -> tuple[Sequence[Partition], AnalyzedQuery]:
+    def _from_index(self, query: SearchQuery, scope: SearchScope, limit: int) -> _Sources:
         if self.generations is None:
-            raise IndexUnavailable("retrieval is still warming up")
-        found = self.generations.find(asking.within.namespace)
+            raise IndexUnavailable("the index is not open yet")
+        found = self.generations.get_existing(scope.namespace)
         if found is None:
-            return self._from_log(asking)
-        # As it stands now: another table may take over at any moment, and two must not be mixed in one answer.
-        place = replace(found)
-        try:
-            if self._fits(place, asking.within):
-                shelves = [self._caught_up(place, number, asking) for number in asking.within.shelves]
-                return shelves, self._query(shelves, place.live.embedder, asking)
-        except PartitionTooLarge:
-            pass
-        return self._among_candidates(place, asking)
+            return self._from_log(query, scope)
+        # A copy: a promotion may replace `live` at any moment, and one response must not mix two tables.
+        index = replace(found)
+        if self._fits(index, scope):
+            with suppress(PartitionTooLarge):
+                return self._from_partitions(index, query, scope)
+        return self._from_candidates(index, query, scope, limit)
 
-    def _fits(self, place: NamespaceIndex, within: SearchScope) -> bool:
-        keys = [_key(place, number) for number in within.shelves]
-        if any(self.hot.is_too_large(key) for key in keys):
+    def _fits(self, index: NamespaceIndex, scope: SearchScope) -> bool:
+        """Return whether the scope's partitions are in memory, or are small enough to be loaded."""
+        keys = [_key(index, partition) for partition in scope.partitions]
+        if any(self.partitions.is_too_large(key) for key in keys):
             return False
         rows = sum(
-            place.live.table.count(TableFilter(partition=key.shelf, chunks=within.chunks))
+            index.live.table.count(TableFilter(partition=key.partition, chunks=scope.chunks))
             for key in keys
-            if self.hot.get(key) is None
+            if self.partitions.get(key) is None
         )
-        row_bytes = BYTES_BESIDE_VECTOR + place.live.table.generation.dimensions
-        return bool(keys) and rows * row_bytes <= self.hot.max_bytes
+        row_bytes = BYTES_PER_ROW_WITHOUT_VECTOR + index.live.table.generation.dimensions
+        return bool(keys) and rows * row_bytes <= self.partitions.max_bytes
 
-    # -- in RAM
+    # -- partitions in memory
 
-    def _caught_up(self, place: NamespaceIndex, number: int, asking: _Asking) -> Partition:
-        shelf = self.hot.get_or_load(_key(place, number), lambda: self._load(place.live, number, asking.within.chunks))
-        if shelf.lacks_vectors and self._answers(place.live.embedder):
-            self.hot.discard(_key(place, number))
-            return self._caught_up(place, number, asking)
-        self._catch_up(shelf, place, number, asking)
-        asking.last_lsn = max(asking.last_lsn, shelf.position)
-        return shelf
+    def _from_partitions(self, index: NamespaceIndex, query: SearchQuery, scope: SearchScope) -> _Sources:
+        partitions: list[Partition] = []
+        degraded: set[Degradation] = set()
+        last_lsn = 0
+        for partition_id in scope.partitions:
+            partition = self._load(index, partition_id, scope.chunks)
+            degraded |= self._catch_up(partition, index, partition_id, scope.log_filter)
+            partitions.append(partition)
+            last_lsn = max(last_lsn, partition.position)
+        return self._sources(partitions, query, scope, index.live.embedder, last_lsn=last_lsn, degraded=degraded)
 
-    def _load(self, live: OpenGeneration, number: int, chunks: bool) -> Partition:
-        """The position first: rows that come in between are told once more, and known by then."""
-        shelf = Partition(live.table.generation.dimensions)
-        shelf.position = live.position
-        shelf.expect(live.table.count(TableFilter(partition=number, chunks=chunks)))
-        shelf.load(self._while_it_fits(shelf, live.table.read_partition(number, chunks)))
-        return shelf
+    def _load(self, index: NamespaceIndex, partition_id: int, chunks: bool) -> Partition:
+        """Return the partition from the cache or the table; read it again if its rows lack vectors needlessly."""
+        key = _key(index, partition_id)
+        while True:
+            partition = self.partitions.get_or_load(key, lambda: self._read(index.live, partition_id, chunks))
+            if not partition.missing_vectors or not self._is_available(index.live.embedder):
+                return partition
+            self.partitions.discard(key)
 
-    def _while_it_fits(self, shelf: Partition, parts: Iterator[Episodes]) -> Iterator[Episodes]:
+    def _read(self, live: OpenGeneration, partition_id: int, chunks: bool) -> Partition:
+        """Read a partition from the table. The position is read first: rows written meanwhile are applied twice,
+        which changes nothing.
+        """
+        partition = Partition(live.table.generation.dimensions)
+        partition.position = live.position
+        partition.reserve(live.table.count(TableFilter(partition=partition_id, chunks=chunks)))
+        partition.load(self._while_it_fits(partition, live.table.read_partition(partition_id, chunks)))
+        return partition
+
+    def _while_it_fits(self, partition: Partition, parts: Iterator[Episodes]) -> Iterator[Episodes]:
         for part in parts:
-            if shelf.size_bytes > self.hot.max_bytes:
+            if partition.size_bytes > self.partitions.max_bytes:
                 raise PartitionTooLarge
             yield part
 
-    def _catch_up(self, shelf: Partition, place: NamespaceIndex, number: int, asking: _Asking) -> None:
-        for _ in range(CHAPTERS_AT_MOST):
-            beat, after = self.pulse.commit_count(place.namespace), shelf.position
-            if shelf.beat == beat:
-                return
-            piece = self._read(_Source.of(place, asking.within.heard), after, number)
-            if piece is None:
-                shelf.beat = beat
-                return
-            shelf.advance(piece.after, piece.end, piece.harvest)
-            self.hot.make_room()
-            asking.degraded |= piece.degraded
-            shelf.lacks_vectors = shelf.lacks_vectors or Degradation.EMBEDDER in piece.degraded
-            if piece.last:
-                shelf.beat = beat
-                return
-        asking.degraded.add(Degradation.STALE)
+    def _catch_up(
+        self, partition: Partition, index: NamespaceIndex, partition_id: int, log_filter: LogFilter | None
+    ) -> set[Degradation]:
+        """Apply the unindexed log to the partition, at most MAX_TAIL_BATCHES batches."""
+        degraded: set[Degradation] = set()
+        for _ in range(log_tail.MAX_TAIL_BATCHES):
+            commits, after = self.commits.commit_count(index.namespace), partition.position
+            if partition.seen_commits == commits:
+                return degraded
+            segment = self.log.read_segment(LogSource.of(index, log_filter), after, partition_id)
+            if segment is None:
+                partition.seen_commits = commits
+                return degraded
+            partition.advance(segment.after, segment.end, segment.batch)
+            self.partitions.evict()
+            degraded |= segment.degraded
+            partition.missing_vectors = partition.missing_vectors or Degradation.EMBEDDER in segment.degraded
+            if segment.is_last:
+                partition.seen_commits = commits
+                return degraded
+        return degraded | {Degradation.STALE}
 
-    def _read(self, source: _Source, after: int, number: int | None = None) -> TailSegment | None:
-        """What the log says behind an entry, of one shelf or of all; None at its end."""
-        chapter = self.journal.read_changes(source.namespace, after, CHAPTER, source.heard)
-        if not chapter:
-            return None
-        gathering = BatchBuilder(self.journal, number)
-        for entry in chapter:
-            gathering.take(entry)
-        harvest, lacks = self._harvest(gathering, source.embedder, source.dimensions)
-        return TailSegment(after, chapter[-1].lsn, harvest, lacks, isinstance(chapter[-1], EndOfLog))
+    # -- candidates of the table
 
-    def _harvest(
-        self, gathering: BatchBuilder, embedder: Embedder | None, dimensions: int
-    ) -> tuple[IndexBatch, frozenset[Degradation]]:
-        """With vectors, or without where there are none to be had."""
-        try:
-            if embedder is not None:
-                return gathering.harvest(BatchEmbedder(self.embedders.interactive(embedder))), frozenset()
-        except _NO_VECTORS:
-            pass
-        return gathering.harvest(lambda sheaves: zero_vectors(sheaves, dimensions)), frozenset({Degradation.EMBEDDER})
+    def _from_candidates(self, index: NamespaceIndex, query: SearchQuery, scope: SearchScope, limit: int) -> _Sources:
+        live = index.live
+        commits = self.commits.commit_count(index.namespace)
+        tail = self.partitions.tail(index.namespace, live.generation_number).after(
+            live, commits, lambda after: self.log.read_segments(LogSource.of(index), after)
+        )
+        last_lsn = tail.segments[-1].end if tail.segments else live.position
+        batches = [_in_scope(segment.batch, scope) for segment in tail.segments]
+        analyzed, degraded = self._analyze((), query, scope, live.embedder)
+        partition = find_candidates(live.table, analyzed, query, scope, limit=limit, tail=batches)
+        degraded |= tail.degraded
+        sources = self._sources([partition], query, scope, live.embedder, last_lsn=last_lsn, degraded=degraded)
+        return sources._replace(approximate=True)
 
-    # -- from the tables
+    # -- the journal, without an index
 
-    def _among_candidates(self, place: NamespaceIndex, asking: _Asking) -> tuple[Sequence[Partition], AnalyzedQuery]:
-        tail = self._tail(place, asking)
-        first = self._query((), place.live.embedder, asking)
-        table = place.live.table
-        shelf = find_candidates(table, first, asking.question, asking.within, limit=asking.limit, tail=tail)
-        asking.approximate, asking.limit = True, shelf.columns.count
-        return [shelf], self._query([shelf], place.live.embedder, asking)
-
-    def _tail(self, place: NamespaceIndex, asking: _Asking) -> list[IndexBatch]:
-        beat = self.pulse.commit_count(place.namespace)
-        tail = self.hot.tail(place.namespace, place.live.number)
-        pieces = tail.since(place.live, beat, lambda after: self._pieces(_Source.of(place), after, asking))
-        if len(pieces) >= PIECES_AT_MOST:
-            asking.degraded.add(Degradation.STALE)
-        asking.last_lsn = pieces[-1].end if pieces else place.live.position
-        asking.degraded.update(lack for piece in pieces for lack in piece.degraded)
-        return [_within(piece.harvest, asking.within) for piece in pieces]
-
-    def _pieces(self, source: _Source, after: int, asking: _Asking) -> list[TailSegment]:
-        pieces: list[TailSegment] = []
-        for _ in range(CHAPTERS_AT_MOST):
-            piece = self._read(source, after)
-            if piece is None:
-                return pieces
-            pieces.append(piece)
-            if piece.last:
-                return pieces
-            after = piece.end
-        asking.degraded.add(Degradation.STALE)
-        return pieces
-
-    # -- without the index
-
-    def _from_log(self, asking: _Asking) -> tuple[Sequence[Partition], AnalyzedQuery]:
-        """Nothing of the namespace is indexed yet, if there is anything at all: no table is made for a question."""
-        embedder, namespace = self.embedders.default, asking.within.namespace
-        shelf = Partition(embedder.dimensions)
-        source = _Source(namespace, embedder, embedder.dimensions, asking.within.heard)
-        for piece in self._pieces(source, 0, asking) if self.pulse.has_data(namespace) else ():
-            shelf.apply(_within(piece.harvest, asking.within))
-            asking.last_lsn = piece.end
-            asking.degraded |= piece.degraded
-        return [shelf], self._query([shelf], embedder, asking)
-
-    def _from_journal(self, asking: _Asking) -> tuple[Sequence[Partition], AnalyzedQuery]:
-        asking.degraded.add(Degradation.INDEX)
-        gathering = BatchBuilder(self.journal)
-        for entry in journal_fallback(self.journal, asking.within):
-            gathering.take(entry)
-            asking.last_lsn = max(asking.last_lsn, entry.lsn)
+    def _from_log(self, query: SearchQuery, scope: SearchScope) -> _Sources:
+        """Read the whole log of a namespace that is not indexed yet. A search creates no table."""
         embedder = self.embedders.default
-        shelf = Partition(embedder.dimensions)
-        harvest, lacks = self._harvest(gathering, embedder, embedder.dimensions)
-        shelf.apply(harvest)
-        asking.degraded |= lacks
-        return [shelf], self._query([shelf], embedder, asking)
+        partition, last_lsn = Partition(embedder.dimensions), 0
+        degraded: frozenset[Degradation] = frozenset()
+        if self.commits.has_data(scope.namespace):
+            source = LogSource(scope.namespace, embedder, embedder.dimensions, scope.log_filter)
+            tail = self.log.read_segments(source, 0)
+            for segment in tail.segments:
+                partition.apply(_in_scope(segment.batch, scope))
+                last_lsn = segment.end
+            degraded = tail.degraded
+        return self._sources([partition], query, scope, embedder, last_lsn=last_lsn, degraded=degraded)
 
-    # -- the question
+    def _from_journal(self, query: SearchQuery, scope: SearchScope) -> _Sources:
+        """Read the newest messages and documents, because the index is unavailable."""
+        embedder = self.embedders.default
+        entries = list(journal_fallback(self.log.journal, scope))
+        batch, degraded = self.log.to_batch(entries, embedder, embedder.dimensions)
+        partition, last_lsn = Partition(embedder.dimensions), max((entry.lsn for entry in entries), default=0)
+        partition.apply(batch)
+        degraded |= {Degradation.INDEX}
+        return self._sources([partition], query, scope, embedder, last_lsn=last_lsn, degraded=degraded)
 
-    def _query(self, shelves: Sequence[Partition], embedder: Embedder | None, asking: _Asking) -> AnalyzedQuery:
-        within = asking.within
-        asked = replace(within, as_of=asking.last_lsn if within.as_of is None else within.as_of)
-        named = asking.question.mode is not Mode.KEYWORD  # where nothing but words counts, a name is one of them
-        speakers = [words for shelf in shelves if named for words in _speakers(shelf, asked)]
-        query = analyze_query(asking.question.text, speakers, None)
-        return replace(query, vector=self._meaning(query, embedder, asking))
+    # -- query analysis
 
-    def _answers(self, embedder: Embedder | None) -> bool:
+    def _sources(
+        self,
+        partitions: Sequence[Partition],
+        query: SearchQuery,
+        scope: SearchScope,
+        embedder: Embedder | None,
+        *,
+        last_lsn: int,
+        degraded: frozenset[Degradation] | set[Degradation],
+    ) -> _Sources:
+        seen_scope = replace(scope, as_of=last_lsn) if scope.as_of is None else scope
+        analyzed, missing = self._analyze(partitions, query, seen_scope, embedder)
+        return _Sources(partitions, analyzed, last_lsn, frozenset(degraded | missing))
+
+    def _analyze(
+        self, partitions: Sequence[Partition], query: SearchQuery, scope: SearchScope, embedder: Embedder | None
+    ) -> tuple[AnalyzedQuery, frozenset[Degradation]]:
+        """Tokenize and embed the query. In keyword mode a speaker's name is a term like any other."""
+        has_names = query.mode is not Mode.KEYWORD
+        speakers = [words for partition in partitions if has_names for words in _speakers(partition, scope)]
+        analyzed = analyze_query(query.text, speakers, None)
+        vector, is_missing = self._embed(query, analyzed, embedder)
+        return replace(analyzed, vector=vector), frozenset({Degradation.EMBEDDER} if is_missing else ())
+
+    def _embed(
+        self, query: SearchQuery, analyzed: AnalyzedQuery, embedder: Embedder | None
+    ) -> tuple[NDArray[np.float32] | None, bool]:
+        """Return the query's vector, and whether it is missing because the embedder could not make it."""
+        if query.mode is Mode.KEYWORD:
+            return None, False
+        if query.vector is not None and embedder and len(query.vector) == embedder.dimensions:
+            return unit(query.vector), False
+        if embedder is None or query.vector is not None:
+            return None, True
         try:
-            return embedder is not None and len(self.embedders.interactive(embedder).embed(["is anybody there"])) == 1
-        except _NO_VECTORS:
+            (vector,) = self.embedders.interactive(embedder).embed([remove_names(query.text, analyzed.names)])
+        except (EmbedderUnavailable, EmbedderMismatch):
+            return None, True
+        if vector.any():
+            return vector, False
+        return None, bool(analyzed.words)
+
+    def _is_available(self, embedder: Embedder | None) -> bool:
+        try:
+            return embedder is not None and len(self.embedders.interactive(embedder).embed(["ping"])) == 1
+        except (EmbedderUnavailable, EmbedderMismatch):
             return False
 
-    def _meaning(self, query: AnalyzedQuery, embedder: Embedder | None, asking: _Asking) -> NDArray[np.float32] | None:
-        question = asking.question
-        if question.mode is Mode.KEYWORD:
-            return None
-        if question.vector is not None and embedder and len(question.vector) == embedder.dimensions:
-            return unit(question.vector)
-        try:
-            if embedder is not None and question.vector is None:
-                (vector,) = self.embedders.interactive(embedder).embed([remove_names(question.text, query.names)])
-                if vector.any() or not query.words:
-                    return vector if vector.any() else None
-        except _NO_VECTORS:
-            pass
-        asking.degraded.add(Degradation.EMBEDDER)
-        return None
 
-
-def _speakers(shelf: Partition, within: SearchScope) -> list[frozenset[str]]:
-    """Those who speak in what is asked about: whoever came later must not change the meaning between two pages."""
-    if not any(shelf.speaker_words):
+def _speakers(partition: Partition, scope: SearchScope) -> list[frozenset[str]]:
+    """Return the words of speakers in scope. Later speakers must not change the query between two pages."""
+    if not any(partition.speaker_words):
         return []
-    with shelf.reading():
-        spoken = np.bincount(shelf.columns["speaker"][scope_of(shelf, within)])
-        return [shelf.speaker_words[number] for number in np.flatnonzero(spoken)]
+    with partition.reading():
+        counts = np.bincount(partition.columns["speaker"][scope_mask(partition, scope)])
+        return [partition.speaker_words[speaker] for speaker in np.flatnonzero(counts)]
 
 
-def _harmless(question: SearchQuery) -> set[Degradation]:
-    """What is missing and not missed."""
-    return {Degradation.EMBEDDER} if question.mode is Mode.KEYWORD else set()
+def _key(index: NamespaceIndex, partition_id: int) -> PartitionKey:
+    return PartitionKey(index.namespace, index.live.generation_number, partition_id)
 
 
-def _key(place: NamespaceIndex, number: int) -> PartitionKey:
-    return PartitionKey(place.namespace, place.live.number, number)
-
-
-def _within(harvest: IndexBatch, within: SearchScope) -> IndexBatch:
-    """What of it is on the shelves that are asked for, messages or chunks."""
-    return harvest.of_kind(within.chunks) if not within.shelves else harvest.in_partitions(within.shelves)
+def _in_scope(batch: IndexBatch, scope: SearchScope) -> IndexBatch:
+    """Return the part of the batch that is in the scope's partitions; without partitions, messages or chunks."""
+    return batch.in_partitions(scope.partitions) if scope.partitions else batch.of_kind(scope.chunks)

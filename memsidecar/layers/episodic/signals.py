@@ -1,4 +1,4 @@
-"""What speaks for each episode of a shelf, before anything is weighed: words, meaning, neighbours, speaker."""
+"""Ranking signals of the rows of a partition, one array each: BM25, cosine, neighbours, speaker."""
 
 import math
 from collections.abc import Sequence
@@ -7,28 +7,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.layers.episodic.columns import NO_ROW, context_sums, diffuse, diffuse_sparse, neighbours
+from memsidecar.layers.episodic.columns import NO_ROW, Rows, context_sums, diffuse, diffuse_sparse, neighbours
 from memsidecar.layers.episodic.partition import Partition
+from memsidecar.layers.episodic.quantized_vectors import Floats
 from memsidecar.layers.episodic.query import AnalyzedQuery
 from memsidecar.layers.text_analysis import stem
 
-Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
 
-# BM25: how soon a repeated word stops counting, and how much a long text is held against its words. Both lower than in
-# text books, because messages are short: measured in docs/retrieval.md.
-_SATURATION, _LENGTH_SHARE = np.float32(0.9), np.float32(0.4)
-_FEW = 16
-"A word in less than one of so many rows is spread row by row; others are, with all rows at once."
+# BM25's k1 (saturation of the term frequency) and b (length normalization). Both are lower than in text books, because
+# messages are short: measured in docs/retrieval.md.
+BM25_K1, BM25_B = np.float32(0.9), np.float32(0.4)
+_SPARSE_SHARE = 16
+"A term in less than one of so many rows is diffused row by row, any other over the whole array."
 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """One figure a row, none below 0: how well the row itself matches, the row with its neighbours, and so on.
+    """One value of at least 0 for each row and signal.
 
-    `answers` is how well the question matches that the row stands right behind. `exact` tells the rows that have every
-    word of the query as it was written.
+    `keyword` and `semantic` are of the row alone, `keyword_context` and `semantic_context` of the row with its
+    neighbours. `answers` is the keyword value of the question right before the row. `exact` marks rows that have every
+    term of the query as it was written.
     """
 
     keyword: Floats
@@ -41,7 +41,7 @@ class Signals:
 
     @classmethod
     def together(cls, parts: "Sequence[Signals]") -> "Signals":
-        """Those of several shelves as one."""
+        """Concatenate the signals of several partitions."""
         if len(parts) == 1:
             return parts[0]
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
@@ -49,151 +49,158 @@ class Signals:
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """One word of the query in one shelf: the rows that have it in any inflection, and how often."""
+    """Postings of one query term, in any inflection: the rows and the term frequencies."""
 
     rows: Rows
     counts: Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """A shelf, which of its rows are in scope, where the words of the query stand in it, and the lengths and norms of
-    rows together with their neighbours."""
+class TermStats:
+    """Postings of the query terms in one partition, restricted to `scope`.
 
-    shelf: Partition
+    `context_lengths` and `context_norms` are of the rows with those of their neighbours that are in scope.
+    """
+
+    partition: Partition
     scope: Mask
-    words: Sequence[Occurrences]
-    lengths: Floats
-    norms: Floats
+    terms: Sequence[Occurrences]
+    context_lengths: Floats
+    context_norms: Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
-    """What is counted over all shelves that are ranked together, so that there is one measure for all of them."""
+class CorpusStats:
+    """Statistics over all partitions that are ranked together, so that their scores are comparable."""
 
     mean_length: np.float32
-    mean_length_around: np.float32
-    rarities: Sequence[np.float32]
+    mean_context_length: np.float32
+    idf: Sequence[np.float32]
 
     @classmethod
-    def of(cls, parts: Sequence[Surroundings]) -> "Corpus":
-        texts = sum(int(part.scope.sum()) for part in parts)
-        length = sum(float(part.shelf.columns["length"] @ part.scope) for part in parts)
-        around = sum(float(part.lengths @ part.scope) for part in parts)
-        found = [sum(len(word.rows) for word in each) for each in zip(*(part.words for part in parts), strict=True)]
-        rarities = [np.float32(math.log(1 + (texts - some + 0.5) / (some + 0.5))) for some in found]
-        return cls(np.float32(length / max(texts, 1) or 1), np.float32(around / max(texts, 1) or 1), rarities)
+    def of(cls, parts: Sequence[TermStats]) -> "CorpusStats":
+        rows = sum(int(part.scope.sum()) for part in parts)
+        length = sum(float(part.partition.columns["length"] @ part.scope) for part in parts)
+        context_length = sum(float(part.context_lengths @ part.scope) for part in parts)
+        by_term = zip(*(part.terms for part in parts), strict=True)
+        frequencies = [sum(len(term.rows) for term in each) for each in by_term]
+        idf = [np.float32(math.log(1 + (rows - found + 0.5) / (found + 0.5))) for found in frequencies]
+        return cls(np.float32(length / max(rows, 1) or 1), np.float32(context_length / max(rows, 1) or 1), idf)
 
 
-def surroundings(shelf: Partition, query: AnalyzedQuery, scope: Mask) -> Surroundings:
-    words = [_occurrences(shelf, word, scope) for word in distinct(query)]
-    return Surroundings(shelf, scope, words, *_around(shelf, scope))
+def term_stats(partition: Partition, query: AnalyzedQuery, scope: Mask) -> TermStats:
+    terms = [_occurrences(partition, term, scope) for term in _distinct_stems(query)]
+    return TermStats(partition, scope, terms, *_context(partition, scope))
 
 
-def distinct(query: AnalyzedQuery) -> list[str]:
-    """One word of each stem: the others would count the same texts again."""
-    return list({stem(word): word for word in query.content}.values())
+def _distinct_stems(query: AnalyzedQuery) -> list[str]:
+    """Return one term of each stem: the others have the same postings."""
+    return list({stem(term): term for term in query.content}.values())
 
 
-def _occurrences(shelf: Partition, word: str, scope: Mask) -> Occurrences:
-    rows, counts = shelf.postings.occurrences(word)
-    seen = scope[rows]
-    return Occurrences(rows, counts) if seen.all() else Occurrences(rows[seen], counts[seen])
+def _occurrences(partition: Partition, term: str, scope: Mask) -> Occurrences:
+    rows, counts = partition.postings.occurrences(term)
+    in_scope = scope[rows]
+    return Occurrences(rows, counts) if in_scope.all() else Occurrences(rows[in_scope], counts[in_scope])
 
 
-def _around(shelf: Partition, scope: Mask) -> tuple[Floats, Floats]:
-    """Lengths and norms of the rows with their neighbours. Who is out of scope is nobody's neighbour."""
-    columns = shelf.columns
-    lengths, norms = columns["length_around"], columns["norm_around"]
-    hidden = np.flatnonzero(columns["alive"] > scope)
-    if not len(hidden):
+def _context(partition: Partition, scope: Mask) -> tuple[Floats, Floats]:
+    """Return lengths and norms of the rows with their neighbours, corrected for neighbours that are out of scope."""
+    columns = partition.columns
+    lengths, norms = columns["length_context"], columns["norm_context"]
+    out_of_scope = np.flatnonzero(columns["alive"] > scope)
+    if not len(out_of_scope):
         return lengths, norms
-    beside = neighbours(columns, hidden)
+    beside = neighbours(columns, out_of_scope)
     affected = beside[scope[beside]]
     if len(affected):
         lengths, norms = lengths.copy(), norms.copy()
         lengths[affected] = context_sums(columns, affected, lambda rows: columns["length"][rows] * scope[rows])
-        sums = context_sums(columns, affected, lambda rows: shelf.vectors.rows(rows) * scope[rows, None])
+        sums = context_sums(columns, affected, lambda rows: partition.vectors.rows(rows) * scope[rows, None])
         norms[affected] = np.linalg.norm(sums, axis=1)
     return lengths, norms
 
 
-def signals(part: Surroundings, query: AnalyzedQuery, corpus: Corpus) -> Signals:
-    keyword, keyword_around = _keyword(part, corpus)
-    semantic, semantic_around = _semantic(part, query)
+def compute_signals(stats: TermStats, query: AnalyzedQuery, corpus: CorpusStats) -> Signals:
+    keyword, keyword_context = _keyword(stats, corpus)
+    semantic, semantic_context = _semantic(stats, query)
     return Signals(
         keyword=keyword,
-        keyword_context=keyword_around,
+        keyword_context=keyword_context,
         semantic=semantic,
-        semantic_context=semantic_around,
-        answers=_answers(part.shelf, keyword),
-        speaker=_named(part.shelf, query),
-        exact=_exact(part.shelf, query),
+        semantic_context=semantic_context,
+        answers=_answers(stats.partition, keyword),
+        speaker=_speaker(stats.partition, query),
+        exact=_exact(stats.partition, query),
     )
 
 
-def _keyword(part: Surroundings, corpus: Corpus) -> tuple[Floats, Floats]:
-    columns = part.shelf.columns
-    itself, around, scratch = np.zeros((3, columns.count), np.float32)
-    for word, rarity in zip(part.words, corpus.rarities, strict=True):
-        lengths = np.divide(columns["length"][word.rows], corpus.mean_length, dtype=np.float32)
-        itself[word.rows] += _bm25(word.counts, lengths, rarity)
-        if len(word.rows) * _FEW < columns.count:
-            rows, counts = diffuse_sparse(columns, word.rows, word.counts, scratch)
-            lengths = np.divide(part.lengths[rows], corpus.mean_length_around, dtype=np.float32)
-            around[rows] = around[rows] + _bm25(counts, lengths, rarity)  # not +=: some rows stand there repeatedly
+def _keyword(stats: TermStats, corpus: CorpusStats) -> tuple[Floats, Floats]:
+    columns = stats.partition.columns
+    row_scores, context_scores, scratch = np.zeros((3, columns.count), np.float32)
+    for term, idf in zip(stats.terms, corpus.idf, strict=True):
+        lengths = np.divide(columns["length"][term.rows], corpus.mean_length, dtype=np.float32)
+        row_scores[term.rows] += _bm25(term.counts, lengths, idf)
+        if len(term.rows) * _SPARSE_SHARE < columns.count:
+            rows, counts = diffuse_sparse(columns, term.rows, term.counts, scratch)
+            lengths = np.divide(stats.context_lengths[rows], corpus.mean_context_length, dtype=np.float32)
+            # Not +=: some rows are there repeatedly.
+            context_scores[rows] = context_scores[rows] + _bm25(counts, lengths, idf)
         else:
             counts = np.zeros(columns.count, np.float32)
-            counts[word.rows] = word.counts
-            lengths = np.divide(part.lengths, corpus.mean_length_around, dtype=np.float32)
-            around += _bm25(diffuse(columns, counts), lengths, rarity)
-    return itself, around
+            counts[term.rows] = term.counts
+            lengths = np.divide(stats.context_lengths, corpus.mean_context_length, dtype=np.float32)
+            context_scores += _bm25(diffuse(columns, counts), lengths, idf)
+    return row_scores, context_scores
 
 
-def _bm25(counts: Floats, relative_lengths: Floats, rarity: np.float32) -> Floats:
-    divisor = relative_lengths * (_SATURATION * _LENGTH_SHARE)
-    divisor += _SATURATION * (1 - _LENGTH_SHARE)
+def _bm25(counts: Floats, relative_lengths: Floats, idf: np.float32) -> Floats:
+    divisor = relative_lengths * (BM25_K1 * BM25_B)
+    divisor += BM25_K1 * (1 - BM25_B)
     divisor += counts
-    np.divide(rarity * (_SATURATION + 1) * counts, divisor, out=divisor)
+    np.divide(idf * (BM25_K1 + 1) * counts, divisor, out=divisor)
     return divisor
 
 
-def _semantic(part: Surroundings, query: AnalyzedQuery) -> tuple[Floats, Floats]:
-    """The cosine with the row, and with the sum of it and its neighbours: products add up, so one pass is enough."""
-    shelf = part.shelf
+def _semantic(stats: TermStats, query: AnalyzedQuery) -> tuple[Floats, Floats]:
+    """Return the cosine with the row, and with the sum of the row and its neighbours.
+
+    The dot product is linear, so that one pass over the vectors is enough for both.
+    """
+    partition = stats.partition
     if query.vector is None:
-        nothing = np.zeros(shelf.columns.count, np.float32)
-        return nothing, nothing
-    products = shelf.vectors.dots(query.vector)
-    products *= part.scope
-    around = diffuse(shelf.columns, products)
-    around /= np.maximum(part.norms, np.float32(1e-6))
-    return np.clip(products, 0, 1, out=products), np.clip(around, 0, 1, out=around)
+        zeros = np.zeros(partition.columns.count, np.float32)
+        return zeros, zeros
+    products = partition.vectors.dots(query.vector)
+    products *= stats.scope
+    context = diffuse(partition.columns, products)
+    context /= np.maximum(stats.context_norms, np.float32(1e-6))
+    return np.clip(products, 0, 1, out=products), np.clip(context, 0, 1, out=context)
 
 
-def _answers(shelf: Partition, keyword: Floats) -> Floats:
-    columns = shelf.columns
-    questions = np.flatnonzero(columns["asks"] & (keyword > 0) & (columns["after"] != NO_ROW))
+def _answers(partition: Partition, keyword: Floats) -> Floats:
+    columns = partition.columns
+    questions = np.flatnonzero(columns["has_question"] & (keyword > 0) & (columns["next"] != NO_ROW))
     answers = np.zeros(columns.count, np.float32)
-    answers[columns["after"][questions]] = keyword[questions]
+    answers[columns["next"][questions]] = keyword[questions]
     return answers
 
 
-def _named(shelf: Partition, query: AnalyzedQuery) -> Floats:
-    """1 where the query names who spoke."""
+def _speaker(partition: Partition, query: AnalyzedQuery) -> Floats:
+    """Return 1 for rows whose speaker the query names, else 0."""
     if not query.names:
-        return np.zeros(shelf.columns.count, np.float32)
-    named = np.array([bool(query.names & words) for words in shelf.speaker_words], np.float32)
-    spoken: Floats = named[shelf.columns["speaker"]]
-    return spoken
+        return np.zeros(partition.columns.count, np.float32)
+    is_named = np.array([bool(query.names & words) for words in partition.speaker_words], np.float32)
+    rows: Floats = is_named[partition.columns["speaker"]]
+    return rows
 
 
-def _exact(shelf: Partition, query: AnalyzedQuery) -> Mask:
-    exact = np.zeros(shelf.columns.count, np.bool_)
-    rows = shelf.postings.rows_of(query.words[0]) if query.words else np.empty(0, np.int64)
+def _exact(partition: Partition, query: AnalyzedQuery) -> Mask:
+    exact = np.zeros(partition.columns.count, np.bool_)
+    rows = partition.postings.rows_of(query.words[0]) if query.words else np.empty(0, np.int64)
     for word in query.words[1:]:
         if not len(rows):
             break
-        rows = np.intersect1d(rows, shelf.postings.rows_of(word), assume_unique=True)
+        rows = np.intersect1d(rows, partition.postings.rows_of(word), assume_unique=True)
     exact[rows] = True
     return exact
