@@ -1,4 +1,4 @@
-"""64MiB and back."""
+"""Byte sizes as text: parse and format values such as 64MiB."""
 
 import re
 
@@ -19,7 +19,7 @@ SIZE = re.compile(r"(?P<count>[0-9]{1,18})\s*(?P<unit>[a-z]*)", re.IGNORECASE)
 
 
 def parse_size(given: object) -> int:
-    """Read 65536, "65536", "64KiB" or "1GB" as bytes."""
+    """Return 65536, "65536", "64KiB" or "1GB" in bytes; raise ValueError for anything else."""
     match = SIZE.fullmatch(str(given).strip())
     if isinstance(given, bool) or match is None:
         raise ValueError("is no size: expected bytes, or a size such as 64MiB or 1GB")
@@ -30,7 +30,7 @@ def parse_size(given: object) -> int:
 
 
 def format_size(size_bytes: int) -> str:
-    """The shortest exact way to write a size."""
+    """Return the shortest exact text for a size."""
     for unit, unit_bytes in (("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):
         if size_bytes and size_bytes % unit_bytes == 0:
             return f"{size_bytes // unit_bytes}{unit}"

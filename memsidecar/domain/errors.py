@@ -1,31 +1,31 @@
-"""The tree of errors. Each has one row in `api/status.py`, and a test holds that the table is complete.
+"""The error tree. Each class has one row in `api/status.py`; a test checks that the table is complete.
 
 SidecarError
-  InvalidField            a field of the request is wrong
-  NoSuchThing             a thing named by its id is not there
-  IdConflict              the id is known with another body
+  InvalidField            a field of the request is invalid
+  NotFound                no object has the given id
+  IdConflict              the message id exists with another body
   SequenceMismatch        compare-and-set failed
-  NotYourSession          the session belongs to another user
-  BudgetTooSmall          what must stay in a context does not fit
-  TooLarge                over a limit that no waiting changes
-  RateLimited             too much in a short time
-  QuotaExceeded           more than the namespace may keep
-  DiskFull                no room to write; reads go on
-  BadCredentials          no token or certificate, or one that is not known
-  NotAllowed              the credentials are good, but not for this
-  Unavailable             try again
-    Busy                  too much at once
-    ShuttingDown          draining
-  DamagedFile             what is on disk is not what was written
-  NotBuilt                not in this version
-  DeadlinePassed          the caller no longer waits
+  SessionOwnerMismatch    the session belongs to another user
+  BudgetTooSmall          the required part of a context exceeds max_tokens
+  TooLarge                over a limit that a retry does not change
+  RateLimited             too many calls or bytes in a short time
+  QuotaExceeded           over the storage quota of the namespace
+  DiskFull                no space to write; reads still work
+  Unauthenticated         no valid token or certificate
+  PermissionDenied        valid credentials without the required right
+  Unavailable             a retry may succeed
+    Overloaded            too many concurrent operations
+    ShuttingDown          the server is draining
+  DataCorrupted           a file does not hold what was written
+  Unimplemented           not in this version
+  DeadlineExceeded        the deadline of the call has passed
   FatalStoreError         the state on disk is unknown: the process must stop
-  StartRefused            the sidecar cannot start like this (never on the wire)
+  StartRefused            the sidecar cannot start with this configuration (never on the wire)
 """
 
 
 class SidecarError(Exception):
-    """Root of everything the sidecar raises on purpose; the message may be shown to a caller."""
+    """Base class of the errors that the sidecar raises on purpose. The message may be shown to a client."""
 
 
 class InvalidField(SidecarError):
@@ -71,15 +71,15 @@ class TooLarge(SidecarError):
 
 
 class RateLimited(SidecarError):
-    """`seconds` is how long to wait before it is worth trying again."""
+    """`retry_after_seconds` is the delay after which a retry can succeed."""
 
-    def __init__(self, message: str, seconds: float = 1.0) -> None:
+    def __init__(self, message: str, retry_after_seconds: float = 1.0) -> None:
         super().__init__(message)
-        self.retry_after_seconds = seconds
+        self.retry_after_seconds = retry_after_seconds
 
 
 class Unauthenticated(SidecarError):
-    """Says the same of a token that is unknown, wrong or expired: the difference would help somebody who guesses."""
+    """The message is the same for an unknown, a wrong and an expired token: a difference would help an attacker."""
 
     def __init__(self) -> None:
         super().__init__("no valid credentials: send metadata `authorization: Bearer <token>` with a current token")
@@ -90,11 +90,11 @@ class PermissionDenied(SidecarError):
 
 
 class QuotaExceeded(SidecarError):
-    """`what` is "sessions", "messages" or "bytes"."""
+    """`resource` is "sessions", "messages" or "bytes"."""
 
-    def __init__(self, what: str, limit: int) -> None:
-        super().__init__(f"the namespace may keep {limit} {what}, and this would be more; nothing was changed")
-        self.resource = what
+    def __init__(self, resource: str, limit: int) -> None:
+        super().__init__(f"the namespace may keep {limit} {resource}, and this would be more; nothing was changed")
+        self.resource = resource
         self.limit = limit
 
 
@@ -104,7 +104,7 @@ class DiskFull(SidecarError):
 
 
 class Unavailable(SidecarError):
-    """Nothing was changed; the same call may succeed in a moment."""
+    """Nothing was changed. The same call may succeed later."""
 
 
 class Overloaded(Unavailable):
@@ -123,8 +123,8 @@ class DataCorrupted(SidecarError):
 
 
 class Unimplemented(SidecarError):
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what} is not in this version")
+    def __init__(self, feature: str) -> None:
+        super().__init__(f"{feature} is not in this version")
 
 
 class DeadlineExceeded(SidecarError):
@@ -133,7 +133,7 @@ class DeadlineExceeded(SidecarError):
 
 
 class FatalStoreError(SidecarError):
-    """A write may or may not have reached the disk. Going on would turn doubt into loss."""
+    """The store cannot tell whether a write reached the disk. To continue could lose acknowledged data."""
 
 
 class StartRefused(SidecarError):

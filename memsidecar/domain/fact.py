@@ -1,11 +1,11 @@
-"""FactType; score parts."""
+"""Value types that several packages share: the types of facts, the parts of a search score."""
 
 from dataclasses import dataclass
 from enum import IntEnum
 
 
 class FactType(IntEnum):
-    """What a fact is about. The numbers are the contract's."""
+    """Subject of a fact. The numbers are those of the proto enum."""
 
     USER_PROFILE = 1
     INTEREST = 2
@@ -17,12 +17,12 @@ class FactType(IntEnum):
 
 
 MULTI_VALUED_TYPES = frozenset({FactType.INTEREST, FactType.ACTION_ITEM, FactType.QUESTION})
-"""Of these a user has many under one key at once; of the others, one value a key."""
+"""A user can have many facts of these types under one key. Of the other types, each key has one current value."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreBreakdown:
-    """What a score is made of; they add up to it."""
+    """Parts of a search score. Their sum is the score."""
 
     keyword: float = 0.0
     semantic: float = 0.0

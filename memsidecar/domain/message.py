@@ -1,4 +1,4 @@
-"""Role, Flag, Draft, StoredMessage; varint."""
+"""Messages: roles, flags, drafts before a commit, stored messages after it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Role(IntEnum):
-    """The numbers are the contract's."""
+    """Author of a message. The numbers are those of the proto enum."""
 
     SYSTEM = 1
     USER = 2
@@ -16,7 +16,7 @@ class Role(IntEnum):
 
 
 class Flag(IntFlag):
-    """What pruning needs to know of a message without decoding it."""
+    """Properties of a message that pruning reads without decoding the body."""
 
     NONE = 0
     PRUNED = 1
@@ -27,10 +27,11 @@ class Flag(IntFlag):
 
 @dataclass(slots=True)
 class Draft:
-    """A validated message that has no sequence yet.
+    """Validated message without a sequence.
 
-    `body` is the encoded message, complete but for its sequence. `fingerprint` covers what makes two bodies
-    under one id the same: role, content, name, tool calls and tool_call_id.
+    `body` is the encoded message without its sequence. `fingerprint` is a hash of the fields that must be equal for two
+    messages with the same id: role, content, name, tool calls and tool_call_id. `calls` are the ids of the tool calls
+    that the message makes; `answers` is the id of the tool call that it answers.
     """
 
     id: str
@@ -47,9 +48,10 @@ class Draft:
 
 
 class StoredMessage(NamedTuple):
-    """A message of a session. `exchange` is the sequence of the call it belongs to (its own, for a call), else 0.
+    """Message of a session as the journal returns it.
 
-    `body` is empty where only the figures were asked for.
+    `exchange` is the sequence of the message whose tool call it answers (its own, if it makes the call), else 0.
+    `body` is empty if the query asked for no bodies.
     """
 
     sequence: int
@@ -67,7 +69,7 @@ class StoredMessage(NamedTuple):
 
 
 def varint(number: int) -> bytes:
-    """An unsigned number in groups of seven bits, the lowest first."""
+    """Encode an unsigned number as protobuf does: groups of seven bits, the lowest first."""
     if number <= 0x7F:
         return bytes((number,))
     encoded = bytearray()

@@ -1,14 +1,14 @@
-"""Host:port or unix socket."""
+"""Addresses of listeners and clients: host:port or a unix socket."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from ipaddress import IPv6Address, ip_address
 
-# The kernel keeps a socket's path in 108 bytes, closing zero included; a longer one fails at bind without saying why.
+# The kernel stores a socket path in 108 bytes, terminating zero included. Longer paths fail at bind without a reason.
 MAX_UNIX_PATH_BYTES = 107
 MAX_PORT = 65535
-MISREAD = "%?#"
+URI_CHARACTERS = "%?#"
 
 UNIX_SCHEME = "unix:"
 LOCALHOST = "localhost"
@@ -16,7 +16,7 @@ LOCALHOST = "localhost"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`host:port` or `unix:path`; exactly one of `host` and `unix_path` is set. Port 0 means any free one."""
+    """`host:port` or `unix:path`; exactly one of `host` and `unix_path` is set. Port 0 means any free port."""
 
     host: str = ""
     port: int = 0
@@ -24,7 +24,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """Read `127.0.0.1:7600`, `[::1]:7600`, `localhost:7600`, `unix:/path` or `unix:path`; else ValueError."""
+        """Parse `127.0.0.1:7600`, `[::1]:7600`, `localhost:7600`, `unix:/path` or `unix:path`; else ValueError."""
         if text.startswith(UNIX_SCHEME):
             return cls(unix_path=_unix_path(text.removeprefix(UNIX_SCHEME)))
         host, colon, port = text.rpartition(":")
@@ -34,26 +34,26 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        """True for a TCP address that only this machine, or this pod, can reach."""
+        """Whether this is a TCP address that only this machine or pod can reach."""
         if self.unix_path is not None:
             return False
         return self.host == LOCALHOST or ip_address(self.host).is_loopback
 
     @property
     def is_local(self) -> bool:
-        """True where the network cannot reach: loopback or a unix socket."""
+        """Whether the network cannot reach it: loopback or a unix socket."""
         return self.unix_path is not None or self.is_loopback
 
     @property
     def grpc_target(self) -> str:
-        """The address as gRPC wants it, for a server to bind or a client to dial."""
+        """Target string for gRPC: a server binds it, a client dials it."""
         if self.unix_path is not None:
             return UNIX_SCHEME + self.unix_path
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
 
     def with_port(self, port: int) -> Address:
-        """The same host with the port that was really bound."""
+        """Return the same host with another port, such as the one that the kernel chose."""
         return replace(self, port=port)
 
     def __str__(self) -> str:
@@ -65,8 +65,8 @@ def _unix_path(path: str) -> str:
     path = path.removeprefix("//") if path.startswith("///") else path
     if not path or path.startswith("//") or "\0" in path:
         raise ValueError("names no socket: expected unix:/path or unix:relative/path")
-    if any(sign in path for sign in MISREAD):
-        raise ValueError(f"has one of {MISREAD}, which gRPC reads as a part of a URI: expected a path without")
+    if any(character in path for character in URI_CHARACTERS):
+        raise ValueError(f"has one of {URI_CHARACTERS}, which gRPC reads as a part of a URI: expected a path without")
     if len(path.encode()) > MAX_UNIX_PATH_BYTES:
         raise ValueError(f"is too long for a unix socket: expected a path of at most {MAX_UNIX_PATH_BYTES} bytes")
     return path

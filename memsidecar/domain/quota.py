@@ -1,4 +1,4 @@
-"""How much a namespace keeps, and how much it may keep."""
+"""Storage usage of a namespace and its quota."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from memsidecar.domain.errors import QuotaExceeded
 
 
 class Usage(NamedTuple):
-    """What a namespace keeps, or by how much that changes. Pruned messages are kept; `bytes` is what was put."""
+    """Stored amounts of a namespace, or a change of them. Pruned messages count; `bytes` are of the original bodies."""
 
     sessions: int = 0
     messages: int = 0
@@ -20,14 +20,17 @@ class Usage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How much of each a namespace may keep; 0: as much as there is room for."""
+    """Limits of a namespace; 0 means no limit."""
 
     sessions: int = 0
     messages: int = 0
     bytes: int = 0
 
     def check(self, after: Usage, change: Usage) -> None:
-        """Refuse what grows past a limit. What does not grow is never refused: a quota may have been lowered since."""
+        """Raise QuotaExceeded if the change grows an amount past its limit.
+
+        A change that grows nothing always passes: the quota may have been lowered below the current usage.
+        """
         if 0 < self.sessions < after.sessions and change.sessions > 0:
             raise QuotaExceeded("sessions", self.sessions)
         if 0 < self.messages < after.messages and change.messages > 0:
@@ -38,9 +41,9 @@ class Quota:
 
 NO_QUOTA = Quota()
 
-# Which quota a namespace has. Asked at every write, on the journal's own thread: it answers from RAM.
 QuotaLookup = Callable[[str], Quota]
+"""Returns the quota of a namespace. The committer calls it at every write, so it must answer from RAM."""
 
 
-def no_quotas(_: str) -> Quota:
+def no_quotas(_namespace: str) -> Quota:
     return NO_QUOTA

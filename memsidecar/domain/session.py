@@ -1,4 +1,4 @@
-"""A session as a whole: whose it is, where it stands, how it prunes itself."""
+"""Sessions: key, current state, auto-prune policy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ class SessionKey(NamedTuple):
 
 
 class Strategy(IntEnum):
-    """How to choose what leaves the window. The numbers are the contract's."""
+    """Pruning strategy: which messages leave the window first. The numbers are those of the proto enum."""
 
     RECENCY = 1
     TURNS = 2
@@ -24,7 +24,7 @@ class Strategy(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How a session prunes itself; zero tokens: never. `summarize`: what is pruned is summarised first."""
+    """Auto-prune policy. `auto_prune_tokens` 0 means never; `summarize` updates the summary before messages leave."""
 
     auto_prune_tokens: int = 0
     strategy: Strategy = Strategy.RECENCY
@@ -34,11 +34,12 @@ class Policy:
 
 @dataclass(slots=True)
 class SessionHead:
-    """Where a session stands after its entry `version` of the log. Published heads are never changed, only replaced.
+    """State of a session after log entry `version`. A published head is never modified, only replaced.
 
+    `row_id` is the surrogate key: a session that is deleted and created again has another one.
     `counts` and `tokens` are of the window, one number for each role in the order of `Role`.
     `window_start` is at or before the oldest message of the window that is not a system message.
-    `open_calls` maps a tool call's id to the messages that made it and have no answer to it yet, oldest first.
+    `open_calls` maps the id of a tool call without a result to the messages that made it, oldest first.
     """
 
     key: SessionKey
@@ -81,6 +82,6 @@ class SessionHead:
         )
 
     def count(self, role: int, tokens: int, sign: int = 1) -> None:
-        """Take one message into the window's sums, or out of them."""
+        """Add one message to the sums of the window, or subtract it with `sign` -1."""
         self.counts[role - 1] += sign
         self.tokens[role - 1] += sign * tokens

@@ -1,62 +1,60 @@
-"""Sentence cuts, <memsidecar> markers, stop words (one list)."""
+"""Text helpers that several packages share: sentence splitting, <memsidecar> markers, English stop words."""
 
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-# A line's end counts as well: lists and headings have no full stops. Latin marks need white space behind them, so that
-# neither 3.14 nor example.org is cut; the others stand for themselves.
-_END = re.compile(
+# A line break ends a sentence as well: lists and headings have no full stops. Latin marks need white space after them,
+# so that 3.14 and example.org stay whole. The marks of scripts without spaces need none.
+_SENTENCE_END = re.compile(
     "[.!?\u2026\u061f\u0964][\"'\u201d\u2019)\\]]{0,8}\\s+"
     "|[\u3002\uff01\uff1f][\uff09\u300d\u300f\u3011\u300b\u201d\u2019]{0,8}\\s*"
     "|\n\\s*"
 )
 
 OPENING_MARKER, CLOSING_MARKER = "<memsidecar>", "</memsidecar>"
-_SERVED = re.compile(f"{re.escape(OPENING_MARKER)}.*?(?:{re.escape(CLOSING_MARKER)}|\\Z)", re.DOTALL)
+_INJECTED = re.compile(f"{re.escape(OPENING_MARKER)}.*?(?:{re.escape(CLOSING_MARKER)}|\\Z)", re.DOTALL)
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences in order, each with the white space behind it: joined, they are the text."""
-    borders = [0, *(found.end() for found in _END.finditer(text)), len(text)]
-    return [text[begin:end] for begin, end in pairwise(borders) if begin < end]
+    """Return the sentences in order, each with the white space after it: joined, they are the text."""
+    ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
+    return [text[begin:end] for begin, end in pairwise(ends) if begin < end]
 
 
 def truncate_to_sentences(text: str, max_tokens: int, count: Callable[[str], int]) -> str:
-    """As many whole sentences from the beginning as fit; empty where not even the first one does."""
-    pieces = split_sentences(text)
-    fitting, too_many = 0, len(pieces) + 1
+    """Return as many leading whole sentences as fit into `max_tokens`; empty if not even the first one fits."""
+    parts = split_sentences(text)
+    fitting, too_many = 0, len(parts) + 1
     while fitting + 1 < too_many:
         middle = (fitting + too_many) // 2
-        if count("".join(pieces[:middle]).rstrip()) <= max_tokens:
+        if count("".join(parts[:middle]).rstrip()) <= max_tokens:
             fitting = middle
         else:
             too_many = middle
-    return "".join(pieces[:fitting]).rstrip()
+    return "".join(parts[:fitting]).rstrip()
 
 
 def escape_markers(text: str) -> str:
-    """The text without our marks: what was said must not be able to end or begin what we compose."""
+    """Return the text with our markers replaced, so that stored text cannot open or close an injected block."""
     return text.replace(OPENING_MARKER, "[memsidecar]").replace(CLOSING_MARKER, "[/memsidecar]")
 
 
 def strip_injected(text: str) -> str:
-    """What of a text did not come from us. An end that is missing, because somebody cut the text, is its end."""
-    return _SERVED.sub("", text) if OPENING_MARKER in text else text
+    """Return the text without injected blocks. A block without a closing marker reaches to the end of the text."""
+    return _INJECTED.sub("", text) if OPENING_MARKER in text else text
 
 
 def is_injected_prompt(text: str, prompts: Sequence[str]) -> bool:
-    """Whether a system message is what these prompts were served as: taken as another one, it would double each time.
+    """Whether a system message is the combination of these prompts and an injected block that a context contained.
 
-    A prompt that only speaks of our marks is nobody's but the caller's.
+    If such a message were added as a new prompt, the prompts would double with every turn. A prompt that only mentions
+    the markers is the client's own.
     """
-    before = "\n\n".join(prompts)
-    memory_alone = text.startswith(f"{OPENING_MARKER}\n") and text.rstrip().endswith(CLOSING_MARKER)
-    return (
-        text in (*prompts, before)
-        or memory_alone
-        or (bool(before) and text.startswith(f"{before}\n\n{OPENING_MARKER}\n"))
-    )
+    joined = "\n\n".join(prompts)
+    is_block = text.startswith(f"{OPENING_MARKER}\n") and text.rstrip().endswith(CLOSING_MARKER)
+    has_block = bool(joined) and text.startswith(f"{joined}\n\n{OPENING_MARKER}\n")
+    return text in (*prompts, joined) or is_block or has_block
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -77,7 +75,7 @@ okay oh ah um uh hmm hey hi hello bye wow lol haha thanks thank please sorry gon
 actually basically literally definitely totally absolutely quite pretty rather even still yet already always never
 ever often sometimes usually well
 """)
-"""What sentences are held together by, and what conversations are."""
+"""Function words, interjections and fillers."""
 
 COMMON_WORDS = word_set("""
 able act add ago agree almost alone along although amazing among another anyone anything anyway anywhere appreciate
@@ -99,4 +97,4 @@ told tomorrow tonight took totally touch toward tried true truly try turn two un
 usual various view wait walk want was watch way week whatever whenever wherever whether whole wish within without
 woman women wonder wonderful word work world worth write wrong year yesterday young
 """)
-"""What is said of anything: it makes no topic, and no summary needs it."""
+"""Frequent words that name no topic."""

@@ -1,4 +1,7 @@
-"""One signed page-token codec, one encrypted variant."""
+"""Page tokens: a cursor and a fingerprint of the request, as URL-safe text; plain or encrypted.
+
+The layers take and return cursors. Only `api` encodes them.
+"""
 
 import base64
 import binascii
@@ -9,126 +12,138 @@ from hashlib import blake2b
 
 from memsidecar.domain.errors import InvalidField
 
-_SEAL_BYTES = 6
-_NUMBER_BYTES = 8
-_PLACE = struct.Struct(">dq")
-
 KEY_BYTES = 32
+_FINGERPRINT_BYTES = 6
+_INTEGER_BYTES = 8
+_SCORE_AND_TIME = struct.Struct(">dq")
 _NONCE_BYTES = 8
 _MAC_BYTES = 8
-_NUMBER_BYTES = 8
+
+_INVALID = "is not a token of this server"
+_OTHER_REQUEST = "is not a token of this request; only the size of the page may change"
 
 
 def encode_position(position: Sequence[int], request: bytes) -> str:
-    """A token for going on at `position` with the same request."""
-    packed = struct.pack(f">{len(position)}q", *position)
-    return base64.urlsafe_b64encode(_seal(request) + packed).decode().rstrip("=")
+    """Encode integers. The token is valid for the same request only."""
+    return _to_text(_fingerprint(request) + _pack(position))
 
 
 def decode_position(token: str, request: bytes, length: int) -> tuple[int, ...] | None:
-    """Where to go on; None for an empty token. Raises InvalidField for one that this request did not get."""
+    """Return the integers of a token; None for an empty one. Raises InvalidField for another request's token."""
     if not token:
         return None
-    raw = decoded(token)
-    if len(raw) != _SEAL_BYTES + length * _NUMBER_BYTES:
-        raise InvalidField("page_token", "is not a token of this server")
-    if raw[:_SEAL_BYTES] != _seal(request):
+    raw = _from_text(token)
+    if len(raw) != _FINGERPRINT_BYTES + length * _INTEGER_BYTES:
+        raise InvalidField("page_token", _INVALID)
+    if raw[:_FINGERPRINT_BYTES] != _fingerprint(request):
         raise InvalidField("page_token", "belongs to another request; only the size of the page may change")
-    position = struct.unpack(f">{length}q", raw[_SEAL_BYTES:])
+    position = _unpack(raw[_FINGERPRINT_BYTES:], length)
     if min(position) < 0:
-        raise InvalidField("page_token", "is not a token of this server")
+        raise InvalidField("page_token", _INVALID)
     return position
 
 
 def encode_id(last_id: str, request: bytes) -> str:
-    """A token for going on behind an id with the same request."""
-    return _sealed(last_id.encode(), request)
+    """Encode the last id of a page."""
+    return _encode(last_id.encode(), request)
 
 
 def decode_id(token: str, request: bytes) -> str:
-    """Behind which id to go on; empty for an empty token. Raises InvalidField for one that this request did not get."""
-    return _text_of(_unsealed(token, request)) if token else ""
+    """Return the id of a token; empty for an empty one. Raises InvalidField for the token of another request."""
+    return _decode_text(_decode(token, request)) if token else ""
 
 
-def encode_cursor(place: tuple[float, int, str], request: bytes) -> str:
-    """A token for going on behind a place in an order by a figure, a time and an id, with the same request."""
-    figure, time_us, last_id = place
-    return _sealed(_PLACE.pack(figure, time_us) + last_id.encode(), request)
+def encode_cursor(cursor: tuple[float, int, str], request: bytes) -> str:
+    """Encode a cursor in an order by score, time and id."""
+    score, time_us, last_id = cursor
+    return _encode(_SCORE_AND_TIME.pack(score, time_us) + last_id.encode(), request)
 
 
 def decode_cursor(token: str, request: bytes) -> tuple[float, int, str] | None:
-    """Behind which place to go on; None for an empty token. Raises InvalidField as the others do."""
+    """Return the cursor of a token; None for an empty one. Raises InvalidField for the token of another request."""
     if not token:
         return None
-    raw = _unsealed(token, request)
-    if len(raw) <= _PLACE.size:
-        raise InvalidField("page_token", "is not a token of this server")
-    figure, time_us = _PLACE.unpack_from(raw)
-    return figure, time_us, _text_of(raw[_PLACE.size :])
+    raw = _decode(token, request)
+    if len(raw) <= _SCORE_AND_TIME.size:
+        raise InvalidField("page_token", _INVALID)
+    score, time_us = _SCORE_AND_TIME.unpack_from(raw)
+    return score, time_us, _decode_text(raw[_SCORE_AND_TIME.size :])
 
 
-def _sealed(position: bytes, request: bytes) -> str:
-    """An id may have any length, so a token that was cut would look like another: the seal is over the id, too."""
-    return base64.urlsafe_b64encode(_seal(request + position) + position).decode().rstrip("=")
+def _encode(cursor: bytes, request: bytes) -> str:
+    """Encode a cursor of any length. The fingerprint covers it, so that a truncated token is not valid."""
+    return _to_text(_fingerprint(request + cursor) + cursor)
 
 
-def _unsealed(token: str, request: bytes) -> bytes:
-    raw = decoded(token)
-    seal, position = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
-    if not position or seal != _seal(request + position):
-        raise InvalidField("page_token", "is not a token of this request; only the size of the page may change")
-    return position
+def _decode(token: str, request: bytes) -> bytes:
+    raw = _from_text(token)
+    fingerprint, cursor = raw[:_FINGERPRINT_BYTES], raw[_FINGERPRINT_BYTES:]
+    if not cursor or fingerprint != _fingerprint(request + cursor):
+        raise InvalidField("page_token", _OTHER_REQUEST)
+    return cursor
 
 
-def _text_of(raw: bytes) -> str:
+def _fingerprint(request: bytes) -> bytes:
+    return blake2b(request, digest_size=_FINGERPRINT_BYTES).digest()
+
+
+def _pack(position: Sequence[int]) -> bytes:
+    return struct.pack(f">{len(position)}q", *position)
+
+
+def _unpack(raw: bytes, length: int) -> tuple[int, ...]:
+    return struct.unpack(f">{length}q", raw)
+
+
+def _decode_text(raw: bytes) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        raise InvalidField("page_token", "is not a token of this server") from None
+        raise InvalidField("page_token", _INVALID) from None
 
 
-def decoded(token: str) -> bytes:
-    """What stands in a token, whoever made it. Raises InvalidField for what is none."""
+def _to_text(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def _from_text(token: str) -> bytes:
     try:
         return base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        raise InvalidField("page_token", "is not a token of this server") from None
-
-
-def _seal(request: bytes) -> bytes:
-    return blake2b(request, digest_size=_SEAL_BYTES).digest()
+        raise InvalidField("page_token", _INVALID) from None
 
 
 class EncryptedPageTokens:
-    """The key outlives the process, so that a page can be turned after a restart."""
+    """Page tokens that hide their integers: an lsn tells how much other tenants write.
+
+    The key is stored on disk, so that a token is valid after a restart.
+    """
 
     def __init__(self, key: bytes) -> None:
         self._key = key
 
-    def token(self, position: Sequence[int], request: bytes) -> str:
-        """A token for going on at `position` with the same request; never the same twice."""
-        nonce = secrets.token_bytes(_NONCE_BYTES)
-        packed = struct.pack(f">{len(position)}q", *position)
-        raw = nonce + self._seal(nonce, packed, request) + self._masked(nonce, packed)
-        return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+    def encode(self, position: Sequence[int], request: bytes) -> str:
+        """Encode integers. Two tokens of the same position differ."""
+        nonce, packed = secrets.token_bytes(_NONCE_BYTES), _pack(position)
+        return _to_text(nonce + self._mac(nonce, packed, request) + self._xor_keystream(nonce, packed))
 
-    def position(self, token: str, request: bytes, length: int) -> tuple[int, ...] | None:
-        """Where to go on; None for an empty token. Raises InvalidField for one that this request did not get."""
+    def decode(self, token: str, request: bytes, length: int) -> tuple[int, ...] | None:
+        """Return the integers of a token; None for an empty one. Raises InvalidField for another request's token."""
         if not token:
             return None
-        raw = decoded(token)
-        nonce, seal = raw[:_NONCE_BYTES], raw[_NONCE_BYTES : _NONCE_BYTES + _MAC_BYTES]
-        packed = self._masked(nonce, raw[_NONCE_BYTES + _MAC_BYTES :])
-        is_ours = len(packed) == length * _NUMBER_BYTES
-        if not is_ours or not secrets.compare_digest(seal, self._seal(nonce, packed, request)):
-            raise InvalidField("page_token", "is not a token of this request; only the size of the page may change")
-        return struct.unpack(f">{length}q", packed)
+        raw = _from_text(token)
+        nonce, mac = raw[:_NONCE_BYTES], raw[_NONCE_BYTES : _NONCE_BYTES + _MAC_BYTES]
+        packed = self._xor_keystream(nonce, raw[_NONCE_BYTES + _MAC_BYTES :])
+        has_length = len(packed) == length * _INTEGER_BYTES
+        if not has_length or not secrets.compare_digest(mac, self._mac(nonce, packed, request)):
+            raise InvalidField("page_token", _OTHER_REQUEST)
+        return _unpack(packed, length)
 
-    def _masked(self, nonce: bytes, packed: bytes) -> bytes:
-        """The same again gives the numbers back."""
-        mask = blake2b(nonce, key=self._key, person=b"mask").digest()
-        return bytes(one ^ other for one, other in zip(packed[: len(mask)], mask, strict=False))
+    def _xor_keystream(self, nonce: bytes, data: bytes) -> bytes:
+        """Encrypt or decrypt: the function is its own inverse."""
+        keystream = blake2b(nonce, key=self._key, person=b"mask").digest()
+        return bytes(byte ^ key_byte for byte, key_byte in zip(data[: len(keystream)], keystream, strict=False))
 
-    def _seal(self, nonce: bytes, packed: bytes, request: bytes) -> bytes:
-        sealed = nonce + struct.pack(">q", len(packed)) + packed + request
-        return blake2b(sealed, key=self._key, person=b"seal", digest_size=_MAC_BYTES).digest()
+    def _mac(self, nonce: bytes, packed: bytes, request: bytes) -> bytes:
+        data = nonce + struct.pack(">q", len(packed)) + packed + request
+        return blake2b(data, key=self._key, person=b"seal", digest_size=_MAC_BYTES).digest()

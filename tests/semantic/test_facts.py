@@ -8,7 +8,7 @@ import pytest
 from memsidecar.domain.errors import NotFound, SessionOwnerMismatch
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.record_cache import RecordCache
-from memsidecar.layers.semantic.fact_merge import PutFact
+from memsidecar.layers.semantic.fact import PutFact
 from memsidecar.layers.semantic.facts import FactQuery, Facts
 from memsidecar.stores.contract import Append, Erase, Journal, Owner, PendingCommand, RecordKind, RecordQuery
 from tests.conformance.said import append, draft

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from memsidecar.domain.fact import MULTI_VALUED_TYPES, FactType
-from memsidecar.layers.semantic.fact import conflict_key_of, fact_of
-from memsidecar.layers.semantic.fact_merge import CLIENT, FactMerge, PutFact, merge_facts
+from memsidecar.layers.semantic.fact import CLIENT, PutFact, conflict_key_of, fact_of
+from memsidecar.layers.semantic.fact_merge import FactMerge, merge_facts
 from tests.semantic.told import INTEREST, PROFILE, current, fact, history, notes_of, taken, told
 
 CITY = conflict_key_of(PROFILE, "city", "")

@@ -5,8 +5,8 @@ from typing import Any
 
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.ids import new_id
-from memsidecar.layers.semantic.fact import KnownFact
-from memsidecar.layers.semantic.fact_merge import CLIENT, FactMerge, PutFact
+from memsidecar.layers.semantic.fact import CLIENT, KnownFact, PutFact
+from memsidecar.layers.semantic.fact_merge import FactMerge
 from memsidecar.layers.semantic.facts import Facts
 from memsidecar.stores.contract import Owner, Record
 from tests.support.waiting import outcome_of

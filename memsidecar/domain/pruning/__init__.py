@@ -1,4 +1,4 @@
-"""What leaves a window and what is cut shorter: decisions only, no store and no clock."""
+"""Pruning decisions as pure functions: which messages leave a window, which texts are truncated."""
 
 from memsidecar.domain.pruning.exchange import link_exchange
 from memsidecar.domain.pruning.removal import NO_RELEVANCE, Removal, RemovalCriteria, WindowView, plan_removal
@@ -8,8 +8,8 @@ from memsidecar.domain.pruning.units import ImportanceWeights
 __all__ = [
     "NO_RELEVANCE",
     "ImportanceWeights",
-    "RemovalCriteria",
     "Removal",
+    "RemovalCriteria",
     "WindowView",
     "link_exchange",
     "plan_removal",

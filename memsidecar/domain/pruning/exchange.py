@@ -1,48 +1,48 @@
-"""Which call a tool's answer belongs to, decided when a message arrives."""
+"""Links a tool result to its tool call when the message is appended."""
 
 from collections.abc import Mapping, Sequence
 from heapq import nsmallest
 
 MAX_OPEN_CALLS = 1_000
-"""An agent that never stores its tools' answers must not make every head grow for ever."""
+"""Bound on the calls in a session head: an agent that never stores tool results must not make it grow forever."""
 
 OpenCalls = Mapping[str, tuple[int, ...]]
-"""The id of a call -> the messages that made it and have no answer yet, oldest first, one entry for each call."""
+"""Tool call id -> sequences of the messages that made it and have no result yet, oldest first, one for each call."""
 
 
 def link_exchange(
     open_calls: OpenCalls, draft_calls: Sequence[str], answers: str, sequence: int
 ) -> tuple[int, OpenCalls]:
-    """The exchange of the message that becomes `sequence`, and the calls that are open after it.
+    """Return the exchange of the message that becomes `sequence`, and the calls that are open after it.
 
-    A message that calls is an exchange of its own. An answer belongs to the nearest earlier open call with its id,
-    because providers reuse ids; without one it is an orphan: exchange 0. The mapping given is never changed.
+    A message with calls starts an exchange. A result belongs to the nearest earlier open call with its id, because
+    providers reuse ids. A result without an open call is an orphan: exchange 0. `open_calls` is not modified.
     """
     if draft_calls:
-        return sequence, _newest(_opened(open_calls, draft_calls, sequence))
+        return sequence, _drop_surplus(_with_calls(open_calls, draft_calls, sequence))
     if answers and answers in open_calls:
-        return _answered(open_calls, answers)
+        return _close_newest(open_calls, answers)
     return 0, open_calls
 
 
-def _opened(open_calls: OpenCalls, calls: Sequence[str], sequence: int) -> dict[str, tuple[int, ...]]:
+def _with_calls(open_calls: OpenCalls, calls: Sequence[str], sequence: int) -> dict[str, tuple[int, ...]]:
     opened = dict(open_calls)
     for call in calls:
         opened[call] = (*opened.get(call, ()), sequence)
     return opened
 
 
-def _answered(open_calls: OpenCalls, call: str) -> tuple[int, OpenCalls]:
-    *earlier, nearest = open_calls[call]
-    left = dict(open_calls)
+def _close_newest(open_calls: OpenCalls, call: str) -> tuple[int, OpenCalls]:
+    *earlier, newest = open_calls[call]
+    remaining = dict(open_calls)
     if earlier:
-        left[call] = tuple(earlier)
+        remaining[call] = tuple(earlier)
     else:
-        del left[call]
-    return nearest, left
+        del remaining[call]
+    return newest, remaining
 
 
-def _newest(opened: dict[str, tuple[int, ...]]) -> OpenCalls:
+def _drop_surplus(opened: dict[str, tuple[int, ...]]) -> OpenCalls:
     surplus = sum(map(len, opened.values())) - MAX_OPEN_CALLS
     if surplus > 0:
         calls = ((sequence, call) for call, sequences in opened.items() for sequence in sequences)

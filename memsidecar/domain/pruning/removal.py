@@ -1,4 +1,4 @@
-"""Choose what leaves a window: whole units, never a system message, never the newest few."""
+"""Removal strategies: choose whole units to remove, never a system message, never the newest messages."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ NO_RELEVANCE: Mapping[int, float] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class RemovalCriteria:
-    """What the caller wants of the window. Only WINDOW goes without a token limit (0), and it ignores any given."""
+    """Strategy and limits of one removal. Only WINDOW needs no `max_tokens` (0), and it ignores any given."""
 
     strategy: Strategy
     max_tokens: int = 0
@@ -30,7 +30,7 @@ class RemovalCriteria:
     min_messages: int = 2
 
     def __post_init__(self) -> None:
-        # A zero that slipped in here would empty the session, not fail.
+        # A limit of 0 would empty the session instead of failing.
         if self.max_tokens < 1 and self.strategy != Strategy.WINDOW:
             raise ValueError("max_tokens must be at least 1, except for the window strategy")
         if self.min_messages < 0 or self.window < 1:
@@ -39,13 +39,14 @@ class RemovalCriteria:
 
 @dataclass(frozen=True)
 class WindowView:
-    """The messages of a session that are not pruned, so that a plan reads no more of them than it needs.
+    """Read access to the window of a session, so that planning reads no more messages than it needs.
 
     `message_count` and `total_tokens` are of the whole window, system messages included.
-    `oldest_first` may be lazy and may leave system messages out.
-    `newest` is the end of the window, oldest first, system messages included: at least as many as the plan's
-    `min_messages` and `window`, or all.
-    `exchange_end` answers the sequence of an exchange's last message in the window; asked once for each exchange.
+    `oldest_first` may be lazy and may omit system messages.
+    `newest` is the end of the window, oldest first, system messages included: at least as many messages as
+    `min_messages` and `window` of the criteria, or all.
+    `exchange_end` returns the sequence of the last message of an exchange in the window. It is called once for each
+    exchange.
     """
 
     message_count: int
@@ -57,7 +58,7 @@ class WindowView:
 
 @dataclass(frozen=True)
 class Removal:
-    """`sequences` ascending, and the tokens that leave with them."""
+    """Sequences to remove, ascending, and the sum of their tokens."""
 
     sequences: list[int]
     tokens: int
@@ -65,22 +66,22 @@ class Removal:
 
 def plan_removal(
     view: WindowView,
-    plan: RemovalCriteria,
+    criteria: RemovalCriteria,
     importance: ImportanceWeights = ImportanceWeights(),  # noqa: B008  (frozen)
     relevance: Mapping[int, float] = NO_RELEVANCE,
 ) -> Removal:
-    """What to remove. Where the kept part alone exceeds the budget, that is all that may be removed.
+    """Return the messages to remove until the window fits; all removable ones if the protected rest is over budget.
 
-    `relevance` is 0 to 1 by sequence, for IMPORTANCE. Planning again on what is left removes nothing.
+    `relevance` is 0 to 1 by sequence, for IMPORTANCE. Planning again on the result removes nothing.
     """
-    if plan.strategy == Strategy.WINDOW:
-        return _removal(_outside_window(view, plan))
-    excess = view.total_tokens - plan.max_tokens
+    if criteria.strategy == Strategy.WINDOW:
+        return _removal(_outside_window(view, criteria))
+    excess = view.total_tokens - criteria.max_tokens
     if excess <= 0:
         return Removal([], 0)
-    if plan.strategy == Strategy.IMPORTANCE:
-        return _removal(_enough(_by_importance(view, plan, importance, relevance), excess))
-    return _removal(_enough(_oldest(view, plan.strategy, _protected_from(view, plan)), excess))
+    if criteria.strategy == Strategy.IMPORTANCE:
+        return _removal(_until_removed(_by_importance(view, criteria, importance, relevance), excess))
+    return _removal(_until_removed(_oldest(view, criteria.strategy, _protected_from(view, criteria)), excess))
 
 
 def _oldest(view: WindowView, strategy: Strategy, protected_from: int) -> Iterator[Unit]:
@@ -91,25 +92,25 @@ def _oldest(view: WindowView, strategy: Strategy, protected_from: int) -> Iterat
         yield unit
 
 
-def _outside_window(view: WindowView, plan: RemovalCriteria) -> Iterator[Unit]:
-    protected_from = _protected_from(view, plan)
-    known = _reaching_window(view, plan.window)
-    return _oldest(known, plan.strategy, min(protected_from, _window_start(known.newest, plan.window)))
+def _outside_window(view: WindowView, criteria: RemovalCriteria) -> Iterator[Unit]:
+    protected_from = _protected_from(view, criteria)
+    reaching = _reaching_window(view, criteria.window)
+    return _oldest(reaching, criteria.strategy, min(protected_from, _window_start(reaching.newest, criteria.window)))
 
 
 def _by_importance(
-    view: WindowView, plan: RemovalCriteria, importance: ImportanceWeights, relevance: Mapping[int, float]
+    view: WindowView, criteria: RemovalCriteria, importance: ImportanceWeights, relevance: Mapping[int, float]
 ) -> Iterator[Unit]:
     units = list(atomic_units(single_messages(view.oldest_first), view.exchange_end))
-    protected_from = _protected_from(view, plan)
+    protected_from = _protected_from(view, criteria)
     return (unit for unit in least_important_first(units, importance, relevance) if unit.last < protected_from)
 
 
-def _protected_from(view: WindowView, plan: RemovalCriteria) -> int:
-    """The first of the last `min_messages`; a unit that reaches it stays."""
-    if plan.min_messages == 0:
+def _protected_from(view: WindowView, criteria: RemovalCriteria) -> int:
+    """Return the sequence of the first of the last `min_messages`; a unit that reaches it stays."""
+    if criteria.min_messages == 0:
         return NOTHING_PROTECTED
-    return view.newest[-plan.min_messages].sequence if view.message_count > plan.min_messages else 0
+    return view.newest[-criteria.min_messages].sequence if view.message_count > criteria.min_messages else 0
 
 
 def _window_start(newest: Sequence[StoredMessage], window: int) -> int:
@@ -118,7 +119,10 @@ def _window_start(newest: Sequence[StoredMessage], window: int) -> int:
 
 
 def _reaching_window(view: WindowView, window: int) -> WindowView:
-    """System messages among the newest hide where the window begins; only then all of it is read to see."""
+    """Return a view whose `newest` holds `window` conversation messages.
+
+    System messages among the newest can make it too short. Only then the whole window is read.
+    """
     conversation = sum(message.role != Role.SYSTEM for message in view.newest)
     if conversation >= window or len(view.newest) >= view.message_count:
         return view
@@ -126,8 +130,8 @@ def _reaching_window(view: WindowView, window: int) -> WindowView:
     return replace(view, oldest_first=messages, newest=messages)
 
 
-def _enough(units: Iterator[Unit], excess: int) -> Iterator[Unit]:
-    """The first units that weigh the excess together. Nothing after them is read."""
+def _until_removed(units: Iterator[Unit], excess: int) -> Iterator[Unit]:
+    """Yield the first units whose tokens sum up to the excess. No unit after them is read."""
     while excess > 0 and (unit := next(units, None)):
         excess -= unit.tokens
         yield unit

@@ -1,19 +1,18 @@
-"""Middle-out truncation."""
+"""Middle-out truncation of a text: keep its head and its tail."""
 
 from collections.abc import Callable
 
 CHARACTERS_PER_TOKEN = 8
-"""How far to look for a token's worth of text: more than prose needs, so that the budget is used, and a bound on
-what is counted whatever the text's length."""
+"""Upper estimate of characters in a token. It bounds the text that is counted, whatever the length of the whole."""
 
 Counter = Callable[[str], int]
 
 
 def truncate_middle(text: str, keep_tokens: int, count: Counter) -> str | None:
-    """Keep head and tail, together at most `keep_tokens`, and mark the cut between them (the mark comes on top).
+    """Return head and tail of at most `keep_tokens` together, with a marker between them that is not counted in.
 
-    None where that would not make it shorter. The text is counted whole once; all else is counted in slices of a
-    size that follows `keep_tokens`.
+    Return None if the result would not be shorter. The whole text is counted once; all other counts are of slices whose
+    size depends on `keep_tokens`.
     """
     total = count(text)
     if total <= keep_tokens:
@@ -21,9 +20,9 @@ def truncate_middle(text: str, keep_tokens: int, count: Counter) -> str | None:
     tail_tokens = keep_tokens // 2
     head = _head(text, keep_tokens - tail_tokens, count)
     tail = _tail(text[len(head) :], tail_tokens, count)
-    cut = total - count(head) - count(tail)
-    shortened = f"{head}\n[... {cut} tokens cut by memsidecar ...]\n{tail}"
-    return shortened if cut > 0 and count(shortened) < total else None
+    removed = total - count(head) - count(tail)
+    truncated = f"{head}\n[... {removed} tokens cut by memsidecar ...]\n{tail}"
+    return truncated if removed > 0 and count(truncated) < total else None
 
 
 def _head(text: str, budget: int, count: Counter) -> str:
@@ -34,26 +33,30 @@ def _tail(text: str, budget: int, count: Counter) -> str:
     return _fitting(lambda length: _from_line_start(text, len(text) - length), len(text), budget, count)
 
 
-def _fitting(piece_of: Callable[[int], str], longest: int, budget: int, count: Counter) -> str:
-    """The piece shrinks by what it is over, and by a sixteenth at least: the slices' sum stays linear in the first."""
-    length = min(longest, budget * CHARACTERS_PER_TOKEN)
+def _fitting(slice_of: Callable[[int], str], max_length: int, budget: int, count: Counter) -> str:
+    """Return a slice of at most `budget` tokens.
+
+    Each try shrinks the slice in proportion to its excess, and by a sixteenth at least. So the sum of all counted
+    slices is linear in the first one.
+    """
+    length = min(max_length, budget * CHARACTERS_PER_TOKEN)
     while length > 0:
-        piece = piece_of(length)
-        tokens = count(piece)
+        part = slice_of(length)
+        tokens = count(part)
         if tokens <= budget:
-            return piece
+            return part
         length = min(length * budget // tokens, length * 15 // 16)
     return ""
 
 
 def _to_line_end(text: str, end: int) -> str:
-    """Up to `end`, or to a line's or a word's end within the last quarter before it."""
+    """Return the text up to `end`, or up to the end of a line or word in the last quarter before it."""
     ends = (text.rfind(mark, end - end // 4, end + 1) for mark in "\n ")
     return text[: next((found for found in ends if found > 0), end)]
 
 
 def _from_line_start(text: str, start: int) -> str:
-    """From `start`, or from a line's or a word's start within the first quarter after it."""
+    """Return the text from `start`, or from the start of a line or word in the first quarter after it."""
     farthest = start + (len(text) - start) // 4
     starts = (text.find(mark, max(0, start - 1), farthest) + 1 for mark in "\n ")
     return text[next((found for found in starts if found > 0), start) :]

@@ -1,4 +1,4 @@
-"""Atomic units and their importance."""
+"""Atomic units of removal (a message, a turn, a tool exchange) and their importance."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,9 +9,9 @@ from memsidecar.domain.message import Flag, Role, StoredMessage
 
 @dataclass(slots=True)
 class Unit:
-    """`last` is the newest message's sequence, and units are ordered by it.
+    """Messages that leave the window together. Units are ordered by `last`, the sequence of their newest message.
 
-    `open_until` maps an exchange to its last message for as long as that has not been read.
+    `open_until` maps an exchange to the sequence of its last message until that message is read.
     """
 
     messages: list[StoredMessage]
@@ -28,7 +28,7 @@ def single_messages(messages: Iterable[StoredMessage]) -> Iterator[Sequence[Stor
 
 
 def turns(messages: Iterable[StoredMessage]) -> Iterator[Sequence[StoredMessage]]:
-    """A user message and everything up to the next one; what comes before the first is a turn of its own."""
+    """Yield turns: a user message and all messages up to the next one. Messages before the first are one turn."""
     turn: list[StoredMessage] = []
     for (message,) in single_messages(messages):
         if message.role == Role.USER and turn:
@@ -40,67 +40,68 @@ def turns(messages: Iterable[StoredMessage]) -> Iterator[Sequence[StoredMessage]
 
 
 def atomic_units(segments: Iterable[Sequence[StoredMessage]], exchange_end: Callable[[int], int]) -> Iterator[Unit]:
-    """Join the segments that share an exchange.
+    """Join segments that share an exchange into units.
 
-    A unit comes as soon as its last segment was read: in the order of the last messages, and no sooner than needed.
+    A unit is yielded as soon as its last segment is read, so units come in the order of their last messages.
     """
-    waiting: dict[int, Unit] = {}
+    open_units: dict[int, Unit] = {}
     for segment in segments:
         unit = Unit(list(segment), segment[-1].sequence, {})
         for exchange in {message.exchange for message in segment if message.exchange}:
-            unit = _joined(unit, exchange, waiting)
-            _settle(unit, exchange, waiting, exchange_end)
+            unit = _join(unit, exchange, open_units)
+            _close_if_complete(unit, exchange, open_units, exchange_end)
         if not unit.open_until:
             yield unit
 
 
-def _joined(unit: Unit, exchange: int, waiting: dict[int, Unit]) -> Unit:
-    earlier = waiting.get(exchange, unit)
+def _join(unit: Unit, exchange: int, open_units: dict[int, Unit]) -> Unit:
+    earlier = open_units.get(exchange, unit)
     if earlier is unit:
         return unit
-    # The smaller moves into the larger: a thousand answers to one message must not copy it a thousand times.
+    # The smaller unit moves into the larger: a thousand results of one message must not copy it a thousand times.
     small, large = sorted((unit, earlier), key=lambda either: len(either.messages))
     large.messages += small.messages
     large.open_until |= small.open_until
     large.last = max(large.last, small.last)
-    waiting.update(dict.fromkeys(small.open_until, large))
+    open_units.update(dict.fromkeys(small.open_until, large))
     return large
 
 
-def _settle(unit: Unit, exchange: int, waiting: dict[int, Unit], exchange_end: Callable[[int], int]) -> None:
-    """Ask for an exchange's end once, and forget the exchange when the end is reached."""
+def _close_if_complete(
+    unit: Unit, exchange: int, open_units: dict[int, Unit], exchange_end: Callable[[int], int]
+) -> None:
+    """Look up the end of an exchange once; remove the exchange from the open ones when the unit reaches it."""
     if exchange not in unit.open_until:
         unit.open_until[exchange] = exchange_end(exchange)
-        waiting[exchange] = unit
+        open_units[exchange] = unit
     if unit.open_until[exchange] <= unit.last:
-        del unit.open_until[exchange], waiting[exchange]
+        del unit.open_until[exchange], open_units[exchange]
 
 
 @dataclass(frozen=True)
 class ImportanceWeights:
-    """What each sign adds to a unit's score. The lowest score leaves first."""
+    """Weights of the signals in the score of a unit. Units with the lowest score are removed first."""
 
     recency: float = 1.0
-    """The yardstick: the newest message has all of it, the oldest next to nothing. The others are shares of it."""
+    """Scale of the others: the newest message gets all of it, the oldest nearly nothing."""
 
     tagged: float = 2.0
-    """Somebody said it matters. No less than all other signs a message can carry together, so that nothing untagged
-    outlives it."""
+    """Explicit tag by the client. At least the sum of all other signals, so that no untagged message outlives it."""
 
     relevance: float = 0.5
-    """The strongest guess, since it is about the newest turn; worth half the session's age, for a guess it stays."""
+    """Relevance for the newest turn, the strongest estimate. It is an estimate, so it counts half of recency."""
 
     evaluation: float = 0.3
-    """Full marks carry an answer past a third of the session: they say that it was good, not that it is needed."""
+    """Evaluation score of a message. A high score says that it was good, not that it is still needed."""
 
     question: float = 0.2
-    """What the user asked explains the answers that follow it, for about as long as those stay."""
+    """Question of the user: it explains the answers that follow it."""
 
     recent_tool_result: float = 0.2
-    """The agent is likely still working with it, and to call the tool again costs more than to keep the result."""
+    """Recent tool result: the agent probably still uses it, and to call the tool again costs more than to keep it."""
 
     recent_share: float = 0.2
-    """The newest fifth of the messages counts as recent: beyond it a result has mostly been told in an answer."""
+    """Share of the newest messages that count as recent. Older results are mostly contained in an answer."""
 
     def worth(self, message: StoredMessage, recent: bool, relevance: float) -> float:
         return (
@@ -115,7 +116,10 @@ class ImportanceWeights:
 def least_important_first(
     units: Sequence[Unit], importance: ImportanceWeights, relevance: Mapping[int, float]
 ) -> Sequence[Unit]:
-    """Of equals the older first. `units` are all of the window, oldest first, so that positions are known."""
+    """Return the units by ascending score, the older first among equals.
+
+    `units` must be all units of the window, oldest first, because recency depends on their positions.
+    """
     return sorted(units, key=_scorer(units, importance, relevance))
 
 
@@ -127,7 +131,7 @@ def _scorer(
     def score(unit: Unit) -> float:
         position = bisect_right(sequences, unit.last) / len(sequences)
         recent = position > 1 - importance.recent_share
-        # The best member speaks for the exchange: a poor answer beside it does not make a good one less needed.
+        # The best message decides: a poor answer in the same exchange does not make a good one less needed.
         best = max(importance.worth(message, recent, relevance.get(message.sequence, 0.0)) for message in unit.messages)
         return importance.recency * position + best
 
@@ -135,5 +139,5 @@ def _scorer(
 
 
 def _is_result(message: StoredMessage) -> bool:
-    """An orphan is no result of anything: most providers refuse to be shown it."""
+    """Whether the message answers a tool call. Orphans do not count: most providers reject them."""
     return message.role == Role.TOOL and bool(message.exchange)

@@ -1,1 +1,1 @@
-"""Artifacts: compact results of tools, kept for a session, and large ones out of its window."""
+"""Artifacts: results of tools that are stored for a session; large ones replace the tool message in its window."""

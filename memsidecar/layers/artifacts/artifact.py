@@ -1,4 +1,4 @@
-"""Artifact, its record, validation."""
+"""Artifact: its record, and the validation of an artifact that a client puts."""
 
 import time
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ MAX_SOURCE_BYTES = 1_024
 
 @dataclass(frozen=True, slots=True)
 class StoredArtifact:
-    """`metadata` is an encoded Struct. `message_id` is of the message that it holds in place of the window, else empty.
+    """Stored artifact. `metadata` is an encoded Struct; `expire_time_us` is None if it never expires.
 
-    `expire_time_us` is None where it never expires.
+    `message_id` is the id of the tool message whose content was offloaded to this artifact, else empty.
     """
 
     id: str
@@ -37,8 +37,8 @@ class StoredArtifact:
     def is_expired(self, now_us: int) -> bool:
         return self.expire_time_us is not None and self.expire_time_us < now_us
 
-    def note(self, session_id: str) -> Record:
-        """What holds a message is erased with the messages; what a tool left behind, with the session only."""
+    def to_record(self, session_id: str) -> Record:
+        """Return the record. An offloaded message is erased with the messages, other artifacts with the session."""
         body = pb.Artifact(
             source=self.source,
             content=self.content,
@@ -48,19 +48,18 @@ class StoredArtifact:
         )
         if self.expire_time_us is not None:
             body.expire_time.FromMicroseconds(self.expire_time_us)
-        source = session_id if self.message_id else ""
-        return Record(
-            self.id, conflict_key_of(self.id), source, self.create_time_us, body.SerializeToString(deterministic=True)
-        )
+        encoded = body.SerializeToString(deterministic=True)
+        erased_with = session_id if self.message_id else ""
+        return Record(self.id, conflict_key_of(self.id), erased_with, self.create_time_us, encoded)
 
 
-def artifact_of(note: Record) -> StoredArtifact:
-    body = pb.Artifact.FromString(note.body)
+def artifact_of(record: Record) -> StoredArtifact:
+    body = pb.Artifact.FromString(record.body)
     return StoredArtifact(
-        id=note.id,
+        id=record.id,
         source=body.source,
         content=body.content,
-        create_time_us=note.time_us,
+        create_time_us=record.time_us,
         tokens=body.tokens,
         expire_time_us=body.expire_time.ToMicroseconds() if body.HasField("expire_time") else None,
         metadata=body.metadata.SerializeToString(deterministic=True),
@@ -78,13 +77,16 @@ def conflict_key_of(artifact_id: str) -> int:
 
 @dataclass(frozen=True)
 class ArtifactValidator:
-    """Counting a megabyte takes a tenth of a second: never on the event loop. `check` alone may be called there."""
+    """Validates and counts artifacts.
+
+    Counting a megabyte takes a tenth of a second: it must not run on the event loop. `check` may.
+    """
 
     counter: Counter
     max_content_bytes: int
 
     def check(self, artifact: Artifact, offloads: bool) -> None:
-        """All that can be said without counting; raises InvalidField or TooLarge."""
+        """Check all that needs no token count; raise InvalidField or TooLarge."""
         optional_id("artifact.id", artifact.id)
         if len(artifact.source.encode()) > MAX_SOURCE_BYTES:
             raise InvalidField("artifact.source", f"is longer than {MAX_SOURCE_BYTES} bytes")
@@ -102,7 +104,7 @@ class ArtifactValidator:
             raise TooLarge(f"artifact.content has {size} bytes; an artifact may have {self.max_content_bytes}")
 
     def __call__(self, artifact: Artifact) -> StoredArtifact:
-        """The draft of an artifact that was checked."""
+        """Return the artifact to store. It must have passed `check`."""
         artifact.DiscardUnknownFields()
         create_time_us, expire_time_us = _times_us(artifact)
         return StoredArtifact(
@@ -117,7 +119,7 @@ class ArtifactValidator:
 
 
 def _times_us(artifact: Artifact) -> tuple[int, int | None]:
-    """When it was made, and when it ends."""
+    """Return create time and expire time."""
     create_time_us = time.time_ns() // 1000
     if artifact.HasField("create_time"):
         create_time_us = check_time("artifact.create_time", artifact.create_time)

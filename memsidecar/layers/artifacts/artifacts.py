@@ -1,4 +1,4 @@
-"""Put, list, delete, rank for a query."""
+"""Artifacts of a session: put, list, delete, rank for a query."""
 
 import math
 import time
@@ -33,59 +33,38 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.v1.knowledge_pb2 import Artifact
 
-_FIRST_STEP, _LONGEST_STEP = 16, 256
-_FIGURES_BYTES = 256
-"What an answer says of an artifact besides its texts, at most."
+MAX_RANKED, MAX_SCANNED = 200, 1_000
+"""A query ranks at most the newest MAX_RANKED artifacts of a session, found among MAX_SCANNED with expired ones."""
+MAX_RANKED_BYTES = 8 << 20
+MAX_INDEXED_CHARACTERS = 200_000
+"""Text of an artifact beyond this is not compared: it is longer than any context."""
+
+CACHE_BYTES = 32 << 20
+_CACHED_OWNER_BYTES = 512
+_STEM_BYTES = 64  # size of an entry in a set; the stems themselves are shared
+
+_MIN_READ_RECORDS, _MAX_READ_RECORDS = 16, 256
+_FIELDS_BYTES = 256
+"""Upper bound on the size of an encoded artifact without its texts."""
 
 ArtifactCursor = tuple[int, str]
-
-LONGEST_READ_CHARACTERS = 200_000
-"What stands behind this in an artifact is not compared: it is longer than any context."
-_STEM_BYTES = 64  # in a set, about: the stems themselves are shared
-
-MAX_RANKED = 200
-"As many of a session's artifacts are looked at for a query, the newest ..."
-WALKED = 1_000
-"... among so many, expired ones included ..."
-COMPARED_BYTES = 8 << 20
-"... and within so many bytes."
-AT_HAND_BYTES = 32 << 20
-_SHELF_BYTES = 512
+"""Position in a listing: create time, id."""
 
 
-def read_newest(
-    journal: Journal, owner: Owner, after: ArtifactCursor | None, limit: int, most_bytes: int
-) -> Iterator[StoredArtifact]:
-    """Up to `limit` artifacts behind a place, and at least one, if there is any. Expired ones are there, too."""
-    left = most_bytes
-    for note in _notes(journal, RecordQuery(owner, RecordKind.ARTIFACT, _FIRST_STEP, after), limit, most_bytes):
-        left -= _size(note)
-        if left < 0 and left + _size(note) < most_bytes:
-            return
-        yield artifact_of(note)
+@dataclass(frozen=True, slots=True)
+class PutArtifactRequest:
+    """Parsed request; `preview_tokens` 0 means the default of an overflow."""
 
-
-def _notes(journal: Journal, page: RecordQuery, limit: int, most_bytes: int) -> Iterator[Record]:
-    """In steps that follow the size of what came so far, so that never much more is read than is wanted."""
-    seen = size = 0
-    while seen < limit:
-        notes = journal.records(replace(page, limit=min(page.limit, limit - seen)))
-        yield from notes
-        if len(notes) < min(page.limit, limit - seen):
-            return
-        seen += len(notes)
-        size += sum(map(_size, notes))
-        step = max(1, (most_bytes - size) * seen // size)
-        page = replace(page, after=(notes[-1].time_us, notes[-1].id), limit=min(step, _LONGEST_STEP))
-
-
-def _size(note: Record) -> int:
-    return len(note.body) + len(note.id) + _FIGURES_BYTES
+    key: SessionKey
+    user_id: str
+    artifact: Artifact
+    offload_message_id: str = ""
+    preview_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedArtifact:
-    """An artifact and its words, taken apart once."""
+    """Artifact with the stems of its words."""
 
     artifact: StoredArtifact
     stems: frozenset[str]
@@ -95,142 +74,173 @@ class IndexedArtifact:
         return len(self.artifact.content) * 2 + len(self.artifact.metadata) + len(self.stems) * _STEM_BYTES
 
 
-def shelve(artifact: StoredArtifact) -> IndexedArtifact:
-    words = tokenize(f"{artifact.source} {artifact.content[:LONGEST_READ_CHARACTERS]}")
-    return IndexedArtifact(artifact, frozenset(map(stem, set(words))))
-
-
-def ranked(shelf: Sequence[IndexedArtifact], query: str) -> list[tuple[StoredArtifact, float]]:
-    """Each with the share of the query that it has, above 0 and at most 1; the most first, else as they came."""
-    if not shelf:
-        return []
-    asked = {stem(word) for word in content_terms(tokenize(query))}
-    weights = {one: _rarity(one, shelf) for one in asked}
-    total = sum(weights.values())
-    scored = [(one.artifact, _sum(weights, one.stems & asked) / total) for one in shelf if one.stems & asked]
-    return sorted(scored, key=lambda scored_one: -scored_one[1])
-
-
-def _rarity(asked: str, shelf: Sequence[IndexedArtifact]) -> float:
-    found = sum(1 for one in shelf if asked in one.stems)
-    return math.log(1 + (len(shelf) + 1) / (found + 1))
-
-
-def _sum(weights: dict[str, float], stems: Iterable[str]) -> float:
-    # In a fixed order, so that equal ones are equal to the last bit.
-    return sum(weights[one] for one in sorted(stems))
-
-
-@dataclass(frozen=True, slots=True)
-class PutArtifactRequest:
-    """What a caller asks for; `preview_tokens` 0: as many as an overflow leaves."""
-
-    key: SessionKey
-    user_id: str
-    artifact: Artifact
-    offload_message_id: str = ""
-    preview_tokens: int = 0
-
-
 class Artifacts:
-    """Thread-safe. What was put is found from then on, and what was deleted or erased is not."""
+    """Artifacts of all sessions, with a cache for ranking. Put and delete are visible when done. Thread-safe."""
 
-    def __init__(self, journal: Journal, draft: ArtifactValidator, offload: Offloader) -> None:
+    def __init__(self, journal: Journal, validator: ArtifactValidator, offloader: Offloader) -> None:
         self._journal = journal
-        self.draft = draft
-        self._offload = offload
-        self._at_hand: RecordCache[Sequence[IndexedArtifact]] = RecordCache(AT_HAND_BYTES, _weigh)
+        self.validator = validator
+        self._offloader = offloader
+        self._cache: RecordCache[Sequence[IndexedArtifact]] = RecordCache(CACHE_BYTES, _size_of)
         journal.subscribe(self._committed)
 
-    def put(self, order: PutArtifactRequest) -> StoredArtifact:
-        """Store a checked artifact, and show a preview in place of the message that it holds. Waits for commits."""
-        check_owner(self._journal.head(order.key), order.user_id)
-        if not order.offload_message_id:
-            return self._keep(order, self.draft(order.artifact), None)
-        found = self._offload.find(order.key, order.offload_message_id)
-        whole = self._offload.fill(self.draft(order.artifact), found, order.artifact.id)
-        stored = self._keep(order, whole, found.head.row_id)
-        self._offload.show_preview(order.key, stored, order.preview_tokens)
+    def put(self, request: PutArtifactRequest) -> StoredArtifact:
+        """Store a checked artifact; for an offload, show a preview of the message in the window. Waits for commits."""
+        check_owner(self._journal.head(request.key), request.user_id)
+        if not request.offload_message_id:
+            return self._save(request, self.validator(request.artifact), None)
+        versions = self._offloader.find(request.key, request.offload_message_id)
+        filled = self._offloader.fill(self.validator(request.artifact), versions, request.artifact.id)
+        stored = self._save(request, filled, versions.head.row_id)
+        self._offloader.show_preview(request.key, stored, request.preview_tokens)
         return stored
 
-    def _keep(self, order: PutArtifactRequest, artifact: StoredArtifact, derived_from: int | None) -> StoredArtifact:
-        kept = [artifact]
+    def _save(self, request: PutArtifactRequest, artifact: StoredArtifact, derived_from: int | None) -> StoredArtifact:
+        stored = [artifact]
 
-        def revise(notes: Sequence[Record]) -> RecordChanges:
-            if not order.artifact.HasField("create_time"):
-                kept[0] = _as_old_as(artifact, notes)
-            return RecordChanges([kept[0].note(order.key.session_id)])
+        def replace_record(records: Sequence[Record]) -> RecordChanges:
+            if not request.artifact.HasField("create_time"):
+                stored[0] = _with_known_create_time(artifact, records)
+            return RecordChanges([stored[0].to_record(request.key.session_id)])
 
-        claim(self._journal, order.key, order.user_id)
-        owner, slots = owner_of(order.key), [conflict_key_of(artifact.id)]
-        ticket = self._begin(PendingCommand(UpsertRecords(owner, RecordKind.ARTIFACT, slots, revise, derived_from)))
+        claim(self._journal, request.key, request.user_id)
+        owner, keys = owner_of(request.key), [conflict_key_of(artifact.id)]
+        pending = self._submit(
+            PendingCommand(UpsertRecords(owner, RecordKind.ARTIFACT, keys, replace_record, derived_from))
+        )
         try:
-            ticket.wait()
+            pending.wait()
         finally:
-            self._at_hand.invalidate(owner)
-        return kept[0]
+            self._cache.invalidate(owner)
+        return stored[0]
 
     def page(
         self, key: SessionKey, user_id: str, after: ArtifactCursor | None, size: int, now_us: int
     ) -> tuple[Sequence[StoredArtifact], ArtifactCursor | None]:
-        """Up to `size` artifacts behind a place, newest first, and the place of the next page, if there is one.
+        """Return up to `size` artifacts after a cursor, newest first, and the cursor of the next page, if there is one.
 
-        A page may be short, or empty, because of expired ones.
+        A page can be short or empty because expired artifacts are left out.
         """
         check_owner(self._journal.head(key), user_id)
         owner = owner_of(key)
-        seen = list(read_newest(self._journal, owner, after, size, MAX_RESPONSE_BYTES))
-        if not seen:
+        found = list(read_newest(self._journal, owner, after, size, MAX_RESPONSE_BYTES))
+        if not found:
             return (), None
-        last = (seen[-1].create_time_us, seen[-1].id)
-        there_are_more = any(read_newest(self._journal, owner, last, 1, 1))
-        return [one for one in seen if not one.is_expired(now_us)], last if there_are_more else None
+        last = (found[-1].create_time_us, found[-1].id)
+        has_more = any(read_newest(self._journal, owner, last, 1, 1))
+        return [artifact for artifact in found if not artifact.is_expired(now_us)], last if has_more else None
 
-    def submit_delete(self, key: SessionKey, artifact_id: str, settled: DoneCallback) -> PendingCommand:
-        """Settled when the last byte is gone."""
+    def submit_delete(self, key: SessionKey, artifact_id: str, on_done: DoneCallback) -> PendingCommand:
+        """Delete an artifact. The command is done when the last byte is overwritten."""
         owner = owner_of(key)
         command = DeleteRecord(owner, RecordKind.ARTIFACT, artifact_id)
-        return self._begin(PendingCommand(command, self._at_hand.invalidating(owner, settled)))
+        return self._submit(PendingCommand(command, self._cache.invalidating(owner, on_done)))
 
     def check_owner(self, key: SessionKey, user_id: str) -> None:
         check_owner(self._journal.head(key), user_id)
 
-    def _begin(self, ticket: PendingCommand) -> PendingCommand:
-        self._journal.submit(ticket)
-        return ticket
+    def _submit(self, pending: PendingCommand) -> PendingCommand:
+        self._journal.submit(pending)
+        return pending
 
     def relevant(self, key: SessionKey, query: str, now_us: int, limit: int) -> Sequence[tuple[StoredArtifact, float]]:
-        """Those that have something to do with a query, with how much (above 0, at most 1), the most first.
+        """Return artifacts that share words with a query, with a score above 0 and at most 1, best first.
 
-        Newer ones come first among equals. Of a session's artifacts the newest 200 are looked at, within 8 MiB.
+        Newer ones come first among equals.
         """
         owner = owner_of(key)
-        shelf = self._at_hand.get(owner, lambda: self._shelf(owner))
-        alive = [one for one in shelf if not one.artifact.is_expired(now_us)]
-        if len(alive) < len(shelf) >= MAX_RANKED:
-            # Some expired since, and there may be older ones that did not.
-            self._at_hand.invalidate(owner)
-        return ranked(alive, query)[:limit]
+        indexed = self._cache.get(owner, lambda: self._index(owner))
+        alive = [entry for entry in indexed if not entry.artifact.is_expired(now_us)]
+        if len(alive) < len(indexed) >= MAX_RANKED:
+            # Some have expired since they were cached, and older ones that were left out may take their place.
+            self._cache.invalidate(owner)
+        return rank(alive, query)[:limit]
 
-    def _shelf(self, owner: Owner) -> Sequence[IndexedArtifact]:
+    def _index(self, owner: Owner) -> Sequence[IndexedArtifact]:
         now_us = time.time_ns() // 1000
-        newest = read_newest(self._journal, owner, None, WALKED, COMPARED_BYTES)
-        return [shelve(one) for one in islice((one for one in newest if not one.is_expired(now_us)), MAX_RANKED)]
+        newest = read_newest(self._journal, owner, None, MAX_SCANNED, MAX_RANKED_BYTES)
+        alive = (artifact for artifact in newest if not artifact.is_expired(now_us))
+        return [index_artifact(artifact) for artifact in islice(alive, MAX_RANKED)]
 
     def _committed(self, changes: Sequence[CommitEvent]) -> None:
         for change in changes:
             if change.reload or change.head is None:
-                self._at_hand.invalidate(owner_of(change.key))
+                self._cache.invalidate(owner_of(change.key))
 
 
-def _as_old_as(artifact: StoredArtifact, notes: Sequence[Record]) -> StoredArtifact:
-    """With the time of the one that is there, if it says the same: to repeat a call changes nothing."""
-    for known in (artifact_of(note) for note in notes if note.id == artifact.id):
-        ends_after = artifact.expire_time_us is None or artifact.expire_time_us > known.create_time_us
-        if known.content == artifact.content and ends_after:
+def _with_known_create_time(artifact: StoredArtifact, records: Sequence[Record]) -> StoredArtifact:
+    """Return the artifact with the create time of a stored equal one, so that a repeated put changes nothing."""
+    for known in (artifact_of(record) for record in records if record.id == artifact.id):
+        expires_later = artifact.expire_time_us is None or artifact.expire_time_us > known.create_time_us
+        if known.content == artifact.content and expires_later:
             return replace(artifact, create_time_us=known.create_time_us)
     return artifact
 
 
-def _weigh(shelf: Sequence[IndexedArtifact]) -> int:
-    return _SHELF_BYTES + sum(one.size_bytes for one in shelf)
+def _size_of(indexed: Sequence[IndexedArtifact]) -> int:
+    return _CACHED_OWNER_BYTES + sum(entry.size_bytes for entry in indexed)
+
+
+def read_newest(
+    journal: Journal, owner: Owner, after: ArtifactCursor | None, limit: int, max_bytes: int
+) -> Iterator[StoredArtifact]:
+    """Yield up to `limit` artifacts after a cursor within `max_bytes`, at least one; expired ones included."""
+    left = max_bytes
+    for record in _records(
+        journal, RecordQuery(owner, RecordKind.ARTIFACT, _MIN_READ_RECORDS, after), limit, max_bytes
+    ):
+        left -= _record_bytes(record)
+        if left < 0 and left + _record_bytes(record) < max_bytes:
+            return
+        yield artifact_of(record)
+
+
+def _records(journal: Journal, page: RecordQuery, limit: int, max_bytes: int) -> Iterator[Record]:
+    """Yield records. The read size follows the mean size so far, so that not much more than `max_bytes` is read."""
+    seen = size = 0
+    while seen < limit:
+        records = journal.records(replace(page, limit=min(page.limit, limit - seen)))
+        yield from records
+        if len(records) < min(page.limit, limit - seen):
+            return
+        seen += len(records)
+        size += sum(map(_record_bytes, records))
+        fitting = max(1, (max_bytes - size) * seen // size)
+        page = replace(page, after=(records[-1].time_us, records[-1].id), limit=min(fitting, _MAX_READ_RECORDS))
+
+
+def _record_bytes(record: Record) -> int:
+    return len(record.body) + len(record.id) + _FIELDS_BYTES
+
+
+def index_artifact(artifact: StoredArtifact) -> IndexedArtifact:
+    words = tokenize(f"{artifact.source} {artifact.content[:MAX_INDEXED_CHARACTERS]}")
+    return IndexedArtifact(artifact, frozenset(map(stem, set(words))))
+
+
+def rank(indexed: Sequence[IndexedArtifact], query: str) -> list[tuple[StoredArtifact, float]]:
+    """Return the artifacts that share words with the query, best first, else in their order.
+
+    The score is the idf-weighted share of the query's words that the artifact has.
+    """
+    if not indexed:
+        return []
+    query_stems = {stem(word) for word in content_terms(tokenize(query))}
+    weights = {query_stem: _idf(query_stem, indexed) for query_stem in query_stems}
+    total = sum(weights.values())
+    scored = [
+        (entry.artifact, _sum(weights, entry.stems & query_stems) / total)
+        for entry in indexed
+        if entry.stems & query_stems
+    ]
+    return sorted(scored, key=lambda pair: -pair[1])
+
+
+def _idf(query_stem: str, indexed: Sequence[IndexedArtifact]) -> float:
+    matching = sum(1 for entry in indexed if query_stem in entry.stems)
+    return math.log(1 + (len(indexed) + 1) / (matching + 1))
+
+
+def _sum(weights: dict[str, float], stems: Iterable[str]) -> float:
+    # In a fixed order, so that equal sets give equal floats.
+    return sum(weights[query_stem] for query_stem in sorted(stems))

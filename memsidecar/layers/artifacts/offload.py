@@ -1,4 +1,4 @@
-"""Moves a tool result out of the window."""
+"""Offload: store a tool result as an artifact and show a preview of it in the window."""
 
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -15,31 +15,31 @@ from memsidecar.tokens.contract import Counter
 from memsidecar.v1.message_pb2 import Message
 
 FIELD = "offload_message_id"
-_MARK_TOKENS = 16
-"What the mark of a cut costs, about."
-_TRIES = 4
+_MARKER_TOKENS = 16
+"""Estimated tokens of the marker that `truncate_middle` inserts."""
+_MAX_ATTEMPTS = 4
 
 
 @dataclass(frozen=True)
 class Offloader:
-    """The artifact is stored first and the preview is shown after, so that a crash in between loses nothing."""
+    """The caller stores the artifact before it calls `show_preview`, so that a crash between the two loses nothing."""
 
     journal: Journal
-    trim: WindowUpdater
+    window_updater: WindowUpdater
     counter: Counter
     keep_tokens: int
 
     def find(self, key: SessionKey, message_id: str) -> MessageVersions:
-        found = self.journal.message(key, message_id)
-        if found is None:
+        versions = self.journal.message(key, message_id)
+        if versions is None:
             raise NotFound(f"there is no message {message_id!r} in this session")
-        if found.original.role != Role.TOOL:
+        if versions.original.role != Role.TOOL:
             raise InvalidField(FIELD, "is not a tool message")
-        return found
+        return versions
 
-    def fill(self, artifact: StoredArtifact, found: MessageVersions, own_id: str) -> StoredArtifact:
-        """The artifact with the message in it; under an id made from the message's, unless it has one of its own."""
-        message = Message.FromString(found.original.body)
+    def fill(self, artifact: StoredArtifact, versions: MessageVersions, own_id: str) -> StoredArtifact:
+        """Return the artifact with the content of the message; its id is `own_id`, else derived from the message's."""
+        message = Message.FromString(versions.original.body)
         return replace(
             artifact,
             id=own_id or id_of(message.id),
@@ -50,47 +50,50 @@ class Offloader:
         )
 
     def show_preview(self, key: SessionKey, artifact: StoredArtifact, preview_tokens: int) -> None:
-        """In place of the message, if it is in the window and the preview is shorter."""
+        """Replace the message in the window by a preview, if it is in the window and the preview is shorter."""
         text = self._preview(artifact, preview_tokens or self.keep_tokens)
         if text is not None:
-            self.trim(key, lambda: self._plan(key, artifact.message_id, text))
+            self.window_updater(key, lambda: self._plan(key, artifact.message_id, text))
 
     def _plan(self, key: SessionKey, message_id: str, text: str) -> UpdateWindow | None:
-        found = self.journal.message(key, message_id)
-        if found is None:
+        versions = self.journal.message(key, message_id)
+        if versions is None:
             return None
-        standing = UpdateWindow(key, found.head.version)
-        message = Message.FromString(found.displayed.body)
-        if found.displayed.pruned or message.content == text:
-            return standing
-        short = truncated_copy(text, found.displayed, message, self.counter)
-        return replace(standing, shortened=[short]) if short.tokens < found.original.tokens else standing
+        unchanged = UpdateWindow(key, versions.head.version)
+        message = Message.FromString(versions.displayed.body)
+        if versions.displayed.pruned or message.content == text:
+            return unchanged
+        preview = truncated_copy(text, versions.displayed, message, self.counter)
+        is_shorter = preview.tokens < versions.original.tokens
+        return replace(unchanged, shortened=[preview]) if is_shorter else unchanged
 
-    def _preview(self, artifact: StoredArtifact, most_tokens: int) -> str | None:
-        """None where the whole is no longer than that."""
-        line = f"[the whole is artifact {artifact.id}]"
-        keep = most_tokens - self.counter.count(line) - _MARK_TOKENS
-        if artifact.tokens <= most_tokens:
+    def _preview(self, artifact: StoredArtifact, max_tokens: int) -> str | None:
+        """Return a preview of at most `max_tokens`, if possible; None if the content itself fits."""
+        if artifact.tokens <= max_tokens:
             return None
-        for _ in range(_TRIES):
-            short = (
-                truncate_middle(artifact.content, keep, lambda text: self._count(artifact, text)) if keep > 0 else None
-            )
-            if short is None:
+        reference = f"[the whole is artifact {artifact.id}]"
+        keep = max_tokens - self.counter.count(reference) - _MARKER_TOKENS
+        for _ in range(_MAX_ATTEMPTS):
+            if keep <= 0:
                 break
-            text = f"{short.rstrip()}\n{line}"
-            excess = self.counter.count(text) - most_tokens
+            truncated = truncate_middle(artifact.content, keep, lambda text: self._count(artifact, text))
+            if truncated is None:
+                break
+            preview = f"{truncated.rstrip()}\n{reference}"
+            excess = self.counter.count(preview) - max_tokens
             if excess <= 0:
-                return text
+                return preview
             keep -= excess
-        return line
+        return reference
 
     def _count(self, artifact: StoredArtifact, text: str) -> int:
-        """The whole was counted already, and is by far the longest."""
+        """Count a text; the whole content, by far the longest, is counted already."""
         return artifact.tokens if text is artifact.content else self.counter.count(text)
 
 
 def id_of(message_id: str) -> str:
-    """The same each time, so that a call may be repeated."""
-    made = f"message/{message_id}"
-    return made if len(made.encode()) <= MAX_ID_BYTES else f"message/{blake2b(message_id.encode()).hexdigest()}"
+    """Return an artifact id that depends on the message id only, so that a call can be repeated."""
+    artifact_id = f"message/{message_id}"
+    if len(artifact_id.encode()) <= MAX_ID_BYTES:
+        return artifact_id
+    return f"message/{blake2b(message_id.encode()).hexdigest()}"

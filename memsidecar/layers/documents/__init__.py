@@ -1,1 +1,1 @@
-"""Documents: what was given to know, cut into chunks that can be found."""
+"""Documents: texts that a client puts, split into chunks for search."""

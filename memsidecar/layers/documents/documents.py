@@ -1,4 +1,4 @@
-"""Put, list, delete, visibility; FindChunks protocol."""
+"""Documents: put, list, delete, visibility; the protocol of a chunk search."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -29,30 +29,29 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.v1.knowledge_pb2 import Document
 
-MAX_COVER_BYTES = 1_024
-"""Of a title, and of a source."""
+MAX_TITLE_BYTES = MAX_SOURCE_BYTES = 1_024
 MAX_CHUNKS = 50_000
-"""All chunks of a document are one transaction, and everybody else's commit waits for it."""
+"""All chunks of a document are one transaction, and all other commits wait for it."""
 
-OWNERS_KEPT = 10_000
-_FIGURES_BYTES = 256
-"""What an answer says of a document or a chunk besides its texts, at most."""
+MAX_CACHED_OWNERS = 10_000
+_FIELDS_BYTES = 256
+"""Upper bound on the size of an encoded document or chunk without its texts."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class DocumentValidator:
-    """Makes drafts. May take a second for a megabyte: never on the event loop."""
+    """Validates, counts and chunks documents. It may take a second for a megabyte: not for the event loop."""
 
-    chunking: Chunker
+    chunker: Chunker
     max_document_bytes: int
 
     def check(self, document: Document) -> None:
-        """All that can be said without looking into the text; raises InvalidField or TooLarge."""
+        """Check all that needs no chunks; raise InvalidField or TooLarge."""
         check_id("document.id", document.id)
-        _check_cover("document.title", document.title)
-        _check_cover("document.source", document.source)
+        _check_length("document.title", document.title, MAX_TITLE_BYTES)
+        _check_length("document.source", document.source, MAX_SOURCE_BYTES)
         if document.HasField("metadata"):
             check_metadata("document.metadata", document.metadata)
         if document.HasField("create_time"):
@@ -69,32 +68,32 @@ class DocumentValidator:
             raise InvalidField("document.text", "has nothing but white space")
 
     def is_same(self, stored: StoredDocument, document: Document) -> bool:
-        """Whether putting it would change nothing at all; far quicker than to chunk it and see."""
+        """Whether a put would change nothing. Much faster than to chunk the document and compare."""
         return (
-            (stored.sha256, stored.chunking) == (_digest(document), self.chunking.name)
+            (stored.sha256, stored.chunking) == (_digest(document), self.chunker.name)
             and (stored.title, stored.source) == (document.title, document.source)
             and stored.metadata == document.metadata.SerializeToString(deterministic=True)
         )
 
     def __call__(self, owner: Owner, document: Document) -> DocumentDraft:
-        """The draft of a document that was checked."""
+        """Return the draft of a document. It must have passed `check`."""
         document.DiscardUnknownFields()
         return DocumentDraft(
             owner=owner,
             id=document.id,
             title=document.title,
             source=document.source,
-            # Deterministic, so that the same tags are known as the same.
+            # Deterministic, so that equal metadata has equal bytes.
             metadata=document.metadata.SerializeToString(deterministic=True),
             create_time_us=_time_us(document),
             sha256=_digest(document),
-            tokens=self.chunking.counter.count(document.text),
-            chunking=self.chunking.name,
+            tokens=self.chunker.counter.count(document.text),
+            chunking=self.chunker.name,
             chunks=self._chunks(document.text),
         )
 
     def _chunks(self, text: str) -> Sequence[Chunk]:
-        chunks = [Chunk(one.text, one.tokens) for one in islice(self.chunking(text), MAX_CHUNKS + 1)]
+        chunks = [Chunk(span.text, span.tokens) for span in islice(self.chunker(text), MAX_CHUNKS + 1)]
         if len(chunks) > MAX_CHUNKS:
             raise TooLarge(f"document.text makes more than {MAX_CHUNKS} chunks")
         return chunks
@@ -104,9 +103,9 @@ def _digest(document: Document) -> str:
     return sha256(document.text.encode()).hexdigest()
 
 
-def _check_cover(field: str, text: str) -> None:
-    if len(text.encode()) > MAX_COVER_BYTES:
-        raise InvalidField(field, f"is longer than {MAX_COVER_BYTES} bytes")
+def _check_length(field: str, text: str, max_bytes: int) -> None:
+    if len(text.encode()) > max_bytes:
+        raise InvalidField(field, f"is longer than {max_bytes} bytes")
 
 
 def _time_us(document: Document) -> int:
@@ -116,43 +115,43 @@ def _time_us(document: Document) -> int:
 
 
 class Documents:
-    """`begin_` hands a command to the journal and returns at once; `settled` is called when it is durable."""
+    """Documents of all owners. `submit_` methods return at once; `on_done` is called when the command is durable."""
 
-    def __init__(self, journal: Journal, draft: DocumentValidator) -> None:
+    def __init__(self, journal: Journal, validator: DocumentValidator) -> None:
         self.journal = journal
-        self.draft = draft
-        self._any: RecordCache[bool] = RecordCache(OWNERS_KEPT)
+        self.validator = validator
+        self._has_documents: RecordCache[bool] = RecordCache(MAX_CACHED_OWNERS)
         journal.subscribe(self._committed)
 
     def _committed(self, changes: Sequence[CommitEvent]) -> None:
-        """A changed document is told as a change of no session."""
+        """Invalidate the namespaces of changed documents: such a commit event has no session id."""
         changed = {change.key.namespace for change in changes if not change.key.session_id}
         if changed:
-            self._any.invalidate_where(lambda owner: owner.namespace in changed)
+            self._has_documents.invalidate_where(lambda owner: owner.namespace in changed)
 
     def having_documents(self, owners: Sequence[Owner]) -> list[Owner]:
-        """Most users have no documents, and what is not there need not be searched."""
+        """Return the owners with at least one document. Most have none, and need no search."""
         return [owner for owner in owners if self._has_any(owner)]
 
     def _has_any(self, owner: Owner) -> bool:
-        return self._any.get(owner, lambda: bool(self.journal.documents(DocumentQuery(owner, 1))))
+        return self._has_documents.get(owner, lambda: bool(self.journal.documents(DocumentQuery(owner, 1))))
 
     def owner(self, namespace: str, user_id: str, session_id: str) -> Owner:
-        """Whose documents are meant. Raises NotYourSession where the session belongs to another user."""
+        """Return the owner that the ids name. Raises SessionOwnerMismatch if the session belongs to another user."""
         if not session_id:
             return Owner(namespace, user_id)
         check_owner(self.journal.head(SessionKey(namespace, session_id)), user_id)
         return Owner(namespace, session_id=session_id)
 
     def claim(self, namespace: str, user_id: str, session_id: str) -> Owner:
-        """The same for whoever puts one: the first user that is named makes the session theirs."""
+        """Return the owner for a put; a session without a user is assigned to the given one."""
         claim(self.journal, SessionKey(namespace, session_id), user_id)
         return self.owner(namespace, user_id, session_id)
 
     def visible_owners(self, namespace: str, user_id: str, session_id: str) -> Sequence[Owner]:
-        """Whose documents may be found: everybody's, the user's and the session's.
+        """Return the owners whose documents a search may find: the namespace, the user and the session.
 
-        A session's user counts as named where only the session is.
+        If only a session is given, its user counts as given.
         """
         owners = [Owner(namespace)]
         if session_id:
@@ -163,60 +162,61 @@ class Documents:
         return [*owners, Owner(namespace, user_id)] if user_id else owners
 
     def known(self, owner: Owner, document: Document) -> StoredDocument | None:
-        """The document as it is kept, if putting it again would change nothing."""
+        """Return the stored document if a put would change nothing."""
         stored = self.journal.document(owner, document.id)
-        return stored if stored is not None and self.draft.is_same(stored, document) else None
+        return stored if stored is not None and self.validator.is_same(stored, document) else None
 
     def submit_put(
-        self, draft: DocumentDraft, settled: Callable[[PendingCommand], None] | None = None
+        self, draft: DocumentDraft, on_done: Callable[[PendingCommand], None] | None = None
     ) -> PendingCommand:
-        return self._begin(PendingCommand(PutDocument(draft), settled))
+        return self._submit(PendingCommand(PutDocument(draft), on_done))
 
     def submit_delete(
-        self, owner: Owner, document_id: str, settled: Callable[[PendingCommand], None] | None = None
+        self, owner: Owner, document_id: str, on_done: Callable[[PendingCommand], None] | None = None
     ) -> PendingCommand:
-        """Settled when the last byte is gone, which may take a while."""
-        return self._begin(PendingCommand(DeleteDocument(owner, document_id), settled))
+        """Delete a document. The command is done when the last byte is overwritten, which may take a while."""
+        return self._submit(PendingCommand(DeleteDocument(owner, document_id), on_done))
 
-    def _begin(self, ticket: PendingCommand) -> PendingCommand:
-        self.journal.submit(ticket)
-        return ticket
+    def _submit(self, pending: PendingCommand) -> PendingCommand:
+        self.journal.submit(pending)
+        return pending
 
     def page(self, owner: Owner, after_id: str, size: int) -> tuple[Sequence[StoredDocument], bool]:
-        """Documents in the order of their ids, as many as one answer holds, and whether there are more."""
+        """Return documents in the order of their ids, as many as fit into a response, and whether there are more."""
         found = self.journal.documents(DocumentQuery(owner, size + 1, after_id))
-        kept = fit_response(found[:size], _cover)
-        return kept, len(kept) < len(found)
+        page = fit_response(found[:size], _texts)
+        return page, len(page) < len(found)
 
 
 def fit_response(items: Sequence[T], texts_of: Callable[[T], Iterable[bytes | str]]) -> Sequence[T]:
-    """As many as one answer holds, and at least one: a single document or chunk is far smaller than an answer."""
+    """Return as many items as fit into a response, at least one: a single document or chunk is far smaller."""
     size = 0
     for at, item in enumerate(items):
-        size += _FIGURES_BYTES + sum(len(text.encode() if isinstance(text, str) else text) for text in texts_of(item))
+        size += _FIELDS_BYTES + sum(len(text.encode() if isinstance(text, str) else text) for text in texts_of(item))
         if at and size > MAX_RESPONSE_BYTES:
             return items[:at]
     return items
 
 
-def _cover(document: StoredDocument) -> Iterable[bytes | str]:
+def _texts(document: StoredDocument) -> Iterable[bytes | str]:
     return document.id, document.title, document.source, document.metadata
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkHit:
+    """Found chunk. `score` is relative to the other hits, `cosine` is not."""
+
     document: StoredDocument
     index: int
     chunk: Chunk
     score: float
     parts: ScoreBreakdown
     cosine: float = 0.0
-    "As it is, not relative to the other chunks."
 
 
 @dataclass(frozen=True, slots=True)
 class FoundChunks:
-    """Chunks, best first, and what was missing when they were looked for: the contract's degradations."""
+    """Chunks, best first, and the degradations of the search (numbers of the proto enum)."""
 
     hits: Sequence[ChunkHit]
     degraded: frozenset[int] = frozenset()
@@ -224,8 +224,8 @@ class FoundChunks:
 
 class FindChunks(Protocol):
     def __call__(self, owners: Sequence[Owner], query: str, limit: int, min_score: float) -> FoundChunks:
-        """At most `limit` chunks of these owners' documents, best first, none with a score under `min_score`.
+        """Return at most `limit` chunks of these owners' documents, best first, with a score from `min_score` to 1.
 
-        Scores are from 0 to 1. A document that was put is found as soon as the put is answered; one that was deleted is
-        not found from then on. May read from the disk: never on the event loop.
+        A document is found from the moment its put is acknowledged until its delete is. May read from disk: not for the
+        event loop.
         """

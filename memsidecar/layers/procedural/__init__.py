@@ -1,1 +1,1 @@
-"""What recurs in a user's conversations, counted as they come; a habit is what chance does not explain."""
+"""Procedural memory: how a user works with the assistant, counted from the messages."""

@@ -1,4 +1,4 @@
-"""Running counts per user, bounded; topics of a session."""
+"""Usage counters of one user: running, bounded counts of what observations show, and the topics of open sessions."""
 
 import json
 from collections import Counter
@@ -11,23 +11,22 @@ from typing import NamedTuple
 from memsidecar.layers.procedural.observations import OTHER, Length, Observation, question_key, term_key
 from memsidecar.layers.procedural.style import LengthPreference
 
-_HALF_LIFE_CONVERSATIONS = 40  # so long a thing is missed before it counts half when room is made
-
-_MAX_SESSION_TERMS, _MAX_SESSION_QUESTIONS = 60, 8
-_TURNS_A_MENTION = 3  # said in every third message at least, or twice
-
 VERSION = 1
+"""Version of the encoded state."""
 HOURS = 24
 _HOUR_US = 3_600_000_000
 _DAY_US = HOURS * _HOUR_US
-_RECENT_SESSIONS = 200
-_DAYS_KEPT = 120
-_MOST_TOPICS, _MOST_QUESTIONS = 250, 60
-_OPEN_SESSIONS = 8  # what was said in others is over, and what is said there later is not listened to
+_MAX_RECENT_SESSIONS = 200
+_MAX_DAYS = 120
+_MAX_TOPICS, _MAX_QUESTIONS = 250, 60
+_MAX_OPEN_SESSIONS = 8  # topics of older sessions are final: later messages there are not counted
+_HALF_LIFE_CONVERSATIONS = 40  # after so many conversations without it, an item counts half at an eviction
+_MAX_SESSION_TERMS, _MAX_SESSION_QUESTIONS = 60, 8
+_TURNS_PER_MENTION = 3  # a prominent term is in every third message at least, or in two
 
 
 class TopCount(NamedTuple):
-    """`last` is the number of conversations when it occurred last."""
+    """Number of conversations with an item. `last` is the total number of conversations at its last occurrence."""
 
     shown: str
     conversations: int
@@ -36,38 +35,40 @@ class TopCount(NamedTuple):
 
 @dataclass(slots=True)
 class TopCounter:
-    """Bounded: when there are a quarter too many, the least goes. What comes back later begins anew, so that a count
-    may be too low and is never too high."""
+    """Bounded counter. A quarter above `limit`, the least frequent items are evicted.
 
-    most: int
+    An evicted item that returns starts at 1, so a count may be too low but never too high.
+    """
+
+    limit: int
     counts: dict[str, TopCount] = field(default_factory=dict)
 
     def add(self, key: str, shown: str, now: int) -> None:
-        """Once for each conversation. `now` is the number of conversations so far."""
+        """Count an item once for a conversation. `now` is the number of conversations so far."""
         before = self.counts.get(key) or TopCount(shown, 0, now)
         self.counts[key] = TopCount(before.shown, before.conversations + 1, now)
-        if len(self.counts) > self.most * 5 // 4:
-            self._make_room(now)
+        if len(self.counts) > self.limit * 5 // 4:
+            self._evict(now)
 
-    def often(self, fewest: float) -> Iterator[TopCount]:
-        """Those that occurred in so many conversations, most first."""
+    def at_least(self, min_count: float) -> Iterator[TopCount]:
+        """Yield the items of at least `min_count` conversations, most frequent first."""
         ranked = sorted(self.counts.values(), key=lambda count: (-count.conversations, count.shown))
-        return (count for count in ranked if count.conversations >= fewest)
+        return (count for count in ranked if count.conversations >= min_count)
 
     def copy(self) -> "TopCounter":
-        return TopCounter(self.most, dict(self.counts))
+        return TopCounter(self.limit, dict(self.counts))
 
     def rows(self) -> list[TopCount]:
         return list(self.counts.values())
 
     def restore(self, rows: Sequence[Sequence[object]], key_of: Callable[[str], str]) -> None:
-        """The keys are not kept: what is shown has the same one."""
+        """Restore from `rows`. Keys are not stored: they follow from the shown text."""
         counts = (TopCount(*row) for row in rows)  # type: ignore[arg-type] # as `rows` made them
         self.counts = {key_of(count.shown): count for count in counts}
 
-    def _make_room(self, now: int) -> None:
+    def _evict(self, now: int) -> None:
         ranked = sorted(self.counts, key=lambda key: _worth(self.counts[key], now), reverse=True)
-        kept = set(ranked[: self.most])
+        kept = set(ranked[: self.limit])
         self.counts = {key: count for key, count in self.counts.items() if key in kept}
 
 
@@ -77,32 +78,32 @@ def _worth(count: TopCount, now: int) -> tuple[float, str]:
 
 @dataclass(slots=True)
 class SessionTopics:
-    """Of one session that goes on. Terms and questions as they are shown; terms with the messages that have them."""
+    """Terms of an open session with the number of messages that have them, and its questions, all as shown."""
 
     turns: int = 0
     terms: dict[str, int] = field(default_factory=dict)
     questions: list[str] = field(default_factory=list)
 
-    def add(self, one: Observation) -> None:
+    def add(self, observation: Observation) -> None:
         self.turns += 1
         known = {term_key(term): term for term in self.terms}
-        for term in one.terms:
+        for term in observation.terms:
             shown = known.setdefault(term_key(term), term)
             self.terms[shown] = self.terms.get(shown, 0) + 1
-        too_many = len(self.terms) - _MAX_SESSION_TERMS
-        for rare in nsmallest(too_many, self.terms, key=self.terms.__getitem__) if too_many > 0 else ():
+        surplus = len(self.terms) - _MAX_SESSION_TERMS
+        for rare in nsmallest(surplus, self.terms, key=self.terms.__getitem__) if surplus > 0 else ():
             del self.terms[rare]
-        if one.questions:
-            asked = [*self.questions, *(question.wording for question in one.questions)]
-            first = {key: wording for wording in reversed(asked) if (key := question_key(wording))}
+        if observation.questions:
+            wordings = [*self.questions, *(question.wording for question in observation.questions)]
+            first = {key: wording for wording in reversed(wordings) if (key := question_key(wording))}
             self.questions = list(reversed(first.values()))[:_MAX_SESSION_QUESTIONS]
 
-    def prominent(self) -> Iterator[str]:
-        needed = min(2, -(-self.turns // _TURNS_A_MENTION))
+    def prominent_terms(self) -> Iterator[str]:
+        needed = min(2, -(-self.turns // _TURNS_PER_MENTION))
         return (term for term, mentions in self.terms.items() if mentions >= needed)
 
-    def count_in(self, topics: TopCounter, questions: TopCounter, now: int) -> None:
-        for term in self.prominent():
+    def add_to(self, topics: TopCounter, questions: TopCounter, now: int) -> None:
+        for term in self.prominent_terms():
             topics.add(term_key(term), term, now)
         for wording in self.questions:
             questions.add(question_key(wording), wording, now)
@@ -110,7 +111,10 @@ class SessionTopics:
 
 @dataclass(slots=True)
 class SessionCounts:
-    """What is to be known of a session while it may go on. `pending` is the length of an answer not answered yet."""
+    """Counts of a recent session. `pending` is the length of the last answer while the user has not reacted to it.
+
+    `topics_closed`: its topics are final. `resumed`: it continues a session whose counts were folded already.
+    """
 
     session: int
     sequence: int
@@ -118,21 +122,21 @@ class SessionCounts:
     technical_turns: int = 0
     day: int = -1
     pending: int = Length.NONE
-    wishes: int = LengthPreference.NONE
-    over: bool = False
+    preferences: int = LengthPreference.NONE
+    topics_closed: bool = False
     resumed: bool = False
 
     @property
     def technical(self) -> bool:
-        """At least a third of the user's messages: between two pieces of code people write prose."""
+        """Whether a third of the user's messages are technical: between two pieces of code people write prose."""
         return self.technical_turns > 0 and self.technical_turns * 3 >= self.turns
 
 
 @dataclass(slots=True)
 class UsageCounters:
-    """All counts of one user. `engaged` and `left`: answers by their length, after which the user went on or did not.
+    """All counts of one user. `engaged` and `left` count answers by length, after which the user went on or did not.
 
-    Of conversations that are no longer recent only the sums are left (`technical`, `left`).
+    Of sessions that are no longer recent, only sums remain (`technical`, `left`).
     """
 
     conversations: int = 0
@@ -142,97 +146,98 @@ class UsageCounters:
     hours: list[int] = field(default_factory=lambda: [0] * HOURS)
     days: list[int] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
-    wishes: Counter[int] = field(default_factory=Counter)
+    preferences: Counter[int] = field(default_factory=Counter)
     engaged: Counter[int] = field(default_factory=Counter)
     left: Counter[int] = field(default_factory=Counter)
-    topics: TopCounter = field(default_factory=lambda: TopCounter(_MOST_TOPICS))
-    questions: TopCounter = field(default_factory=lambda: TopCounter(_MOST_QUESTIONS))
+    topics: TopCounter = field(default_factory=lambda: TopCounter(_MAX_TOPICS))
+    questions: TopCounter = field(default_factory=lambda: TopCounter(_MAX_QUESTIONS))
     recent: dict[int, SessionCounts] = field(default_factory=dict)
     open: dict[int, SessionTopics] = field(default_factory=dict)
 
     def add(self, observations: Iterable[Observation]) -> None:
-        """In the order of the messages. One that was added before, by its session and sequence, is passed over."""
-        for one in observations:
-            known = self.recent.get(one.session)
-            if known is None or one.sequence > known.sequence:
-                self._take(one, self._record(one))
-                self._fold()
+        """Count observations in the order of the messages; one that was counted before is skipped."""
+        for observation in observations:
+            known = self.recent.get(observation.session)
+            if known is None or observation.sequence > known.sequence:
+                self._count(observation, self._session(observation))
+                self._fold_oldest()
 
-    def _take(self, one: Observation, record: SessionCounts) -> None:
-        record.sequence = one.sequence
-        if one.by_user:
-            self._hear(one, record)
-        elif record.turns:  # else it greets, and answers nothing
-            record.pending = one.answer
+    def _session(self, observation: Observation) -> SessionCounts:
+        """Return the counts of the session and make it the newest. A session older than the folded ones is resumed."""
+        session = self.recent.pop(observation.session, None)
+        if session is None:
+            resumed = observation.sequence > 1 and observation.session <= self.newest_folded
+            session = SessionCounts(observation.session, observation.sequence, topics_closed=resumed, resumed=resumed)
+        self.recent[observation.session] = session
+        return session
 
-    def _record(self, one: Observation) -> SessionCounts:
-        """The session's, which is now the newest. A session of before the folded ones goes on, it does not begin."""
-        record = self.recent.pop(one.session, None)
-        if record is None:
-            resumed = one.sequence > 1 and one.session <= self.newest_folded
-            record = SessionCounts(one.session, one.sequence, over=resumed, resumed=resumed)
-        self.recent[one.session] = record
-        return record
+    def _count(self, observation: Observation, session: SessionCounts) -> None:
+        session.sequence = observation.sequence
+        if observation.by_user:
+            self._count_user_message(observation, session)
+        elif session.turns:  # else it is a greeting, not an answer
+            session.pending = observation.answer
 
-    def _hear(self, one: Observation, record: SessionCounts) -> None:
-        self.conversations += record.turns == 0 and not record.resumed
+    def _count_user_message(self, observation: Observation, session: SessionCounts) -> None:
+        self.conversations += session.turns == 0 and not session.resumed
         self.turns += 1
-        record.turns += 1
-        record.technical_turns += one.technical
-        self._note_time(one, record)
-        self._note_engagement(one, record)
-        if not record.resumed:
-            self._note_wish(one, record)
-            self._note_kinds(one)
-        if not record.over:
-            self._note_matter(one)
+        session.turns += 1
+        session.technical_turns += observation.technical
+        self._count_time(observation, session)
+        self._count_engagement(observation, session)
+        if not session.resumed:
+            self._count_preference(observation, session)
+            self._count_kinds(observation)
+        if not session.topics_closed:
+            self._count_topics(observation)
 
-    def _note_time(self, one: Observation, record: SessionCounts) -> None:
-        """The first message of a session on a day: those that follow it within minutes say nothing more."""
-        day = one.time_us // _DAY_US
-        if day != record.day:
-            record.day = day
-            self.hours[one.time_us // _HOUR_US % HOURS] += 1
-            self.days = sorted({*self.days, day})[-_DAYS_KEPT:]
+    def _count_time(self, observation: Observation, session: SessionCounts) -> None:
+        """Count only the first message of a session on a day: the next ones follow within minutes."""
+        day = observation.time_us // _DAY_US
+        if day != session.day:
+            session.day = day
+            self.hours[observation.time_us // _HOUR_US % HOURS] += 1
+            self.days = sorted({*self.days, day})[-_MAX_DAYS:]
 
-    def _note_engagement(self, one: Observation, record: SessionCounts) -> None:
-        """Thanks alone are no engagement: the answer stays the last one."""
-        if record.pending and one.engages:
-            self.engaged[record.pending] += 1
-            record.pending = Length.NONE
+    def _count_engagement(self, observation: Observation, session: SessionCounts) -> None:
+        """Count the user's reaction to an answer. Thanks alone are none: the answer remains the last one."""
+        if session.pending and observation.engages:
+            self.engaged[session.pending] += 1
+            session.pending = Length.NONE
 
-    def _note_wish(self, one: Observation, record: SessionCounts) -> None:
-        if one.length_preference and not record.wishes & one.length_preference:
-            record.wishes |= one.length_preference
-            self.wishes[one.length_preference] += 1
+    def _count_preference(self, observation: Observation, session: SessionCounts) -> None:
+        preference = observation.length_preference
+        if preference and not session.preferences & preference:
+            session.preferences |= preference
+            self.preferences[preference] += 1
 
-    def _note_kinds(self, one: Observation) -> None:
-        for question in one.questions:
+    def _count_kinds(self, observation: Observation) -> None:
+        for question in observation.questions:
             if question.kind != OTHER:
                 self.kinds[question.kind] += 1
 
-    def _note_matter(self, one: Observation) -> None:
-        """The session is the newest of the open ones now; the oldest of too many is over."""
-        self.open[one.session] = matter = self.open.pop(one.session, SessionTopics())
-        matter.add(one)
-        if len(self.open) > _OPEN_SESSIONS:
+    def _count_topics(self, observation: Observation) -> None:
+        """Make the session the newest open one; close the oldest if there are too many."""
+        self.open[observation.session] = topics = self.open.pop(observation.session, SessionTopics())
+        topics.add(observation)
+        if len(self.open) > _MAX_OPEN_SESSIONS:
             oldest = next(iter(self.open))
             self._close(oldest)
-            self.recent[oldest].over = True
+            self.recent[oldest].topics_closed = True
 
     def _close(self, session: int) -> None:
-        if matter := self.open.pop(session, None):
-            matter.count_in(self.topics, self.questions, self.conversations)
+        if topics := self.open.pop(session, None):
+            topics.add_to(self.topics, self.questions, self.conversations)
 
-    def matters(self) -> tuple[TopCounter, TopCounter]:
-        """Topics and questions, those of the open sessions among them."""
+    def topics_and_questions(self) -> tuple[TopCounter, TopCounter]:
+        """Return the counts of topics and questions, those of the open sessions included."""
         topics, questions = self.topics.copy(), self.questions.copy()
-        for matter in self.open.values():
-            matter.count_in(topics, questions, self.conversations)
+        for session_topics in self.open.values():
+            session_topics.add_to(topics, questions, self.conversations)
         return topics, questions
 
-    def _fold(self) -> None:
-        while len(self.recent) > _RECENT_SESSIONS:
+    def _fold_oldest(self) -> None:
+        while len(self.recent) > _MAX_RECENT_SESSIONS:
             oldest = self.recent.pop(next(iter(self.recent)))
             self._close(oldest.session)
             self.newest_folded = max(self.newest_folded, oldest.session)
@@ -241,11 +246,11 @@ class UsageCounters:
                 self.left[oldest.pending] += 1
 
     def technical_conversations(self) -> int:
-        return self.technical + sum(one.technical and not one.resumed for one in self.recent.values())
+        return self.technical + sum(session.technical and not session.resumed for session in self.recent.values())
 
     def left_after(self, length: Length) -> int:
-        """Answers of this length that were the last of their conversation; the newest one may still go on."""
-        return self.left[length] + sum(one.pending == length for one in list(self.recent.values())[:-1])
+        """Return how many answers of this length were the last of a session; the newest session may still go on."""
+        return self.left[length] + sum(session.pending == length for session in list(self.recent.values())[:-1])
 
     def to_bytes(self) -> bytes:
         state = {
@@ -254,25 +259,25 @@ class UsageCounters:
             "hours": self.hours,
             "days": self.days,
             "kinds": dict(self.kinds),
-            "counts": [sorted(counter.items()) for counter in (self.wishes, self.engaged, self.left)],
+            "counts": [sorted(counter.items()) for counter in (self.preferences, self.engaged, self.left)],
             "topics": self.topics.rows(),
             "questions": self.questions.rows(),
-            "open": [[session, one.turns, one.terms, one.questions] for session, one in self.open.items()],
-            "recent": [[int(value) for value in astuple(one)] for one in self.recent.values()],
+            "open": [[session, topics.turns, topics.terms, topics.questions] for session, topics in self.open.items()],
+            "recent": [[int(value) for value in astuple(session)] for session in self.recent.values()],
         }
         return json.dumps(state, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
     @classmethod
-    def from_bytes(cls, kept: bytes) -> "UsageCounters | None":
-        """None where another version made it: then all is to be counted anew."""
-        state = json.loads(kept)
+    def from_bytes(cls, encoded: bytes) -> "UsageCounters | None":
+        """Return the decoded counters; None if another version wrote them."""
+        state = json.loads(encoded)
         if state["version"] != VERSION:
             return None
-        habits = cls(hours=state["hours"], days=state["days"], kinds=Counter(state["kinds"]))
-        habits.conversations, habits.turns, habits.technical, habits.newest_folded = state["sums"]
-        habits.wishes, habits.engaged, habits.left = (Counter(dict(counts)) for counts in state["counts"])
-        habits.topics.restore(state["topics"], term_key)
-        habits.questions.restore(state["questions"], question_key)
-        habits.open = {session: SessionTopics(*matter) for session, *matter in state["open"]}
-        habits.recent = {row[0]: SessionCounts(*row) for row in state["recent"]}
-        return habits
+        counters = cls(hours=state["hours"], days=state["days"], kinds=Counter(state["kinds"]))
+        counters.conversations, counters.turns, counters.technical, counters.newest_folded = state["sums"]
+        counters.preferences, counters.engaged, counters.left = (Counter(dict(counts)) for counts in state["counts"])
+        counters.topics.restore(state["topics"], term_key)
+        counters.questions.restore(state["questions"], question_key)
+        counters.open = {session: SessionTopics(*topics) for session, *topics in state["open"]}
+        counters.recent = {row[0]: SessionCounts(*row) for row in state["recent"]}
+        return counters

@@ -1,6 +1,5 @@
-"""Procedural memory: habits counted as the log grows, patterns computed now and then, hints at hand."""
+"""ProceduralMemory: background task that counts usage, and reads of the patterns derived from the counts."""
 
-import logging
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +8,7 @@ from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.text import strip_injected
 from memsidecar.layers.background import OffsetTracker, submit_and_wait
 from memsidecar.layers.procedural.observations import Observation, ObservedMessage, observe
-from memsidecar.layers.procedural.record import ID, SLOT, PersistedState, published_of, record_of
+from memsidecar.layers.procedural.record import CONFLICT_KEY, RECORD_ID, UsageState, decode_published, decode_state
 from memsidecar.layers.record_cache import RecordCache
 from memsidecar.stores.contract import (
     CommitEvent,
@@ -29,18 +28,16 @@ from memsidecar.stores.contract import (
 from memsidecar.v1.knowledge_pb2 import GetPatternsResponse
 from memsidecar.v1.message_pb2 import Message
 
-log = logging.getLogger(__name__)
-
 TASK = "procedural"
-RECORDS_KEPT, HINTS_KEPT = 512, 1_000
-_CHAPTER = 256
-_MOST_RECOUNTED = 20_000
-"Messages of a user, the newest, from which habits are counted anew after an erasure."
-_SCANNED_AT_ONCE = 500
+MAX_CACHED_STATES, MAX_CACHED_HINTS = 512, 1_000
+_READ_ENTRIES = 256
+_MAX_RECOUNTED_MESSAGES = 20_000
+"""Messages of a user, the newest, that are counted again after an erasure."""
+_SCAN_MESSAGES = 500
 
 
 class ProceduralMemory:
-    """Keeps the promises of a background task; its other methods may be called from any thread."""
+    """Implements the Task protocol. Its other methods may be called from any thread."""
 
     name = TASK
 
@@ -49,13 +46,13 @@ class ProceduralMemory:
         self._every_conversations = every_conversations
         self._give_way = yield_cpu
         self._lock = threading.RLock()
-        self._records: OrderedDict[Owner, PersistedState] = OrderedDict()
+        self._states: OrderedDict[Owner, UsageState] = OrderedDict()
         self._offsets = OffsetTracker(journal, self.name)
-        self._hints: RecordCache[Sequence[str]] = RecordCache(HINTS_KEPT)
+        self._hints: RecordCache[Sequence[str]] = RecordCache(MAX_CACHED_HINTS)
         self._erasures: Counter[str] = Counter()
         journal.subscribe(self._committed)
 
-    # -- for those who ask
+    # Reads.
 
     def hints(self, owner: Owner) -> Sequence[str]:
         return self._hints.get(owner, lambda: self._read_hints(owner))
@@ -64,43 +61,43 @@ class ProceduralMemory:
         return self.patterns(owner, refresh=False).hints.splitlines()
 
     def patterns(self, owner: Owner, refresh: bool) -> GetPatternsResponse:
-        """As they were last computed; with `refresh`, out of everything that was said up to now."""
+        """Return the patterns as last computed; with `refresh`, computed from all messages up to now."""
         if not refresh:
-            note = self._journal.record(owner, RecordKind.PATTERNS, ID)
-            return published_of(note) if note else GetPatternsResponse()
+            record = self._journal.record(owner, RecordKind.PATTERNS, RECORD_ID)
+            return decode_published(record) if record else GetPatternsResponse()
         with self._lock:
             self._catch_up(owner.namespace)
-            record = self._published(owner)
-            while record.gone:
-                record = self._published(owner)
-            return record.published
+            state = self._publish(owner)
+            while state.erased:
+                state = self._publish(owner)
+            return state.published
 
-    def _published(self, owner: Owner) -> PersistedState:
-        record = self._record(owner)
-        record.publish()
-        self._flush(record)
-        return record
+    def _publish(self, owner: Owner) -> UsageState:
+        state = self._state(owner)
+        state.publish()
+        self._flush(state)
+        return state
 
     def _catch_up(self, namespace: str) -> None:
-        while chapter := self._journal.read_changes(namespace, self.position(namespace), _CHAPTER):
+        while chapter := self._journal.read_changes(namespace, self.position(namespace), _READ_ENTRIES):
             self.process(namespace, chapter)
 
-    # -- for the runner
+    # The Task protocol.
 
     def position(self, namespace: str) -> int:
         with self._lock:
             return self._offsets.position(namespace)
 
     def reached(self, namespace: str) -> int:
-        """Up to which entry everything is counted. From any thread, and without waiting for what is being counted."""
+        """Return the lsn up to which all messages are counted. From any thread; does not wait for a running count."""
         return self._offsets.completed_lsn(namespace)
 
     def process(self, namespace: str, chapter: LogEntries) -> None:
-        """Entry by entry: whoever asks meanwhile goes first, and may have taken some of them then."""
+        """Count entry by entry. A read may take the lock in between and count some of the entries itself."""
         for entry in chapter:
             with self._lock:
                 if entry.lsn > self._offsets.position(namespace):
-                    self._read(entry)
+                    self._apply(entry)
             self._give_way()
         with self._lock:
             self._offsets.advance(namespace, max(self._offsets.position(namespace), chapter[-1].lsn))
@@ -110,95 +107,101 @@ class ProceduralMemory:
             for namespace in self._offsets.namespaces():
                 position = self._offsets.position(namespace)
                 if self._offsets.is_due(namespace, position, idle):
-                    self._keep_all(namespace)
+                    self._flush_all(namespace)
                     self._offsets.commit(namespace, position)
         return False
 
-    def _keep_all(self, namespace: str) -> None:
-        """Before a mark: what is behind it is not read again."""
-        for record in [one for one in self._records.values() if one.owner.namespace == namespace]:
-            self._flush(record)
+    def _flush_all(self, namespace: str) -> None:
+        """Flush all states of a namespace before its offset is committed: entries before it are not read again."""
+        for state in [state for state in self._states.values() if state.owner.namespace == namespace]:
+            self._flush(state)
 
-    # -- counting
+    # Counting.
 
-    def _read(self, entry: LogEntry) -> None:
+    def _apply(self, entry: LogEntry) -> None:
         if isinstance(entry, MessageWritten) and entry.lsn == entry.first_lsn:
-            self._count(self._record(_owner(entry)), entry.lsn, entry.session, entry.message)
+            self._count(self._state(_owner(entry)), entry.lsn, entry.session, entry.message)
         elif isinstance(entry, SessionClaimed):
-            self._drop(Owner(entry.key.namespace, session_id=entry.key.session_id))
-            self._drop(Owner(entry.key.namespace, entry.user_id))
+            self._delete(Owner(entry.key.namespace, session_id=entry.key.session_id))
+            self._delete(Owner(entry.key.namespace, entry.user_id))
 
-    def _count(self, record: PersistedState, lsn: int, session: int, message: StoredMessage) -> None:
-        if lsn <= record.lsn:
+    def _count(self, state: UsageState, lsn: int, session: int, message: StoredMessage) -> None:
+        if lsn <= state.lsn:
             return
-        record.lsn = lsn
-        seen = _observed(session, message)
-        if seen is None:
+        state.lsn = lsn
+        observation = _observe(session, message)
+        if observation is None:
             return
-        record.habits.add([seen])
-        record.dirty = True
-        if record.conversations_since >= self._every_conversations:
-            record.publish()
-            self._flush(record)
+        state.counters.add([observation])
+        state.dirty = True
+        if state.conversations_since_publish >= self._every_conversations:
+            state.publish()
+            self._flush(state)
 
-    def _record(self, owner: Owner) -> PersistedState:
-        record = self._records.get(owner)
-        if record is not None and not record.gone:
-            self._records.move_to_end(owner)
-            return record
-        # Before the note is read: an erasure in between must not pass unnoticed.
+    def _state(self, owner: Owner) -> UsageState:
+        state = self._states.get(owner)
+        if state is not None and not state.erased:
+            self._states.move_to_end(owner)
+            return state
+        # Read before the record: an erasure between the two must be noticed.
         erasures = self._erasures[owner.namespace]
-        note = self._journal.record(owner, RecordKind.PATTERNS, ID) if record is None else None
-        record = (record_of(owner, note, erasures) if note else None) or self._recounted(owner, erasures)
-        self._records[owner] = record
-        while len(self._records) > RECORDS_KEPT:
-            self._flush(next(iter(self._records.values())))
-            self._records.popitem(last=False)
-        return record
+        record = self._journal.record(owner, RecordKind.PATTERNS, RECORD_ID) if state is None else None
+        state = (decode_state(owner, record, erasures) if record else None) or self._recounted(owner, erasures)
+        self._states[owner] = state
+        while len(self._states) > MAX_CACHED_STATES:
+            self._flush(next(iter(self._states.values())))
+            self._states.popitem(last=False)
+        return state
 
-    def _recounted(self, owner: Owner, erasures: int) -> PersistedState:
-        """Out of what is in the journal now: for a new user nothing, after an erasure all that is left."""
-        record = PersistedState(owner, erasures=erasures, dirty=True)
-        for lsn, seen in reversed(list(self._scanned(owner))):
-            record.lsn = lsn
-            record.habits.add([seen] if seen else [])
-        return record
+    def _recounted(self, owner: Owner, erasures: int) -> UsageState:
+        """Count the messages in the journal: none for a new user, the remaining ones after an erasure."""
+        state = UsageState(owner, erasures=erasures, dirty=True)
+        for lsn, observation in reversed(list(self._scan(owner))):
+            state.lsn = lsn
+            state.counters.add([observation] if observation else [])
+        return state
 
-    def _scanned(self, owner: Owner) -> Iterator[tuple[int, Observation | None]]:
-        """Newest first, and what was said no longer than it takes to see what it shows."""
+    def _scan(self, owner: Owner) -> Iterator[tuple[int, Observation | None]]:
+        """Yield observations, newest first. Bodies are dropped as soon as they are observed."""
         before, seen = None, 0
-        while seen < _MOST_RECOUNTED:
-            found = self._journal.scan(Scope(*owner), before, _SCANNED_AT_ONCE)
-            mine = [one for one in found if bool(one.user_id) == bool(owner.user_id)]
-            yield from ((one.lsn, _observed(one.session, one.message)) for one in mine)
+        while seen < _MAX_RECOUNTED_MESSAGES:
+            found = self._journal.scan(Scope(*owner), before, _SCAN_MESSAGES)
+            own = [located for located in found if bool(located.user_id) == bool(owner.user_id)]
+            yield from ((located.lsn, _observe(located.session, located.message)) for located in own)
             if not found:
                 return
             before, seen = found[-1].lsn, seen + len(found)
 
-    # -- keeping
+    # Persistence.
 
-    def _flush(self, record: PersistedState) -> None:
-        """Not after an erasure that took something of it: what is gone must not come back as a habit."""
-        if not record.dirty:
+    def _flush(self, state: UsageState) -> None:
+        """Save the state, unless an erasure removed a part of it: erased messages must not survive in the counts."""
+        if not state.dirty:
             return
 
-        def revise(notes: Sequence[Record]) -> RecordChanges:
-            erased = record.erasures != self._erasures[record.owner.namespace]
-            record.gone = (record.kept and not notes) or (not record.kept and erased)
-            return RecordChanges() if record.gone else RecordChanges([note])
+        def save_unless_erased(records: Sequence[Record]) -> RecordChanges:
+            erased = state.erasures != self._erasures[state.owner.namespace]
+            state.erased = (state.saved and not records) or (not state.saved and erased)
+            return RecordChanges() if state.erased else RecordChanges([record])
 
-        note = record.note()
-        submit_and_wait(self._journal, PendingCommand(UpsertRecords(record.owner, RecordKind.PATTERNS, [SLOT], revise)))
-        record.dirty, record.kept = record.gone, not record.gone
-        self._hints.invalidate(record.owner)
-
-    def _drop(self, owner: Owner) -> None:
-        """Counted anew when somebody asks, or says something."""
-        self._records.pop(owner, None)
-        command = UpsertRecords(
-            owner, RecordKind.PATTERNS, [SLOT], lambda notes: RecordChanges(deletes=[one.id for one in notes])
+        record = state.to_record()
+        submit_and_wait(
+            self._journal,
+            PendingCommand(UpsertRecords(state.owner, RecordKind.PATTERNS, [CONFLICT_KEY], save_unless_erased)),
         )
-        submit_and_wait(self._journal, PendingCommand(command))
+        state.dirty, state.saved = state.erased, not state.erased
+        self._hints.invalidate(state.owner)
+
+    def _delete(self, owner: Owner) -> None:
+        """Delete the state; it is counted again at the next read or message."""
+
+        def delete_all(records: Sequence[Record]) -> RecordChanges:
+            return RecordChanges(deletes=[record.id for record in records])
+
+        self._states.pop(owner, None)
+        submit_and_wait(
+            self._journal, PendingCommand(UpsertRecords(owner, RecordKind.PATTERNS, [CONFLICT_KEY], delete_all))
+        )
         self._hints.invalidate(owner)
 
     def _committed(self, changes: Sequence[CommitEvent]) -> None:
@@ -208,12 +211,12 @@ class ProceduralMemory:
             self._hints.invalidate_where(lambda owner: owner.namespace in erased)
 
 
-def _owner(said: MessageWritten) -> Owner:
-    namespace = said.key.namespace
-    return Owner(namespace, said.user_id) if said.user_id else Owner(namespace, session_id=said.key.session_id)
+def _owner(entry: MessageWritten) -> Owner:
+    namespace = entry.key.namespace
+    return Owner(namespace, entry.user_id) if entry.user_id else Owner(namespace, session_id=entry.key.session_id)
 
 
-def _observed(session: int, message: StoredMessage) -> Observation | None:
+def _observe(session: int, message: StoredMessage) -> Observation | None:
     if message.role not in (Role.USER, Role.ASSISTANT):
         return None
     text = strip_injected(Message.FromString(message.body).content)

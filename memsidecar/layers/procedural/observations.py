@@ -1,4 +1,4 @@
-"""Features of one message."""
+"""Observations: the features of one message that the counters count."""
 
 from collections.abc import Iterator
 from enum import IntEnum
@@ -22,12 +22,16 @@ from memsidecar.layers.procedural.style import (
 from memsidecar.layers.text_analysis import stem
 
 OTHER = "other"
-LONGEST_WORDING_BYTES = 96
-_MOST_IN_A_MESSAGE = 4
-_LONGEST_QUESTION_WORDS = 40  # a longer one is a story, and nobody tells it twice in the same words
-_FEWEST_TELLING_WORDS = 2  # "what do you think?" is the same question about everything
+MAX_WORDING_BYTES = 96
+MAX_TERM_BYTES = 40
+_MAX_QUESTIONS = 4  # of one message
+_MAX_TERMS = 40  # of one message
+_MAX_QUESTION_WORDS = 40  # a longer question is a story, and does not recur in the same words
+_MIN_CONTENT_WORDS = 2  # "what do you think?" can be about anything
+_MAX_CACHED_TERMS = 16_384
+_MIN_MEDIUM_WORDS, _MAX_MEDIUM_WORDS = 80, 200
 
-# The first that fits: what is asked for goes before how it is asked.
+# The first match counts: the subject of a question goes before its grammar.
 _KINDS = [
     (kind, regex.compile(pattern))
     for kind, pattern in (
@@ -53,60 +57,29 @@ _KINDS = [
         ("yes-no", r"^(?:is|are|was|were|do|does|did|can|could|will|would|has|have|may|am)\b"),
     )
 ]
-# Scripts without spaces: the whole is taken as it is.
+# Scripts without spaces: the key of a question is its whole text.
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]{6}")
-_ASKED = regex.compile(r"[?\u061f]\s*\Z")
-_BEGINS = regex.compile(
+_QUESTION_MARK = regex.compile(r"[?\u061f]\s*\Z")
+_QUESTION_START = regex.compile(
     r"^(?:how (?:do|can|to|does|should)|what(?:'s| is| are| does)|why (?:is|does|do|are)|where|who)\b"
 )
 
-LONGEST_TERM_BYTES = 40
-_MOST_TERMS_IN_A_MESSAGE = 40
-_TERMS_KEPT = 16_384
 _ADDRESSED = regex.compile(
     r"(\b(?i:hey|hi|hello|thanks|thank you|dear|ok|okay|yeah|yes|wow|bye)\b,? |, )"
     r"\p{Lu}[\p{Ll}\p{M}]+(?=\s*(?:[,!?.]|$))",
     regex.MULTILINE,
 )
-_SHORT_WORDS, _LONG_WORDS = 80, 200
 
 
 class Question(NamedTuple):
-    """`wording` is what can be shown: words alone, of bounded length."""
+    """`wording` can be shown: words only, of bounded length."""
 
     kind: str
     wording: str
 
 
-def questions_of(prose: str) -> Iterator[Question]:
-    found = (
-        Question(kind_of(line), _wording(line)) for line in map(str.lower, prose_sentences(prose)) if _is_asked(line)
-    )
-    return islice(found, _MOST_IN_A_MESSAGE)
-
-
-def question_key(wording: str) -> str:
-    """The same for two questions that differ in filling words and inflection alone; empty for what can be about all."""
-    if _UNSPACED.search(wording):
-        return wording
-    roots = [stem(word) for word in prose_words(wording) if is_content_word(word)]
-    return f"{kind_of(wording)} {' '.join(roots)}" if len(set(roots)) >= _FEWEST_TELLING_WORDS else ""
-
-
-def kind_of(line: str) -> str:
-    return next((kind for kind, pattern in _KINDS if pattern.search(line)), OTHER)
-
-
-def _is_asked(line: str) -> bool:
-    return bool(_ASKED.search(line) or _BEGINS.match(line)) and len(line.split()) <= _LONGEST_QUESTION_WORDS
-
-
-def _wording(line: str) -> str:
-    return truncate_to_bytes(" ".join(prose_words(line)), LONGEST_WORDING_BYTES)
-
-
 class Length(IntEnum):
-    """Of an answer. What lies between short and long says nothing about which is liked."""
+    """Length of an answer. A medium one says nothing about the preferred length."""
 
     NONE = 0
     SHORT = 1
@@ -115,7 +88,7 @@ class Length(IntEnum):
 
 
 class ObservedMessage(NamedTuple):
-    """A message as habits know it. Within a session, sequences only rise."""
+    """Input of `observe`. Within a session, sequences only rise."""
 
     session: int
     sequence: int
@@ -125,7 +98,7 @@ class ObservedMessage(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """What one message shows. Of answers, only how long they are; of the user's messages, all but that."""
+    """Features of one message: of an answer its length, of a user's message all others."""
 
     session: int
     sequence: int
@@ -140,25 +113,15 @@ class Observation(NamedTuple):
 
 
 def observe(message: ObservedMessage) -> Observation | None:
-    """None for what is neither said by the user nor an answer to them."""
+    """Return the features of a message; None if it is neither from the user nor an answer, or empty."""
     if not message.text.strip():
         return None
     if message.role == Role.ASSISTANT:
         return Observation(message.session, message.sequence, message.time_us, False, _length(message.text))
-    return _of_user(message) if message.role == Role.USER else None
+    return _observe_user(message) if message.role == Role.USER else None
 
 
-@lru_cache(_TERMS_KEPT)
-def term_key(term: str) -> str:
-    return " ".join(stem(word) for word in term.split())
-
-
-def _length(text: str) -> Length:
-    words = len(text.split())
-    return Length.SHORT if words < _SHORT_WORDS else Length.LONG if words > _LONG_WORDS else Length.MEDIUM
-
-
-def _of_user(message: ObservedMessage) -> Observation:
+def _observe_user(message: ObservedMessage) -> Observation:
     prose = extract_prose(message.text)
     technical = is_technical(message.text, prose)
     return Observation(
@@ -168,19 +131,57 @@ def _of_user(message: ObservedMessage) -> Observation:
         by_user=True,
         engages=technical or any(map(is_content_word, prose_words(prose))),
         questions=tuple(questions_of(prose)),
-        terms=tuple(islice(dict.fromkeys(_terms(prose)), _MOST_TERMS_IN_A_MESSAGE)),
+        terms=tuple(islice(dict.fromkeys(_terms(prose)), _MAX_TERMS)),
         length_preference=find_length_preference(prose),
         technical=technical,
     )
 
 
+def _length(text: str) -> Length:
+    words = len(text.split())
+    if words < _MIN_MEDIUM_WORDS:
+        return Length.SHORT
+    return Length.LONG if words > _MAX_MEDIUM_WORDS else Length.MEDIUM
+
+
+def questions_of(prose: str) -> Iterator[Question]:
+    lines = map(str.lower, prose_sentences(prose))
+    return islice((Question(kind_of(line), _wording(line)) for line in lines if _is_question(line)), _MAX_QUESTIONS)
+
+
+def question_key(wording: str) -> str:
+    """Return a key that is equal for questions with the same content words; empty for too few content words."""
+    if _UNSPACED.search(wording):
+        return wording
+    stems = [stem(word) for word in prose_words(wording) if is_content_word(word)]
+    return f"{kind_of(wording)} {' '.join(stems)}" if len(set(stems)) >= _MIN_CONTENT_WORDS else ""
+
+
+def kind_of(line: str) -> str:
+    return next((kind for kind, pattern in _KINDS if pattern.search(line)), OTHER)
+
+
+def _is_question(line: str) -> bool:
+    is_asked = bool(_QUESTION_MARK.search(line) or _QUESTION_START.match(line))
+    return is_asked and len(line.split()) <= _MAX_QUESTION_WORDS
+
+
+def _wording(line: str) -> str:
+    return truncate_to_bytes(" ".join(prose_words(line)), MAX_WORDING_BYTES)
+
+
+@lru_cache(_MAX_CACHED_TERMS)
+def term_key(term: str) -> str:
+    return " ".join(stem(word) for word in term.split())
+
+
 def _terms(prose: str) -> Iterator[str]:
-    """Words, and pairs of words that stand side by side. Whoever is spoken to is not what is spoken about."""
+    """Yield content words, and pairs of adjacent ones. Names of addressed persons are left out."""
     for sentence in prose_sentences(_ADDRESSED.sub(r"\1", prose)):
         words = [(word, is_content_word(word)) for word in prose_words(sentence)]
-        for word, telling in words:
-            if telling:
-                yield truncate_to_bytes(word, LONGEST_TERM_BYTES)
-        for (first, one), (second, other) in pairwise(words):
-            if one and other and first != second:
-                yield truncate_to_bytes(f"{first} {second}", LONGEST_TERM_BYTES)
+        for word, is_content in words:
+            if is_content:
+                yield truncate_to_bytes(word, MAX_TERM_BYTES)
+        for (first, first_is_content), (second, second_is_content) in pairwise(words):
+            if first_is_content and second_is_content and first != second:
+                yield truncate_to_bytes(f"{first} {second}", MAX_TERM_BYTES)

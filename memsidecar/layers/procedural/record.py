@@ -1,4 +1,4 @@
-"""What is kept of one user's habits: the running counts, and the patterns as they were last computed."""
+"""Persisted state of one user: the usage counters, and the patterns as last computed."""
 
 import struct
 import time
@@ -9,61 +9,64 @@ from memsidecar.layers.procedural.patterns import Patterns, render_hints
 from memsidecar.stores.contract import Owner, Record
 from memsidecar.v1.knowledge_pb2 import GetPatternsResponse, Pattern
 
-ID, SLOT = "patterns", 0
-_HEAD = struct.Struct(">QI")
+RECORD_ID, CONFLICT_KEY = "patterns", 0
+_HEADER = struct.Struct(">QI")
+"""The lsn, and the length of the published patterns; they and the counters follow."""
 
 
 @dataclass(slots=True)
-class PersistedState:
-    """Everything up to entry `lsn` of the log is counted. `erasures` is how many there were when it was made.
+class UsageState:
+    """Counters of all messages up to `lsn`. `erasures` is the namespace's erasure count when the state was created.
 
-    `kept`: there is a note of it. `gone`: something of it was erased, and it is to be counted anew.
+    `saved`: the journal has a record of it. `erased`: a part of it was erased, so it must be counted again.
     """
 
     owner: Owner
-    habits: UsageCounters = field(default_factory=UsageCounters)
+    counters: UsageCounters = field(default_factory=UsageCounters)
     lsn: int = 0
     published: GetPatternsResponse = field(default_factory=GetPatternsResponse)
     erasures: int = 0
     dirty: bool = False
-    kept: bool = False
-    gone: bool = False
+    saved: bool = False
+    erased: bool = False
 
     @property
-    def conversations_since(self) -> int:
-        """Since the patterns were last computed."""
-        return self.habits.conversations - self.published.conversations
+    def conversations_since_publish(self) -> int:
+        return self.counters.conversations - self.published.conversations
 
     def publish(self) -> None:
-        self.published = _published(self.habits)
+        """Compute the patterns."""
+        self.published = _compute_patterns(self.counters)
         self.dirty = True
 
-    def note(self) -> Record:
+    def to_record(self) -> Record:
         published = self.published.SerializeToString(deterministic=True)
-        body = _HEAD.pack(self.lsn, len(published)) + published + self.habits.to_bytes()
-        # A session's own go with what was said in it; a user's are dropped with any of their sessions (`Erase`).
-        return Record(ID, SLOT, self.owner.session_id, time.time_ns() // 1_000, body)
+        body = _HEADER.pack(self.lsn, len(published)) + published + self.counters.to_bytes()
+        # The record of a session is erased with its messages; that of a user with any of their sessions (see `Erase`).
+        return Record(RECORD_ID, CONFLICT_KEY, self.owner.session_id, time.time_ns() // 1_000, body)
 
 
-def record_of(owner: Owner, note: Record, erasures: int) -> PersistedState | None:
-    """None where another version made it: then all is to be counted anew."""
-    lsn, length = _HEAD.unpack_from(note.body)
-    habits = UsageCounters.from_bytes(note.body[_HEAD.size + length :])
-    if habits is None:
+def decode_state(owner: Owner, record: Record, erasures: int) -> UsageState | None:
+    """Return the state of a record; None if another version wrote it, so that everything must be counted again."""
+    lsn, length = _HEADER.unpack_from(record.body)
+    counters = UsageCounters.from_bytes(record.body[_HEADER.size + length :])
+    if counters is None:
         return None
-    return PersistedState(owner, habits, lsn, published_of(note), erasures, kept=True)
+    return UsageState(owner, counters, lsn, decode_published(record), erasures, saved=True)
 
 
-def published_of(note: Record) -> GetPatternsResponse:
-    _, length = _HEAD.unpack_from(note.body)
-    return GetPatternsResponse.FromString(note.body[_HEAD.size : _HEAD.size + length])
+def decode_published(record: Record) -> GetPatternsResponse:
+    _, length = _HEADER.unpack_from(record.body)
+    return GetPatternsResponse.FromString(record.body[_HEADER.size : _HEADER.size + length])
 
 
-def _published(habits: UsageCounters) -> GetPatternsResponse:
-    patterns = Patterns(habits)
+def _compute_patterns(counters: UsageCounters) -> GetPatternsResponse:
+    patterns = Patterns(counters)
     response = GetPatternsResponse(
-        patterns=[Pattern(kind=one.kind, value=one.value, evidence=one.evidence) for one in patterns.all()],
-        conversations=habits.conversations,
+        patterns=[
+            Pattern(kind=pattern.kind, value=pattern.value, evidence=pattern.evidence) for pattern in patterns.all()
+        ],
+        conversations=counters.conversations,
         mean_turns=patterns.mean_turns,
         answer_length=patterns.answer_length,
         technical_depth=patterns.technical_depth,

@@ -1,4 +1,4 @@
-"""Length wishes, technical depth, prose extraction."""
+"""Style of a user: requested answer length, technical depth; the user's own prose in a message."""
 
 import re
 import unicodedata
@@ -11,9 +11,10 @@ import regex
 from memsidecar.domain.text import COMMON_WORDS, FUNCTION_WORDS, word_set
 from memsidecar.layers.text_analysis import stem
 
-_LONGEST_READ_CHARACTERS = 8_000  # a habit shows itself in what is said first; a pasted log has none
-_FEWEST_LETTERS, _LONGEST_WORD_CHARACTERS = 3, 24
-# What the user did not write themselves, each with the signs without which it cannot be there: most texts have none.
+_MAX_READ_CHARACTERS = 8_000  # style shows in the beginning of a message; a pasted log has none
+_MIN_WORD_CHARACTERS, _MAX_WORD_CHARACTERS = 3, 24
+_MAX_CACHED_WORDS = 16_384
+# Code, quotations and URLs, each with keywords without which its pattern cannot match: most texts have none.
 _FOREIGN = [
     (("```", "~~~"), regex.compile(r"^[ ]{0,3}(```|~~~).*?(?:^[ ]{0,3}\1|\Z)", regex.MULTILINE | regex.DOTALL)),
     ((">",), regex.compile(r"^[ ]{0,3}>.*$", regex.MULTILINE)),
@@ -21,11 +22,12 @@ _FOREIGN = [
 ]
 _PROSE_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['\u2019]\p{L}+)*")
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)*")
+# Not domain.text.split_sentences: `extract_prose` maps full-width marks to ASCII ones, which end a sentence in scripts
+# without spaces although no white space follows.
 _SENTENCE = regex.compile(r"(?:[^.!?\n\u3002\u061f]++|\.(?=\w))++[.!?\u3002\u061f]*")
-_WORDS_KEPT = 16_384
 
-# What people say to an assistant about anything: no topic of theirs.
-_ASKING = word_set("""
+# Words of requests to an assistant: they name no topic. In addition to the stop words of domain.text.
+_REQUEST_WORDS = word_set("""
 advice answer article assistant clarify code compare comparison concise create define describe description detail
 details detailed difference draft elaborate email error explanation fail fix follow format generate hint improve
 information input message note option options output paragraph please project prompt provide recommend recommendation
@@ -35,11 +37,11 @@ brief briefly longer explain show help give write per hour hours minute day days
 today tomorrow yesterday monday tuesday wednesday thursday friday saturday sunday one two three four five six seven
 eight nine ten
 """)
-_SAYS_NOTHING = frozenset(stem(word) for word in FUNCTION_WORDS | COMMON_WORDS | _ASKING) | FUNCTION_WORDS
+_NOT_CONTENT = frozenset(stem(word) for word in FUNCTION_WORDS | COMMON_WORDS | _REQUEST_WORDS) | FUNCTION_WORDS
 
 
 class LengthPreference(IntFlag):
-    """What a message asks of the length of answers."""
+    """Length of answers that a message asks for."""
 
     NONE = 0
     CONCISE = 1
@@ -64,7 +66,7 @@ _DETAILED = regex.compile(
     rf"|\blonger {_ANSWER}\b|\bexplain (?:it |this |that )?(?:more|further|thoroughly|at length)\b|\bbe more thorough\b"
     rf"|\b(?:that|{_ANSWER})(?:'s| is| was| are) (?:way |much |far )?too (?:short|brief)\b"
 )
-# Without one of these there is no wish, and most messages have none: they are looked for first, because it is quicker.
+# A pattern can only match a text with one of its keywords. Most messages have none, and the check is fast.
 _CONCISE_KEYWORDS = (
     "tl",
     "short",
@@ -94,17 +96,17 @@ _DETAILED_KEYWORDS = (
     "too short",
     "too brief",
 )
-_DENIED = regex.compile(r"\b(?:no|not|don't|do not|without|less|never|needn't|not need)(?: \w+){0,3} $")
+_NEGATION = regex.compile(r"\b(?:no|not|don't|do not|without|less|never|needn't|not need)(?: \w+){0,3} $")
 
-_CODE = regex.compile(r"^[ ]{0,3}(?:```|~~~)", regex.MULTILINE)
+_CODE_FENCE = regex.compile(r"^[ ]{0,3}(?:```|~~~)", regex.MULTILINE)
 _IDENTIFIER = regex.compile(
     r"\b[a-z]+_[a-z_\d]+\b|\b[a-z]{2,}[A-Z][a-z]+\w*\b|\b\w+\(\)|\b[A-Z]\w+(?:Error|Exception)\b|(?<!\S)--[a-z][\w-]+"
     r"|\b\w+\.(?:py|js|ts|go|rs|java|cpp|json|ya?ml|toml|sql|sh|csv|html|css|proto|conf|ini)\b|(?<!\S)/\w+/[\w/.-]+"
     r"|\bv\d+\.\d+\.\d+\b|`[^`\n]+`"
 )
-_SIGNS_OF_IDENTIFIERS = ("_", "()", "Error", "Exception", "--", "/", "`")
-_INNER_SIGN_OF_IDENTIFIERS = regex.compile(r"\w\.\w|[a-z][A-Z]")
-_STYLE_WORD = re.compile(r"[a-z+#]+")
+_IDENTIFIER_KEYWORDS = ("_", "()", "Error", "Exception", "--", "/", "`")
+_IDENTIFIER_HINT = regex.compile(r"\w\.\w|[a-z][A-Z]")
+_JARGON_WORD = re.compile(r"[a-z+#]+")
 _JARGON = word_set("""
 algorithm api apis array async asyncio aws azure backend bash bitmap boolean bytecode cache callback cli closure
 cluster compile compiler concurrency config coroutine cpu css cuda daemon database dataframe deadlock debugger
@@ -118,73 +120,77 @@ ssl stacktrace stderr stdout struct subnet syntax tensor terraform thread thread
 tuple typescript ubuntu unicode variable vm webhook websocket xml yaml
 """)
 _JARGON_SHARE = 0.15
-_FEWEST_SIGNS = 2
+_MIN_TECHNICAL_TERMS = 2
 
 
 def find_length_preference(prose: str) -> LengthPreference:
-    """What of two contrary wishes is meant, nobody knows: then none."""
+    """Return the requested answer length; NONE for no request or two contrary ones."""
     line = " ".join(prose.lower().split())
-    asked = (LengthPreference.CONCISE if _asks(_CONCISE, _CONCISE_KEYWORDS, line) else LengthPreference.NONE) | (
-        LengthPreference.DETAILED if _asks(_DETAILED, _DETAILED_KEYWORDS, line) else LengthPreference.NONE
+    concise = _requests(_CONCISE, _CONCISE_KEYWORDS, line)
+    detailed = _requests(_DETAILED, _DETAILED_KEYWORDS, line)
+    if concise == detailed:
+        return LengthPreference.NONE
+    return LengthPreference.CONCISE if concise else LengthPreference.DETAILED
+
+
+def _requests(pattern: regex.Pattern[str], keywords: Sequence[str], line: str) -> bool:
+    return any(keyword in line for keyword in keywords) and any(
+        not _NEGATION.search(line[max(0, match.start() - 40) : match.start()]) for match in pattern.finditer(line)
     )
-    return asked if asked in {LengthPreference.CONCISE, LengthPreference.DETAILED} else LengthPreference.NONE
 
 
 def is_technical(text: str, prose: str) -> bool:
-    """A block of code; or identifiers and words of the trade, at least two of them and not lost among others."""
-    if _CODE.search(text):
+    """Whether the text has a code block, or at least two identifiers or technical words that are not a small share."""
+    if _CODE_FENCE.search(text):
         return True
-    words = _STYLE_WORD.findall(prose.lower())
+    words = _JARGON_WORD.findall(prose.lower())
     identifiers, jargon = _count_identifiers(prose), sum(word in _JARGON for word in words)
-    signs = identifiers + jargon
-    return signs >= _FEWEST_SIGNS and (identifiers >= _FEWEST_SIGNS or signs >= _JARGON_SHARE * len(words))
+    if identifiers >= _MIN_TECHNICAL_TERMS:
+        return True
+    return identifiers + jargon >= max(_MIN_TECHNICAL_TERMS, _JARGON_SHARE * len(words))
 
 
 def _count_identifiers(prose: str) -> int:
-    may_be = any(sign in prose for sign in _SIGNS_OF_IDENTIFIERS) or _INNER_SIGN_OF_IDENTIFIERS.search(prose)
-    return len(_IDENTIFIER.findall(prose)) if may_be else 0
-
-
-def _asks(pattern: regex.Pattern[str], signs: Sequence[str], line: str) -> bool:
-    return any(sign in line for sign in signs) and any(
-        not _DENIED.search(line[max(0, found.start() - 40) : found.start()]) for found in pattern.finditer(line)
-    )
+    may_match = any(keyword in prose for keyword in _IDENTIFIER_KEYWORDS) or _IDENTIFIER_HINT.search(prose)
+    return len(_IDENTIFIER.findall(prose)) if may_match else 0
 
 
 def extract_prose(text: str) -> str:
-    """What the user wrote themselves: no code, no quotation, no address; only the beginning of what is long."""
-    # The normal form makes full-width signs plain ones, so that a question mark is one in any script.
-    text = unicodedata.normalize("NFKC", text[:_LONGEST_READ_CHARACTERS]).replace("\u2019", "'")
-    for signs, pattern in _FOREIGN:
-        if any(sign in text for sign in signs):
+    """Return what the user wrote: without code, quotations and URLs; only the beginning of a long text."""
+    # NFKC maps full-width marks to ASCII ones, so that a question mark is the same in any script.
+    text = unicodedata.normalize("NFKC", text[:_MAX_READ_CHARACTERS]).replace("\u2019", "'")
+    for keywords, pattern in _FOREIGN:
+        if any(keyword in text for keyword in keywords):
             text = pattern.sub("\n", text)
     return text
 
 
 def prose_sentences(prose: str) -> Iterator[str]:
-    return (found for match in _SENTENCE.finditer(prose) if (found := match[0].strip()))
+    return (sentence for match in _SENTENCE.finditer(prose) if (sentence := match[0].strip()))
 
 
 def prose_words(text: str) -> list[str]:
-    word = _ASCII_WORD if text.isascii() else _PROSE_WORD
-    return [found.removesuffix("'s") for found in word.findall(text.lower())]
+    """Return the lower-case words with inner apostrophes ("don't"), without a possessive 's."""
+    pattern = _ASCII_WORD if text.isascii() else _PROSE_WORD
+    return [word.removesuffix("'s") for word in pattern.findall(text.lower())]
 
 
 def is_content_word(word: str) -> bool:
-    """Whether a word can be what somebody talks about."""
-    return 1 < len(word) <= _LONGEST_WORD_CHARACTERS and _tells(word)
+    """Whether a word can name a topic."""
+    return 1 < len(word) <= _MAX_WORD_CHARACTERS and _is_content_word(word)
 
 
-@lru_cache(_WORDS_KEPT)
-def _tells(word: str) -> bool:
-    if len(word) < _FEWEST_LETTERS:
+@lru_cache(_MAX_CACHED_WORDS)
+def _is_content_word(word: str) -> bool:
+    if len(word) < _MIN_WORD_CHARACTERS:
         return not word.isascii()
-    return not word.isdigit() and word not in _SAYS_NOTHING and stem(word) not in _SAYS_NOTHING
+    return not word.isdigit() and word not in _NOT_CONTENT and stem(word) not in _NOT_CONTENT
 
 
-def truncate_to_bytes(text: str, longest_bytes: int) -> str:
-    """Whole words, as many as fit: what is kept must be bounded whatever the script."""
-    if len(text.encode("utf-8", "replace")) <= longest_bytes:
+def truncate_to_bytes(text: str, max_bytes: int) -> str:
+    """Return as many whole words as fit into `max_bytes` of UTF-8."""
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded) <= max_bytes:
         return text
-    kept = text.encode("utf-8", "replace")[:longest_bytes].decode("utf-8", "ignore")
-    return kept.rpartition(" ")[0] or kept
+    fitting = encoded[:max_bytes].decode("utf-8", "ignore")
+    return fitting.rpartition(" ")[0] or fitting

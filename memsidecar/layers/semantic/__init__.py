@@ -1,1 +1,1 @@
-"""Semantic memory: what is known about a user, and since when."""
+"""Semantic memory: facts about a user, and the time for which each holds."""

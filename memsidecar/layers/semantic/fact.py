@@ -1,33 +1,34 @@
-"""Fact, its record, validation of a caller's fact."""
+"""Fact: its record, and the validation of a fact that a client puts."""
 
 import time
 import unicodedata
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import cast
+from typing import NamedTuple, cast
 
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.fact import MULTI_VALUED_TYPES, FactType
 from memsidecar.domain.ids import check_id, new_id, optional_id
 from memsidecar.layers.field_checks import check_time
-from memsidecar.layers.semantic.fact_merge import CLIENT, PutFact
 from memsidecar.stores.contract import Record
 from memsidecar.v1 import knowledge_pb2 as pb
 from memsidecar.v1.knowledge_pb2 import Fact
 
-_SEPARATOR = "\0"
+CLIENT = "client"
+"""Origin of facts that a client put."""
 
 MAX_VALUE_BYTES = 16 * 1024
 MAX_SOURCES = 100
+_SEPARATOR = "\0"
 _TIMES = ("valid_from", "extracted_at", "last_updated")
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """`valid_from_us` is since when it holds, `seen_us` when it was last said; `until_us` is 0 while it holds.
+    """Stored fact. It holds from `valid_from_us` to `until_us` (0: it still holds); `seen_us` is its last mention.
 
-    `session_id` and `source_message_ids` say where it was first said. `goes_with` is the session that it is erased
-    with: the one where it was last said, if it was said in sessions only.
+    `session_id` and `source_message_ids` are of the first mention. `erased_with` is the session whose erasure erases
+    the fact: the session of the last mention, if it was mentioned in sessions only, else empty.
     """
 
     id: str
@@ -46,13 +47,13 @@ class KnownFact:
     erased_with: str = ""
 
     @property
-    def slot(self) -> int:
+    def conflict_key(self) -> int:
         return conflict_key_of(self.type, self.key, self.value)
 
     def has_same_value(self, other: "KnownFact") -> bool:
         return normalize(self.value) == normalize(other.value)
 
-    def note(self) -> Record:
+    def to_record(self) -> Record:
         body = pb.Fact(
             type=cast(pb.FactType, int(self.type)),
             key=self.key,
@@ -66,43 +67,50 @@ class KnownFact:
         body.valid_from.FromMicroseconds(self.valid_from_us)
         body.extracted_at.FromMicroseconds(self.extracted_us)
         encoded = body.SerializeToString(deterministic=True)
-        return Record(self.id, self.slot, self.erased_with, self.seen_us, encoded, self.until_us)
+        return Record(self.id, self.conflict_key, self.erased_with, self.seen_us, encoded, self.until_us)
 
 
-def fact_of(note: Record) -> KnownFact:
-    body = pb.Fact.FromString(note.body)
+class PutFact(NamedTuple):
+    """Fact that a client puts; `undated` if the client gave no time."""
+
+    fact: KnownFact
+    undated: bool = False
+
+
+def fact_of(record: Record) -> KnownFact:
+    body = pb.Fact.FromString(record.body)
     return KnownFact(
-        id=note.id,
+        id=record.id,
         type=FactType(int(body.type)),
         key=body.key,
         value=body.value,
         confidence=body.confidence,
         valid_from_us=body.valid_from.ToMicroseconds(),
         extracted_us=body.extracted_at.ToMicroseconds(),
-        seen_us=note.time_us,
+        seen_us=record.time_us,
         origin=body.origin,
         session_id=body.session_id,
         source_message_ids=tuple(body.source_message_ids),
         pinned=body.pinned,
-        until_us=note.until_us,
-        erased_with=note.source,
+        until_us=record.until_us,
+        erased_with=record.source,
     )
 
 
 def normalize(text: str) -> str:
-    """In one spelling, so that "Acme Corp." and "acme  corp" are the same."""
+    """Return the text in one spelling, so that "Acme Corp." and "acme  corp" are equal."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).rstrip(".!")
 
 
 def conflict_key_of(kind: FactType, key: str, value: str) -> int:
-    """What a fact competes for: its key, or where many can hold at once its value, too."""
-    about = [str(int(kind)), normalize(key)] + ([normalize(value)] if kind in MULTI_VALUED_TYPES else [])
-    digest = blake2b(_SEPARATOR.join(about).encode(), digest_size=8).digest()
+    """Return a hash of the key, and of the value for multi-valued types. Facts with equal hashes exclude each other."""
+    parts = [str(int(kind)), normalize(key)] + ([normalize(value)] if kind in MULTI_VALUED_TYPES else [])
+    digest = blake2b(_SEPARATOR.join(parts).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
 
 def parse_fact(fact: Fact, field: str, session_id: str) -> PutFact:
-    """The fact as told in a session (empty: in none), or InvalidField."""
+    """Return the validated fact, put in a session (empty: in none); raise InvalidField."""
     if int(fact.type) not in tuple(FactType):
         raise InvalidField(f"{field}.type", "is not a known type")
     check_id(f"{field}.key", fact.key)
@@ -123,7 +131,7 @@ def parse_fact(fact: Fact, field: str, session_id: str) -> PutFact:
         session_id=session_id,
         source_message_ids=sources,
         pinned=fact.pinned,
-        # Made of messages, it goes with them; told by the caller alone, it stays.
+        # A fact derived from messages is erased with them; a fact without sources stays.
         erased_with=session_id if sources else "",
     )
     return PutFact(known, undated=not any(map(fact.HasField, _TIMES)))
@@ -137,8 +145,8 @@ def _check_value(field: str, value: str) -> None:
 
 
 def _confidence(field: str, confidence: float) -> float:
-    """Nobody tells what they do not believe at all: 0 is what was not said."""
-    if not 0 <= confidence <= 1:  # not-a-number fails this, too
+    """Return the confidence; 0 is an unset field and means 1."""
+    if not 0 <= confidence <= 1:  # NaN fails this, too
         raise InvalidField(field, "must be between 0 and 1")
     return confidence or 1.0
 
@@ -148,13 +156,13 @@ def _sources(fact: Fact, field: str, session_id: str) -> tuple[str, ...]:
         raise InvalidField(f"{field}.source_message_ids", f"has more than {MAX_SOURCES} ids")
     if fact.source_message_ids and not session_id:
         raise InvalidField(f"{field}.session_id", "is required with source_message_ids")
-    for at, one in enumerate(fact.source_message_ids):
-        check_id(f"{field}.source_message_ids[{at}]", one)
+    for at, message_id in enumerate(fact.source_message_ids):
+        check_id(f"{field}.source_message_ids[{at}]", message_id)
     return tuple(fact.source_message_ids)
 
 
 def _times_us(fact: Fact, field: str) -> tuple[int, int, int]:
-    """Since when it holds, when it was first seen, and when last. What is first seen holds from then on at least."""
+    """Return valid_from, extracted_at and last_updated in microseconds, with defaults for unset ones."""
     now_us = time.time_ns() // 1000
     given = {name: check_time(f"{field}.{name}", getattr(fact, name)) for name in _TIMES if fact.HasField(name)}
     seen_us = given.get("last_updated", now_us)

@@ -1,4 +1,4 @@
-"""Background task: messages -> facts."""
+"""Fact task: background task that extracts facts from the messages in the change feed."""
 
 import logging
 import time
@@ -35,12 +35,12 @@ from memsidecar.v1.message_pb2 import Message
 log = logging.getLogger(__name__)
 
 TASK = "semantic.facts"
-MOST_WAITING_BYTES = 8 << 20
+MAX_PENDING_BYTES = 8 << 20
 
 
 @dataclass
 class PendingUtterances:
-    """What a session said since facts were last looked for in it."""
+    """Utterances of a session since its last extraction. `last_enqueued` is a time of the monotonic clock."""
 
     session: int
     key: SessionKey
@@ -49,7 +49,7 @@ class PendingUtterances:
     utterances: list[Utterance] = field(default_factory=list)
     turns: int = 0
     size_bytes: int = 0
-    since: float = 0.0
+    last_enqueued: float = 0.0
 
     @property
     def owner(self) -> Owner:
@@ -60,27 +60,26 @@ class PendingUtterances:
 
 @dataclass
 class NamespaceCursor:
-    """How far a namespace is read, and what of it waits."""
+    """Position in the log of a namespace, and the utterances that wait for extraction, by session."""
 
     position: int
-    waiting: dict[int, PendingUtterances] = field(default_factory=dict)
-    away: bool = False
-    "The model was, when it was last asked."
+    pending: dict[int, PendingUtterances] = field(default_factory=dict)
+    model_unavailable: bool = False
 
     @property
-    def done(self) -> int:
-        """Everything up to here is learned."""
-        return self.done_with(None)
+    def completed_lsn(self) -> int:
+        """The lsn up to which all facts are extracted."""
+        return self.completed_lsn_after(None)
 
-    def done_with(self, learned: PendingUtterances | None) -> int:
-        """The same once this one is learned."""
-        others = (one for one in self.waiting.values() if one is not learned)
-        return min([one.first_lsn - 1 for one in others], default=self.position)
+    def completed_lsn_after(self, extracted: PendingUtterances | None) -> int:
+        """Return the completed lsn once these utterances are extracted."""
+        others = (pending for pending in self.pending.values() if pending is not extracted)
+        return min([pending.first_lsn - 1 for pending in others], default=self.position)
 
 
 @dataclass
 class FactTask:
-    """Keeps the promises of a background task. A session is looked at after `every_turns`, or when it falls quiet."""
+    """Implements the Task protocol. Extracts facts of a session after `every_turns`, or when it is quiet."""
 
     journal: Journal
     facts: Facts
@@ -90,76 +89,79 @@ class FactTask:
     quiet_seconds: float
     yield_cpu: Callable[[], None]
     name: str = TASK
-    _readings: dict[str, NamespaceCursor] = field(default_factory=dict)
+    _cursors: dict[str, NamespaceCursor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._offsets = OffsetTracker(self.journal, self.name)
 
     def position(self, namespace: str) -> int:
-        return self._reading(namespace).position
+        return self._cursor(namespace).position
 
     def reached(self, namespace: str) -> int:
-        """Up to which entry everything is learned, which is less than what is read. From any thread."""
+        """Return the lsn up to which all facts are extracted; it is behind `position`. Callable from any thread."""
         return self._offsets.completed_lsn(namespace)
 
     def process(self, namespace: str, chapter: LogEntries) -> None:
-        """What cannot be learned now keeps everything behind it waiting: in the log, and not in RAM."""
-        reading = self._reading(namespace)
-        self._learn_due(namespace, reading)
+        """Enqueue the utterances of a batch and extract what is due.
+
+        While the extractor is unavailable, this raises and the batch stays in the log, not in RAM.
+        """
+        cursor = self._cursor(namespace)
+        self._extract_due(namespace, cursor)
         for entry in chapter:
-            self._read(reading, entry)
-        reading.position = chapter[-1].lsn
-        self._learn_due(namespace, reading)
+            self._apply(cursor, entry)
+        cursor.position = chapter[-1].lsn
+        self._extract_due(namespace, cursor)
 
     def maintain(self, idle: bool) -> bool:
-        for namespace, reading in self._readings.items():
+        for namespace, cursor in self._cursors.items():
             try:
-                self._learn_due(namespace, reading)
+                self._extract_due(namespace, cursor)
             except RetryLater as obstacle:
                 log.debug("%s waits: %s", self.name, obstacle)
-            self._offsets.advance(namespace, reading.done)
-            if self._offsets.is_due(namespace, reading.done, idle):
-                self._offsets.commit(namespace, reading.done)
+            completed_lsn = cursor.completed_lsn
+            self._offsets.advance(namespace, completed_lsn)
+            if self._offsets.is_due(namespace, completed_lsn, idle):
+                self._offsets.commit(namespace, completed_lsn)
         return False
 
     def is_waiting_for_model(self, namespace: str) -> bool:
-        """Whether something is not learned because the model is away."""
-        reading = self._readings.get(namespace)
-        return reading is not None and reading.away
+        """Whether utterances wait because the model is unavailable."""
+        cursor = self._cursors.get(namespace)
+        return cursor is not None and cursor.model_unavailable
 
-    def _reading(self, namespace: str) -> NamespaceCursor:
-        if namespace not in self._readings:
-            self._readings[namespace] = NamespaceCursor(self._offsets.position(namespace))
-        return self._readings[namespace]
+    def _cursor(self, namespace: str) -> NamespaceCursor:
+        if namespace not in self._cursors:
+            self._cursors[namespace] = NamespaceCursor(self._offsets.position(namespace))
+        return self._cursors[namespace]
 
-    # -- reading
-
-    def _read(self, reading: NamespaceCursor, entry: LogEntry) -> None:
+    def _apply(self, cursor: NamespaceCursor, entry: LogEntry) -> None:
         if isinstance(entry, MessageWritten) and entry.lsn == entry.first_lsn:
-            self._hear(reading, entry)
+            self._enqueue(cursor, entry)
         elif isinstance(entry, RowsErased):
-            reading.waiting.pop(entry.session, None)
+            cursor.pending.pop(entry.session, None)
         elif isinstance(entry, SessionClaimed):
-            self._claim(reading, entry)
+            self._claim(cursor, entry)
 
-    def _hear(self, reading: NamespaceCursor, said: MessageWritten) -> None:
-        if said.message.role not in (Role.USER, Role.ASSISTANT):
+    def _enqueue(self, cursor: NamespaceCursor, entry: MessageWritten) -> None:
+        stored = entry.message
+        if stored.role not in (Role.USER, Role.ASSISTANT):
             return
-        message = Message.FromString(said.message.body)
-        text = self.echoes.strip_echoes(said.key, said.message.sequence, message.content)
-        waiting = reading.waiting.get(said.session)
-        if waiting is None:
-            waiting = PendingUtterances(said.session, said.key, said.user_id, said.lsn)
-            reading.waiting[said.session] = waiting
-        waiting.utterances.append(Utterance(message.id, said.message.role, message.name, text, said.message.time_us))
-        waiting.turns += said.message.role == Role.USER
-        waiting.size_bytes += len(text)
-        waiting.since = time.monotonic()
+        message = Message.FromString(stored.body)
+        text = self.echoes.strip_echoes(entry.key, stored.sequence, message.content)
+        pending = cursor.pending.get(entry.session)
+        if pending is None:
+            pending = PendingUtterances(entry.session, entry.key, entry.user_id, entry.lsn)
+            cursor.pending[entry.session] = pending
+        pending.utterances.append(Utterance(message.id, stored.role, message.name, text, stored.time_us))
+        pending.turns += stored.role == Role.USER
+        pending.size_bytes += len(text)
+        pending.last_enqueued = time.monotonic()
 
-    def _claim(self, reading: NamespaceCursor, claimed: SessionClaimed) -> None:
-        """What was learned of a session without a user is known of the user from now on."""
-        if claimed.session in reading.waiting:
-            reading.waiting[claimed.session].user_id = claimed.user_id
+    def _claim(self, cursor: NamespaceCursor, claimed: SessionClaimed) -> None:
+        """Move the facts of a session without a user to the user that claimed the session."""
+        if claimed.session in cursor.pending:
+            cursor.pending[claimed.session].user_id = claimed.user_id
         before = Owner(claimed.key.namespace, session_id=claimed.key.session_id)
         known = self.facts.all(before, history=True)
         if known:
@@ -170,77 +172,75 @@ class FactTask:
                 log.debug("%s: the session was erased meanwhile", self.name)
 
     def _move(self, before: Owner, after: Owner, known: Sequence[KnownFact], session: int) -> None:
-        def arrive(notes: Sequence[Record]) -> RecordChanges:
-            slots = FactMerge.of(notes)
+        def add(records: Sequence[Record]) -> RecordChanges:
+            merge = FactMerge.of(records)
             for fact in known:
-                slots.take(fact)
-            return slots.revised
+                merge.put(fact)
+            return merge.changes
 
-        slots = sorted({fact.slot for fact in known})
-        self.facts.revise(UpsertRecords(after, RecordKind.FACT, slots, arrive, session))
-        self.facts.revise(
-            UpsertRecords(
-                before, RecordKind.FACT, slots, lambda notes: RecordChanges(deletes=[note.id for note in notes])
-            )
-        )
+        def remove(records: Sequence[Record]) -> RecordChanges:
+            return RecordChanges(deletes=[record.id for record in records])
 
-    # -- learning
+        keys = sorted({fact.conflict_key for fact in known})
+        self.facts.upsert(UpsertRecords(after, RecordKind.FACT, keys, add, session))
+        self.facts.upsert(UpsertRecords(before, RecordKind.FACT, keys, remove))
 
-    def _learn_due(self, namespace: str, reading: NamespaceCursor) -> None:
+    def _extract_due(self, namespace: str, cursor: NamespaceCursor) -> None:
         quiet_since = time.monotonic() - self.quiet_seconds
-        crowded = sum(one.size_bytes for one in reading.waiting.values()) > MOST_WAITING_BYTES
-        for waiting in list(reading.waiting.values()):
-            if crowded or waiting.turns >= self.every_turns or waiting.since <= quiet_since:
-                self._learn(namespace, waiting)
-                del reading.waiting[waiting.session]
+        is_full = sum(pending.size_bytes for pending in cursor.pending.values()) > MAX_PENDING_BYTES
+        for pending in list(cursor.pending.values()):
+            if is_full or pending.turns >= self.every_turns or pending.last_enqueued <= quiet_since:
+                self._extract(namespace, cursor, pending)
+                del cursor.pending[pending.session]
                 self.yield_cpu()
 
-    def _learn(self, namespace: str, waiting: PendingUtterances) -> None:
+    def _extract(self, namespace: str, cursor: NamespaceCursor, pending: PendingUtterances) -> None:
         try:
-            findings = self.extractor.extract(waiting.utterances)
-        except ModelUnavailable as away:
-            self._readings[namespace].away = True
-            raise RetryLater(str(away)) from away
-        except Exception as failure:  # noqa: BLE001 - an edge: it must neither stop the rest nor look like "no facts"
-            self._put_aside(namespace, waiting.first_lsn, failure)
+            findings = self.extractor.extract(pending.utterances)
+        except ModelUnavailable as unavailable:
+            cursor.model_unavailable = True
+            raise RetryLater(str(unavailable)) from unavailable
+        except Exception as failure:  # noqa: BLE001 - must neither stop the task nor be taken for "no facts"
+            self._add_dead_letter(namespace, pending.first_lsn, failure)
             return
-        self._readings[namespace].away = False
+        cursor.model_unavailable = False
         if findings:
-            self._keep(waiting, findings)
+            self._save(cursor, pending, findings)
 
-    def _put_aside(self, namespace: str, lsn: int, failure: Exception) -> None:
-        """By name of the error only: its text may carry what was said."""
+    def _add_dead_letter(self, namespace: str, lsn: int, failure: Exception) -> None:
+        """Record the class of the error only: its message may contain text of the user."""
         reason = type(failure).__name__
-        log.error("%s goes on without what was said from entry %d on: %s", self.name, lsn, reason)
+        log.error("%s skips the messages of a session from entry %d on: %s", self.name, lsn, reason)
         submit_and_wait(self.journal, PendingCommand(AddDeadLetter(self.name, namespace, lsn, reason)))
 
-    def _keep(self, waiting: PendingUtterances, findings: Sequence[Finding]) -> None:
-        def revise(notes: Sequence[Record]) -> RecordChanges:
-            slots = FactMerge.of(notes)
+    def _save(self, cursor: NamespaceCursor, pending: PendingUtterances, findings: Sequence[Finding]) -> None:
+        def merge_findings(records: Sequence[Record]) -> RecordChanges:
+            merge = FactMerge.of(records)
             for finding in findings:
-                self._take(slots, finding, waiting)
-            return slots.revised
+                self._merge_finding(merge, finding, pending)
+            return merge.changes
 
-        # In one commit, so that a fact that somebody deletes is not learned again after a crash.
-        namespace = waiting.key.namespace
-        progress = self._offsets.progress(namespace, self._readings[namespace].done_with(waiting))
-        slots = _concerned(findings)
-        command = UpsertRecords(waiting.owner, RecordKind.FACT, slots, revise, waiting.session, progress)
+        # Facts and offset are one commit. Else a fact that a client deletes could be extracted again after a crash.
+        progress = self._offsets.progress(pending.key.namespace, cursor.completed_lsn_after(pending))
+        keys = _conflict_keys(findings)
+        command = UpsertRecords(pending.owner, RecordKind.FACT, keys, merge_findings, pending.session, progress)
         try:
-            self.facts.revise(command)
+            self.facts.upsert(command)
         except NotFound:
             log.debug("%s: the session was erased meanwhile", self.name)
 
-    def _take(self, slots: FactMerge, finding: Finding, waiting: PendingUtterances) -> None:
-        when_us = max(one.time_us for one in waiting.utterances if one.message_id in finding.source_message_ids)
+    def _merge_finding(self, merge: FactMerge, finding: Finding, pending: PendingUtterances) -> None:
+        sources = finding.source_message_ids
+        when_us = max(utterance.time_us for utterance in pending.utterances if utterance.message_id in sources)
         origin = self.extractor.origin
         if not finding.holds:
-            slots.end(conflict_key_of(finding.type, finding.key, finding.value), finding.value, when_us, origin)
+            key = conflict_key_of(finding.type, finding.key, finding.value)
+            merge.retract(key, finding.value, when_us, origin)
             return
         opposite = opposite_key(finding.type, finding.key, finding.value)
         if opposite is not None:
-            slots.end(opposite, finding.value, when_us, origin)
-        slots.take(
+            merge.retract(opposite, finding.value, when_us, origin)
+        merge.put(
             KnownFact(
                 id=new_id(),
                 type=finding.type,
@@ -251,14 +251,14 @@ class FactTask:
                 extracted_us=when_us,
                 seen_us=when_us,
                 origin=origin,
-                session_id=waiting.key.session_id,
-                source_message_ids=finding.source_message_ids,
-                erased_with=waiting.key.session_id,
+                session_id=pending.key.session_id,
+                source_message_ids=sources,
+                erased_with=pending.key.session_id,
             )
         )
 
 
-def _concerned(findings: Sequence[Finding]) -> list[int]:
-    slots = {conflict_key_of(one.type, one.key, one.value) for one in findings}
-    opposites = {opposite_key(one.type, one.key, one.value) for one in findings}
-    return sorted(slots | {slot for slot in opposites if slot is not None})
+def _conflict_keys(findings: Sequence[Finding]) -> list[int]:
+    keys = {conflict_key_of(finding.type, finding.key, finding.value) for finding in findings}
+    opposites = {opposite_key(finding.type, finding.key, finding.value) for finding in findings}
+    return sorted(keys | {key for key in opposites if key is not None})

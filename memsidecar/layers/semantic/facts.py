@@ -1,4 +1,4 @@
-"""Put, list, delete, order for a context."""
+"""Facts: put, list, delete, order for a context."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES
 from memsidecar.layers.ownership import check_owner, claim
 from memsidecar.layers.record_cache import DoneCallback, RecordCache
-from memsidecar.layers.semantic.fact import KnownFact, fact_of
-from memsidecar.layers.semantic.fact_merge import PutFact, merge_facts
+from memsidecar.layers.semantic.fact import KnownFact, PutFact, fact_of
+from memsidecar.layers.semantic.fact_merge import merge_facts
 from memsidecar.layers.text_analysis import content_terms_or_all, stem, tokenize
 from memsidecar.stores.contract import (
     CommitEvent,
@@ -24,30 +24,33 @@ from memsidecar.stores.contract import (
     UpsertRecords,
 )
 
-MOST_READ = 10_000
-"More of one user's facts than this are not looked at: the oldest are then out of sight."
+MAX_FACTS_READ = 10_000
+"""Bound on the facts of one user that are read; the oldest beyond it are ignored."""
 
-_FIGURES_BYTES = 512
-"What an answer says of a fact besides its texts, at most."
+MIN_MATCHED_SHARE = 0.5
+"""Share of its words that a fact must share with the query to rank higher. A smaller share may be chance, and every
+change of the chosen facts changes the beginning of the prompt, which invalidates the provider's cache."""
+
+_FIELDS_BYTES = 512
+"""Upper bound on the size of an encoded fact without its texts."""
 
 FactCursor = tuple[float, int, str]
-"How sure it is, when it was last seen, and its id."
-
-MUCH_ASKED_FOR = 0.5
-"From this share of its words on a fact is what the query is about. Less may be chance, and every change of the chosen"
-"facts is a new beginning of the prompt, which no cache knows."
+"""Position in a listing: confidence, last mention, id."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingPut:
-    """A put on its way; `facts` is what they are when the ticket is settled, in the order in which they were given."""
+    """Submitted put. `facts` are the stored facts, in the order of the request, once the command is done."""
 
-    ticket: PendingCommand
+    pending: PendingCommand
     facts: list[KnownFact]
 
 
 def owner_of(journal: Journal, namespace: str, user_id: str, session_id: str) -> Owner:
-    """The user, who may be named by the session; a session without one for itself. NotYourSession for another's."""
+    """Return the owner of facts: the given user, else the user of the session, else the session itself.
+
+    Raises SessionOwnerMismatch if the session belongs to another user.
+    """
     if session_id:
         head = journal.head(SessionKey(namespace, session_id))
         check_owner(head, user_id)
@@ -56,68 +59,72 @@ def owner_of(journal: Journal, namespace: str, user_id: str, session_id: str) ->
 
 
 class Facts:
-    """Thread-safe. What was put is read from then on, from the cache too."""
+    """Facts of all owners, with a cache of the current ones. A put is visible when it is done. Thread-safe."""
 
     def __init__(self, journal: Journal, cached_owners: int) -> None:
         self._journal = journal
-        self._at_hand: RecordCache[Sequence[KnownFact]] = RecordCache(cached_owners)
+        self._cache: RecordCache[Sequence[KnownFact]] = RecordCache(cached_owners)
         journal.subscribe(self._committed)
 
     def owner(self, namespace: str, user_id: str, session_id: str) -> Owner:
         return owner_of(self._journal, namespace, user_id, session_id)
 
     def claim(self, namespace: str, user_id: str, session_id: str) -> Owner:
-        """The same for whoever puts some: the first user that is named makes the session theirs."""
+        """Return the owner for a put; a session without a user is assigned to the given one."""
         claim(self._journal, SessionKey(namespace, session_id), user_id)
         return self.owner(namespace, user_id, session_id)
 
-    def submit_put(self, owner: Owner, told: Sequence[PutFact], settled: DoneCallback) -> PendingPut:
+    def submit_put(self, owner: Owner, requests: Sequence[PutFact], on_done: DoneCallback) -> PendingPut:
         stored: list[KnownFact] = []
 
-        def revise(notes: Sequence[Record]) -> RecordChanges:
-            revised, stored[:] = merge_facts(notes, told)
-            return revised
+        def merge(records: Sequence[Record]) -> RecordChanges:
+            changes, stored[:] = merge_facts(records, requests)
+            return changes
 
-        slots = sorted({one.fact.slot for one in told})
-        return PendingPut(self.submit_upsert(UpsertRecords(owner, RecordKind.FACT, slots, revise), settled), stored)
+        keys = sorted({request.fact.conflict_key for request in requests})
+        return PendingPut(self.submit_upsert(UpsertRecords(owner, RecordKind.FACT, keys, merge), on_done), stored)
 
-    def submit_upsert(self, command: UpsertRecords, settled: DoneCallback) -> PendingCommand:
-        return self._begin(PendingCommand(command, self._at_hand.invalidating(command.owner, settled)))
+    def submit_upsert(self, command: UpsertRecords, on_done: DoneCallback) -> PendingCommand:
+        return self._submit(PendingCommand(command, self._cache.invalidating(command.owner, on_done)))
 
-    def revise(self, command: UpsertRecords) -> None:
-        """The same for those who can wait."""
-        ticket = self._begin(PendingCommand(command))
+    def upsert(self, command: UpsertRecords) -> None:
+        """Apply a command; return when it is durable."""
+        pending = self._submit(PendingCommand(command))
         try:
-            ticket.wait()
+            pending.wait()
         finally:
-            self._at_hand.invalidate(command.owner)
+            self._cache.invalidate(command.owner)
 
-    def submit_delete(self, owner: Owner, fact_id: str, settled: DoneCallback) -> PendingCommand:
+    def submit_delete(self, owner: Owner, fact_id: str, on_done: DoneCallback) -> PendingCommand:
         command = DeleteRecord(owner, RecordKind.FACT, fact_id)
-        return self._begin(PendingCommand(command, self._at_hand.invalidating(owner, settled)))
+        return self._submit(PendingCommand(command, self._cache.invalidating(owner, on_done)))
 
-    def _begin(self, ticket: PendingCommand) -> PendingCommand:
-        self._journal.submit(ticket)
-        return ticket
+    def _submit(self, pending: PendingCommand) -> PendingCommand:
+        self._journal.submit(pending)
+        return pending
 
     def current(self, owner: Owner) -> Sequence[KnownFact]:
-        """What holds now, newest first."""
-        return self._at_hand.get(owner, lambda: self.all(owner, history=False))
+        """Return the facts that hold now, newest first."""
+        return self._cache.get(owner, lambda: self.all(owner, history=False))
 
     def all(self, owner: Owner, history: bool) -> Sequence[KnownFact]:
-        page = RecordQuery(owner, RecordKind.FACT, MOST_READ, history=history)
-        return [fact_of(note) for note in self._journal.records(page)]
+        page = RecordQuery(owner, RecordKind.FACT, MAX_FACTS_READ, history=history)
+        return [fact_of(record) for record in self._journal.records(page)]
 
     def _committed(self, changes: Sequence[CommitEvent]) -> None:
-        """What is erased takes facts of any user with it."""
-        erased = {one.key.namespace for one in changes if one.reload or (one.head is None and one.key.session_id)}
+        """Invalidate the namespace of an erasure: it erases facts of any user."""
+        erased = {
+            change.key.namespace
+            for change in changes
+            if change.reload or (change.head is None and change.key.session_id)
+        }
         if erased:
-            self._at_hand.invalidate_where(lambda owner: owner.namespace in erased)
+            self._cache.invalidate_where(lambda owner: owner.namespace in erased)
 
 
 @dataclass(frozen=True, slots=True)
 class FactQuery:
-    """Which facts: of these types (none: all), behind this place."""
+    """Page of facts of these types (none: all) after a cursor, by confidence, then last mention."""
 
     types: frozenset[FactType]
     history: bool
@@ -125,63 +132,63 @@ class FactQuery:
     after: FactCursor | None = None
 
     def of(self, facts: Facts, owner: Owner) -> tuple[Sequence[KnownFact], FactCursor | None]:
-        """As many as fit into an answer, and the place of the next page, if there is one."""
+        """Return as many facts as fit into a response, and the cursor of the next page, if there is one."""
         known = facts.all(owner, history=True) if self.history else facts.current(owner)
-        wanted = sorted((one for one in known if self._is_wanted(one)), key=lambda fact: _order(cursor_of(fact)))
-        found = _as_many_as_fit(wanted[: self.size])
-        return found, cursor_of(found[-1]) if len(found) < len(wanted) else None
+        wanted = sorted(filter(self._is_wanted, known), key=lambda fact: _order(cursor_of(fact)))
+        page = _fit_response(wanted[: self.size])
+        return page, cursor_of(page[-1]) if len(page) < len(wanted) else None
 
     def _is_wanted(self, fact: KnownFact) -> bool:
-        is_behind = self.after is None or _order(cursor_of(fact)) > _order(self.after)
-        return is_behind and (not self.types or fact.type in self.types)
+        is_after = self.after is None or _order(cursor_of(fact)) > _order(self.after)
+        return is_after and (not self.types or fact.type in self.types)
 
 
 def cursor_of(fact: KnownFact) -> FactCursor:
     return fact.confidence, fact.seen_us, fact.id
 
 
-def _order(place: FactCursor) -> tuple[float, int, str]:
-    confidence, seen_us, fact_id = place
+def _order(cursor: FactCursor) -> tuple[float, int, str]:
+    confidence, seen_us, fact_id = cursor
     return -confidence, -seen_us, fact_id
 
 
-def _as_many_as_fit(facts: Sequence[KnownFact]) -> Sequence[KnownFact]:
-    """At least one: a single fact is far smaller than an answer."""
+def _fit_response(facts: Sequence[KnownFact]) -> Sequence[KnownFact]:
+    """Return as many facts as fit into a response, at least one: a single fact is far smaller."""
     size = 0
     for at, fact in enumerate(facts):
         texts = (fact.key, fact.value, fact.session_id, fact.origin, *fact.source_message_ids)
-        size += _FIGURES_BYTES + sum(len(text.encode()) for text in texts)
+        size += _FIELDS_BYTES + sum(len(text.encode()) for text in texts)
         if at and size > MAX_RESPONSE_BYTES:
             return facts[:at]
     return facts
 
 
 def order_for_context(facts: Sequence[KnownFact], query: str) -> list[KnownFact]:
-    """Pinned ones, then who the user is, then what the query is about, then the surest and oldest."""
-    asked = frozenset(map(stem, content_terms_or_all(tokenize(query))))
-    return sorted(facts, key=lambda fact: (_rank(fact), -_relevance(fact, asked), -fact.confidence, _age(fact)))
-
-
-def _age(fact: KnownFact) -> tuple[int, str, str]:
-    return fact.extracted_us, fact.key, fact.value
-
-
-def _relevance(fact: KnownFact, asked: frozenset[str]) -> float:
-    """The share of the words of its value that are asked for, where that is much."""
-    folded = fact.value.casefold()
-    if not any(word in folded for word in asked):
-        return 0.0  # nearly always, and much sooner than by taking it apart
-    said = frozenset(map(stem, content_terms_or_all(tokenize(fact.value))))
-    share = len(said & asked) / len(said) if said else 0.0
-    return share if share >= MUCH_ASKED_FOR else 0.0
+    """Sort facts: pinned, user profile, relevant for the query, then by confidence and age."""
+    query_stems = frozenset(map(stem, content_terms_or_all(tokenize(query))))
+    return sorted(facts, key=lambda fact: (_rank(fact), -_relevance(fact, query_stems), -fact.confidence, _age(fact)))
 
 
 def _rank(fact: KnownFact) -> int:
     return 0 if fact.pinned else 1 if fact.type is FactType.USER_PROFILE else 2
 
 
+def _relevance(fact: KnownFact, query_stems: frozenset[str]) -> float:
+    """Return the share of the words of the value that the query has; 0 below MIN_MATCHED_SHARE."""
+    folded = fact.value.casefold()
+    if not any(word in folded for word in query_stems):
+        return 0.0  # the common case, much faster than to tokenize the value
+    value_stems = frozenset(map(stem, content_terms_or_all(tokenize(fact.value))))
+    share = len(value_stems & query_stems) / len(value_stems) if value_stems else 0.0
+    return share if share >= MIN_MATCHED_SHARE else 0.0
+
+
+def _age(fact: KnownFact) -> tuple[int, str, str]:
+    return fact.extracted_us, fact.key, fact.value
+
+
 def fact_text(fact: KnownFact) -> str:
-    """Where the value stands in the key, because there are many of a kind, it is said once."""
-    kind, _, rest = fact.key.partition(":")
-    key = kind if rest == fact.value else fact.key
+    """Return the fact as prompt text. A value that is also part of the key is written once."""
+    prefix, _, suffix = fact.key.partition(":")
+    key = prefix if suffix == fact.value else fact.key
     return f"{key.replace('_', ' ')}: {fact.value}"

@@ -1,1 +1,1 @@
-"""Rolling summaries: what was said before the newest messages, in a few hundred tokens."""
+"""Rolling summaries: one text of bounded size for the older messages of a session."""

@@ -1,4 +1,4 @@
-"""RollingSummary, cache, persistence."""
+"""Summary store: rolling summaries as records of the journal, with a cache."""
 
 import threading
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.v1 import knowledge_pb2 as pb
 
-SLOT = 0
-SESSIONS_KEPT = 1_000
+CONFLICT_KEY = 0
+MAX_CACHED_SESSIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class RollingSummary:
-    """It speaks for the messages from `first_sequence` to `last_sequence`, both included."""
+    """Summary of the messages from `first_sequence` to `last_sequence`, both included."""
 
     id: str
     text: str
@@ -43,80 +43,84 @@ def owner_of(key: SessionKey) -> Owner:
 
 
 class SummaryStore:
-    """Thread-safe. Those of the sessions in use are kept at hand: every context asks."""
+    """One summary for each session. Every context reads it, so those of active sessions are cached. Thread-safe."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
-        self._at_hand: RecordCache[RollingSummary | None] = RecordCache(SESSIONS_KEPT)
-        self._under_way: dict[Owner, threading.Event] = {}
+        self._cache: RecordCache[RollingSummary | None] = RecordCache(MAX_CACHED_SESSIONS)
+        self._saving: dict[Owner, threading.Event] = {}
         journal.subscribe(self._committed)
 
-    def of(self, key: SessionKey) -> RollingSummary | None:
-        return self._at_hand.get(owner_of(key), lambda: self._read(key))
+    def get(self, key: SessionKey) -> RollingSummary | None:
+        return self._cache.get(owner_of(key), lambda: self._read(key))
 
-    def settled(self, key: SessionKey) -> RollingSummary | None:
-        """The same for whoever saw one in a context a moment ago: waits until that one is committed."""
-        under_way = self._under_way.get(owner_of(key))
-        if under_way is not None:
-            under_way.wait()
-        return self.of(key)
+    def get_committed(self, key: SessionKey) -> RollingSummary | None:
+        """Return the summary after a running save: a client that saw it in a context must be able to read it."""
+        saving = self._saving.get(owner_of(key))
+        if saving is not None:
+            saving.wait()
+        return self.get(key)
 
-    def _read(self, key: SessionKey) -> RollingSummary | None:
-        notes = self.journal.records(RecordQuery(owner_of(key), RecordKind.SUMMARY, 1))
-        return _summary(notes[0]) if notes else None
+    def save(self, key: SessionKey, session: int, summary: RollingSummary) -> RollingSummary:
+        """Replace the summary, unless the stored one covers more; return the one that is stored then.
 
-    def keep(self, key: SessionKey, session: int, summary: RollingSummary) -> RollingSummary:
-        """In place of the one that was there, unless that speaks for more already. NoSuchThing if it is erased."""
-        kept = [summary]
-        ticket = PendingCommand(self._keeping(key, session, kept))
-        self.journal.submit(ticket)
+        Raises NotFound if the session `session` is erased.
+        """
+        stored = [summary]
+        pending = PendingCommand(self._save_command(key, session, stored))
+        self.journal.submit(pending)
         try:
-            ticket.wait()
+            pending.wait()
         finally:
-            self._at_hand.invalidate(owner_of(key))
-        return kept[0]
+            self._cache.invalidate(owner_of(key))
+        return stored[0]
 
     def submit_save(self, key: SessionKey, session: int, summary: RollingSummary) -> None:
-        """The same, and nobody waits for it; what comes in between is made again."""
-        owner, kept = owner_of(key), threading.Event()
+        """Save without waiting for the commit."""
+        owner, saved = owner_of(key), threading.Event()
 
-        def settled(_ticket: PendingCommand) -> None:
-            self._at_hand.invalidate(owner)
-            if self._under_way.get(owner) is kept:
-                del self._under_way[owner]
-            kept.set()
+        def on_done(_pending: PendingCommand) -> None:
+            self._cache.invalidate(owner)
+            if self._saving.get(owner) is saved:
+                del self._saving[owner]
+            saved.set()
 
-        ticket = PendingCommand(self._keeping(key, session, [summary]), settled)
-        self._under_way[owner] = kept
+        pending = PendingCommand(self._save_command(key, session, [summary]), on_done)
+        self._saving[owner] = saved
         try:
-            self.journal.submit(ticket)
+            self.journal.submit(pending)
         except SidecarError:
-            settled(ticket)
+            on_done(pending)
             raise
 
-    def _keeping(self, key: SessionKey, session: int, kept: list[RollingSummary]) -> UpsertRecords:
-        summary = kept[0]
+    def _read(self, key: SessionKey) -> RollingSummary | None:
+        records = self.journal.records(RecordQuery(owner_of(key), RecordKind.SUMMARY, 1))
+        return _summary(records[0]) if records else None
 
-        def revise(notes: Sequence[Record]) -> RecordChanges:
-            there = [_summary(note) for note in notes]
-            if there and there[0].last_sequence > summary.last_sequence:
-                kept[0] = there[0]
+    def _save_command(self, key: SessionKey, session: int, stored: list[RollingSummary]) -> UpsertRecords:
+        """Return the command; its callback sets `stored[0]` to the summary that remains."""
+        summary = stored[0]
+
+        def replace_older(records: Sequence[Record]) -> RecordChanges:
+            existing = [_summary(record) for record in records]
+            if existing and existing[0].last_sequence > summary.last_sequence:
+                stored[0] = existing[0]
                 return RecordChanges()
-            return RecordChanges([_note(key, summary)], [note.id for note in notes if note.id != summary.id])
+            return RecordChanges([_record(key, summary)], [record.id for record in records if record.id != summary.id])
 
-        return UpsertRecords(owner_of(key), RecordKind.SUMMARY, [SLOT], revise, derived_from=session)
+        return UpsertRecords(owner_of(key), RecordKind.SUMMARY, [CONFLICT_KEY], replace_older, derived_from=session)
 
     def _committed(self, changes: Sequence[CommitEvent]) -> None:
         for change in changes:
             if change.reload:
-                self._at_hand.invalidate(owner_of(change.key))
+                self._cache.invalidate(owner_of(change.key))
 
 
 def new_summary(text: str, tokens: int, span: tuple[int, int], now_us: int, origin: str) -> RollingSummary:
     return RollingSummary(new_id(), text, tokens, *span, now_us, origin)
 
 
-def _note(key: SessionKey, summary: RollingSummary) -> Record:
+def _record(key: SessionKey, summary: RollingSummary) -> Record:
     body = pb.Summary(
         text=summary.text,
         tokens=summary.tokens,
@@ -124,10 +128,11 @@ def _note(key: SessionKey, summary: RollingSummary) -> Record:
         last_sequence=summary.last_sequence,
         origin=summary.origin,
     )
-    return Record(summary.id, SLOT, key.session_id, summary.create_time_us, body.SerializeToString(deterministic=True))
+    encoded = body.SerializeToString(deterministic=True)
+    return Record(summary.id, CONFLICT_KEY, key.session_id, summary.create_time_us, encoded)
 
 
-def _summary(note: Record) -> RollingSummary:
-    body = pb.Summary.FromString(note.body)
+def _summary(record: Record) -> RollingSummary:
+    body = pb.Summary.FromString(record.body)
     span = (body.first_sequence, body.last_sequence)
-    return RollingSummary(note.id, body.text, body.tokens, *span, note.time_us, body.origin)
+    return RollingSummary(record.id, body.text, body.tokens, *span, record.time_us, body.origin)

@@ -1,4 +1,4 @@
-"""A summary every few messages, behind everybody's back."""
+"""Summary task: background task that updates the summaries of sessions with new messages."""
 
 import logging
 from collections.abc import Callable
@@ -17,10 +17,10 @@ TASK = "summaries"
 
 @dataclass
 class SummaryTask:
-    """Keeps the promises of a background task. What is due is seen from the session itself, so nothing waits in RAM."""
+    """Implements the Task protocol. Whether an update is due follows from the session, so nothing is kept in RAM."""
 
     journal: Journal
-    keep_up: SummarySchedule
+    schedule: SummarySchedule
     yield_cpu: Callable[[], None]
     name: str = TASK
 
@@ -31,20 +31,24 @@ class SummaryTask:
         return self._offsets.position(namespace)
 
     def reached(self, namespace: str) -> int:
-        """Up to which entry there is nothing left to do. From any thread."""
+        """Return the lsn up to which no update is due. Callable from any thread."""
         return self._offsets.completed_lsn(namespace)
 
     def process(self, namespace: str, chapter: LogEntries) -> None:
-        """While the model is away, whoever has no summary yet gets one without it: nobody waits for another's."""
-        away: RetryLater | None = None
+        """Update the summaries of the sessions in the batch.
+
+        If the model is unavailable for one session, the others are still tried: a session without a summary gets its
+        first one without the model.
+        """
+        unavailable: RetryLater | None = None
         for key in dict.fromkeys(entry.key for entry in chapter if isinstance(entry, MessageWritten)):
             try:
-                self._look_at(key, chapter[0].lsn)
+                self._update(key, chapter[0].lsn)
             except RetryLater as obstacle:
-                away = obstacle
+                unavailable = obstacle
             self.yield_cpu()
-        if away is not None:
-            raise away
+        if unavailable is not None:
+            raise unavailable
         self._offsets.advance(namespace, chapter[-1].lsn)
 
     def maintain(self, idle: bool) -> bool:
@@ -54,15 +58,15 @@ class SummaryTask:
                 self._offsets.commit(namespace, position)
         return False
 
-    def _look_at(self, key: SessionKey, lsn: int) -> None:
+    def _update(self, key: SessionKey, lsn: int) -> None:
         head = self.journal.head(key)
-        if head is None or head.last_sequence < self.keep_up.rhythm.every_messages:
+        if head is None or head.last_sequence < self.schedule.policy.every_messages:
             return
         try:
-            self.keep_up(head)
-        except ModelUnavailable as away:
-            raise RetryLater(str(away)) from away
+            self.schedule.update(head)
+        except ModelUnavailable as unavailable:
+            raise RetryLater(str(unavailable)) from unavailable
         except MalformedAnswer as malformed:
             reason = type(malformed).__name__
-            log.error("the summary of a session stays as it was: %s", reason)
+            log.error("the summary of a session was not updated: %s", reason)
             submit_and_wait(self.journal, PendingCommand(AddDeadLetter(self.name, key.namespace, lsn, reason)))

@@ -1,6 +1,7 @@
-"""When a summary is due, and how it is brought forward."""
+"""Summary updates: when one is due, through which message, and by which summarizer."""
 
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,182 +18,195 @@ from memsidecar.v1.message_pb2 import Message
 
 log = logging.getLogger(__name__)
 
-_AT_ONCE = 500
-_NEVER = 1 << 62
-PART_CHARACTERS = 1 << 18
-"Of what was said, so much is read at once: a session may have more than there is RAM."
+BATCH_CHARACTERS = 1 << 18
+"""Text that one summarizer call gets: a session may be larger than the RAM."""
 
-_A_TURN = 2
-_MOST_LOOKED_AT = 10_000
-_MOST_AT_ONCE, _MOST_TOKENS_AT_ONCE = 200, 20_000
-"Messages, and their tokens, that a caller waits for to be summarised; more are left to the background."
+_READ_MESSAGES = 500
+_TURN_MESSAGES = 2
+_MAX_EXAMINED_MESSAGES = 10_000
+_MAX_MESSAGES_NOW, _MAX_TOKENS_NOW = 200, 20_000
+"""Bounds on an update for which a client waits; larger ones are left to the background task."""
+_NO_EXCHANGE = sys.maxsize
 
 
 @dataclass(frozen=True)
 class SummaryUpdater:
-    """`fallback` speaks where the configured summarizer cannot and there is nothing yet to lose."""
+    """Extends the summary of a session.
+
+    `fallback` needs no model. It is used where a client waits, and for a first summary if the model is unavailable.
+    """
 
     journal: Journal
-    summaries: SummaryStore
+    store: SummaryStore
     summarizer: Summarizer
     fallback: Summarizer
     count: Callable[[str], int]
     max_tokens: int
 
     @property
-    def asks_a_model(self) -> bool:
+    def uses_model(self) -> bool:
         return self.summarizer is not self.fallback
 
-    def up_to(self, head: SessionHead, last: int, max_tokens: int = 0) -> RollingSummary | None:
-        """The summary of everything up to a message, or the one that was there where nothing better came of it.
+    def update_to(self, head: SessionHead, last: int, max_tokens: int = 0) -> RollingSummary | None:
+        """Update the summary through the message `last`; return the one that is stored then.
 
-        Raises ModelUnavailable, MalformedAnswer, unless there was none yet: then whoever needs nobody makes the first.
+        Raises ModelUnavailable or MalformedAnswer if there is a summary already; the first one is then made by the fallback.
         """
-        known = self.summaries.of(head.key)
+        known, limit = self.store.get(head.key), max_tokens or self.max_tokens
         try:
-            return self._kept(head, self._brought(known, head, last, self.summarizer, max_tokens or self.max_tokens))
+            return self._save(head, self._extended(known, head, last, self.summarizer, limit))
         except (ModelUnavailable, MalformedAnswer) as failure:
             if known is not None:
                 raise
             log.warning("a first summary is made without the model: %s", failure)
-            return self._kept(head, self._brought(known, head, last, self.fallback, max_tokens or self.max_tokens))
+            return self._save(head, self._extended(known, head, last, self.fallback, limit))
 
-    def at_once(self, head: SessionHead, last: int) -> str:
-        """The same for those who cannot wait for a model; the summary's id, empty where there is nothing to say."""
-        brought = self._brought(self.summaries.of(head.key), head, last, self.fallback, self.max_tokens)
-        summary = self._kept(head, brought)
+    def update_now(self, head: SessionHead, last: int) -> str:
+        """Update without a model; return the id of the summary, empty if there is nothing to summarize."""
+        extended = self._extended(self.store.get(head.key), head, last, self.fallback, self.max_tokens)
+        summary = self._save(head, extended)
         return summary.id if summary else ""
 
-    def soon(self, head: SessionHead, last: int) -> RollingSummary | None:
-        """The same for those who cannot even wait for a commit: they have it now, the others in a moment."""
-        known = self.summaries.of(head.key)
-        summary = self._brought(known, head, last, self.fallback, self.max_tokens)
+    def update_async(self, head: SessionHead, last: int) -> RollingSummary | None:
+        """Update without a model; return the summary without waiting for its commit."""
+        known = self.store.get(head.key)
+        summary = self._extended(known, head, last, self.fallback, self.max_tokens)
         if summary is not None and summary is not known:
-            self.summaries.submit_save(head.key, head.row_id, summary)
+            self.store.submit_save(head.key, head.row_id, summary)
         return summary
 
-    def _brought(
-        self, known: RollingSummary | None, head: SessionHead, last: int, by: Summarizer, limit: int
+    def _extended(
+        self, known: RollingSummary | None, head: SessionHead, last: int, summarizer: Summarizer, limit: int
     ) -> RollingSummary | None:
         covered = known.last_sequence if known else 0
         if known is not None and last <= covered and known.tokens <= limit:
             return known
         text = known.text if known else ""
-        for part in self._parts(head.key, covered, last):
-            text = by.summarize(text, part, limit).strip() or text
-        return _new(known, text, self.count(text), max(last, covered), by.origin) if text else known
+        for batch in self._batches(head.key, covered, last):
+            text = summarizer.summarize(text, batch, limit).strip() or text
+        if not text:
+            return known
+        span = (known.first_sequence if known else 1, max(last, covered))
+        return new_summary(text, self.count(text), span, time.time_ns() // 1000, summarizer.origin)
 
-    def _parts(self, key: SessionKey, after: int, last: int) -> Iterator[list[Utterance]]:
-        """At least one: an old summary may be too long even where nothing was said since."""
-        part: list[Utterance] = []
+    def _batches(self, key: SessionKey, after: int, last: int) -> Iterator[list[Utterance]]:
+        """Yield at least one batch: a summary may have to be shortened although there are no new messages."""
+        batch: list[Utterance] = []
         size = 0
         for utterance in self._utterances(key, after, last):
-            part.append(utterance)
+            batch.append(utterance)
             size += len(utterance.text)
-            if size >= PART_CHARACTERS:
-                yield part
-                part, size = [], 0
-        yield part
+            if size >= BATCH_CHARACTERS:
+                yield batch
+                batch, size = [], 0
+        yield batch
 
     def _utterances(self, key: SessionKey, after: int, last: int) -> Iterator[Utterance]:
-        """Pruned messages, too: they left the window, not the memory."""
+        """Yield the messages after a sequence, pruned ones included, system messages excluded."""
         while after < last:
-            selection = MessageQuery(after, last + 1, limit=_AT_ONCE, include_pruned=True, max_bytes=PART_CHARACTERS)
-            messages = self.journal.messages(key, selection).messages
+            query = MessageQuery(after, last + 1, limit=_READ_MESSAGES, include_pruned=True, max_bytes=BATCH_CHARACTERS)
+            messages = self.journal.messages(key, query).messages
             if not messages:
                 return
-            yield from (_utterance(one) for one in messages if one.role != Role.SYSTEM)
+            yield from (_utterance(message) for message in messages if message.role != Role.SYSTEM)
             after = messages[-1].sequence
 
-    def _kept(self, head: SessionHead, summary: RollingSummary | None) -> RollingSummary | None:
+    def _save(self, head: SessionHead, summary: RollingSummary | None) -> RollingSummary | None:
         try:
-            return self.summaries.keep(head.key, head.row_id, summary) if summary else None
+            return self.store.save(head.key, head.row_id, summary) if summary else None
         except NotFound:
             return None
 
 
-def _new(known: RollingSummary | None, text: str, tokens: int, last: int, origin: str) -> RollingSummary:
-    span = (known.first_sequence if known else 1, last)
-    return new_summary(text, tokens, span, time.time_ns() // 1000, origin)
-
-
-def _utterance(one: StoredMessage) -> Utterance:
-    message = Message.FromString(one.body)
-    return Utterance(message.id, one.role, message.name, strip_injected(message.content), one.time_us)
-
-
-def boundary(messages: Sequence[StoredMessage], keep: int) -> int:
-    """The last message to speak for: a turn's end, so that at least `keep` stay as they were said; 0 for none.
-
-    Where one turn is longer than all that, the end of a whole exchange in it.
-    """
-    spoken = [one for one in messages if one.role != Role.SYSTEM]
-    if len(spoken) <= keep:
-        return 0
-    first_calls = _first_calls_behind(spoken)
-    whole = 0
-    for at in range(len(spoken) - keep - 1, -1, -1):
-        ends_a_turn = at + 1 == len(spoken) or spoken[at + 1].role == Role.USER
-        if first_calls[at + 1] <= spoken[at].sequence:
-            continue  # an exchange stands on both sides
-        if ends_a_turn:
-            return spoken[at].sequence
-        whole = whole or spoken[at].sequence
-    return whole
-
-
-def _first_calls_behind(spoken: Sequence[StoredMessage]) -> list[int]:
-    """For each place the earliest call that a message from there on belongs to."""
-    calls = accumulate((one.exchange or _NEVER for one in reversed(spoken)), min, initial=_NEVER)
-    return list(calls)[::-1]
+def _utterance(stored: StoredMessage) -> Utterance:
+    message = Message.FromString(stored.body)
+    return Utterance(message.id, stored.role, message.name, strip_injected(message.content), stored.time_us)
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryPolicy:
-    """A summary is due after so many messages, or when what it does not speak for passes so many tokens."""
+    """An update is due after `every_messages`, or when the messages without a summary exceed `tail_tokens`.
+
+    The newest `keep_messages` are not summarized.
+    """
 
     every_messages: int = 12
     tail_tokens: int = 3_000
     keep_messages: int = 6
 
-    def is_due(self, messages: Sequence[StoredMessage], known: bool) -> bool:
-        """From the second on, what the one before left as it was said comes on top, and the turn that is under way."""
-        return len(messages) >= self.enough(known) or sum(one.tokens for one in messages) > self.tail_tokens
+    def is_due(self, messages: Sequence[StoredMessage], has_summary: bool) -> bool:
+        is_enough = len(messages) >= self.required_messages(has_summary)
+        return is_enough or sum(message.tokens for message in messages) > self.tail_tokens
 
-    def enough(self, known: bool) -> int:
-        return self.every_messages + (self.keep_messages + _A_TURN if known else 0)
+    def required_messages(self, has_summary: bool) -> int:
+        """Return how many messages make an update due.
+
+        After the first summary, the messages that it left out and the current turn come on top.
+        """
+        return self.every_messages + (self.keep_messages + _TURN_MESSAGES if has_summary else 0)
 
 
 @dataclass(frozen=True)
 class SummarySchedule:
-    summarize: SummaryUpdater
-    rhythm: SummaryPolicy
+    """Updates summaries when the policy says that they are due."""
 
-    def __call__(self, head: SessionHead) -> RollingSummary | None:
-        """The summary, brought up to date if that is due. Raises ModelUnavailable, MalformedAnswer."""
+    updater: SummaryUpdater
+    policy: SummaryPolicy
+
+    def update(self, head: SessionHead) -> RollingSummary | None:
+        """Return the summary, updated if that is due. Raises ModelUnavailable, MalformedAnswer."""
         known, last, _ = self._due(head)
-        return self.summarize.up_to(head, last) if last else known
+        return self.updater.update_to(head, last) if last else known
 
-    def at_once(self, head: SessionHead) -> RollingSummary | None:
-        """The same for a caller who waits: neither for a model, nor for a long history, nor for a commit.
+    def update_now(self, head: SessionHead) -> RollingSummary | None:
+        """Return the summary, updated if that is due and fast: without a model, a long history or a commit.
 
-        Between turns an agent waits for nothing else, and a summary that comes a turn late changes the beginning of
-        two contexts instead of one.
+        A context waits for it. A summary that came a turn later would change the beginning of two prompts, not of one.
         """
-        known = self.summarize.summaries.of(head.key)
+        known = self.updater.store.get(head.key)
         ahead = head.last_sequence - (known.last_sequence if known else 0)
-        # What is due by its tokens alone is left to the background: to know, it would have to be read at every call.
-        if not self.rhythm.enough(bool(known)) <= ahead <= _MOST_AT_ONCE or self.summarize.asks_a_model:
+        # Messages are not read to see whether an update is due by tokens alone: that is left to the background task.
+        is_due = self.policy.required_messages(bool(known)) <= ahead <= _MAX_MESSAGES_NOW
+        if not is_due or self.updater.uses_model:
             return known
         known, last, tokens = self._due(head)
-        return self.summarize.soon(head, last) if last and tokens <= _MOST_TOKENS_AT_ONCE else known
+        return self.updater.update_async(head, last) if last and tokens <= _MAX_TOKENS_NOW else known
 
     def _due(self, head: SessionHead) -> tuple[RollingSummary | None, int, int]:
-        """What there is, up to which message to summarise now (0 for none), and the tokens it does not speak for."""
-        known = self.summarize.summaries.of(head.key)
+        """Return the summary, the last message to summarize now (0 for none), and the tokens without a summary."""
+        known = self.updater.store.get(head.key)
         covered = known.last_sequence if known else 0
-        selection = MessageQuery(covered, limit=_MOST_LOOKED_AT, include_pruned=True, bodies=False)
-        found = self.summarize.journal.messages(head.key, selection).messages
-        messages = [one for one in found if one.role != Role.SYSTEM]
-        last = boundary(messages, self.rhythm.keep_messages) if self.rhythm.is_due(messages, bool(known)) else 0
-        return known, last, sum(one.tokens for one in messages)
+        query = MessageQuery(covered, limit=_MAX_EXAMINED_MESSAGES, include_pruned=True, bodies=False)
+        found = self.updater.journal.messages(head.key, query).messages
+        messages = [message for message in found if message.role != Role.SYSTEM]
+        is_due = self.policy.is_due(messages, bool(known))
+        last = summary_boundary(messages, self.policy.keep_messages) if is_due else 0
+        return known, last, sum(message.tokens for message in messages)
+
+
+def summary_boundary(messages: Sequence[StoredMessage], keep: int) -> int:
+    """Return the last message to summarize, so that at least `keep` messages after it stay; 0 for none.
+
+    It is the end of a turn. In a turn longer than that, it is the end of an exchange.
+    """
+    conversation = [message for message in messages if message.role != Role.SYSTEM]
+    if len(conversation) <= keep:
+        return 0
+    earliest_exchanges = _earliest_exchanges(conversation)
+    exchange_boundary = 0
+    for at in range(len(conversation) - keep - 1, -1, -1):
+        sequence = conversation[at].sequence
+        ends_turn = at + 1 == len(conversation) or conversation[at + 1].role == Role.USER
+        splits_exchange = earliest_exchanges[at + 1] <= sequence
+        if splits_exchange:
+            continue
+        if ends_turn:
+            return sequence
+        exchange_boundary = exchange_boundary or sequence
+    return exchange_boundary
+
+
+def _earliest_exchanges(conversation: Sequence[StoredMessage]) -> list[int]:
+    """Return, for each position, the earliest exchange of the messages from there on."""
+    exchanges = (message.exchange or _NO_EXCHANGE for message in reversed(conversation))
+    return list(accumulate(exchanges, min, initial=_NO_EXCHANGE))[::-1]

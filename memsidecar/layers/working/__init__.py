@@ -1,0 +1,1 @@
+"""Working memory: the messages of a session and its window."""

@@ -1,4 +1,4 @@
-"""Annotate."""
+"""Annotate: set the evaluation score and merge the metadata of a stored message."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ from google.protobuf.struct_pb2 import Struct
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.message import Flag, StoredMessage
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.field_checks import check_metadata, merge_metadata
-from memsidecar.layers.working.validation import check_score, flags_of
+from memsidecar.layers.field_checks import check_metadata, check_score, merge_metadata
+from memsidecar.layers.working.validation import flags_of
 from memsidecar.stores.contract import Journal, MessageUpdated, PendingCommand, Revision, UpdateMessage
 from memsidecar.v1.message_pb2 import Message
 
-_KEPT_FLAGS = Flag.PRUNED | Flag.SHORTENED
+_PRESERVED_FLAGS = Flag.PRUNED | Flag.SHORTENED
 
 
 @dataclass(frozen=True)
@@ -29,22 +29,22 @@ class MessageAnnotator:
         if metadata is not None:
             metadata.DiscardUnknownFields()
             check_metadata("metadata", metadata)
-        ticket = PendingCommand(
-            UpdateMessage(key, user_id, message_id, lambda stored: _revise(stored, score, metadata))
+        pending = PendingCommand(
+            UpdateMessage(key, user_id, message_id, lambda stored: _annotate(stored, score, metadata))
         )
-        self.journal.submit(ticket)
-        rewritten: MessageUpdated = ticket.wait()
-        return rewritten.message
+        self.journal.submit(pending)
+        updated: MessageUpdated = pending.wait()
+        return updated.message
 
 
-def _revise(stored: StoredMessage, score: float | None, metadata: Struct | None) -> Revision:
+def _annotate(stored: StoredMessage, score: float | None, metadata: Struct | None) -> Revision:
     message = Message.FromString(stored.body)
     if score is not None:
         message.evaluation_score = score
     if metadata is not None:
         merge_metadata(message.metadata, metadata)
         check_metadata("metadata", message.metadata)
-    flags = flags_of(message) | stored.flags & _KEPT_FLAGS
+    flags = flags_of(message) | stored.flags & _PRESERVED_FLAGS
     return Revision(
         message.SerializeToString(),
         int(flags),

@@ -1,26 +1,27 @@
-"""Newest whole turns for a context."""
+"""Conversation reader: the newest whole turns of a session for a context."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memsidecar.domain.errors import Overloaded
 from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.session import SessionHead, SessionKey
+from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES
 from memsidecar.layers.ownership import check_owner
 from memsidecar.layers.working.reads import SessionReader, require_unpruned
 from memsidecar.stores.contract import MessageQuery, VersionConflict
 
-TRIES = 20
-MOST_BYTES = 3 << 20
-"An answer holds no more, so nothing beyond is read; the last messages are, whatever their size."
-_STEP = 256
+MAX_ATTEMPTS = 20
+_READ_MESSAGES = 256
+_NO_EXCHANGE = sys.maxsize
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Messages of the window, oldest first; the system messages apart, all of them. No head: no such session.
+    """Newest messages of the window, oldest first; all system messages apart. `head` is None without a session.
 
-    `question` is the newest message of a user, also where it is not among those: behind it may be a long run of tools.
+    `question` is the newest user message of the window. It can be older than `messages` if many tool calls follow it.
     """
 
     head: SessionHead | None = None
@@ -31,11 +32,11 @@ class Conversation:
 
 @dataclass(frozen=True)
 class ConversationReader:
-    reading: SessionReader
+    reader: SessionReader
 
     def __call__(self, key: SessionKey, user_id: str, turns: int, tokens: int) -> Conversation:
-        """At least so many turns or so many tokens by the default tokenizer, or all there is."""
-        for _ in range(TRIES):
+        """Return at least `turns` turns or `tokens` tokens of the default tokenizer, or the whole window."""
+        for _ in range(MAX_ATTEMPTS):
             try:
                 return self._read(key, user_id, turns, tokens)
             except VersionConflict:
@@ -43,60 +44,66 @@ class ConversationReader:
         raise Overloaded("the session is pruned faster than it can be read")
 
     def _read(self, key: SessionKey, user_id: str, turns: int, tokens: int) -> Conversation:
-        view = self.reading.session_cache.get(key)
-        if view is None:
+        snapshot = self.reader.session_cache.get(key)
+        if snapshot is None:
             return Conversation()
-        check_owner(view.head, user_id)
-        tail, complete = view.messages(), view.complete
-        spoken, enough = _newest(tail, turns, tokens)
+        head = snapshot.head
+        check_owner(head, user_id)
+        tail, complete = snapshot.messages(), snapshot.complete
+        messages, enough = _newest_turns(tail, turns, tokens)
         while not enough and not complete:
-            older = self._before(view.head, tail[0].sequence if tail else None)
+            older = self._read_before(head, tail[0].sequence if tail else None)
             complete = not older
             tail = [*older, *tail]
-            spoken, enough = _newest(tail, turns, tokens)
-        system, question = self._system(view.head, tail, complete), self._question(view.head, tail)
-        return Conversation(view.head, spoken, system, question)
+            messages, enough = _newest_turns(tail, turns, tokens)
+        return Conversation(head, messages, self._system(head, tail, complete), self._question(head, tail))
 
-    def _before(self, head: SessionHead, sequence: int | None) -> Sequence[StoredMessage]:
-        selection = MessageQuery(before=sequence or head.last_sequence + 1, limit=_STEP, newest_first=True)
-        return require_unpruned(head, self.reading.journal.messages(head.key, selection)).messages[::-1]
+    def _read_before(self, head: SessionHead, sequence: int | None) -> Sequence[StoredMessage]:
+        query = MessageQuery(before=sequence or head.last_sequence + 1, limit=_READ_MESSAGES, newest_first=True)
+        return require_unpruned(head, self.reader.journal.messages(head.key, query)).messages[::-1]
 
     def _system(self, head: SessionHead, tail: Sequence[StoredMessage], complete: bool) -> Sequence[StoredMessage]:
-        there = [one for one in tail if one.role == Role.SYSTEM]
-        if complete or len(there) == head.counts[Role.SYSTEM - 1]:
-            return there
-        page = self.reading.journal.messages(head.key, MessageQuery(role=Role.SYSTEM, limit=1 << 31))
+        in_tail = [message for message in tail if message.role == Role.SYSTEM]
+        count = head.counts[Role.SYSTEM - 1]
+        if complete or len(in_tail) == count:
+            return in_tail
+        page = self.reader.journal.messages(head.key, MessageQuery(role=Role.SYSTEM, limit=count))
         return require_unpruned(head, page).messages
 
     def _question(self, head: SessionHead, tail: Sequence[StoredMessage]) -> StoredMessage | None:
-        for one in reversed(tail):
-            if one.role == Role.USER:
-                return one
+        for message in reversed(tail):
+            if message.role == Role.USER:
+                return message
         if not head.counts[Role.USER - 1]:
             return None
-        selection = MessageQuery(before=head.last_sequence + 1, role=Role.USER, limit=1, newest_first=True)
-        return next(iter(require_unpruned(head, self.reading.journal.messages(head.key, selection)).messages), None)
+        query = MessageQuery(before=head.last_sequence + 1, role=Role.USER, limit=1, newest_first=True)
+        return next(iter(require_unpruned(head, self.reader.journal.messages(head.key, query)).messages), None)
 
 
-def _newest(tail: Sequence[StoredMessage], turns: int, tokens: int) -> tuple[Sequence[StoredMessage], bool]:
-    """From the newest back to the beginning of a turn, and whether that is enough: else more must be read.
+def _newest_turns(tail: Sequence[StoredMessage], turns: int, tokens: int) -> tuple[Sequence[StoredMessage], bool]:
+    """Return the newest messages from the start of a turn on, and whether they are enough.
 
-    Of a turn that is too long by itself, back to where no exchange is split.
+    A response holds no more than MAX_RESPONSE_BYTES, so nothing beyond is read. A turn that is too long by itself is
+    split where no exchange is.
     """
-    size, left, seen, first_call = 0, tokens, 0, 1 << 62
+    tokens_used = bytes_used = turns_seen = 0
+    earliest_exchange = _NO_EXCHANGE
     for at in range(len(tail) - 1, -1, -1):
-        one = tail[at]
-        if one.role == Role.SYSTEM:
+        message = tail[at]
+        if message.role == Role.SYSTEM:
             continue
-        left, size = left - one.tokens, size + len(one.body)
-        first_call = min(first_call, one.exchange or first_call)
-        seen += one.role == Role.USER
-        too_much = left < 0 or size > MOST_BYTES
-        whole = first_call >= one.sequence
-        if whole and ((one.role == Role.USER and (seen >= turns or too_much)) or (too_much and left < -tokens)):
+        tokens_used += message.tokens
+        bytes_used += len(message.body)
+        turns_seen += message.role == Role.USER
+        earliest_exchange = min(earliest_exchange, message.exchange or _NO_EXCHANGE)
+        over_budget = tokens_used > tokens or bytes_used > MAX_RESPONSE_BYTES
+        splits_no_exchange = earliest_exchange >= message.sequence
+        ends_enough_turns = message.role == Role.USER and (turns_seen >= turns or over_budget)
+        ends_oversized_turn = tokens_used > 2 * tokens
+        if splits_no_exchange and (ends_enough_turns or ends_oversized_turn):
             return _without_system(tail[at:]), True
     return _without_system(tail), False
 
 
 def _without_system(messages: Sequence[StoredMessage]) -> list[StoredMessage]:
-    return [one for one in messages if one.role != Role.SYSTEM]
+    return [message for message in messages if message.role != Role.SYSTEM]

@@ -1,4 +1,4 @@
-"""WorkingMemory facade; append."""
+"""WorkingMemory: facade of the layer. It composes the operations on the messages of a session."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,33 +14,14 @@ from memsidecar.layers.working.substring_search import SubstringSearch
 from memsidecar.layers.working.token_counts import ModelTokenCounts, WindowCounter
 from memsidecar.layers.working.validation import MessageValidator
 from memsidecar.layers.working.window_update import Relevance, SummarizeUpTo, WindowUpdater, no_relevance, no_summary
-from memsidecar.stores.contract import Append, Appended, Journal, PendingCommand
+from memsidecar.stores.contract import Append, Appended, Journal, LocatedMessage, PendingCommand
 from memsidecar.tokens.contract import Counters
 from memsidecar.v1.message_pb2 import Message
 
 
-@dataclass(frozen=True)
-class MessageAppender:
-    """`begin` hands the messages to the journal and returns at once; `settled` is called when they are durable."""
-
-    journal: Journal
-    validator: MessageValidator
-
-    def begin(self, command: Append, settled: Callable[[PendingCommand], None] | None = None) -> PendingCommand:
-        ticket = PendingCommand(command, settled)
-        self.journal.submit(ticket)
-        return ticket
-
-    def __call__(self, key: SessionKey, user_id: str, messages: Sequence[Message]) -> Appended:
-        """Add and wait until it is durable."""
-        drafts = [self.validator(message, f"messages[{at}]") for at, message in enumerate(messages)]
-        result: Appended = self.begin(Append(key, user_id, drafts)).wait()
-        return result
-
-
 @dataclass(frozen=True, slots=True)
 class WorkingLimits:
-    """What the settings say about working memory; units are in the names."""
+    """Limits from the settings."""
 
     max_message_bytes: int = 1 << 20
     vector_dimensions: int = 256
@@ -52,8 +33,26 @@ class WorkingLimits:
     overflow_keep_tokens: int = 128
 
 
+@dataclass(frozen=True)
+class MessageAppender:
+    journal: Journal
+    validator: MessageValidator
+
+    def submit(self, command: Append, on_done: Callable[[PendingCommand], None] | None = None) -> PendingCommand:
+        """Submit an append and return at once. `on_done` is called when it is durable or has failed."""
+        pending = PendingCommand(command, on_done)
+        self.journal.submit(pending)
+        return pending
+
+    def __call__(self, key: SessionKey, user_id: str, messages: Sequence[Message]) -> Appended:
+        """Validate and append messages; return when they are durable."""
+        drafts = [self.validator(message, f"messages[{at}]") for at, message in enumerate(messages)]
+        result: Appended = self.submit(Append(key, user_id, drafts)).wait()
+        return result
+
+
 class WorkingMemory:
-    """One verb, one part; they share the journal and the hot views."""
+    """One attribute for each operation. They share the journal and the session cache."""
 
     def __init__(
         self,
@@ -90,9 +89,12 @@ class WorkingMemory:
         self.auto_prune = AutoPruner(
             self.policies,
             self.prune,
-            self.token_counts,
             self.read,
-            limits.prune_min_messages,
-            limits.prune_window,
-            limits.auto_prune_target,
+            min_messages=limits.prune_min_messages,
+            window=limits.prune_window,
+            target_share=limits.auto_prune_target,
         )
+
+    def neighbour(self, located: LocatedMessage) -> LocatedMessage | None:
+        """Return the answer that follows a user message, or the user message before an answer; None if not adjacent."""
+        return self.read.neighbour(located)

@@ -1,25 +1,27 @@
-"""Recent, by role, paged, window."""
+"""Reads of a session: newest messages, by role, by page, the whole window."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from google.protobuf.struct_pb2 import Struct
 
-from memsidecar.domain.message import StoredMessage
+from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.session import SessionHead, SessionKey
-from memsidecar.layers.field_checks import matches_metadata
+from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES, matches_metadata
 from memsidecar.layers.ownership import check_owner
 from memsidecar.layers.working.session_cache import FRAMES_PER_MESSAGE, SessionCache, SessionSnapshot, encode_frames
-from memsidecar.stores.contract import Journal, MessagePage, MessageQuery, VersionConflict
+from memsidecar.stores.contract import Journal, LocatedMessage, MessagePage, MessageQuery, VersionConflict
 from memsidecar.v1.message_pb2 import Message
 
-MAX_RESPONSE_BYTES = 3 << 20
-"""No answer exceeds gRPC's default of 4 MiB; this leaves room for what stands around the messages."""
+_FILTERED_MESSAGES = 2_000
+_NO_LIMIT = sys.maxsize
+_MIN_READ_MESSAGES, _MAX_READ_MESSAGES = 32, 1_024  # most prunes remove a few messages, some remove nearly all
 
 
 @dataclass(frozen=True, slots=True)
 class MessageSlice:
-    """Messages, framed, oldest first. `truncated`: fewer than asked for, because of a limit on tokens or bytes."""
+    """Encoded messages, oldest first. `truncated`: fewer than requested, because of a limit on tokens or bytes."""
 
     frames: Sequence[bytes] = ()
     truncated: bool = False
@@ -28,7 +30,7 @@ class MessageSlice:
 
 @dataclass(frozen=True, slots=True)
 class MessagePageRequest:
-    """Which page of a session: up to `size` messages after a sequence that match the tags, if any are wanted."""
+    """Up to `size` messages after the sequence `after`, only those with the `wanted` metadata if it is given."""
 
     after: int
     size: int
@@ -38,132 +40,138 @@ class MessagePageRequest:
 
 @dataclass(frozen=True)
 class SessionReader:
-    """Each read is of one moment. The `hot_` ones answer from RAM without waiting, or say None."""
+    """Each read sees one version of the session. The `cached_` reads answer from RAM without blocking, or None."""
 
     journal: Journal
     session_cache: SessionCache
 
     def head(self, key: SessionKey, user_id: str) -> SessionHead | None:
-        view = self.session_cache.get(key)
-        check_owner(view.head if view else None, user_id)
-        return view.head if view else None
+        snapshot = self.session_cache.get(key)
+        check_owner(snapshot.head if snapshot else None, user_id)
+        return snapshot.head if snapshot else None
 
     def cached_head(self, key: SessionKey, user_id: str) -> SessionHead | None:
-        view = self.session_cache.cached(key)
-        if view is not None:
-            check_owner(view.head, user_id)
-            return view.head
+        snapshot = self.session_cache.cached(key)
+        if snapshot is not None:
+            check_owner(snapshot.head, user_id)
+            return snapshot.head
         return None
 
     def cached_recent(self, key: SessionKey, user_id: str, n: int, max_tokens: int) -> MessageSlice | None:
-        view = self.session_cache.cached(key)
-        if view is None or (n > view.end and not view.complete):
+        snapshot = self.session_cache.cached(key)
+        if snapshot is None or (n > snapshot.end and not snapshot.complete):
             return None
-        check_owner(view.head, user_id)
-        return _newest_of(view, n, max_tokens)
+        check_owner(snapshot.head, user_id)
+        return _newest_of(snapshot, n, max_tokens)
 
     def recent(self, key: SessionKey, user_id: str, n: int, max_tokens: int) -> MessageSlice:
         page = self.journal.messages(key, MessageQuery(limit=n, newest_first=True, max_bytes=MAX_RESPONSE_BYTES))
         check_owner(page.head, user_id)
-        kept = list(_within(page.messages, max_tokens))
-        return MessageSlice(encode_frames(reversed(kept)), page.truncated or len(kept) < len(page.messages))
+        fitting = list(_within(page.messages, max_tokens))
+        return MessageSlice(encode_frames(reversed(fitting)), page.truncated or len(fitting) < len(page.messages))
 
     def by_role(self, key: SessionKey, user_id: str, role: int, limit: int) -> MessageSlice:
-        """The newest `limit` messages of the role; 0: all that fit into one answer."""
-        selection = MessageQuery(role=role, limit=limit or _NO_LIMIT, newest_first=True, max_bytes=MAX_RESPONSE_BYTES)
-        page = self.journal.messages(key, selection)
+        """Return the newest `limit` messages of the role; with 0, all that fit into one response."""
+        query = MessageQuery(role=role, limit=limit or _NO_LIMIT, newest_first=True, max_bytes=MAX_RESPONSE_BYTES)
+        page = self.journal.messages(key, query)
         check_owner(page.head, user_id)
         return MessageSlice(encode_frames(reversed(page.messages)), page.truncated)
 
-    def page(self, key: SessionKey, user_id: str, turn: MessagePageRequest) -> tuple[MessageSlice, bool]:
-        """Up to `size` messages after a sequence, and whether there are more.
+    def page(self, key: SessionKey, user_id: str, request: MessagePageRequest) -> tuple[MessageSlice, bool]:
+        """Return up to `size` messages after a sequence, and whether there are more.
 
-        With a filter, a page may be short of `size` although there are more: a page looks at a bounded number of
-        messages, so that a filter that nothing matches cannot hold a thread.
+        With a filter, a page may have fewer than `size` messages although there are more: a page reads a bounded number
+        of messages, so that a filter without matches cannot occupy a thread.
         """
-        limit = turn.size if turn.wanted is None else max(turn.size, _FILTERED_AT_ONCE)
-        selection = MessageQuery(
-            turn.after, limit=limit + 1, include_pruned=turn.include_pruned, max_bytes=MAX_RESPONSE_BYTES
+        limit = request.size if request.wanted is None else max(request.size, _FILTERED_MESSAGES)
+        query = MessageQuery(
+            request.after, limit=limit + 1, include_pruned=request.include_pruned, max_bytes=MAX_RESPONSE_BYTES
         )
-        page = self.journal.messages(key, selection)
+        page = self.journal.messages(key, query)
         check_owner(page.head, user_id)
-        kept, last = _matching(page.messages[:limit], turn.size, turn.wanted)
+        matching, last = _matching(page.messages[:limit], request.size, request.wanted)
         more = page.truncated or bool(page.messages and last < page.messages[-1].sequence)
-        return MessageSlice(encode_frames(kept), last_sequence=last), more
+        return MessageSlice(encode_frames(matching), last_sequence=last), more
 
-    def window(self, head: SessionHead, bodies: bool, while_growing: bool = False) -> Iterator[StoredMessage]:
-        """The window of the session as it stands at `head`, oldest first, in short reads and only as far as asked.
+    def window(self, head: SessionHead, bodies: bool, allow_appends: bool = False) -> Iterator[StoredMessage]:
+        """Yield the window of the session at `head`, oldest first, in short lazy reads.
 
-        Raises Stale when the session has moved on in between; `while_growing` takes no offence at mere additions.
+        Raises Stale when the session has changed since; with `allow_appends`, only when the window was pruned.
         """
-        same = require_unpruned if while_growing else require_version
-        after, step = 0, _FIRST_STEP
+        require = require_unpruned if allow_appends else require_version
+        after, limit = 0, _MIN_READ_MESSAGES
         while True:
-            selection = MessageQuery(after, head.last_sequence + 1, limit=step, bodies=bodies)
-            page = same(head, self.journal.messages(head.key, selection))
+            query = MessageQuery(after, head.last_sequence + 1, limit=limit, bodies=bodies)
+            page = require(head, self.journal.messages(head.key, query))
             yield from page.messages
-            if len(page.messages) < step and not page.truncated:
+            if len(page.messages) < limit and not page.truncated:
                 return
-            after, step = page.messages[-1].sequence, min(2 * step, _LONGEST_STEP)
+            after, limit = page.messages[-1].sequence, min(2 * limit, _MAX_READ_MESSAGES)
+
+    def neighbour(self, located: LocatedMessage) -> LocatedMessage | None:
+        """Return the answer that follows a user message, or the user message before an answer; None if not adjacent."""
+        is_question = located.message.role == Role.USER
+        sequence = located.message.sequence + (1 if is_question else -1)
+        wanted_role = Role.ASSISTANT if is_question else Role.USER
+        query = MessageQuery(sequence - 1, sequence + 1, include_pruned=True)
+        for message in self.journal.messages(located.key, query).messages:
+            if message.role == wanted_role:
+                return located._replace(message=message)
+        return None
 
 
 def require_unpruned(head: SessionHead, page: MessagePage) -> MessagePage:
-    """The page, if nothing left the window since `head`, or came back to it; else Stale."""
+    """Return the page; raise Stale if a message left the window since `head`, or returned to it."""
     if page.head is None or (page.head.row_id, page.head.pruned_count) != (head.row_id, head.pruned_count):
         raise VersionConflict("the window has changed")
     return page
 
 
 def require_version(head: SessionHead, page: MessagePage) -> MessagePage:
-    """The page, if it shows the session as it stands at `head`; else Stale."""
+    """Return the page; raise Stale if it shows another version of the session than `head`."""
     if page.head is None or page.head.version != head.version:
         raise VersionConflict("the session has moved on")
     return page
 
 
-_FILTERED_AT_ONCE = 2_000
-_NO_LIMIT = 1 << 31
-_FIRST_STEP, _LONGEST_STEP = 32, 1_024  # most prunes remove a few messages, some remove nearly all
-
-
-def _newest_of(view: SessionSnapshot, n: int, max_tokens: int) -> MessageSlice:
-    start = max(0, view.end - n)
+def _newest_of(snapshot: SessionSnapshot, n: int, max_tokens: int) -> MessageSlice:
+    start = max(0, snapshot.end - n)
     if max_tokens:
-        kept = sum(1 for _ in _within(reversed(view.entries[start : view.end]), max_tokens))
-        return _bounded(view.frames_from(view.end - kept), kept < view.end - start)
-    return _bounded(view.frames_from(start), False)
+        fitting = sum(1 for _ in _within(reversed(snapshot.entries[start : snapshot.end]), max_tokens))
+        return _bounded(snapshot.frames_from(snapshot.end - fitting), fitting < snapshot.end - start)
+    return _bounded(snapshot.frames_from(start), False)
 
 
-def _bounded(pieces: list[bytes], truncated: bool) -> MessageSlice:
-    """Without the oldest messages where they are too large together; the newest stays in any case."""
-    excess = sum(map(len, pieces)) - MAX_RESPONSE_BYTES
+def _bounded(frames: list[bytes], truncated: bool) -> MessageSlice:
+    """Drop the oldest messages until the rest fits into a response; the newest one always stays."""
+    excess = sum(map(len, frames)) - MAX_RESPONSE_BYTES
     dropped = 0
-    while excess > 0 and dropped < len(pieces) - FRAMES_PER_MESSAGE:
-        excess -= sum(map(len, pieces[dropped : dropped + FRAMES_PER_MESSAGE]))
+    while excess > 0 and dropped < len(frames) - FRAMES_PER_MESSAGE:
+        excess -= sum(map(len, frames[dropped : dropped + FRAMES_PER_MESSAGE]))
         dropped += FRAMES_PER_MESSAGE
-    return MessageSlice(pieces[dropped:], truncated or dropped > 0)
+    return MessageSlice(frames[dropped:], truncated or dropped > 0)
 
 
 def _within(
     newest_first: Sequence[StoredMessage] | Iterator[StoredMessage], max_tokens: int
 ) -> Iterator[StoredMessage]:
-    """Whole messages, newest first, while they fit; 0: all."""
+    """Yield whole messages while they fit into `max_tokens`; with 0, all."""
     left = max_tokens
-    for one in newest_first:
-        left -= one.tokens
+    for message in newest_first:
+        left -= message.tokens
         if max_tokens and left < 0:
             return
-        yield one
+        yield message
 
 
 def _matching(messages: Sequence[StoredMessage], size: int, wanted: Struct | None) -> tuple[list[StoredMessage], int]:
-    """The first `size` messages that match, and the last sequence that was looked at."""
-    kept: list[StoredMessage] = []
+    """Return the first `size` messages that match, and the last sequence that was examined."""
+    matching: list[StoredMessage] = []
     last = 0
-    for one in messages:
-        last = one.sequence
-        if wanted is None or matches_metadata(Message.FromString(one.body).metadata, wanted):
-            kept.append(one)
-            if len(kept) == size:
+    for message in messages:
+        last = message.sequence
+        if wanted is None or matches_metadata(Message.FromString(message.body).metadata, wanted):
+            matching.append(message)
+            if len(matching) == size:
                 break
-    return kept, last
+    return matching, last

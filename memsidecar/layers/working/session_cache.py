@@ -1,4 +1,4 @@
-"""Hot session tails as wire bytes."""
+"""Session cache: the newest messages of active sessions in RAM, encoded for the wire."""
 
 import threading
 from collections.abc import Iterable, Sequence
@@ -10,23 +10,27 @@ from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.stores.contract import CommitEvent, Journal, MessageQuery
 
 TAIL_BYTES = 1 << 20
-_ENTRY_BYTES = 280  # what a message costs in RAM besides its bytes: a tuple, numbers, two bytes objects, three places
-_VIEW_BYTES = 1_000
-_FIELD_1 = b"\x0a"
 FRAMES_PER_MESSAGE = 2
+_ENTRY_BYTES = 280  # RAM of a message besides its body: a tuple, numbers, two bytes objects, three list slots
+_SNAPSHOT_BYTES = 1_000
+_FIELD_1 = b"\x0a"
 
 
 def encode_frames(messages: Iterable[StoredMessage]) -> list[bytes]:
-    """Messages as elements of field 1, where every answer has them: such an answer is these pieces, joined.
+    """Encode messages as elements of field 1, which is their field in every response: a response is the joined frames.
 
-    Two for each message, and the second is its body itself: a copy would take as much RAM again.
+    Each message has two frames: a header and its body. The body is not copied, which would double the RAM.
     """
-    return [piece for one in messages for piece in (_FIELD_1 + varint(len(one.body)), one.body)]
+    return [frame for message in messages for frame in (_FIELD_1 + varint(len(message.body)), message.body)]
 
 
 @dataclass(slots=True)
 class SessionSnapshot:
-    """`entries` and `pieces` are shared with later views, which only append: `end` is where this moment ends."""
+    """Newest messages of a session at one version.
+
+    `entries` and `frames` are shared with later snapshots, which only append: this snapshot ends at entry `end`.
+    `used` is the reference bit of the cache.
+    """
 
     head: SessionHead
     entries: list[StoredMessage]
@@ -44,46 +48,45 @@ class SessionSnapshot:
         return self.entries[: self.end]
 
     def frames_from(self, start: int) -> list[bytes]:
-        """The messages from this place on, as they go over the wire."""
+        """Return the encoded messages from entry `start` on."""
         return self.frames[FRAMES_PER_MESSAGE * start : FRAMES_PER_MESSAGE * self.end]
 
 
 def snapshot_of(head: SessionHead, messages: Sequence[StoredMessage]) -> SessionSnapshot:
-    size = _VIEW_BYTES + sum(_size(one) for one in messages)
+    size = _SNAPSHOT_BYTES + sum(map(_size, messages))
     return SessionSnapshot(head, list(messages), encode_frames(messages), len(messages), size)
 
 
-def _size(one: StoredMessage) -> int:
-    """What a message holds in RAM: its body, and the objects around it."""
-    return len(one.body) + _ENTRY_BYTES
+def _size(message: StoredMessage) -> int:
+    return len(message.body) + _ENTRY_BYTES
 
 
 class SessionCache:
-    """Bounded in bytes; a view that was not used since its last turn goes first. Thread-safe."""
+    """Cache of session snapshots, bounded in bytes, evicted by second chance. Commits update it. Thread-safe."""
 
     def __init__(self, journal: Journal, max_bytes: int, tail_messages: int) -> None:
         self._journal = journal
         self._max_bytes = max_bytes
         self._tail_messages = tail_messages
         self._lock = threading.Lock()
-        self._views: dict[SessionKey, SessionSnapshot] = {}
+        self._snapshots: dict[SessionKey, SessionSnapshot] = {}
         self._loading: dict[SessionKey, object] = {}
         self._size_bytes = 0
         journal.subscribe(self._committed)
 
     def cached(self, key: SessionKey) -> SessionSnapshot | None:
-        """The session's view if it is in RAM; never waits."""
-        view = self._views.get(key)
-        if view is not None:
-            view.used = True
-        return view
+        """Return the snapshot of the session if it is in RAM. Never blocks."""
+        snapshot = self._snapshots.get(key)
+        if snapshot is not None:
+            snapshot.used = True
+        return snapshot
 
     def get(self, key: SessionKey) -> SessionSnapshot | None:
-        """The session's view, read from the journal if need be; None when there is no such session."""
+        """Return the snapshot of the session, read from the journal if needed; None if there is no such session."""
         return self.cached(key) or self._load(key)
 
     def _load(self, key: SessionKey) -> SessionSnapshot | None:
-        """Read the tail, and keep it unless a commit came in between: that would have been missed."""
+        """Read the tail. Cache it only if no commit came during the read: the snapshot would miss that commit."""
         token = object()
         with self._lock:
             self._loading[key] = token
@@ -94,84 +97,80 @@ class SessionCache:
         except SidecarError:
             self._loading.pop(key, None)
             raise
-        view = None if page.head is None else snapshot_of(page.head, page.messages[::-1])
+        snapshot = None if page.head is None else snapshot_of(page.head, page.messages[::-1])
         with self._lock:
             if self._loading.get(key) is token:
                 del self._loading[key]
-                self._keep(key, view)
-        return view
+                if snapshot is not None:
+                    self._put(key, snapshot)
+                    self._evict()
+        return snapshot
 
-    def _keep(self, key: SessionKey, view: SessionSnapshot | None) -> None:
-        if view is not None:
-            self._put(key, view)
-            self._make_room()
-
-    # -- on the journal's thread
+    # Called by the committer.
 
     def _committed(self, changes: Sequence[CommitEvent]) -> None:
         with self._lock:
             for change in changes:
                 self._loading.pop(change.key, None)
                 self._apply(change)
-            self._make_room()
+            self._evict()
 
     def _apply(self, change: CommitEvent) -> None:
-        head, view = change.head, self._views.get(change.key)
+        head, snapshot = change.head, self._snapshots.get(change.key)
         if head is None or change.reload:
-            self._drop(change.key)
-        elif view is not None:
-            self._put(change.key, self._next(view, head, change))
+            self._remove(change.key)
+        elif snapshot is not None:
+            self._put(change.key, self._next(snapshot, head, change))
         elif head.message_count == len(change.appended):
             self._put(change.key, snapshot_of(head, change.appended))
 
-    def _next(self, view: SessionSnapshot, head: SessionHead, change: CommitEvent) -> SessionSnapshot:
+    def _next(self, snapshot: SessionSnapshot, head: SessionHead, change: CommitEvent) -> SessionSnapshot:
         if change.removed or change.replaced:
-            return _revised(view, head, change)
-        if view.end + len(change.appended) > 2 * self._tail_messages or view.size_bytes > 2 * TAIL_BYTES:
-            view = _shortened(view, self._tail_messages)
-        return _extended(view, head, change.appended)
+            return _updated(snapshot, head, change)
+        if snapshot.end + len(change.appended) > 2 * self._tail_messages or snapshot.size_bytes > 2 * TAIL_BYTES:
+            snapshot = _trimmed(snapshot, self._tail_messages)
+        return _extended(snapshot, head, change.appended)
 
-    def _put(self, key: SessionKey, view: SessionSnapshot) -> None:
-        self._drop(key)
-        self._views[key] = view
-        self._size_bytes += view.size_bytes
+    def _put(self, key: SessionKey, snapshot: SessionSnapshot) -> None:
+        self._remove(key)
+        self._snapshots[key] = snapshot
+        self._size_bytes += snapshot.size_bytes
 
-    def _drop(self, key: SessionKey) -> None:
-        view = self._views.pop(key, None)
-        if view is not None:
-            self._size_bytes -= view.size_bytes
+    def _remove(self, key: SessionKey) -> None:
+        snapshot = self._snapshots.pop(key, None)
+        if snapshot is not None:
+            self._size_bytes -= snapshot.size_bytes
 
-    def _make_room(self) -> None:
-        while self._size_bytes > self._max_bytes and self._views:
-            key, view = next(iter(self._views.items()))
-            self._drop(key)
-            if view.used:
-                view.used = False
-                self._put(key, view)
-
-
-def _extended(view: SessionSnapshot, head: SessionHead, appended: Sequence[StoredMessage]) -> SessionSnapshot:
-    view.entries.extend(appended)
-    view.frames.extend(encode_frames(appended))
-    size = view.size_bytes + sum(map(_size, appended))
-    return SessionSnapshot(head, view.entries, view.frames, view.end + len(appended), size, view.used)
+    def _evict(self) -> None:
+        while self._size_bytes > self._max_bytes and self._snapshots:
+            key, snapshot = next(iter(self._snapshots.items()))
+            self._remove(key)
+            if snapshot.used:
+                snapshot.used = False
+                self._put(key, snapshot)
 
 
-def _shortened(view: SessionSnapshot, tail_messages: int) -> SessionSnapshot:
-    """The newest messages alone: as many as a tail holds, and not much more than its bytes."""
-    kept: list[StoredMessage] = []
+def _extended(snapshot: SessionSnapshot, head: SessionHead, appended: Sequence[StoredMessage]) -> SessionSnapshot:
+    snapshot.entries.extend(appended)
+    snapshot.frames.extend(encode_frames(appended))
+    size = snapshot.size_bytes + sum(map(_size, appended))
+    return SessionSnapshot(head, snapshot.entries, snapshot.frames, snapshot.end + len(appended), size, snapshot.used)
+
+
+def _trimmed(snapshot: SessionSnapshot, tail_messages: int) -> SessionSnapshot:
+    """Return the newest messages only: at most `tail_messages`, and not much more than TAIL_BYTES."""
+    newest: list[StoredMessage] = []
     size = 0
-    for one in reversed(view.entries[max(0, view.end - tail_messages) : view.end]):
-        size += len(one.body)
-        if size > TAIL_BYTES and kept:
+    for message in reversed(snapshot.entries[max(0, snapshot.end - tail_messages) : snapshot.end]):
+        size += len(message.body)
+        if size > TAIL_BYTES and newest:
             break
-        kept.append(one)
-    return snapshot_of(view.head, kept[::-1])
+        newest.append(message)
+    return snapshot_of(snapshot.head, newest[::-1])
 
 
-def _revised(view: SessionSnapshot, head: SessionHead, change: CommitEvent) -> SessionSnapshot:
+def _updated(snapshot: SessionSnapshot, head: SessionHead, change: CommitEvent) -> SessionSnapshot:
     removed = set(change.removed)
-    replaced = {one.sequence: one for one in change.replaced}
-    return snapshot_of(
-        head, [replaced.get(one.sequence, one) for one in view.messages() if one.sequence not in removed]
-    )
+    replaced = {message.sequence: message for message in change.replaced}
+    remaining = (message for message in snapshot.messages() if message.sequence not in removed)
+    return snapshot_of(head, [replaced.get(message.sequence, message) for message in remaining])

@@ -1,4 +1,4 @@
-"""List, delete, policies, auto-prune, budget used."""
+"""Sessions: list, delete, auto-prune policies, token budgets."""
 
 import logging
 import threading
@@ -16,17 +16,37 @@ from memsidecar.stores.contract import Erase, ErasureCounts, Journal, PendingCom
 
 log = logging.getLogger(__name__)
 
-log = logging.getLogger(__name__)
+
+@dataclass(frozen=True)
+class Sessions:
+    journal: Journal
+    reader: SessionReader
+
+    def list(self, page: SessionQuery) -> Sequence[SessionHead]:
+        return self.journal.sessions(page)
+
+    def get(self, key: SessionKey, user_id: str) -> SessionHead | None:
+        return self.reader.head(key, user_id)
+
+    def erasure_counts(self, command: Erase) -> ErasureCounts:
+        """Count what `submit_erase` would erase now; raises the same errors."""
+        return self.journal.erasure_counts(command)
+
+    def submit_erase(self, command: Erase, on_done: Callable[[PendingCommand], None] | None = None) -> PendingCommand:
+        """Erase the messages of a session, or all of it. The command is done when the last byte is overwritten."""
+        pending = PendingCommand(command, on_done)
+        self.journal.submit(pending)
+        return pending
 
 
 @dataclass(frozen=True)
 class SessionPolicies:
-    """How sessions prune themselves: their own policy, else their namespace's."""
+    """Auto-prune policies: the session's own, else the default of its namespace."""
 
     journal: Journal
     _defaults: dict[str, Policy]
-    """All of them, from RAM: every Add asks."""
-    _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
+    """Defaults of all namespaces, in RAM because every Add reads them."""
+    _set_lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def load(cls, journal: Journal) -> "SessionPolicies":
@@ -36,17 +56,17 @@ class SessionPolicies:
         return head.policy or self._defaults.get(head.key.namespace)
 
     def set(self, key: SessionKey, user_id: str, policy: Policy | None) -> Policy | None:
-        """Set a policy, or take it away; the one that holds from now on."""
-        # Rare, and the order in RAM must be the order in the journal.
-        with self._one_at_a_time:
-            ticket = PendingCommand(SetPolicy(key, user_id, policy))
-            self.journal.submit(ticket)
-            ticket.wait()
+        """Set or remove (None) a policy; return the policy that applies from now on."""
+        # The lock keeps the order in RAM equal to the order in the journal. Calls are rare.
+        with self._set_lock:
+            pending = PendingCommand(SetPolicy(key, user_id, policy))
+            self.journal.submit(pending)
+            pending.wait()
             if not key.session_id:
-                self._keep_default(key.namespace, policy)
+                self._set_default(key.namespace, policy)
         return policy or self._defaults.get(key.namespace)
 
-    def _keep_default(self, namespace: str, policy: Policy | None) -> None:
+    def _set_default(self, namespace: str, policy: Policy | None) -> None:
         if policy is None:
             self._defaults.pop(namespace, None)
         else:
@@ -55,19 +75,18 @@ class SessionPolicies:
 
 @dataclass(frozen=True)
 class AutoPruner:
-    """Prunes a session that has passed its policy's budget, down to a share of it.
+    """Prunes a session above the budget of its policy, down to `target_share` of the budget.
 
-    The share keeps the window's beginning, and so the provider's prompt cache, the same for many turns and not one.
-    An Add waits for it, so it asks neither an embedder nor the index: see PruneOrder's `when_over`.
+    The share keeps the beginning of the window, and so the provider's prompt cache, unchanged for many turns.
+    An Add waits for it, so it uses neither the embedder nor the index: see `PruneRequest.only_over_budget`.
     """
 
     policies: SessionPolicies
-    pruning: Pruner
-    token_counts: ModelTokenCounts
-    reading: SessionReader
+    pruner: Pruner
+    reader: SessionReader
     min_messages: int
     window: int
-    leave_share: float
+    target_share: float
 
     def due(self, head: SessionHead) -> bool:
         policy = self.policies.of(head)
@@ -76,53 +95,31 @@ class AutoPruner:
         return bool(policy.model) or head.total_tokens > policy.auto_prune_tokens
 
     def run(self, head: SessionHead) -> SessionHead:
-        """Prune as the policy says; where the session stands then."""
+        """Prune according to the policy; return the head after it."""
         policy = self.policies.of(head)
         if policy is None or not policy.auto_prune_tokens:
             return head
-        order = PruneRequest(
+        request = PruneRequest(
             policy.auto_prune_tokens,
             policy.strategy,
             self.window,
             self.min_messages,
             model=policy.model,
             summarize=policy.summarize,
-            leave_share=self.leave_share,
-            when_over=True,
+            target_share=self.target_share,
+            only_over_budget=True,
         )
         try:
-            self.pruning(head.key, "", order)
-            return self.reading.head(head.key, "") or head
+            self.pruner(head.key, "", request)
+            return self.reader.head(head.key, "") or head
         except SidecarError as error:
-            # What was added is durable, and must not be answered as if it were not; the next Add tries again.
-            log.warning("a session could not be pruned as its policy says: %s", error)
+            # The added messages are durable, so the Add must succeed. The next Add prunes again.
+            log.warning("auto-prune of a session failed: %s", error)
             return head
 
 
-@dataclass(frozen=True)
-class Sessions:
-    journal: Journal
-    reading: SessionReader
-
-    def list(self, page: SessionQuery) -> Sequence[SessionHead]:
-        return self.journal.sessions(page)
-
-    def get(self, key: SessionKey, user_id: str) -> SessionHead | None:
-        return self.reading.head(key, user_id)
-
-    def erasure_counts(self, command: Erase) -> ErasureCounts:
-        """What `begin_erasing` would erase now; refused as that would be."""
-        return self.journal.erasure_counts(command)
-
-    def submit_erase(self, command: Erase, settled: Callable[[PendingCommand], None] | None = None) -> PendingCommand:
-        """Erase a session's messages, or all of it; settled when the last byte is gone, which may take a while."""
-        ticket = PendingCommand(command, settled)
-        self.journal.submit(ticket)
-        return ticket
-
-
 class TokenBudget(NamedTuple):
-    """`tokens` is 0 where there is none. `used_tokens` are by the tokenizer of the model that the budget is for."""
+    """Budget of a session; `tokens` 0 means none. `used_tokens` are by the tokenizer of the budget's model."""
 
     tokens: int = 0
     used_tokens: int = 0
@@ -142,18 +139,18 @@ class TokenBudgets:
     count_by_model: WindowCounter
 
     def cached(self, head: SessionHead, model: str = "") -> TokenBudget | None:
-        """From RAM, without waiting; None where the budget is a model's, and the window is to be counted by it."""
+        """Return the budget from RAM without blocking; None if the window must be counted by another tokenizer."""
         budget = self._by_default(head, model)
         if budget.tokens and self.token_counts.budget_model(self.policies.of(head), model):
             return None
         return budget
 
     def of(self, head: SessionHead, model: str = "") -> TokenBudget:
-        """The policy's; else that of the model which is asked for."""
+        """Return the budget of the policy, else that of the given model."""
         return self.cached(head, model) or self._by_model(head, model)
 
     def or_default(self, head: SessionHead) -> TokenBudget:
-        """The same beside something that must be answered; by the default tokenizer where it cannot be counted."""
+        """Return the budget; by the default tokenizer if the model's count fails, so that the response can be sent."""
         try:
             return self.of(head)
         except SidecarError as error:

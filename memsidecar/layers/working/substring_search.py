@@ -1,4 +1,4 @@
-"""Search, mode SUBSTRING."""
+"""Search, mode SUBSTRING: a scan of the log, newest first."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES, matches_metadata
 from memsidecar.stores.contract import Journal, LocatedMessage, Scope
 from memsidecar.v1.message_pb2 import Message
 
-SCANNED_AT_ONCE = 2_000
+SCAN_MESSAGES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class MessageFilter:
-    """What a hit must be. Times in microseconds: later than `after_us` and earlier than `before_us`."""
+    """Conditions on a hit. Times in microseconds, exclusive: later than `after_us`, earlier than `before_us`."""
 
     substring: str
     roles: frozenset[int] = frozenset()
@@ -22,22 +22,24 @@ class MessageFilter:
     after_us: int | None = None
     before_us: int | None = None
 
-    def matches(self, found: LocatedMessage) -> bool:
-        one = found.message
-        if self.roles and one.role not in self.roles:
+    def matches(self, located: LocatedMessage) -> bool:
+        stored = located.message
+        if self.roles and stored.role not in self.roles:
             return False
-        if self.after_us is not None and one.time_us <= self.after_us:
+        if self.after_us is not None and stored.time_us <= self.after_us:
             return False
-        if self.before_us is not None and one.time_us >= self.before_us:
+        if self.before_us is not None and stored.time_us >= self.before_us:
             return False
-        message = Message.FromString(one.body)
+        message = Message.FromString(stored.body)
         if self.substring.casefold() not in message.content.casefold():
             return False
         return self.metadata is None or matches_metadata(message.metadata, self.metadata)
 
-    def matches_metadata(self, found: LocatedMessage) -> bool:
-        """The metadata alone: for those who have seen to the rest."""
-        return self.metadata is None or matches_metadata(Message.FromString(found.message.body).metadata, self.metadata)
+    def matches_metadata(self, located: LocatedMessage) -> bool:
+        """Check the metadata only: an index query has applied the other conditions."""
+        if self.metadata is None:
+            return True
+        return matches_metadata(Message.FromString(located.message.body).metadata, self.metadata)
 
 
 @dataclass(frozen=True)
@@ -45,23 +47,28 @@ class SubstringSearch:
     journal: Journal
 
     def __call__(
-        self, scope: Scope, wanted: MessageFilter, limit: int, before_lsn: int | None, go_on: Callable[[], bool]
+        self,
+        scope: Scope,
+        message_filter: MessageFilter,
+        limit: int,
+        before_lsn: int | None,
+        go_on: Callable[[], bool],
     ) -> tuple[Sequence[LocatedMessage], int | None]:
-        """Up to `limit` hits below `before_lsn`, and the lsn to go on below, if there may be more.
+        """Return up to `limit` hits below `before_lsn`, and the lsn of the next page, None if there are no more.
 
-        `go_on` is asked between steps, so that a caller who is gone does not keep a thread busy.
+        `go_on` is called between scans: it returns False when the client has cancelled the call.
         """
         hits: list[LocatedMessage] = []
         size = 0
         while go_on():
-            found = self.journal.scan(scope, before_lsn, SCANNED_AT_ONCE)
-            for one in found:
-                if wanted.matches(one):
-                    size += len(one.message.body)
+            scanned = self.journal.scan(scope, before_lsn, SCAN_MESSAGES)
+            for located in scanned:
+                if message_filter.matches(located):
+                    size += len(located.message.body)
                     if len(hits) == limit or (hits and size > MAX_RESPONSE_BYTES):
                         return hits, hits[-1].lsn
-                    hits.append(one)
-            if not found:
+                    hits.append(located)
+            if not scanned:
                 break
-            before_lsn = found[-1].lsn
+            before_lsn = scanned[-1].lsn
         return hits, None

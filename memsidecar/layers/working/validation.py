@@ -1,4 +1,4 @@
-"""Message -> validated, counted, encoded Draft."""
+"""Message validation: a message of a request becomes a validated, counted, encoded Draft."""
 
 import math
 import time
@@ -6,12 +6,10 @@ from array import array
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from google.protobuf.timestamp_pb2 import Timestamp
-
 from memsidecar.domain.errors import InvalidField, TooLarge
 from memsidecar.domain.ids import check_id, new_id
 from memsidecar.domain.message import Draft, Flag, Role
-from memsidecar.layers.field_checks import check_metadata, is_important
+from memsidecar.layers.field_checks import MICROSECONDS, check_metadata, check_score, check_time, is_important
 from memsidecar.tokens.contract import Counter, count_message
 from memsidecar.v1.message_pb2 import Message
 
@@ -21,19 +19,13 @@ ROLE_NAMES: dict[int, str] = {
     Role.ASSISTANT: "assistant",
     Role.TOOL: "tool",
 }
-MAX_SCORE = 10.0
 MAX_TOOL_CALLS = 1_024
-MICROSECONDS = 1_000_000
-
-# 0001-01-01 to 9999-12-31: what a Timestamp can hold.
-_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
-_LAST_NANO = 999_999_999
-_IMPORTANT, _QUESTION = int(Flag.IMPORTANT), int(Flag.QUESTION)  # an enum's own arithmetic is slow
+_IMPORTANT, _QUESTION = int(Flag.IMPORTANT), int(Flag.QUESTION)  # arithmetic on the enum itself is slow
 
 
 @dataclass(frozen=True)
 class MessageValidator:
-    """Makes drafts. `counter` is the server's default one: stored counts are all by it."""
+    """Validates messages and makes drafts. `counter` is the server's default one: all stored counts are by it."""
 
     counter: Counter
     max_message_bytes: int
@@ -41,11 +33,11 @@ class MessageValidator:
 
     @property
     def ready(self) -> bool:
-        """Whether counting answers at once."""
+        """Whether the counter answers without delay."""
         return self.counter.ready
 
     def __call__(self, message: Message, field: str) -> Draft:
-        """Take the message over (it is changed), or raise InvalidField or TooLarge."""
+        """Return the draft of a message; raise InvalidField or TooLarge. The message is modified."""
         message.DiscardUnknownFields()
         self._check(message, field)
         vector = _take_vector(message, field, self.vector_dimensions)
@@ -74,7 +66,7 @@ class MessageValidator:
     def _check(self, message: Message, field: str) -> None:
         if int(message.role) not in ROLE_NAMES:
             raise InvalidField(f"{field}.role", "must be ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT or ROLE_TOOL")
-        # Counting tokens of something that will be refused anyway would be a gift to whoever floods us.
+        # Before tokens are counted: oversized messages must not cost CPU.
         if len(message.content) > self.max_message_bytes:
             size = len(message.content.encode())
             raise TooLarge(f"{field}.content has {size} bytes; a message may have {self.max_message_bytes}")
@@ -110,20 +102,8 @@ def _check_tools(message: Message, field: str) -> None:
         check_id(f"{field}.tool_calls[{position}].name", call.name)
 
 
-def check_time(field: str, stamp: Timestamp) -> int:
-    """The time in microseconds since 1970, or InvalidField."""
-    if not _FIRST_SECOND <= stamp.seconds <= _LAST_SECOND or not 0 <= stamp.nanos <= _LAST_NANO:
-        raise InvalidField(field, "is not a valid time between year 1 and year 9999")
-    return stamp.seconds * MICROSECONDS + stamp.nanos // 1000
-
-
-def check_score(field: str, score: float) -> None:
-    if not 0 <= score <= MAX_SCORE:  # not-a-number fails this, too
-        raise InvalidField(field, "must be between 0 and 10")
-
-
 def _take_vector(message: Message, field: str, dimensions: int) -> bytes | None:
-    """The caller's vector, kept beside the message and not in it, because no reader asks for it."""
+    """Remove the client's vector from the message and return it. It is stored apart, because no read returns it."""
     if not message.vector:
         return None
     vector = array("f", message.vector)
@@ -144,16 +124,16 @@ def _stamp(message: Message) -> int:
 
 
 def flags_of(message: Message) -> int:
-    """What pruning will want to know, told now so that nobody decodes the message for it."""
+    """Return the flags that let pruning judge the message without decoding it."""
     flags = 0
     if message.HasField("metadata") and is_important(message.metadata):
         flags |= _IMPORTANT
-    if int(message.role) == Role.USER and _asks(message.content):
+    if int(message.role) == Role.USER and _has_question_mark(message.content):
         flags |= _QUESTION
     return flags
 
 
-def _asks(content: str) -> bool:
+def _has_question_mark(content: str) -> bool:
     return "?" in content or "\uff1f" in content or "\u061f" in content
 
 
@@ -168,9 +148,9 @@ def tokens_of(message: Message, counter: Counter) -> int:
 
 
 def fingerprint(message: Message) -> bytes:
-    """Equal for two messages exactly when they are the same under one id."""
+    """Return a hash of the fields that must be equal for two messages with the same id."""
     content, name, answers = message.content, message.name, message.tool_call_id
-    # Lengths before texts, so that no two messages run into the same bytes.
+    # Lengths before texts, so that different messages never give the same bytes.
     text = f"{message.role},{len(content)},{len(name)},{len(answers)};{content}{name}{answers}"
     for call in message.tool_calls:
         text += f"{len(call.id)},{len(call.name)};{call.id}{call.name}{len(call.arguments_json)};{call.arguments_json}"

@@ -1,4 +1,4 @@
-"""PruneRequest/PruneResult; optimistic commit with retry."""
+"""Window updates: request and result of a prune, optimistic commit with retries."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,35 +12,35 @@ from memsidecar.stores.contract import Journal, PendingCommand, UpdateWindow, Up
 from memsidecar.tokens.contract import Counter
 from memsidecar.v1.message_pb2 import Message
 
-Relevance = Callable[[SessionHead, str], Mapping[int, float]]
-"How much each message of a session has to do with a text: 0 to 1 by sequence, absent where it has nothing."
+MAX_OPTIMISTIC_ATTEMPTS = 3
 
+Relevance = Callable[[SessionHead, str], Mapping[int, float]]
+"""Returns the relevance of the messages of a session for a text: sequence -> 0 to 1, only where it is above 0."""
 
 SummarizeUpTo = Callable[[SessionHead, int], str]
-"Bring a session's summary up to a message, at once; the summary's id."
-
-PLANS_BEFORE_WAITING = 3
+"""Updates the summary of a session through a sequence and returns the id of the summary."""
 
 UpdatePlan = Callable[[], UpdateWindow | None]
-"What is to become of a session as it stands now; None where there is no such session."
+"""Returns the update for the current version of a session; None if there is no such session."""
 
 
 def no_summary(_head: SessionHead, _last: int) -> str:
-    """Where nobody summarises."""
+    """SummarizeUpTo without a summarizer."""
     return ""
 
 
 def no_relevance(_head: SessionHead, _text: str) -> Mapping[int, float]:
-    """For a memory that cannot tell."""
+    """Relevance without an index."""
     return NO_RELEVANCE
 
 
 @dataclass(frozen=True, slots=True)
 class PruneRequest:
-    """What a caller asks for. `leave_share` is the share of max_tokens that pruning, once needed, leaves in use.
+    """Parsed request to prune a session.
 
-    `when_over`: only when max_tokens are passed, whatever the strategy, and without asking what is relevant, because an
-    Add waits for it. `relevance` is filled in for IMPORTANCE otherwise.
+    `target_share` is the share of `max_tokens` that remains in use after a removal.
+    `only_over_budget` prunes only above `max_tokens`, whatever the strategy, and does not compute relevance: an Add
+    waits for it. `relevance` is filled in for the other requests with strategy IMPORTANCE.
     """
 
     max_tokens: int
@@ -51,8 +51,8 @@ class PruneRequest:
     overflow: bool = False
     model: str = ""
     summarize: bool = False
-    leave_share: float = 1.0
-    when_over: bool = False
+    target_share: float = 1.0
+    only_over_budget: bool = False
     relevance: Mapping[int, float] = field(default_factory=lambda: NO_RELEVANCE)
 
 
@@ -70,44 +70,44 @@ class PruneResult:
 
 @dataclass(frozen=True)
 class WindowUpdater:
-    """Plans on the caller's thread against one moment, and commits only if the session still stands there.
+    """Commits a plan with optimistic concurrency: the plan runs on the caller's thread, for one version of the session.
 
-    A session that is written to without a pause would never stand still long enough; after a few tries the plan is
-    made on the journal's own thread, where nothing moves.
+    A session with continuous writes would conflict forever. After a few conflicts the committer runs the plan itself,
+    where no other write can interfere.
     """
 
     journal: Journal
 
     def __call__(self, key: SessionKey, plan: UpdatePlan) -> None:
-        for _ in range(PLANS_BEFORE_WAITING):
+        for _ in range(MAX_OPTIMISTIC_ATTEMPTS):
             try:
-                return self._outside(plan)
+                return self._update_optimistically(plan)
             except VersionConflict:
                 continue
-        return self._while_nothing_moves(key, plan)
+        return self._update_exclusively(key, plan)
 
-    def _outside(self, plan: UpdatePlan) -> None:
-        trim = plan()
-        if trim is not None and (trim.removed or trim.shortened):
-            self._commit(trim)
+    def _update_optimistically(self, plan: UpdatePlan) -> None:
+        update = plan()
+        if update is not None and (update.removed or update.shortened):
+            self._commit(update)
 
-    def _while_nothing_moves(self, key: SessionKey, plan: UpdatePlan) -> None:
+    def _update_exclusively(self, key: SessionKey, plan: UpdatePlan) -> None:
         def decide() -> UpdateWindow:
-            trim = plan()
-            if trim is None:
+            update = plan()
+            if update is None:
                 raise Overloaded("the session was erased meanwhile")
-            return trim
+            return update
 
         self._commit(UpdateWindowExclusive(key, decide))
 
     def _commit(self, command: UpdateWindow | UpdateWindowExclusive) -> None:
-        ticket = PendingCommand(command)
-        self.journal.submit(ticket)
-        ticket.wait()
+        pending = PendingCommand(command)
+        self.journal.submit(pending)
+        pending.wait()
 
 
-def truncated_copy(text: str, one: StoredMessage, message: Message, counter: Counter) -> StoredMessage:
-    """A message as the window is to show it, with a shorter text of ours in place of its own; it is changed."""
+def truncated_copy(text: str, stored: StoredMessage, message: Message, counter: Counter) -> StoredMessage:
+    """Return the stored message with a shorter text for the window. `message` is its decoded body, and is modified."""
     message.content, message.synthetic = text, True
     message.tokens = tokens_of(message, counter)
-    return one._replace(tokens=message.tokens, flags=one.flags | Flag.SHORTENED, body=message.SerializeToString())
+    return stored._replace(tokens=message.tokens, flags=stored.flags | Flag.SHORTENED, body=message.SerializeToString())
