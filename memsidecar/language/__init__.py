@@ -1,1 +1,1 @@
-"""Facts and summaries out of what was said: by rule, or by a language model where one is configured."""
+"""Fact extraction and summarization, by rules or by a language model behind an endpoint."""

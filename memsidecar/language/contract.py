@@ -1,4 +1,4 @@
-"""FactExtractor, Summarizer, LanguageModel, errors."""
+"""Interfaces of fact extraction, summarization and language models, with their values and errors."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -8,7 +8,10 @@ from memsidecar.domain.fact import FactType
 
 
 class Utterance(NamedTuple):
-    """A message as it is read. `role` is one of `domain.message.Role`; `name` is the speaker's, where one is given."""
+    """A message as extractors and summarizers read it.
+
+    `role` is one of `domain.message.Role`; `name` is the speaker's name, or empty.
+    """
 
     message_id: str
     role: int
@@ -18,10 +21,10 @@ class Utterance(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Something that an utterance says about the user, with the messages that say it.
+    """A statement about the user, with the messages that make it.
 
-    `holds` is False where the user takes it back ("I no longer work at Acme"): whatever is kept under the key with this
-    value (any value, where it is empty) ends.
+    `holds` is False where the user retracts it ("I no longer work at Acme"): the fact stored under this key with this
+    value ends. An empty value ends the fact of the key whatever its value.
     """
 
     type: FactType
@@ -33,63 +36,63 @@ class Finding(NamedTuple):
 
 
 class ModelUnavailable(SidecarError):
-    """The model cannot be reached, or refuses, or is not asked for a while: the same will work later."""
+    """The model is unreachable, rejects every request, or its circuit is open. The same call may succeed later."""
 
 
 class MalformedAnswer(SidecarError):
-    """The model answered, again and again, what nobody asked for. Never taken as "nothing to say"."""
+    """The model answered repeatedly, but never in the requested form. It is not an empty result."""
+
+
+class TextRejected(MalformedAnswer):
+    """The endpoint accepts other texts but not this one, for its length or its content. A retry never helps.
+
+    It is no ModelUnavailable: a task would retry this message for ever and never read the ones after it.
+    """
+
+
+class InvalidModel(ValueError):
+    """The settings describe no usable model. The message never contains a key."""
 
 
 class FactExtractor(Protocol):
-    """Reads utterances in order and says what they tell about the user. Thread-safe.
+    """Reads utterances in order and returns what they state about the user. Thread-safe.
 
-    Only what the user says of themselves counts: no guesses of the assistant, nothing hypothetical, negated, quoted or
-    about others. Raises ModelUnavailable or MalformedAnswer; never answers "nothing" for a failure.
+    Only statements of the user about themselves count: no guess of the assistant, nothing hypothetical, negated,
+    quoted or about others. Raises ModelUnavailable or MalformedAnswer; a failure is never returned as an empty result.
     """
 
     @property
     def origin(self) -> str:
-        """As a fact shows it: "rules", or the model's name."""
+        """The extractor's name in a fact: "rules", or the model's name."""
 
     def extract(self, utterances: Sequence[Utterance]) -> Sequence[Finding]:
-        """What the utterances say, in their order."""
+        """Return the findings in the order of the utterances."""
 
 
 class Summarizer(Protocol):
-    """Brings a summary up to date. Thread-safe. Raises ModelUnavailable or MalformedAnswer."""
+    """Updates a rolling summary. Thread-safe. Raises ModelUnavailable or MalformedAnswer."""
 
     @property
     def origin(self) -> str:
-        """As a summary shows it: "extractive", or the model's name."""
+        """The summarizer's name in a summary: "extractive", or the model's name."""
 
     def summarize(self, before: str, utterances: Sequence[Utterance], max_tokens: int) -> str:
-        """A summary of what `before` summarises and of the utterances that came after it, oldest first.
+        """Return a summary of what `before` summarizes and of the utterances after it, oldest first.
 
-        At most `max_tokens` by the server's default tokenizer. Empty where there is nothing to say.
+        It has at most `max_tokens` by the server's default tokenizer. It is empty if there is nothing to summarize.
         """
 
 
 class LanguageModel(Protocol):
-    """A model behind an endpoint. Thread-safe; waits at most as long as its settings say."""
+    """A model behind an endpoint. Thread-safe; a call takes at most the time that its settings allow."""
 
     @property
     def name(self) -> str:
         """The model's name, as configured."""
 
     def complete(self, instructions: str, text: str, *, max_tokens: int, schema: object | None = None) -> str:
-        """What the model answers; with `schema`, JSON that the endpoint was told to hold to it (check it all the same).
+        """Return the model's answer, which may be empty.
 
-        Raises ModelUnavailable, and MalformedAnswer for a text that is refused though others are taken, and for JSON that was
-        cut off. Whatever else the model says is an answer, an empty one too.
+        With `schema` the endpoint is asked for JSON of that schema; the caller still has to validate it. Raises
+        ModelUnavailable; TextRejected if only this text is rejected; MalformedAnswer for JSON that was cut off.
         """
-
-
-class TextRejected(MalformedAnswer):
-    """The endpoint takes other texts, but not this one: it is too long, or says what is filtered. Waiting never helps.
-
-    Were it a ModelUnavailable, one such message would be tried for ever, and nothing after it would be read.
-    """
-
-
-class InvalidModel(ValueError):
-    """The settings describe no model that could work; never shows a key."""

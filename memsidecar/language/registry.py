@@ -1,4 +1,4 @@
-"""Configured model; lazily loaded rules."""
+"""Choice of the language model by the settings; rules that are loaded on first use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from memsidecar.language.openai import CHAT, OpenAIModel
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """What the settings say of the model. Without a URL and without a name there is none."""
+    """The settings of the model. Without URL and name there is no model."""
 
     url: str = field(default="", repr=False)
     name: str = ""
@@ -24,21 +24,23 @@ class ModelChoice:
 
 
 def configured_model(choice: ModelChoice) -> OpenAIModel | None:
-    """Asks no network; the first question does. Raises InvalidModel, so that a wrong setting is refused at start."""
+    """Return the model without contacting it. Raises InvalidModel, so that a wrong setting is reported at start."""
     if not choice.url and not choice.name:
         return None
     if not choice.name:
         raise InvalidModel("a model endpoint needs the name of a model")
     if choice.concurrency < 1:
-        raise InvalidModel(f"a model must be asked at least one question at once, not {choice.concurrency}")
+        raise InvalidModel(f"a model needs a concurrency of at least one, not {choice.concurrency}")
     try:
         settings = EndpointConfig(CHAT, choice.url, choice.key, choice.timeout_seconds)
-    except InvalidEndpoint as wrong:
-        raise InvalidModel(str(wrong)) from None
+    except InvalidEndpoint as error:
+        raise InvalidModel(str(error)) from None
     return OpenAIModel(choice.name, settings, choice.concurrency)
 
 
 class LazyRules:
+    """FactExtractor that imports the rules on first use: a server that never extracts facts does not compile them."""
+
     @property
     def origin(self) -> str:
         return "rules"

@@ -1,18 +1,27 @@
-"""Summaries by a model."""
+"""Summaries by a language model: prompt, and checks of the answer."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
 
-from memsidecar.language.batches import DATA_NOT_INSTRUCTIONS, PART_TOKENS, Count, Piece, as_line, halves, parts, shown
+from memsidecar.domain.text import truncate_to_sentences
+from memsidecar.language.batches import (
+    BATCH_TOKENS,
+    DATA_NOT_INSTRUCTIONS,
+    CountTokens,
+    PromptMessage,
+    batches,
+    bisect,
+    json_line,
+    render,
+)
 from memsidecar.language.contract import LanguageModel, MalformedAnswer, TextRejected, Utterance
 
-FEWEST_WORDS = 3
+MIN_WORDS = 3
 
-# In scripts without spaces each character stands for a word.
+# In scripts without spaces each character counts as a word.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 
-_SAYS_NOTHING = frozenset(
+_EMPTY_ANSWERS = frozenset(
     {
         "nothing to add",
         "nothing to report",
@@ -26,23 +35,22 @@ _SAYS_NOTHING = frozenset(
         "no new information",
     }
 )
-_REFUSES = re.compile(
+_REFUSAL = re.compile(
     r"(?:i'm|i am)\s+(?:very\s+|so\s+)?(?:sorry|unable|not able|afraid)\b"
     r"|sorry(?:[,.!]|\s+(?:but|i)\b)"
     r"|(?:unfortunately,?\s+)?i\s+(?:can't|cannot|can not|won't|will not|couldn't|could not)\b"
     r"|my\s+apologies\b|i\s+apologi[sz]e\b"
     r"|as\s+an?\s+(?:ai|artificial|(?:large\s+)?language\s+model)\b"
 )
-_SENTENCE_END = re.compile(r"[.!?\u2026][\"')\]\u00bb\u201d\u2019]*(?=\s|$)|[\u3002\uff01\uff1f]|(?=\n)|$")
 
 ATTEMPTS = 2
 
-# A model counts words better than tokens. In English there are four tokens to three words; the rest is caution.
+# The prompt names a limit in words, which models keep better than one in tokens. English has about 0.75 words a token.
 WORDS_PER_TOKEN = 0.6
 
-# More than is asked for, so that a model which says too much is seen to end beyond the bound and not at it, where
-# nobody could tell half a sentence from a whole one.
-ALLOWED_SHARE = 2
+# The request allows more tokens than wanted: an answer that is too long then exceeds `max_tokens` visibly, instead of
+# ending there in the middle of a sentence.
+ALLOWANCE_FACTOR = 2
 
 INSTRUCTIONS = f"""\
 You keep the running summary of a conversation between a user and an assistant, for somebody who will read nothing else.
@@ -55,41 +63,13 @@ what the user wants, what is still open. Leave out greetings. Say nothing that i
 in the language of the conversation, at most """
 
 
-def check_summary(answer: str, source: str) -> None:
-    """Raises MalformedAnswer, which shows nothing of the answer, if it is no summary of the source."""
-    words = _words(answer)
-    if len(words) < FEWEST_WORDS or " ".join(words) in _SAYS_NOTHING:
-        raise MalformedAnswer("it says nothing")
-    if _REFUSES.match(answer.strip().casefold().replace("\u2019", "'")):
-        raise MalformedAnswer("it refuses")
-    if set(words).isdisjoint(_words(source)):
-        raise MalformedAnswer("it has no word in common with what it should summarise")
-
-
-def fitted(answer: str, max_tokens: int, count: Count) -> str:
-    """The answer, or as many of its sentences as fit. Raises MalformedAnswer if that would be less than half of it."""
-    tokens = count(answer)
-    if tokens <= max_tokens:
-        return answer
-    ends = [end.end() for end in _SENTENCE_END.finditer(answer)]
-    fitting = bisect_right(ends, max_tokens, key=lambda end: count(answer[:end].rstrip()))
-    kept = answer[: ends[fitting - 1]].rstrip() if fitting else ""
-    if not kept or count(kept) > max_tokens or count(kept) * 2 < tokens:
-        raise MalformedAnswer(f"it has {tokens} tokens instead of at most {max_tokens}")
-    return kept
-
-
-def _words(text: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(text)]
-
-
 class ModelSummarizer:
-    """A Summarizer. What is too long to be read at once is folded in part by part; nothing is left out unread."""
+    """Summarizer that folds the utterances into the summary batch by batch; no text is left out for its length."""
 
-    def __init__(self, model: LanguageModel, count: Count, part_tokens: int = PART_TOKENS) -> None:
+    def __init__(self, model: LanguageModel, count: CountTokens, batch_tokens: int = BATCH_TOKENS) -> None:
         self._model = model
         self._count = count
-        self._part_tokens = part_tokens
+        self._batch_tokens = batch_tokens
 
     @property
     def origin(self) -> str:
@@ -97,36 +77,62 @@ class ModelSummarizer:
 
     def summarize(self, before: str, utterances: Sequence[Utterance], max_tokens: int) -> str:
         summary = before.strip()
-        for part in parts(utterances, self._count, self._part_tokens):
-            summary = self._folded(summary, part, max_tokens)
-        # Where nothing was said, an old summary may still be longer than is wanted now.
-        return summary if self._count(summary) <= max_tokens else self._folded(summary, [], max_tokens)
+        for batch in batches(utterances, self._count, self._batch_tokens):
+            summary = self._fold(summary, batch, max_tokens)
+        # Without a batch the old summary may still exceed the limit.
+        return summary if self._count(summary) <= max_tokens else self._fold(summary, [], max_tokens)
 
-    def _folded(self, before: str, pieces: Sequence[Piece], max_tokens: int) -> str:
-        """A part that is refused may be too long for this model: then one half after the other."""
+    def _fold(self, before: str, batch: Sequence[PromptMessage], max_tokens: int) -> str:
+        """Fold a batch into the summary. If its text is rejected, it may be too long for this model: bisect it."""
         try:
-            return self._asked(before, pieces, max_tokens)
+            return self._request(before, batch, max_tokens)
         except TextRejected:
-            shorter = halves(pieces)
-            if shorter is None:
+            halves = bisect(batch)
+            if halves is None:
                 raise
-        return self._folded(self._folded(before, shorter[0], max_tokens), shorter[1], max_tokens)
+        return self._fold(self._fold(before, halves[0], max_tokens), halves[1], max_tokens)
 
-    def _asked(self, before: str, pieces: Sequence[Piece], max_tokens: int) -> str:
-        source = "\n".join([before, *(piece.text for piece in pieces)])
+    def _request(self, before: str, batch: Sequence[PromptMessage], max_tokens: int) -> str:
+        source = "\n".join([before, *(message.text for message in batch)])
         problem = ""
         for _ in range(ATTEMPTS):
-            answer = self._answer(before, pieces, max_tokens, problem).strip()
+            answer = self._complete(before, batch, max_tokens, problem).strip()
             try:
                 check_summary(answer, source)
-                return fitted(answer, max_tokens, self._count)
-            except MalformedAnswer as malformed:
-                problem = str(malformed)
+                return truncate_summary(answer, max_tokens, self._count)
+            except MalformedAnswer as error:
+                problem = str(error)
         raise MalformedAnswer(f"{self.origin} gave no usable summary {ATTEMPTS} times; at last: {problem}")
 
-    def _answer(self, before: str, pieces: Sequence[Piece], max_tokens: int, problem: str) -> str:
-        told = f"{INSTRUCTIONS}{max(1, int(max_tokens * WORDS_PER_TOKEN))} words."
+    def _complete(self, before: str, batch: Sequence[PromptMessage], max_tokens: int, problem: str) -> str:
+        instructions = f"{INSTRUCTIONS}{max(1, int(max_tokens * WORDS_PER_TOKEN))} words."
         if problem:
-            told += f"\n\nYour last answer could not be used: {problem}. Answer again, and mind this."
-        text = "\n".join([as_line({"summary_so_far": before}), shown(pieces)])
-        return self._model.complete(told, text, max_tokens=max_tokens * ALLOWED_SHARE)
+            instructions += f"\n\nYour last answer could not be used: {problem}. Answer again, and mind this."
+        text = "\n".join([json_line({"summary_so_far": before}), render(batch)])
+        return self._model.complete(instructions, text, max_tokens=max_tokens * ALLOWANCE_FACTOR)
+
+
+def check_summary(answer: str, source: str) -> None:
+    """Raise MalformedAnswer, whose message quotes nothing of the answer, if it is no summary of the source."""
+    words = _words(answer)
+    if len(words) < MIN_WORDS or " ".join(words) in _EMPTY_ANSWERS:
+        raise MalformedAnswer("it says nothing")
+    if _REFUSAL.match(answer.strip().casefold().replace("\u2019", "'")):
+        raise MalformedAnswer("it refuses")
+    if set(words).isdisjoint(_words(source)):
+        raise MalformedAnswer("it has no word in common with what it should summarise")
+
+
+def truncate_summary(answer: str, max_tokens: int, count: CountTokens) -> str:
+    """Return the leading sentences that fit. Raises MalformedAnswer if they are less than half of the answer."""
+    tokens = count(answer)
+    if tokens <= max_tokens:
+        return answer
+    fitting = truncate_to_sentences(answer, max_tokens, count)
+    if not fitting or count(fitting) * 2 < tokens:
+        raise MalformedAnswer(f"it has {tokens} tokens instead of at most {max_tokens}")
+    return fitting
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]

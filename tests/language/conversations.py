@@ -1,4 +1,4 @@
-"""Conversations as a summarizer is given them."""
+"""Conversations for the tests of summarizers."""
 
 from itertools import cycle, islice
 
@@ -7,7 +7,7 @@ from memsidecar.language.contract import Utterance
 
 
 def said(*texts: str, names: tuple[str, str] = ("", "")) -> list[Utterance]:
-    """The user and the assistant in turn, the user first."""
+    """Return utterances of the user and the assistant in turn, the user first."""
     turns = zip(texts, cycle(zip((Role.USER, Role.ASSISTANT), names, strict=True)), strict=False)
     return [
         Utterance(str(number), int(role), name, text, number) for number, (text, (role, name)) in enumerate(turns, 1)
@@ -45,5 +45,5 @@ _CHATTER = (
 
 
 def chatter(count: int) -> list[str]:
-    """Small talk that is never quite the same."""
+    """Return small talk with few repetitions."""
     return [f"{text} ({number})" if number % 5 else text for number, text in enumerate(islice(cycle(_CHATTER), count))]

@@ -1,4 +1,4 @@
-"""The server of tests/endpoint, as it speaks /v1/chat/completions, well or wrongly."""
+"""The server of tests/endpoint with valid and invalid responses of /v1/chat/completions."""
 
 import json
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import Utterance
-from memsidecar.language.openai import HARMLESS
+from memsidecar.language.openai import PROBE
 from tests.endpoint.server import Behaviour, Handler, Request, Server, content, status
 
 USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
@@ -23,16 +23,16 @@ def said(text: str | None, finish_reason: str = "stop", **more: object) -> Behav
 
 
 def thinking(think: Callable[[Request], str]) -> Behaviour:
-    """A model that makes its answer of what it is told, and greets whoever only greets."""
+    """Answer with a function of the request; a probe is answered with a greeting."""
 
     def answer(request: Request) -> str:
-        return "Hello." if request.told[1] == HARMLESS.text else think(request)
+        return "Hello." if request.told[1] == PROBE.text else think(request)
 
     return lambda handler, request: handler.answer(200, completion(answer(request)))
 
 
 def unless(refuses: Callable[[Request], bool], well: Behaviour, code: int = 400) -> Behaviour:
-    """As a server that does not take everything. What it says of that repeats what it was sent, as some do."""
+    """Reject some requests with an error that repeats the request, as some servers do."""
 
     def behave(handler: Handler, request: Request) -> None:
         refused = status(code, json.dumps({"error": request.body}).encode())
@@ -46,9 +46,9 @@ def has_format(request: Request) -> bool:
 
 
 def shown_to(request: Request) -> list[dict[str, object]]:
-    """The messages that a model was shown; raises if the lines are not what they should be."""
+    """Return the messages of a prompt; raises if a line is no JSON."""
     text = request.told[1]
-    lines = [json.loads(line) for line in text.splitlines() if line and text != HARMLESS.text]
+    lines = [json.loads(line) for line in text.splitlines() if line and text != PROBE.text]
     return [line for line in lines if "number" in line]
 
 
@@ -69,5 +69,5 @@ def assistant(message_id: str, text: str) -> Utterance:
 
 
 def words(text: str) -> int:
-    """Stands for a tokenizer."""
+    """Count words in place of tokens."""
     return len(text.split())

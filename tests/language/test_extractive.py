@@ -1,4 +1,4 @@
-"""What an extractive summary keeps of real talk."""
+"""Content of the extractive summary of realistic conversations."""
 
 import time
 
@@ -6,7 +6,7 @@ import pytest
 
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import Utterance
-from memsidecar.language.extractive.sentences import LONGEST_CHARACTERS, sentences_of
+from memsidecar.language.extractive.sentences import MAX_SENTENCE_CHARACTERS, prose_sentences
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.tokens.registry import Counters
 from tests.language.conversations import PLANNING, chatter, said
@@ -16,7 +16,7 @@ summarizer = ExtractiveSummarizer(COUNTER.count)
 
 
 def rolled(utterances: list[Utterance], max_tokens: int) -> str:
-    """As the sidecar does it: a few messages at a time."""
+    """Summarize a few messages at a time, as the summary task does."""
     summary = ""
     for begin in range(0, len(utterances), 12):
         summary = summarizer.summarize(summary, utterances[begin : begin + 12], max_tokens)
@@ -78,7 +78,7 @@ def test_nothing_said_is_nothing_summarised() -> None:
     assert summarizer.summarize("", said("  ", "...", "```\nx = 1\n```"), 50) == ""
 
 
-def test_a_tool_is_heard_only_where_there_is_room() -> None:
+def test_a_tool_result_is_kept_only_where_there_is_room() -> None:
     tool = Utterance("t", int(Role.TOOL), "", "Fetched document 4711 from the Reykjavik archive shelf.", 2)
     talk = [*said("I moved to Bergen in March."), tool, *said("My brother Olav lives in Trondheim.")]
     assert "archive" not in summarizer.summarize("", talk, 24)
@@ -99,7 +99,7 @@ def test_a_rolling_summary_keeps_of_every_age() -> None:
     assert all(any(begin <= age < begin + 100 for age in ages) for begin in (0, 100, 200))
 
 
-def test_better_news_drive_out_what_says_less() -> None:
+def test_informative_sentences_replace_dull_ones() -> None:
     dull = [f"I looked at the garden number {n} and the flowers there." for n in range(12)]
     news = [
         "Dr Okafor decided on surgery at Lakeside Clinic on 14 February 2025.",
@@ -112,8 +112,8 @@ def test_better_news_drive_out_what_says_less() -> None:
 
 def test_an_unpunctuated_paragraph_is_cut_at_words() -> None:
     paragraph = "we met the team from Tromso and looked at turbines " * 40
-    pieces = list(sentences_of(paragraph))
-    assert len(pieces) > 1 and all(len(piece) <= LONGEST_CHARACTERS for piece in pieces)
+    pieces = list(prose_sentences(paragraph))
+    assert len(pieces) > 1 and all(len(piece) <= MAX_SENTENCE_CHARACTERS for piece in pieces)
     assert " ".join(pieces) == paragraph.strip()
 
 
@@ -132,7 +132,7 @@ def test_an_unpunctuated_paragraph_is_cut_at_words() -> None:
     ],
 )
 def test_sentences_are_found(text: str, sentences: list[str]) -> None:
-    assert list(sentences_of(text)) == sentences
+    assert list(prose_sentences(text)) == sentences
 
 
 def test_other_scripts_are_summarised_too() -> None:
@@ -152,7 +152,7 @@ def test_the_origin_is_named() -> None:
     assert summarizer.origin == "extractive"
 
 
-def test_others_are_let_go_first_between_any_two_sentences() -> None:
+def test_the_cpu_is_yielded_between_any_two_sentences() -> None:
     pauses: list[None] = []
     said = [Utterance(f"m{at}", Role.USER, "", f"Ana moved to city number {at} in May.", at) for at in range(9)]
     ExtractiveSummarizer(COUNTER.count, lambda: pauses.append(None)).summarize("", said, 400)

@@ -1,4 +1,4 @@
-"""What holds for the summary of any text whatever."""
+"""Properties of the extractive summary of any text."""
 
 from collections.abc import Callable
 
@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import Utterance
-from memsidecar.language.extractive.sentences import label_of, read
+from memsidecar.language.extractive.sentences import speaker_label, summary_sentences
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.tokens.registry import Counters
 
 EXACT, ESTIMATE = (Counters(name).default.count for name in ("o200k_base", "chars4"))
 EXACT("")  # loads the vocabulary, which no example has to wait for
-FEWEST_TOKENS_OF_ANY_SIGN = 8
+MIN_TOKENS_OF_ANY_CHARACTER = 8
 
 WORDS = st.sampled_from(
     [
@@ -56,16 +56,16 @@ def test_it_is_never_longer_than_allowed(
 @given(texts, utterances, limits)
 def test_it_says_only_what_was_said_and_in_that_order(before: str, said: list[Utterance], limit: int) -> None:
     summary = ExtractiveSummarizer(EXACT).summarize(before, said, limit)
-    sources = [before, *(one.text for one in said)]
+    sources = [before, *(utterance.text for utterance in said)]
     at = offset = 0
     for line in summary.splitlines():
-        for sentence in _sentences(line, {label_of(one) for one in said}):
+        for sentence in _sentences(line, {speaker_label(utterance) for utterance in said}):
             at, offset = _next(sources, sentence, at, offset)
 
 
 def _sentences(line: str, labels: set[str]) -> list[str]:
-    """What was read back; a line cut short may have lost its label, and what looks like one is then its text."""
-    return [said.text for said in read(line, labels)]
+    """Parse a line; one that was cut short may have no label, and words that look like a label are then its text."""
+    return [said.text for said in summary_sentences(line, labels)]
 
 
 def _next(sources: list[str], sentence: str, at: int, offset: int) -> tuple[int, int]:
@@ -76,7 +76,7 @@ def _next(sources: list[str], sentence: str, at: int, offset: int) -> tuple[int,
 
 
 @given(texts, limits)
-def test_without_news_a_summary_that_fits_stays_as_it_is(before: str, limit: int) -> None:
+def test_without_new_utterances_a_summary_that_fits_is_kept(before: str, limit: int) -> None:
     if EXACT(before) <= limit:
         assert ExtractiveSummarizer(EXACT).summarize(before, [], limit) == before
 
@@ -97,7 +97,7 @@ def test_it_is_deterministic(before: str, said: list[Utterance], limit: int) -> 
 @given(st.lists(st.text(st.characters(categories=["L"]), min_size=1, max_size=30), min_size=1, max_size=6))
 def test_it_is_empty_only_where_nothing_was_said(words: list[str]) -> None:
     said = [Utterance("m", int(Role.USER), "", word, 0) for word in words]
-    assert ExtractiveSummarizer(EXACT).summarize("", said, FEWEST_TOKENS_OF_ANY_SIGN)
+    assert ExtractiveSummarizer(EXACT).summarize("", said, MIN_TOKENS_OF_ANY_CHARACTER)
 
 
 @pytest.mark.parametrize("text", ["a" * 100_000, "a. " * 50_000, "` " * 50_000, "。" * 100_000, "\ud800 lone"])

@@ -1,4 +1,4 @@
-"""Facts as a model finds them: asked for, checked, asked for again, and never made of a failure."""
+"""Fact extraction by a model: validation, retries, and no empty result for a failure."""
 
 import json
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def facts_of(*facts: object) -> str:
 
 
 def every_user_fact(request: Request) -> str:
-    """A model that takes whatever a user says for a preference."""
+    """Answer with one fact for each message of the user."""
     mine = [line for line in shown_to(request) if line["role"] == "user"]
     return facts_of(*(GOOD | {"value": line["text"], "message_numbers": [line["number"]]} for line in mine))
 
@@ -65,7 +65,7 @@ def test_nothing_is_nothing(server: ModelServer, facts: FactExtractor) -> None:
     assert len(server.requests) == 1
 
 
-def test_where_nothing_was_said_nobody_is_asked(server: ModelServer, facts: FactExtractor) -> None:
+def test_without_text_the_model_is_not_called(server: ModelServer, facts: FactExtractor) -> None:
     assert facts.extract([]) == facts.extract([user("m1", " \n")]) == []
     assert not server.requests
 
@@ -182,7 +182,7 @@ def test_what_was_wrong_is_said_without_what_was_said(
 
 
 @pytest.mark.parametrize("code", [401, 404, 429, 500])
-def test_a_model_that_is_away_is_no_finding(server: ModelServer, facts: FactExtractor, code: int) -> None:
+def test_an_unavailable_model_is_no_empty_result(server: ModelServer, facts: FactExtractor, code: int) -> None:
     server.always = serve.status(code)
     with pytest.raises(ModelUnavailable):
         facts.extract(TALK)
@@ -218,10 +218,10 @@ def test_a_model_that_obeys_a_message_gets_nothing_past_its_sources(
         facts.extract([user("m1", "What does the page say?"), assistant("m2", order)])
 
 
-def test_much_is_read_in_parts_and_cited_rightly(server: ModelServer, model: OpenAIModel) -> None:
+def test_a_long_conversation_is_read_in_batches_with_the_right_sources(server: ModelServer, model: OpenAIModel) -> None:
     server.always = thinking(every_user_fact)
     talk = [user(f"m{at}", f"I said {at}") if at % 3 else assistant(f"m{at}", "Really?") for at in range(40)]
-    found = ModelFactExtractor(model, words, part_tokens=30).extract(talk)
+    found = ModelFactExtractor(model, words, batch_tokens=30).extract(talk)
     assert [(each.value, each.source_message_ids) for each in found] == [
         (each.text, (each.message_id,)) for each in talk if each.text != "Really?"
     ]
@@ -233,7 +233,7 @@ def test_much_is_read_in_parts_and_cited_rightly(server: ModelServer, model: Ope
 def test_a_message_that_is_too_long_is_read_in_pieces(server: ModelServer, model: OpenAIModel) -> None:
     server.always = thinking(every_user_fact)
     text = " ".join(f"word{at}" for at in range(200))
-    found = ModelFactExtractor(model, words, part_tokens=60).extract([user("m1", text)])
+    found = ModelFactExtractor(model, words, batch_tokens=60).extract([user("m1", text)])
     assert "".join(str(line["text"]) for request in server.requests for line in shown_to(request)) == text
     assert len(found) > 3 and all(each.source_message_ids == ("m1",) for each in found)
 
@@ -242,14 +242,14 @@ def longer_than(characters: int) -> Callable[[Request], bool]:
     return lambda request: len(request.told[1]) > characters
 
 
-def test_a_part_that_is_too_long_for_this_model_is_read_by_halves(server: ModelServer, facts: FactExtractor) -> None:
+def test_a_batch_that_is_too_long_for_the_model_is_bisected(server: ModelServer, facts: FactExtractor) -> None:
     server.always = unless(longer_than(300), thinking(every_user_fact))
     talk = [user(f"m{at}", f"I said {at}") for at in range(20)] + [user("m20", "long " * 90)]
     found = facts.extract(talk)
     assert "".join(each.value + " " for each in found).split() == " ".join(each.text for each in talk).split()
 
 
-def test_a_message_that_no_model_takes_is_not_waited_for(server: ModelServer, facts: FactExtractor) -> None:
+def test_a_rejected_message_is_not_retried_for_ever(server: ModelServer, facts: FactExtractor) -> None:
     server.always = unless(lambda request: "unspeakable" in request.told[1], said(facts_of()))
     with pytest.raises(MalformedAnswer, match="refuses the input"):
         facts.extract([*TALK, user("m4", "unspeakable")])

@@ -1,4 +1,4 @@
-"""Which model the settings lead to."""
+"""Choice of the model by the settings."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Summaries as a model writes them: of all that was said, within bounds, or not at all."""
+"""Summaries by a model: of all messages, within the limit, or an error."""
 
 import json
 
@@ -20,7 +20,7 @@ def before(request: Request) -> str:
 
 
 def all_of_it(request: Request) -> str:
-    """A model that leaves nothing out."""
+    """Answer with the old summary and all messages."""
     return " ".join([before(request), *(str(line["text"]) for line in shown_to(request))])
 
 
@@ -33,7 +33,7 @@ def test_a_summary_is_brought_up_to_date(server: ModelServer, summaries: Summari
     assert "at most 60 words" in request.told[0] and "response_format" not in request.body
 
 
-def test_where_nothing_was_said_the_summary_stays_and_nobody_is_asked(
+def test_without_text_the_summary_is_kept_and_the_model_is_not_called(
     server: ModelServer, summaries: Summarizer
 ) -> None:
     assert summaries.summarize(BEFORE, [user("m1", "  ")], 100) == BEFORE
@@ -121,10 +121,10 @@ def test_what_would_lose_more_than_half_is_malformed(server: ModelServer, summar
     assert len(server.requests) == 2
 
 
-def test_much_is_folded_in_part_by_part(server: ModelServer, model: OpenAIModel) -> None:
+def test_a_long_conversation_is_folded_in_batch_by_batch(server: ModelServer, model: OpenAIModel) -> None:
     server.always = thinking(all_of_it)
     talk = [user(f"m{at}", f"I said {at}.") for at in range(40)]
-    summary = ModelSummarizer(model, words, part_tokens=50).summarize(BEFORE, talk, 1_000)
+    summary = ModelSummarizer(model, words, batch_tokens=50).summarize(BEFORE, talk, 1_000)
     assert summary == " ".join([BEFORE, *(each.text for each in talk)])
     assert len(server.requests) > 4
 
@@ -132,14 +132,12 @@ def test_much_is_folded_in_part_by_part(server: ModelServer, model: OpenAIModel)
 def test_a_message_that_is_too_long_is_folded_in_whole(server: ModelServer, model: OpenAIModel) -> None:
     server.always = thinking(all_of_it)
     text = " ".join(f"word{at}" for at in range(300))
-    summary = ModelSummarizer(model, words, part_tokens=50).summarize("", [user("m1", text)], 1_000)
+    summary = ModelSummarizer(model, words, batch_tokens=50).summarize("", [user("m1", text)], 1_000)
     assert summary.split() == text.split()
     assert len(server.requests) > 4
 
 
-def test_a_part_that_is_too_long_for_this_model_is_folded_in_by_halves(
-    server: ModelServer, summaries: Summarizer
-) -> None:
+def test_a_batch_that_is_too_long_for_the_model_is_bisected(server: ModelServer, summaries: Summarizer) -> None:
     def too_long(request: Request) -> bool:
         return sum(len(str(line["text"])) for line in shown_to(request)) > 200
 
@@ -149,14 +147,14 @@ def test_a_part_that_is_too_long_for_this_model_is_folded_in_by_halves(
     assert summary.split() == " ".join(each.text for each in talk).split()
 
 
-def test_a_message_that_no_model_takes_is_not_waited_for(server: ModelServer, summaries: Summarizer) -> None:
+def test_a_rejected_message_is_not_retried_for_ever(server: ModelServer, summaries: Summarizer) -> None:
     server.always = unless(lambda request: "unspeakable" in request.told[1], said("Ada works at Acme."))
     with pytest.raises(MalformedAnswer, match="refuses the input"):
         summaries.summarize(BEFORE, [*TALK, user("m4", "unspeakable")], 100)
 
 
 @pytest.mark.parametrize("code", [401, 404, 429, 500])
-def test_a_model_that_is_away_says_nothing(server: ModelServer, summaries: Summarizer, code: int) -> None:
+def test_an_unavailable_model_is_no_empty_summary(server: ModelServer, summaries: Summarizer, code: int) -> None:
     server.always = serve.status(code)
     with pytest.raises(ModelUnavailable):
         summaries.summarize(BEFORE, TALK, 100)

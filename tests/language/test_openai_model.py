@@ -1,4 +1,4 @@
-"""A language model over real HTTP, in good order and in every disorder."""
+"""The chat client over real HTTP, with valid and invalid responses."""
 
 import json
 import logging
@@ -11,14 +11,14 @@ import pytest
 
 from memsidecar.endpoint.config import EndpointConfig
 from memsidecar.language.contract import LanguageModel, MalformedAnswer, ModelUnavailable
-from memsidecar.language.openai import ModelStats, OpenAIModel, largest_answer_bytes
+from memsidecar.language.openai import ModelStats, OpenAIModel, max_answer_bytes
 from tests.endpoint import server as serve
 from tests.endpoint.server import KEY, Behaviour, Handler, Request
 from tests.endpoint.stand_ins import Clock, Waits
 from tests.language.model_server import ModelServer, completion, has_format, said, unless, well
 
 SCHEMA = {"type": "object"}
-SECRET = "nobody must read this"
+SECRET = "must not be logged"
 
 
 def asked(model: LanguageModel, schema: object | None = None) -> str:
@@ -59,8 +59,10 @@ def test_a_text_that_is_refused_says_nothing_about_schemas(server: ModelServer, 
 
 
 @pytest.mark.parametrize("code", [400, 413, 422])
-def test_where_any_text_is_refused_the_model_is_away(server: ModelServer, model: OpenAIModel, code: int) -> None:
-    """Such as a name that the server does not know: what was said is not at fault, and must be read later."""
+def test_where_any_text_is_rejected_the_model_is_unavailable(
+    server: ModelServer, model: OpenAIModel, code: int
+) -> None:
+    """As with an unknown model name: the text is not the reason, and a later call may succeed."""
     server.always = serve.status(code)
     with pytest.raises(ModelUnavailable):
         asked(model)
@@ -147,7 +149,7 @@ def test_one_disorder_is_survived(server: ModelServer, model: OpenAIModel, waits
 
 
 @disorders
-def test_lasting_disorder_means_that_the_model_is_away(
+def test_a_lasting_disorder_means_that_the_model_is_unavailable(
     server: ModelServer, model: OpenAIModel, disorder: Behaviour, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.always = disorder
@@ -159,7 +161,7 @@ def test_lasting_disorder_means_that_the_model_is_away(
 
 
 @pytest.mark.parametrize("code", [401, 403, 404, 307])
-def test_what_only_a_person_can_mend_is_said_at_once(
+def test_a_wrong_configuration_is_not_retried(
     server: ModelServer, model: OpenAIModel, waits: Waits, code: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.always = serve.status(code, f"{KEY}: {SECRET}".encode())
@@ -175,7 +177,7 @@ def test_retry_after_is_honoured(server: ModelServer, model: OpenAIModel, waits:
     assert waits.seconds == [2.0, 10.0]
 
 
-def test_nobody_at_the_address_means_that_the_model_is_away(configured: EndpointConfig) -> None:
+def test_a_closed_port_means_that_the_model_is_unavailable(configured: EndpointConfig) -> None:
     with socket.socket() as bound_but_deaf:
         bound_but_deaf.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{bound_but_deaf.getsockname()[1]}/v1"
@@ -183,7 +185,7 @@ def test_nobody_at_the_address_means_that_the_model_is_away(configured: Endpoint
             asked(OpenAIModel("m", replace(configured, url=url)))
 
 
-def test_silence_is_borne_no_longer_than_configured(server: ModelServer, configured: EndpointConfig) -> None:
+def test_a_silent_server_times_out_as_configured(server: ModelServer, configured: EndpointConfig) -> None:
     release = Event()
     server.always = serve.silent_until(release)
     with pytest.raises(ModelUnavailable, match="Timeout"):
@@ -191,17 +193,17 @@ def test_silence_is_borne_no_longer_than_configured(server: ModelServer, configu
     release.set()
 
 
-def test_an_answer_that_drips_is_given_up(server: ModelServer, configured: EndpointConfig) -> None:
+def test_a_response_that_arrives_too_slowly_is_given_up(server: ModelServer, configured: EndpointConfig) -> None:
     server.always = serve.chunked(completion("text"))
     with pytest.raises(ModelUnavailable, match="too long"):
         asked(OpenAIModel("m", replace(configured, clock=Clock(step=6))))
 
 
-def test_no_more_is_read_than_an_honest_answer_needs(server: ModelServer, model: OpenAIModel) -> None:
+def test_no_more_is_read_than_a_valid_answer_needs(server: ModelServer, model: OpenAIModel) -> None:
     server.script = [serve.endless]
     asked(model)
     on_the_way_bytes = 16 << 20
-    assert 0 < server.endless_bytes < largest_answer_bytes(50) + on_the_way_bytes
+    assert 0 < server.endless_bytes < max_answer_bytes(50) + on_the_way_bytes
 
 
 def test_after_repeated_failures_a_model_is_not_asked_for_a_while(
@@ -237,7 +239,9 @@ def test_no_more_are_asked_at_once_than_configured(server: ModelServer, configur
     assert at_once == [0, 2]
 
 
-def test_who_gets_no_turn_in_time_may_come_again(server: ModelServer, configured: EndpointConfig) -> None:
+def test_a_call_without_a_free_slot_in_time_fails_and_may_be_retried(
+    server: ModelServer, configured: EndpointConfig
+) -> None:
     waiting, release = Event(), Event()
 
     def wait(_: float) -> None:

@@ -1,4 +1,4 @@
-"""Whatever is said, the rules answer: bounded, the same again, from the user's messages only, and in linear time."""
+"""For any text the findings are bounded, deterministic, of the user's messages only, and take linear time."""
 
 import time
 
@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import FactExtractor, Utterance
-from memsidecar.language.rules.extractor import FINDINGS_PER_MESSAGE, RuleExtractor
-from memsidecar.language.rules.user_text import READ_CHARS, clauses, own_words, sentences
-from memsidecar.language.rules.values import VALUE_CHARS
-from tests.language.rules_said import RULES, found
+from memsidecar.language.rules.extractor import MAX_FINDINGS_PER_MESSAGE, RuleExtractor
+from memsidecar.language.rules.user_text import MAX_READ_CHARS, split_clauses, split_sentences, user_lines
+from memsidecar.language.rules.values import MAX_VALUE_CHARS
+from tests.language.rules_findings import RULES, found
 
 _FRAGMENTS = [
     *("I live in ", "I'm ", "I'm a ", "my name is ", "I work at ", "I love ", "I prefer ", "remind me to ", "I"),
@@ -22,7 +22,7 @@ _FRAGMENTS = [
 _SAID = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(_FRAGMENTS), max_size=30).map("".join))
 _TURNS = st.lists(st.tuples(st.sampled_from(Role), _SAID), max_size=5)
 
-# Each is the worst that somebody may try against one of the readers.
+# Each is the worst case of one of the patterns.
 _HOSTILE = {
     "one word": "a",
     "open quotes": "“",
@@ -49,24 +49,24 @@ _HOSTILE = {
 @settings(deadline=None)
 def test_any_conversation_gives_bounded_findings_of_the_users_messages(turns: list[tuple[Role, str]]) -> None:
     said = [Utterance(f"m{at}", role, "", text, at) for at, (role, text) in enumerate(turns)]
-    users = {one.message_id for one in said if one.role == Role.USER}
+    users = {utterance.message_id for utterance in said if utterance.role == Role.USER}
     findings = RULES.extract(said)
-    assert len(findings) <= FINDINGS_PER_MESSAGE * len(users)
-    for one in findings:
-        assert set(one.source_message_ids) <= users
-        assert 0 < one.confidence <= 1
-        assert one.key and len(one.key) <= VALUE_CHARS and len(one.value) <= VALUE_CHARS
-        assert one.value.strip() or not one.holds
+    assert len(findings) <= MAX_FINDINGS_PER_MESSAGE * len(users)
+    for finding in findings:
+        assert set(finding.source_message_ids) <= users
+        assert 0 < finding.confidence <= 1
+        assert finding.key and len(finding.key) <= MAX_VALUE_CHARS and len(finding.value) <= MAX_VALUE_CHARS
+        assert finding.value.strip() or not finding.holds
 
 
 @given(text=_SAID)
 @settings(deadline=None)
-def test_the_same_words_always_tell_the_same(text: str) -> None:
+def test_the_same_text_gives_the_same_findings(text: str) -> None:
     assert found(text) == RuleExtractor().extract([Utterance("m1", Role.USER, "", text, 1)])
 
 
 def test_a_message_full_of_facts_is_cut_off() -> None:
-    assert len(found(" ".join(f"I love thing{at}s." for at in range(100)))) == FINDINGS_PER_MESSAGE
+    assert len(found(" ".join(f"I love thing{at}s." for at in range(100)))) == MAX_FINDINGS_PER_MESSAGE
 
 
 def test_it_is_an_extractor() -> None:
@@ -76,7 +76,7 @@ def test_it_is_an_extractor() -> None:
 
 @pytest.mark.parametrize("piece", _HOSTILE.values(), ids=_HOSTILE.keys())
 def test_twice_the_text_takes_at_most_about_twice_the_time(piece: str) -> None:
-    half, whole = _filled(piece, READ_CHARS // 2), _filled(piece, READ_CHARS)
+    half, whole = _filled(piece, MAX_READ_CHARS // 2), _filled(piece, MAX_READ_CHARS)
     # In turn: a machine that is slow for a while is slow for both.
     once, twice = map(min, zip(*((_seconds(half), _seconds(whole)) for _ in range(5)), strict=True))
     assert twice <= 3 * once + 0.02
@@ -92,10 +92,10 @@ def _filled(piece: str, chars: int) -> str:
 
 
 def _seconds(text: str) -> float:
-    """Of everything: the passages and sentences of all of it, and the rules on what they look at."""
+    """Measure the split of all of the text, and the rules on the part that they read."""
     begin = time.thread_time()
-    for line in own_words(text):
-        for sentence in sentences(line):
-            clauses(sentence.text)
+    for line in user_lines(text):
+        for sentence in split_sentences(line):
+            split_clauses(sentence.text)
     found(text)
     return time.thread_time() - begin

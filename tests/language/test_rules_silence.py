@@ -1,9 +1,9 @@
-"""What is no fact of the user's: negated, supposed, asked, of others, quoted, played, or only a manner of speaking."""
+"""Texts without findings: negated, hypothetical, questions, about others, quoted, role play, figures of speech."""
 
 import pytest
 
 from memsidecar.domain.message import Role
-from tests.language.rules_said import ended, facts, found
+from tests.language.rules_findings import ended, facts, found
 
 NEGATED = ["my name is not Bob", "I don't live in Paris", "I'm not a doctor", "I'm not going to Rome on Friday"]
 SUPPOSED = [
@@ -112,11 +112,11 @@ def test_nothing_is_learned_from(text: str) -> None:
 
 
 @pytest.mark.parametrize("role", [Role.SYSTEM, Role.ASSISTANT, Role.TOOL])
-def test_only_the_user_speaks_of_the_user(role: Role) -> None:
+def test_only_messages_of_the_user_have_findings(role: Role) -> None:
     assert not found("My name is Bob and I live in Paris.", role)
 
 
-def test_what_stands_beside_pasted_text_is_the_users() -> None:
+def test_text_beside_pasted_text_is_the_users() -> None:
     assert facts("I live in Rome.\n\n> I live in Madrid\n\nMy name is Ada.") == [
         ("USER_PROFILE", "location", "Rome"),
         ("USER_PROFILE", "name", "Ada"),

@@ -1,11 +1,11 @@
-"""What the rules make of plain words: types, keys, where a value ends, what is corrected and what is taken back."""
+"""Types, keys and values of the findings; corrections and retractions."""
 
 import pytest
 
 from memsidecar.domain.fact import MULTI_VALUED_TYPES, FactType
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import Utterance
-from tests.language.rules_said import RULES, ended, facts, found
+from tests.language.rules_findings import RULES, ended, facts, found
 
 PLAIN = {
     "I work at Acme Corp and I love it there.": ("USER_PROFILE", "company", "Acme Corp"),
@@ -26,7 +26,7 @@ PLAIN = {
     "I'd like to know later how taxes work": ("QUESTION", "open", "how taxes work"),
     "I'm working on a Kubernetes migration": ("DOMAIN", "topic", "Kubernetes migration"),
 }
-TAKEN_BACK = {
+RETRACTED = {
     "I no longer work at Acme": ("USER_PROFILE", "company", "Acme"),
     "I left Google": ("USER_PROFILE", "company", "Google"),
     "I quit my job last week": ("USER_PROFILE", "company", ""),
@@ -49,14 +49,14 @@ def test_plain_words_make_one_fact(text: str, fact: tuple[str, str, str]) -> Non
     assert facts(text) == [fact]
 
 
-@pytest.mark.parametrize(("text", "fact"), TAKEN_BACK.items())
-def test_what_is_taken_back_ends(text: str, fact: tuple[str, str, str]) -> None:
+@pytest.mark.parametrize(("text", "fact"), RETRACTED.items())
+def test_a_retraction_ends_the_fact(text: str, fact: tuple[str, str, str]) -> None:
     assert ended(text) == [fact]
     assert not facts(text)
 
 
 @pytest.mark.parametrize(("text", "place"), CORRECTED.items())
-def test_who_corrects_themselves_is_taken_at_their_last_word(text: str, place: str) -> None:
+def test_a_correction_replaces_the_value(text: str, place: str) -> None:
     assert facts(text) == [("USER_PROFILE", "location", place)]
 
 
@@ -65,15 +65,19 @@ def test_a_list_is_many_facts() -> None:
 
 
 def test_dislikes_stand_beside_each_other() -> None:
-    keys = [one.key for one in found("I hate olives. I can't stand loud music.") if one.type not in MULTI_VALUED_TYPES]
+    keys = [
+        finding.key
+        for finding in found("I hate olives. I can't stand loud music.")
+        if finding.type not in MULTI_VALUED_TYPES
+    ]
     assert len(set(keys)) == 2
 
 
-def test_contradictions_across_messages_are_told_in_order() -> None:
+def test_contradictions_across_messages_are_found_in_order() -> None:
     said = [
         Utterance(f"m{at}", Role.USER, "", text, at) for at, text in enumerate(("I live in Rome", "I live in Bern"))
     ]
-    assert [(one.value, one.source_message_ids) for one in RULES.extract(said)] == [
+    assert [(finding.value, finding.source_message_ids) for finding in RULES.extract(said)] == [
         ("Rome", ("m0",)),
         ("Bern", ("m1",)),
     ]
@@ -86,7 +90,7 @@ def test_a_bare_answer_means_what_was_asked() -> None:
     assert finding.source_message_ids == ("a",)
 
 
-def test_what_is_said_outright_is_surer_than_what_is_implied() -> None:
+def test_an_explicit_statement_has_more_confidence_than_an_implied_one() -> None:
     (outright,), (implied,) = found("My name is Ada."), found("I'm Ada.")
     assert outright.confidence > implied.confidence
 

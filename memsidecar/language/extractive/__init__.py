@@ -1,1 +1,1 @@
-"""A summary without a model: the sentences that say most, as they were said."""
+"""Extractive summarization: the most informative sentences of a conversation, verbatim."""

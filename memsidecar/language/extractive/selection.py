@@ -1,165 +1,166 @@
-"""Sentence scores, greedy selection."""
+"""Sentence scores and the greedy selection of sentences."""
 
 import heapq
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from memsidecar.language.extractive.lexicon import (
-    DECIDING,
-    EMPTY_OPENINGS,
-    LISTENER,
-    SPEAKER,
-    VAGUE_OPENINGS,
-    Kind,
-    Known,
-    known,
-    words_of,
+    DECISION_WORDS,
+    FIRST_PERSON,
+    PLEASANTRY,
+    SECOND_PERSON,
+    VAGUE_OPENING,
+    Word,
+    WordKind,
+    classify,
+    split_words,
 )
+from memsidecar.language.extractive.sentences import SpokenSentence
 
-_OVERHEAD_TOKENS = 6  # a label, a line: what a sentence costs beside its words
-_REPEATED = 0.3  # with less than this share of news, it was said before
-_MISSES = 12  # so many in a row did not fit: what is left would not either
+_OVERHEAD_TOKENS = 6  # cost of a sentence beside its words: label, line end
+_MIN_NEW_SHARE = 0.3  # with a smaller share of new words a sentence is a repetition
+_MAX_REJECTED = 12  # after so many rejected in a row, no other sentence would fit either
+_MIN_CONTENT_WORDS = 3  # with fewer content words a sentence is a remark
 
 _QUESTION = re.compile(r"[?\uff1f\u061f][\"'\u201d\u2019)\]*_\u300d\u300f\uff09]*\Z")
-_LINK = re.compile(r"\b(?:https?://|www\.)\S+")
-_SENTENCE_WORDS = 3  # with fewer content words, it is a remark
+_URL = re.compile(r"\b(?:https?://|www\.)\S+")
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A sentence to choose: its place in what was said, and what it is worth.
+    """A sentence with its position in the conversation, the weights of its words and its cost.
 
-    Of equals the one of the lower lot comes first. A lot that depends on the sentence alone keeps a rolling summary
-    from being all old or all new: of things that are worth the same, it is a fair sample of every age.
+    Of equal candidates the one with the lower `tie_break` comes first. A tie-break that depends on the sentence alone
+    makes a rolling summary a fair sample of all ages, neither all old nor all new.
     """
 
-    place: int
-    lot: int
-    words: Mapping[str, float]
+    position: int
+    tie_break: int
+    weights: Mapping[str, float]
     factor: float
     tokens: int
 
     def density(self, covered: set[str]) -> float:
-        news = sum([weight for word, weight in self.words.items() if word not in covered])
-        return self.factor * news / (self.tokens + _OVERHEAD_TOKENS)
+        """Return the score per token of the words that are not covered yet."""
+        new = sum([weight for word, weight in self.weights.items() if word not in covered])
+        return self.factor * new / (self.tokens + _OVERHEAD_TOKENS)
 
     def repeats(self, covered: set[str], distinctive: float) -> bool:
-        """A sentence that differs in a name or a number alone is news: dates move."""
-        fresh = [weight for word, weight in self.words.items() if word not in covered]
-        return not fresh or (max(fresh) < distinctive and sum(fresh) < _REPEATED * sum(self.words.values()))
+        """Whether it adds too little to the covered words. One new name or number is enough: dates move."""
+        new = [weight for word, weight in self.weights.items() if word not in covered]
+        return not new or (max(new) < distinctive and sum(new) < _MIN_NEW_SHARE * sum(self.weights.values()))
 
 
-def choose(candidates: Sequence[Candidate], distinctive: float, takes: Callable[[Candidate], bool]) -> None:
-    """Offer the candidates, best first, to `takes`, until it takes no more; none that repeats what it took.
+def select(candidates: Sequence[Candidate], distinctive: float, accept: Callable[[Candidate], bool]) -> None:
+    """Offer the candidates to `accept`, best first, until it rejects many in a row; repetitions are not offered.
 
-    `distinctive` is what a name or a number weighs at least.
+    `distinctive` is the least weight of a name or a number.
     """
     covered: set[str] = set()
-    by_place = {one.place: one for one in candidates}
-    heap = [(-one.density(covered), one.lot, one.place) for one in candidates if one.factor]
+    by_position = {candidate.position: candidate for candidate in candidates}
+    heap = [
+        (-candidate.density(covered), candidate.tie_break, candidate.position)
+        for candidate in candidates
+        if candidate.factor
+    ]
     heapq.heapify(heap)
-    misses = 0
-    while heap and misses < _MISSES:
-        before, lot, place = heapq.heappop(heap)
-        one = by_place[place]
-        if one.repeats(covered, distinctive):
+    rejected = 0
+    while heap and rejected < _MAX_REJECTED:
+        before, tie_break, position = heapq.heappop(heap)
+        candidate = by_position[position]
+        if candidate.repeats(covered, distinctive):
             continue
-        if (now := -one.density(covered)) > before and heap and (now, lot, place) > heap[0]:
-            heapq.heappush(heap, (now, lot, place))
-        elif takes(one):
-            covered.update(one.words)
-            misses = 0
+        now = -candidate.density(covered)
+        if now > before and heap and (now, tie_break, position) > heap[0]:
+            heapq.heappush(heap, (now, tie_break, position))
+        elif accept(candidate):
+            covered.update(candidate.weights)
+            rejected = 0
         else:
-            misses += 1
-
-
-class Said(NamedTuple):
-    """A sentence and who said it; no label where nobody knows."""
-
-    label: str
-    text: str
+            rejected += 1
 
 
 @dataclass(frozen=True)
 class Salience:
-    """What each sign is worth. A rare word is the yardstick."""
+    """Weights of words and factors of sentences. A rare word has the weight 1."""
 
     rare: float = 1.0
     common: float = 0.2
     name: float = 1.5
     number: float = 1.4
     calendar: float = 1.3
-    deciding: float = 1.4
-    """That it was decided makes all of a sentence matter."""
 
-    own: float = 1.2
-    """What the speaker says of themselves is not known from elsewhere."""
+    decision: float = 1.4
+    """A sentence that states a decision."""
 
-    addressing: float = 0.8
-    """What is said to the other one is mostly praise and advice."""
+    first_person: float = 1.2
+    """Statements of speakers about themselves, which no other source has."""
+
+    second_person: float = 0.8
+    """Sentences that address the other speaker: mostly praise and advice."""
 
     question: float = 0.6
-    courtesy: float = 0.5
-    aside: float = 0.5
-    """In brackets stands what was attached, or done beside."""
+    pleasantry: float = 0.5
+    bracketed: float = 0.5
+    """Text in brackets: mostly a description of an attachment."""
 
-    vague: float = 0.75
-    """A sentence that begins with "it" or "that" speaks of one that is not here."""
+    vague_opening: float = 0.75
+    """A sentence that begins with "it" or "that" and so depends on another one."""
 
     remark: float = 0.5
     assistant: float = 0.8
-    """What the user said cannot be had again; most of what an assistant said can."""
+    """The user's statements cannot be produced again; most of the assistant's can."""
 
-    bystander: float = 0.3
-    """Of tools and instructions only what nothing else says."""
+    tool: float = 0.3
+    """Tool results and system instructions."""
 
-    def words(self, words: Iterable[Known]) -> Mapping[str, float]:
-        """The distinct roots of a sentence with what each is worth."""
+    def weights(self, words: Iterable[Word]) -> Mapping[str, float]:
+        """Return the distinct roots of a sentence with their weights."""
         weights: dict[str, float] = {}
-        worth = self._worth(self.rare)  # a capital says nothing of the first word
+        by_kind = self._weights_by_kind(name=self.rare)  # the first word is capitalised in any case
         for root, kind, _ in words:
-            if kind and (weight := worth[kind]) > weights.get(root, 0.0):
+            if kind and (weight := by_kind[kind]) > weights.get(root, 0.0):
                 weights[root] = weight
-            worth[Kind.NAME] = self.name
+            by_kind[WordKind.NAME] = self.name
         return weights
 
-    def _worth(self, name: float) -> list[float]:
-        """In the order of the kinds."""
+    def _weights_by_kind(self, name: float) -> list[float]:
+        """Return the weights in the order of WordKind."""
         return [0.0, self.number, self.calendar, self.common, name, self.rare]
 
-    def factor(self, said: Said, words: Iterable[Known], weights: Mapping[str, float]) -> float:
-        """What the sentence is worth beyond its words; 0 for what says nothing."""
-        telling = sum([weight > self.common for weight in weights.values()])
-        if telling < (_SENTENCE_WORDS if EMPTY_OPENINGS.match(said.text) else 1 + _asks(said.text)):
+    def factor(self, sentence: SpokenSentence, words: Iterable[Word], weights: Mapping[str, float]) -> float:
+        """Return the factor of the whole sentence; 0 for one without content."""
+        content_words = sum([weight > self.common for weight in weights.values()])
+        is_pleasantry = PLEASANTRY.match(sentence.text)
+        if content_words < (_MIN_CONTENT_WORDS if is_pleasantry else 1 + _is_question(sentence.text)):
             return 0.0
         forms = {form for _, _, form in words}
-        return self._speaker(said.label) * self._manner(said.text, telling) * self._stance(forms)
+        return self._role_factor(sentence.label) * self._form_factor(sentence.text, content_words) * self._stance(forms)
 
-    def _manner(self, text: str, telling: int) -> float:
+    def _role_factor(self, label: str) -> float:
+        return {"Assistant": self.assistant, "Tool": self.tool, "System": self.tool}.get(label, 1.0)
+
+    def _form_factor(self, text: str, content_words: int) -> float:
         return (
-            (self.remark if telling < _SENTENCE_WORDS else 1.0)
-            * (self.courtesy if EMPTY_OPENINGS.match(text) else 1.0)
-            * (self.question if _asks(text) else 1.0)
-            * (self.aside if text.startswith(("[", "(")) else 1.0)
-            * (self.vague if VAGUE_OPENINGS.match(text) else 1.0)
+            (self.remark if content_words < _MIN_CONTENT_WORDS else 1.0)
+            * (self.pleasantry if PLEASANTRY.match(text) else 1.0)
+            * (self.question if _is_question(text) else 1.0)
+            * (self.bracketed if text.startswith(("[", "(")) else 1.0)
+            * (self.vague_opening if VAGUE_OPENING.match(text) else 1.0)
         )
 
     def _stance(self, forms: Set[str]) -> float:
-        deciding = self.deciding if forms & DECIDING else 1.0
-        if forms & SPEAKER:
-            return deciding * self.own
-        return deciding * (self.addressing if forms & LISTENER else 1.0)
-
-    def _speaker(self, label: str) -> float:
-        return {"Assistant": self.assistant, "Tool": self.bystander, "System": self.bystander}.get(label, 1.0)
+        decision = self.decision if forms & DECISION_WORDS else 1.0
+        if forms & FIRST_PERSON:
+            return decision * self.first_person
+        return decision * (self.second_person if forms & SECOND_PERSON else 1.0)
 
 
-def words_in(sentence: str) -> list[Known]:
-    """An address has no words."""
-    return [known(word) for word in words_of(_LINK.sub(" ", sentence))]
+def classified_words(sentence: str) -> list[Word]:
+    """Return the words of a sentence without those of its URLs."""
+    return [classify(word) for word in split_words(_URL.sub(" ", sentence))]
 
 
-def _asks(text: str) -> bool:
+def _is_question(text: str) -> bool:
     return bool(_QUESTION.search(text))

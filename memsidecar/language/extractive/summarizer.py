@@ -1,27 +1,34 @@
-"""The summarizer that needs no model: it repeats the sentences that say most, and never says anything of its own."""
+"""Summarizer without a model: it selects the most informative sentences and repeats them verbatim."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from zlib import crc32
 
 from memsidecar.language.contract import Utterance
-from memsidecar.language.extractive.selection import Candidate, Said, Salience, choose, words_in
-from memsidecar.language.extractive.sentences import Lines, label_of, read, spoken
+from memsidecar.language.extractive.selection import Candidate, Salience, classified_words, select
+from memsidecar.language.extractive.sentences import (
+    LineWriter,
+    SpokenSentence,
+    speaker_label,
+    summary_sentences,
+    utterance_sentences,
+)
 
-_SETTLED_SHARE, _SETTLED_FACTOR = 0.6, 1.5
-"""The first lines of a summary stay unless others say clearly more, and the last ones give way as they must: then the
-beginning of a prompt, which providers cache, changes less. Nothing is lost by it (`benchmarks.summaries`)."""
-_TRIES = 32  # of so many sentences one begins with something that fits
-_LABEL_TOKENS = 8  # what a name and a line's end may cost; only a guess, the text is counted in the end
+_STABLE_SHARE, _STABLE_FACTOR = 0.6, 1.5
+"""The first lines of a summary are preferred to new ones: then the start of the prompt, which providers cache, changes
+less often. The summary loses no content by it (`benchmarks.summaries`)."""
+_MAX_TRUNCATED_TRIES = 32
+_LABEL_TOKENS = 8  # estimated cost of a label and a line end; the final text is counted exactly
 
 
 @dataclass(frozen=True)
 class ExtractiveSummarizer:
-    """Deterministic, thread-safe, and linear in what was said. `count` says how many tokens a text has; `give_way` is
-    called between sentences, for where others go first.
+    """Summarizer that is deterministic, thread-safe and linear in the length of the conversation.
 
-    The lines of the summary before compete with the new sentences by the same measure, which knows no age: a sentence
-    stays until others say clearly more. Empty only where nothing was said in words, or not one of them fits.
+    `count` returns the tokens of a text. `yield_cpu` is called between sentences, so that RPCs are served first.
+
+    The sentences of the former summary compete with the new ones by the same score, which does not depend on age. The
+    summary is empty only if there is no text in words, or if not even one word fits.
     """
 
     count: Callable[[str], int]
@@ -33,73 +40,77 @@ class ExtractiveSummarizer:
         return "extractive"
 
     def summarize(self, before: str, utterances: Sequence[Utterance], max_tokens: int) -> str:
-        news = [said for utterance in utterances for said in spoken(utterance)]
-        if not news and self.count(before) <= max_tokens:
+        new = [sentence for utterance in utterances for sentence in utterance_sentences(utterance)]
+        if not new and self.count(before) <= max_tokens:
             return before
-        labels = {label_of(utterance) for utterance in utterances}
-        kept = list(read(before, labels))
-        sentences = [*kept, *news]
-        page = _Page(sentences, self.count, max_tokens)
-        candidates = self._candidates(sentences, int(len(kept) * _SETTLED_SHARE))
-        choose(candidates, min(self.salience.name, self.salience.number), page.takes)
-        return page.text() or self._first_words(sentences, max_tokens)
+        labels = {speaker_label(utterance) for utterance in utterances}
+        former = list(summary_sentences(before, labels))
+        sentences = [*former, *new]
+        draft = _Draft(sentences, self.count, max_tokens)
+        candidates = self._candidates(sentences, int(len(former) * _STABLE_SHARE))
+        select(candidates, min(self.salience.name, self.salience.number), draft.accept)
+        return draft.text() or self._truncated_sentence(sentences, max_tokens)
 
-    def _candidates(self, sentences: Sequence[Said], settled: int = 0) -> list[Candidate]:
-        return [self._candidate(place, said, place < settled) for place, said in enumerate(sentences)]
+    def _candidates(self, sentences: Sequence[SpokenSentence], stable: int = 0) -> list[Candidate]:
+        return [self._candidate(position, sentence, position < stable) for position, sentence in enumerate(sentences)]
 
-    def _candidate(self, place: int, said: Said, settled: bool) -> Candidate:
+    def _candidate(self, position: int, sentence: SpokenSentence, is_stable: bool) -> Candidate:
         self.yield_cpu()
-        words = words_in(said.text)
-        weights = self.salience.words(words)
-        factor = self.salience.factor(said, words, weights) * (_SETTLED_FACTOR if settled else 1)
-        lot = crc32(said.text.encode("utf-8", "replace"))
-        return Candidate(place, lot, weights, factor, self.count(said.text) if factor else 0)
+        words = classified_words(sentence.text)
+        weights = self.salience.weights(words)
+        factor = self.salience.factor(sentence, words, weights) * (_STABLE_FACTOR if is_stable else 1)
+        tie_break = crc32(sentence.text.encode("utf-8", "replace"))
+        return Candidate(position, tie_break, weights, factor, self.count(sentence.text) if factor else 0)
 
-    def _first_words(self, sentences: Sequence[Said], max_tokens: int) -> str:
-        """Where no whole sentence fits, or all are small talk: as much of the most telling one as fits."""
-        ranked = sorted(self._candidates(sentences), key=lambda one: (-one.density(set()), -len(one.words), one.place))
-        for one in ranked[:_TRIES]:
-            said = sentences[one.place]
-            for text in (Lines().written([said]), said.text):
+    def _truncated_sentence(self, sentences: Sequence[SpokenSentence], max_tokens: int) -> str:
+        """Return as much of the best sentence as fits, where no whole one does or all are small talk."""
+        ranked = sorted(
+            self._candidates(sentences),
+            key=lambda candidate: (-candidate.density(set()), -len(candidate.weights), candidate.position),
+        )
+        for candidate in ranked[:_MAX_TRUNCATED_TRIES]:
+            sentence = sentences[candidate.position]
+            for text in (LineWriter().render([sentence]), sentence.text):
                 if self.count(text) <= max_tokens:
                     return text
-            if begun := self._beginning(said.text, max_tokens):
-                return begun
+            if prefix := self._fitting_prefix(sentence.text, max_tokens):
+                return prefix
         return ""
 
-    def _beginning(self, text: str, max_tokens: int) -> str:
-        """As many of its words as fit, or of the signs of the first one."""
-        words = [at for at, sign in enumerate(text) if sign.isspace()]
-        for ends in (words, range(1, words[0] if words else len(text))):
+    def _fitting_prefix(self, text: str, max_tokens: int) -> str:
+        """Return the words from the start that fit, or else the characters of the first word."""
+        spaces = [at for at, character in enumerate(text) if character.isspace()]
+        for ends in (spaces, range(1, spaces[0] if spaces else len(text))):
             if fitting := [end for end in ends if self.count(text[:end].rstrip()) <= max_tokens]:
                 return text[: fitting[-1]].rstrip()
         return ""
 
 
-class _Page:
-    """What was taken so far, and the room that is left. Costs are guessed while there is room, then counted."""
+class _Draft:
+    """The sentences selected so far. Their tokens are estimated while there is room, and counted near the limit."""
 
-    def __init__(self, sentences: Sequence[Said], count: Callable[[str], int], max_tokens: int) -> None:
+    def __init__(self, sentences: Sequence[SpokenSentence], count: Callable[[str], int], max_tokens: int) -> None:
         self._sentences, self._count, self._max_tokens = sentences, count, max_tokens
-        self._lines = Lines()
-        self._places: list[int] = []
+        self._writer = LineWriter()
+        self._positions: list[int] = []
         self._tokens = 0
 
-    def takes(self, one: Candidate) -> bool:
-        guess = self._tokens + one.tokens + _LABEL_TOKENS
-        if guess > self._max_tokens:
-            guess = self._count(self._with([*self._places, one.place]))
-        if guess > self._max_tokens:
+    def accept(self, candidate: Candidate) -> bool:
+        """Add the candidate if it fits."""
+        tokens = self._tokens + candidate.tokens + _LABEL_TOKENS
+        if tokens > self._max_tokens:
+            tokens = self._count(self._render([*self._positions, candidate.position]))
+        if tokens > self._max_tokens:
             return False
-        self._places.append(one.place)
-        self._tokens = guess
+        self._positions.append(candidate.position)
+        self._tokens = tokens
         return True
 
     def text(self) -> str:
-        """Within its limit, even where a tokenizer makes more of a whole than of its parts."""
-        while self._places and self._count(text := self._with(self._places)) > self._max_tokens:
-            self._places.pop()
-        return text if self._places else ""
+        """Return the text within the limit, even if a tokenizer counts more for the whole than for its parts."""
+        while self._positions and self._count(text := self._render(self._positions)) > self._max_tokens:
+            self._positions.pop()
+        return text if self._positions else ""
 
-    def _with(self, places: Sequence[int]) -> str:
-        return self._lines.written(self._sentences[place] for place in sorted(places))
+    def _render(self, positions: Sequence[int]) -> str:
+        return self._writer.render(self._sentences[position] for position in sorted(positions))

@@ -1,1 +1,1 @@
-"""Facts by rule: the few ways in which people plainly say something of themselves, and nothing cleverer than that."""
+"""Fact extraction by patterns of plain English statements in the first person."""

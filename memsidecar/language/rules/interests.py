@@ -1,15 +1,14 @@
-"""Likes, dislikes, sentiment."""
+"""Rules for likes, dislikes, favorites and feelings."""
 
 import re
 from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
-from memsidecar.language.rules.rule import Claim, matching, table
-from memsidecar.language.rules.values import is_telling, thing, things, trimmed, up_to_the_end
+from memsidecar.language.rules.rule import Claim, pattern_rules, with_keywords
+from memsidecar.language.rules.values import leading_phrase, names_something, thing, things, trim
 
-INTEREST, PREFERENCE = FactType.INTEREST, FactType.PREFERENCE
+INTEREST, PREFERENCE, SENTIMENT = FactType.INTEREST, FactType.PREFERENCE, FactType.SENTIMENT
 
-SENTIMENT = FactType.SENTIMENT
 _FEELINGS = (
     r"frustrated|annoyed|irritated|angry|mad|furious|pissed(?: off)?|upset|unhappy|disappointed|dissatisfied"
     r"|fed up|sick|sick and tired|tired|bored|happy|glad|thrilled|excited|"
@@ -34,7 +33,7 @@ _DRIVES = re.compile(
     r"|seriously )?(?P<feeling>(?:is|are) (?:really |seriously |slowly )?(?:driving me (?:crazy|nuts|mad"
     r"|insane|up the wall)|stressing me out|freaking me out|killing me|getting on my nerves)|"
     r"(?:frustrates|annoys|worries|scares|excites|bothers|stresses|terrifies|irritates) me|(?:makes|make"
-    r"|making) me (?:\w+ly |so )?(?:happy|sad|angry|anxious|nervous|mad|furious|miserable|proud))",
+    r"|making) me (?:\w+ly |so )?(?:happy|sad|angry|anxious|nervous|mad|furious|miserable|proud))\b",
     re.IGNORECASE,
 )
 _FIXED = re.compile(r"(?:sick|tired|sick and tired)$", re.IGNORECASE)
@@ -45,109 +44,12 @@ _NOT_ABOUT = re.compile(
 )
 _TO_THE_ASSISTANT = re.compile(r"\b(?:you|your|yours)\b|^(?:hearing|seeing|talking|chatting)\b", re.IGNORECASE)
 
-
-def _disliked(value: str) -> str:
-    return f"dislikes:{value.lower()[:60]}"
-
-
-def _named(rest: str) -> Iterator[str]:
-    """Things, and activities: "I love to cook" and "cooking"."""
-    rest = re.sub(
-        r"^(?:to (?=(?!be\b|see\b|know\b|think\b|say\b|have\b|hear\b|get\b|keep\b|make\b|do\b|believe\b|imagine\b"
-        r"|add\b|go over\b|try\b|start\b|use\b|help\b)\w)|(?:playing around|messing around) with |watching "
-        r"|reading about |learning about |the (?=[A-Z]))",
-        "",
-        rest,
-    )
-    yield from (value for value in things(rest) if is_liked(value))
-
-
 _NOT_LIKED = re.compile(
     r"(?:your|the way|how|second|first|third|last|former|latter|option|approach|version|idea|suggestion"
     r"|new one|help|working (?:here|there|at|for|with|on)|talking to|chatting with|hanging out|spending time"
     r"|coming|being|seeing|hearing|time|life|sound of|look of|feeling|fact)\b",
     re.IGNORECASE,
 )
-
-
-def is_liked(value: str) -> bool:
-    return not _NOT_LIKED.match(value) and not re.search(
-        r"\b(?:you|your|this|that|it|these|those|yours|ones?)$", value, re.IGNORECASE
-    )
-
-
-FORMS = [
-    *table(
-        INTEREST,
-        "likes",
-        (r"(?:i|we) (?:love|adore|enjoy|like|dig) (?:love |really )*", _named, 0.75),
-        (
-            r"i(?:'m|'ve gotten|'ve been getting|'ve got|'ve become|'ve been) (?:really |quite |a bit |very )?(?:into"
-            r"|keen on|passionate about|obsessed with|fascinated by|crazy about|enthusiastic about|hooked on"
-            r"|addicted to|fond of) ",
-            _named,
-            0.8,
-        ),
-        (r"i(?:'m| have been| remain) an? (?:\w+ )?(?:fan|lover|fanatic|enthusiast|admirer) of ", _named, 0.8),
-        (r"(?:big|huge|massive|lifelong) fan of ", _named, 0.7),
-        (
-            r"(?:my|our) (?:main |favou?rite |biggest |other |new |only )?(?:hobby|hobbies|pastimes?|interests?"
-            r"|passions?)(?: (?:is|are|includes?)|:) ",
-            _named,
-            0.85,
-        ),
-        (
-            r"(?:in|during) my (?:free|spare) time,? i (?:like to |love to |enjoy |love |like |usually |mostly "
-            r"|often )*",
-            _named,
-            0.8,
-        ),
-        (r"i can't get enough of ", _named, 0.75),
-        (r"i have a (?:passion|soft spot|thing|love|weakness) for ", _named, 0.75),
-        (
-            r"i(?: play| collect|'ve been playing|'ve been collecting) (?!around|with|along|role|dumb|safe|fair|it"
-            r"|a lot|games? with|the (?:role|part|fool|victim))(?:the )?",
-            _named,
-            0.65,
-        ),
-    ),
-    *table(
-        INTEREST,
-        "interested_in",
-        (r"i'm (?:interested in|curious about) ", _named, 0.8),
-    ),
-    *table(
-        INTEREST,
-        "learning",
-        (
-            r"i(?:'ve been|'m) learning (?:(?:how )?to (?=(?:play|speak|cook|code|sail|knit|paint|surf|drive|swim|sew"
-            r"|draw|dance|sing|ski|ride|juggle|bake)\b))?(?!how|to (?!play|speak|cook|code|sail|knit|paint|surf|drive"
-            r"|swim|sew|draw|dance|sing|ski|ride|juggle|bake)|that\b|a (?:lot|ton|bunch)\b|tons|loads|lots|more\b|so\b"
-            r"|about\b|from\b|new\b|the\b)",
-            _named,
-            0.65,
-        ),
-    ),
-    *table(
-        PREFERENCE,
-        _disliked,
-        (r"i (?:hate|dislike|detest|despise|loathe|can't stand|can't bear) ", _named, 0.8),
-        (
-            r"i (?:don't|do not) (?:really |particularly |actually |even |much )?(?:like|enjoy|care for|love) "
-            r"(?!.*\banymore\b)",
-            _named,
-            0.75,
-        ),
-        (
-            r"i'm not (?:really |particularly |much of |exactly )*(?:a (?:big |huge )?fan of|into|fond of|keen on"
-            r"|crazy about) (?!.*\banymore\b)",
-            _named,
-            0.75,
-        ),
-    ),
-]
-
-
 _FAVORITE = re.compile(
     r"(?:my|our) (?:all[- ]time |absolute |personal |new )?(?P<word>favou?rite|go-to)(?: "
     r"(?P<what>[\w' -]{2,40}?))? (?:is|are|has to be|would be|is definitely|is probably|has always been"
@@ -162,14 +64,133 @@ _IS_FAVORITE = re.compile(
 _NO_KIND = frozenset(("one", "ones", "part", "moment", "scene", "memory", "time", "way"))
 
 
-@matching(_FAVORITE, _IS_FAVORITE)
+def _dislike_key(value: str) -> str:
+    return f"dislikes:{value.lower()[:60]}"
+
+
+def _liked_things(rest: str) -> Iterator[str]:
+    """Yield things and activities: "I love to cook" and "I love cooking"."""
+    rest = re.sub(
+        r"^(?:to (?=(?!be\b|see\b|know\b|think\b|say\b|have\b|hear\b|get\b|keep\b|make\b|do\b|believe\b|imagine\b"
+        r"|add\b|go over\b|try\b|start\b|use\b|help\b)\w)|(?:playing around|messing around) with |watching "
+        r"|reading about |learning about |the (?=[A-Z]))",
+        "",
+        rest,
+    )
+    yield from (value for value in things(rest) if is_liked(value))
+
+
+def is_liked(value: str) -> bool:
+    return not _NOT_LIKED.match(value) and not re.search(
+        r"\b(?:you|your|this|that|it|these|those|yours|ones?)$", value, re.IGNORECASE
+    )
+
+
+RULES = [
+    *pattern_rules(
+        INTEREST,
+        "likes",
+        (
+            r"(?:i|we) (?:love|adore|enjoy|like|dig) (?:love |really )*",
+            "adore dig enjoy like love",
+            _liked_things,
+            0.75,
+        ),
+        (
+            r"i(?:'m|'ve gotten|'ve been getting|'ve got|'ve become|'ve been) (?:really |quite |a bit |very )?(?:into"
+            r"|keen on|passionate about|obsessed with|fascinated by|crazy about|enthusiastic about|hooked on"
+            r"|addicted to|fond of) ",
+            "addicted crazy enthusiastic fascinated fond hooked into keen obsessed passionate",
+            _liked_things,
+            0.8,
+        ),
+        (
+            r"i(?:'m| have been| remain) an? (?:\w+ )?(?:fan|lover|fanatic|enthusiast|admirer) of ",
+            "admirer enthusiast fan fanatic lover",
+            _liked_things,
+            0.8,
+        ),
+        (r"(?:big|huge|massive|lifelong) fan of ", "fan", _liked_things, 0.7),
+        (
+            r"(?:my|our) (?:main |favou?rite |biggest |other |new |only )?(?:hobby|hobbies|pastimes?|interests?"
+            r"|passions?)(?: (?:is|are|includes?)|:) ",
+            "hobbies hobby interest interests passion passions pastime pastimes",
+            _liked_things,
+            0.85,
+        ),
+        (
+            r"(?:in|during) my (?:free|spare) time,? i (?:like to |love to |enjoy |love |like |usually |mostly "
+            r"|often )*",
+            "time",
+            _liked_things,
+            0.8,
+        ),
+        (r"i can't get enough of ", "enough", _liked_things, 0.75),
+        (
+            r"i have a (?:passion|soft spot|thing|love|weakness) for ",
+            "love passion spot thing weakness",
+            _liked_things,
+            0.75,
+        ),
+        (
+            r"i(?: play| collect|'ve been playing|'ve been collecting) (?!around|with|along|role|dumb|safe|fair|it"
+            r"|a lot|games? with|the (?:role|part|fool|victim))(?:the )?",
+            "collect collecting play playing",
+            _liked_things,
+            0.65,
+        ),
+    ),
+    *pattern_rules(
+        INTEREST,
+        "interested_in",
+        (r"i'm (?:interested in|curious about) ", "curious interested", _liked_things, 0.8),
+    ),
+    *pattern_rules(
+        INTEREST,
+        "learning",
+        (
+            r"i(?:'ve been|'m) learning (?:(?:how )?to (?=(?:play|speak|cook|code|sail|knit|paint|surf|drive|swim|sew"
+            r"|draw|dance|sing|ski|ride|juggle|bake)\b))?(?!how|to (?!play|speak|cook|code|sail|knit|paint|surf|drive"
+            r"|swim|sew|draw|dance|sing|ski|ride|juggle|bake)|that\b|a (?:lot|ton|bunch)\b|tons|loads|lots|more\b|so\b"
+            r"|about\b|from\b|new\b|the\b)",
+            "learning",
+            _liked_things,
+            0.65,
+        ),
+    ),
+    *pattern_rules(
+        PREFERENCE,
+        _dislike_key,
+        (
+            r"i (?:hate|dislike|detest|despise|loathe|can't stand|can't bear) ",
+            "bear despise detest dislike hate loathe stand",
+            _liked_things,
+            0.8,
+        ),
+        (
+            r"i (?:don't|do not) (?:really |particularly |actually |even |much )?(?:like|enjoy|care for|love) "
+            r"(?!.*\banymore\b)",
+            "care enjoy like love",
+            _liked_things,
+            0.75,
+        ),
+        (
+            r"i'm not (?:really |particularly |much of |exactly )*(?:a (?:big |huge )?fan of|into|fond of|keen on"
+            r"|crazy about) (?!.*\banymore\b)",
+            "not",
+            _liked_things,
+            0.75,
+        ),
+    ),
+]
+
+
+@with_keywords("favorite favorites favourite favourites go-to")
 def favorite(clause: str) -> Iterator[Claim]:
     match = _FAVORITE.match(clause) or _IS_FAVORITE.match(clause)
     if match is None:
         return
-    what = trimmed(
-        re.split(r" (?:of|to|for|in|from|about|when|at) ", (match["what"] or "thing").lower(), maxsplit=1)[0]
-    )
+    what = trim(re.split(r" (?:of|to|for|in|from|about|when|at) ", (match["what"] or "thing").lower(), maxsplit=1)[0])
     for value in thing(match["value"]):
         if (
             what not in _NO_KIND
@@ -179,19 +200,19 @@ def favorite(clause: str) -> Iterator[Claim]:
             yield Claim(PREFERENCE, f"favorite {what}", value, 0.85)
 
 
-@matching(_FEELS, _FORWARD, _DRIVES)
-def feelings(clause: str) -> Iterator[Claim]:
+@with_keywords("with about by at of for over from regarding forward me my")
+def feeling(clause: str) -> Iterator[Claim]:
     if match := _FEELS.match(clause):
         if match["about"].lower() == "of" or not _FIXED.match(match["feeling"]):
-            yield from _about(match["what"], match["feeling"], 0.8)
+            yield from _sentiment(match["what"], match["feeling"], 0.8)
     elif match := _FORWARD.match(clause):
-        yield from _about(match["what"], "looking forward", 0.75)
+        yield from _sentiment(match["what"], "looking forward", 0.75)
     elif match := _DRIVES.match(clause):
-        yield from _about(match["what"], re.sub(r"^(?:is|are) ", "", match["feeling"], flags=re.IGNORECASE), 0.75)
+        yield from _sentiment(match["what"], re.sub(r"^(?:is|are) ", "", match["feeling"], flags=re.IGNORECASE), 0.75)
 
 
-def _about(what: str, feeling: str, confidence: float) -> Iterator[Claim]:
-    what = up_to_the_end(re.sub(r"^all ", "", what, flags=re.IGNORECASE))
+def _sentiment(what: str, feeling: str, confidence: float) -> Iterator[Claim]:
+    what = leading_phrase(re.sub(r"^all ", "", what, flags=re.IGNORECASE))
     key = re.sub(r"^(?:the|my|our|a|an|this|that|these|those) ", "", what, flags=re.IGNORECASE).lower()
-    if is_telling(key) and not _NOT_ABOUT.match(what) and not _TO_THE_ASSISTANT.search(what):
-        yield Claim(SENTIMENT, trimmed(key)[:80], feeling.lower(), confidence)
+    if names_something(key) and not _NOT_ABOUT.match(what) and not _TO_THE_ASSISTANT.search(what):
+        yield Claim(SENTIMENT, trim(key)[:80], feeling.lower(), confidence)

@@ -1,11 +1,8 @@
-"""Word lists."""
+"""Word lists: names, places, occupations, workplaces, industries."""
 
+from memsidecar.domain.text import word_set
 
-def listed(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-GIVEN = listed("""
+GIVEN_NAMES = word_set("""
     aaron abby abdul abigail adam adrian agnes ahmed aisha alan albert alejandro alex alexander alexandra alexis
     alice alicia alison amanda amelia amina amir amy ana andre andrea andreas andrew andy angela anil anita anna
     anne annie anthony antonio arjun arthur ashley astrid audrey barbara beatriz ben benjamin bernard beth bianca
@@ -36,7 +33,7 @@ GIVEN = listed("""
     yvonne zach zachary zara zoe
     """)
 
-NOT_NAMES = listed("""
+NOT_NAMES = word_set("""
     a an the not no so very too quite pretty really often always never also just only still already here there now
     then on in at for from of with by to as and or but if is was are my your his her its our their this that these
     those it what who which where when why how mr mrs ms dr ok okay fine good great bad well sorry sure glad happy
@@ -110,16 +107,16 @@ valencia vancouver venice verona vienna vilnius warsaw wellington winnipeg york 
 """
 
 PLACES = frozenset(word.replace("_", " ") for word in (_COUNTRIES + _STATES + _CITIES).split())
-LONGEST_PLACE_WORDS = max(place.count(" ") + 1 for place in PLACES)
+MAX_PLACE_WORDS = max(place.count(" ") + 1 for place in PLACES)
 
-WITH_ARTICLE = listed("""
+PLACES_WITH_ARTICLE = word_set("""
     netherlands uk us usa states philippines bahamas maldives balkans caribbean alps midwest northeast northwest
     southwest south north east west bronx hague bay pacific united czech dominican emirates uae highlands cotswolds
     gambia congo basque black suburbs countryside city
     """)
-"What may follow `the` in a place."
+"Words that may follow `the` in the name of a place."
 
-NOT_PLACES = listed("""
+NOT_PLACES = word_set("""
     vs moment the fear poverty peace hope harmony sin denial pain hell chaos darkness silence comfort luxury love
     terror dread anguish misery exile isolation solitude anticipation constant perpetual me us you it this that
     these those there here my your his her our their a an and or but what which where hot cold warm interesting
@@ -136,7 +133,7 @@ NOT_PLACES = listed("""
     """)
 
 
-OCCUPATIONS = listed("""
+OCCUPATIONS = word_set("""
     accountant actor actress actuary administrator admin advisor adviser advocate agronomist analyst
     anesthesiologist animator anthropologist apprentice arborist archaeologist architect archivist artist astronomer
     astrophysicist attorney auditor author baker banker barber barista bartender beekeeper biochemist
@@ -170,18 +167,18 @@ OCCUPATIONS = listed("""
     zookeeper zoologist student phd pm po qa freshman sophomore postgrad homemaker
     """)
 
-PUPILS = listed("student undergrad grad phd freshman sophomore postgrad")
+PUPILS = word_set("student undergrad grad phd freshman sophomore postgrad")
 
 STATUSES = ("retired", "self-employed", "unemployed", "semi-retired", "freelancing", "between jobs")
-"Said without an article, and as good as an occupation."
+"Employment statuses, which stand without an article and count as an occupation."
 
-NOT_BEFORE_OCCUPATION = listed(
+NOT_BEFORE_OCCUPATION = word_set(
     "bit lot big huge fan terrible bad lousy good great better decent awful horrible such total complete former ex "
     "retired would-be wannabe aspiring future failed fake not kind sort few couple natural born part"
 )
-"A terrible cook is no cook, and a former teacher no teacher."
+"Words that negate the occupation after them: a terrible cook, a former teacher."
 
-WORKPLACES = listed("""
+WORKPLACES = word_set("""
     agency airline airport bakery bank bar bookshop bookstore brewery cafe café charity church clinic coffee college
     company consultancy cooperative corporation dealership factory farm firm foundation gallery garage gym hospital
     hotel institute kindergarten lab laboratory library museum ngo nonprofit non-profit nursery office pharmacy
@@ -189,7 +186,7 @@ WORKPLACES = listed("""
     supermarket theater theatre university warehouse winery zoo
     """)
 
-INDUSTRIES = listed("""
+INDUSTRIES = word_set("""
     academia accounting advertising aerospace agriculture ai architecture automotive aviation banking biotech cinema
     civil construction consulting customer cyber cybersecurity data defense design devops ecommerce e-commerce
     education emergency energy engineering fashion film finance fintech forestry government graphic healthcare
@@ -200,7 +197,7 @@ INDUSTRIES = listed("""
     technology telecom telecommunications textiles tourism transport transportation venture web
     """)
 
-NOT_COMPANIES = listed("""
+NOT_COMPANIES = word_set("""
     home night nights noon midnight work it this that these those there here least most all once first last sea
     height heights scale speed speeds a an the my your his her our their its weekends weekend mornings evenings
     lunch school peace random times one two someone anyone me myself him them us you free fun money food pay peanuts

@@ -1,13 +1,15 @@
-"""Residence and origin."""
+"""Rules for residence, origin and birthplace."""
 
 import re
 from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
-from memsidecar.language.rules.lexicon import LONGEST_PLACE_WORDS, NOT_PLACES, PLACES, WITH_ARTICLE
-from memsidecar.language.rules.rule import table
-from memsidecar.language.rules.values import CAPITALISED, trimmed, up_to_the_end
-from memsidecar.language.rules.work import NAMED, WORKER
+from memsidecar.language.rules.lexicon import MAX_PLACE_WORDS, NOT_PLACES, PLACES, PLACES_WITH_ARTICLE
+from memsidecar.language.rules.rule import pattern_rules
+from memsidecar.language.rules.values import CAPITALISED, leading_phrase, trim
+from memsidecar.language.rules.work import NAMED, OCCUPATION_KEYWORDS, WORKER
+
+PROFILE = FactType.USER_PROFILE
 
 _PLACE_AREA = re.compile(
     r"(?:(?:a|an|the|this|our) )?(?:\w+ ){0,3}?(?:town|city|village|suburbs?|place|area|part|island"
@@ -26,9 +28,12 @@ _SETTLED = re.compile(
     r"|school|college|university|uni|my|love|a (?:new )?job)|with my)\b|, [A-Z]"
 )
 
+_WE = r"(?:i|we)"
+_WE_ARE = r"(?:i'm|we're|we are)"
+
 
 def place(rest: str) -> Iterator[str]:
-    """Known, or capitalised."""
+    """Yield a place that is in the list, or capitalised."""
     rest = re.sub(
         r"^(?:the )?(?:beautiful|sunny|lovely|rainy|good old|little|big|cold|boring|city of|town of|state of"
         r"|great) ",
@@ -37,16 +42,16 @@ def place(rest: str) -> Iterator[str]:
         flags=re.IGNORECASE,
     )
     area = _PLACE_AREA.match(rest)
-    begins = area.end() if area else _prefix_chars(rest)
-    found = _known_place(rest[begins:]) or _capitalised_place(rest[begins:])
+    start = area.end() if area else _prefix_chars(rest)
+    found = _known_place(rest[start:]) or _capitalised_place(rest[start:])
     if found:
-        yield trimmed(rest[:begins] + found)
+        yield trim(rest[:start] + found)
 
 
 def known_place(rest: str) -> Iterator[str]:
-    begins = _prefix_chars(rest)
-    if found := _known_place(rest[begins:]):
-        yield trimmed(rest[:begins] + found)
+    start = _prefix_chars(rest)
+    if found := _known_place(rest[start:]):
+        yield trim(rest[:start] + found)
 
 
 def _prefix_chars(rest: str) -> int:
@@ -54,29 +59,29 @@ def _prefix_chars(rest: str) -> int:
     return match.end() if match else 0
 
 
-def new_home(rest: str) -> Iterator[str]:
-    """One moves to a database as well: an unknown name needs to be moved to as people do."""
+def _new_home(rest: str) -> Iterator[str]:
+    """Yield a place after "moved to". An unknown name needs a sign of a move of a person: software moves too."""
     yield from place(rest) if _SETTLED.search(rest) else known_place(rest)
 
 
-def here_now(rest: str) -> Iterator[str]:
-    """After a mere "I'm in": a known place, and nothing about how long."""
+def _current_place(rest: str) -> Iterator[str]:
+    """Yield a place after "I'm in": only one of the list with nothing behind it that limits the stay."""
     for found in known_place(rest):
         if re.match(r"\W*(?:$|[,;]|(?:right now|btw|and|but|so)\b)", rest[len(found) :]):
             yield found
 
 
 def home(rest: str) -> Iterator[str]:
-    """After "I live in": also an unknown word in lower case, where nothing else follows."""
+    """Yield a place after "I live in": also an unknown word in lower case, if nothing else follows."""
     found = list(place(rest))
     yield from found
-    words = up_to_the_end(rest).split()
+    words = leading_phrase(rest).split()
     if not found and 1 <= len(words) <= 2 and rest.islower() and not NOT_PLACES & set(words) and words[0].isalpha():
         yield " ".join(words)
 
 
 def _known_place(rest: str) -> str:
-    words = rest.split()[: LONGEST_PLACE_WORDS + 1]
+    words = rest.split()[: MAX_PLACE_WORDS + 1]
     for count in range(len(words), 0, -1):
         phrase = " ".join(words[:count]).strip(",.!?;:()\ufffc")
         if phrase.lower().removeprefix("the ") in PLACES:
@@ -85,7 +90,7 @@ def _known_place(rest: str) -> str:
 
 
 def _state(after: str) -> str:
-    """The part behind the comma: "Portland, Oregon" is one place."""
+    """Return the state behind a comma: "Portland, Oregon" is one place."""
     match = re.match(r", ([A-Z]{2}\b|[A-Z][a-z]+(?: [A-Z][a-z]+)?)", after)
     return match[0] if match and (match[1].isupper() or match[1].lower() in PLACES) else ""
 
@@ -100,65 +105,68 @@ def _capitalised_place(rest: str) -> str:
     if (
         NOT_PLACES & {word.lower() for word in words} - {"the"}
         or not first[0].isupper()
-        or (with_article and first.lower() not in WITH_ARTICLE)
+        or (with_article and first.lower() not in PLACES_WITH_ARTICLE)
     ):
         return ""
     found = " ".join(words)
     return found + _state(rest[len(found) :])
 
 
-PROFILE = FactType.USER_PROFILE
-
-
-_WE = r"(?:i|we)"
-_WE_ARE = r"(?:i'm|we're|we are)"
-
-FORMS = [
-    *table(
+RULES = [
+    *pattern_rules(
         PROFILE,
         "location",
         (
             rf"(?:{_WE} (?:live|reside)|{_WE_ARE} (?:living|based|located|residing)|(?:i've|we've) (?:lived|been living"
             rf"|been based)) (?:here |alone |together |just |right |with [\w ]{{2,30}}? )?(?:in|near|outside(?: of)?"
             rf"|out of|close to) ",
+            "based live lived living located reside residing",
             home,
             0.9,
         ),
         (
             rf"{_WE}(?:'ve)? (?:moved|relocated|moved back|moved over|moved house)(?: from [\w ,]{{2,40}}?)? (?:to"
             rf"|into) ",
-            new_home,
+            "moved relocated",
+            _new_home,
             0.75,
         ),
-        (r"my (?:home|house|place|home town|city|apartment|flat) is in ", place, 0.85),
-        (r"my (?:home )?(?:city|location|address) is ", place, 0.85),
-        (r"i'm (?:here |over |currently )?in ", here_now, 0.55),
         (
-            rf"i(?:'m {NAMED}|'m| work as) {WORKER}(?: (?:at|for|with) [\w&'. -]{{2,40}}?)?"
-            r" (?:here |working |living |based )?in ",
-            known_place,
-            0.65,
-        ),
-        (r"(?:i work|i'm working) (?:at|for) [\w&'. -]{2,40}? in ", known_place, 0.6),
-        (r"home (?:is|for me is) (?:now )?", known_place, 0.75),
-    ),
-    *table(
-        PROFILE,
-        "origin",
-        (r"i(?:'m (?-i:[A-Z])[\w'-]+,? (?:and )?(?:i'm )?|'m )(?:originally |come |)(?:from) ", place, 0.8),
-        (r"i (?:come|hail|originally come) from ", place, 0.8),
-        (rf"i'm {WORKER} from ", place, 0.75),
-        (
-            r"i (?:grew up|was (?:born and )?raised) (?:on a farm |in a small town |in a village )?(?:in|near|outside"
-            r"(?: of)?) ",
+            r"my (?:home|house|place|home town|city|apartment|flat) is in ",
+            "apartment city flat home house place",
             place,
             0.85,
         ),
-        (r"my (?:hometown|home town) is ", place, 0.85),
+        (r"my (?:home )?(?:city|location|address) is ", "address city location", place, 0.85),
+        (r"i'm (?:here |over |currently )?in ", "in", _current_place, 0.55),
+        (
+            rf"i(?:'m {NAMED}|'m| work as) {WORKER}(?: (?:at|for|with) [\w&'. -]{{2,40}}?)?"
+            r" (?:here |working |living |based )?in ",
+            OCCUPATION_KEYWORDS,
+            known_place,
+            0.65,
+        ),
+        (r"(?:i work|i'm working) (?:at|for) [\w&'. -]{2,40}? in ", "work working", known_place, 0.6),
+        (r"home (?:is|for me is) (?:now )?", "home", known_place, 0.75),
     ),
-    *table(
+    *pattern_rules(
+        PROFILE,
+        "origin",
+        (r"i(?:'m (?-i:[A-Z])[\w'-]+,? (?:and )?(?:i'm )?|'m )(?:originally |come |)(?:from) ", "from", place, 0.8),
+        (r"i (?:come|hail|originally come) from ", "come hail", place, 0.8),
+        (rf"i'm {WORKER} from ", OCCUPATION_KEYWORDS, place, 0.75),
+        (
+            r"i (?:grew up|was (?:born and )?raised) (?:on a farm |in a small town |in a village )?(?:in|near|outside"
+            r"(?: of)?) ",
+            "grew raised",
+            place,
+            0.85,
+        ),
+        (r"my (?:hometown|home town) is ", "hometown town", place, 0.85),
+    ),
+    *pattern_rules(
         PROFILE,
         "birthplace",
-        (r"i was born in ", place, 0.85),
+        (r"i was born in ", "born", place, 0.85),
     ),
 ]

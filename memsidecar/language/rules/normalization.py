@@ -1,11 +1,10 @@
-"""Spelling, lead-ins, self-corrections, short answers in full."""
+"""Normalization before the rules: spelling, lead-ins, omitted subjects, self-corrections, short answers."""
 
 import re
 from collections.abc import Sequence
 
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import Utterance
-from memsidecar.language.rules.pattern_keywords import need_of
 
 _SPELLINGS = {
     "I'm": ("i am", "im", "i m", "i 'm"),
@@ -50,18 +49,18 @@ _SPELLINGS = {
     "love": ("luv", "lvoe"),
     "prefer": ("preffer",),
 }
-MEANT = {written: meant for meant, ways in _SPELLINGS.items() for written in ways}
-_BY_LETTER = {
-    letter: "|".join(re.escape(written[1:]) for written in sorted(MEANT, key=len, reverse=True) if written[0] == letter)
-    for letter in sorted({written[0] for written in MEANT})
+_MEANT = {written: meant for meant, ways in _SPELLINGS.items() for written in ways}
+_VARIANTS_BY_LETTER = {
+    letter: "|".join(
+        re.escape(written[1:]) for written in sorted(_MEANT, key=len, reverse=True) if written[0] == letter
+    )
+    for letter in sorted({written[0] for written in _MEANT})
 }
-_WRITTEN = re.compile(
-    rf"(?=[{''.join(_BY_LETTER)}])(?<![\w'])"
-    rf"(?:{'|'.join(f'{letter}(?:{rest})' for letter, rest in _BY_LETTER.items())})(?![\w'])",
+_VARIANT = re.compile(
+    rf"(?=[{''.join(_VARIANTS_BY_LETTER)}])(?<![\w'])"
+    rf"(?:{'|'.join(f'{letter}(?:{rest})' for letter, rest in _VARIANTS_BY_LETTER.items())})(?![\w'])",
     re.IGNORECASE,
 )
-WRITTEN = need_of(MEANT)
-"What a text needs to be spelled otherwise than it is."
 
 _GREETINGS = (
     r"(?:hi|hello|hey|heya|hiya|yo|greetings|howdy|good (?:morning|afternoon|evening)|dear)"
@@ -99,7 +98,7 @@ _PHRASES = (
     r"|(?:a )?(?:few|couple of|two|three|some) (?:quick )?(?:facts|things)(?: about me)?"
 )
 # A greeting may be followed by a name: "hey Claude, ...", "Hi Dr. Smith - ...".
-_LEAD = re.compile(
+_LEAD_IN = re.compile(
     rf"(?:[\W_]+|{_GREETINGS}(?: [A-Z][\w.]*){{0,2}}(?=\s*[,!.:\u2013\u2014-])|{_GREETINGS}(?=\W|$)|(?:{_PHRASES})"
     rf"(?: that)?(?=\W|$))\W*",
     re.IGNORECASE,
@@ -118,31 +117,34 @@ _ADVERBS = (
     r"|working part-time|proudly|happily|gladly|tbh|honestly"
 )
 _ADVERBIAL = re.compile(rf"^(I|I'm|I've|I'll|we|we're|we've|my name is)(?: (?:{_ADVERBS})(?=\s)){{1,3}}", re.IGNORECASE)
-_LONGEST_LEADS = 6
+_MAX_LEAD_INS = 6
 
-FRAGMENT_WORDS = 4
+MAX_FRAGMENT_WORDS = 4
 
-_PLAINLY = r"no,? wait|wait,? no|scratch that|correction|or rather|i mean|i meant(?: to say)?|make that"
-# These are said for other reasons as well ("no problem"): what corrects stands between commas, before a name.
-_PERHAPS = r"sorry|no|nope|oops|wait|er+|uh"
-_WORDS = rf"(?:(?:(?:{_PERHAPS}),?\s+)?(?P<plainly>{_PLAINLY})[,:.]?|(?:{_PERHAPS}),)\s+(?:it's\s+)?"
-_BEGINS = re.compile(_WORDS, re.IGNORECASE)
-# What it may begin with is asked for first: at most places that is all there is to do.
-_CORRECTS = re.compile(
-    rf"(?=[,;(.\u2013\u2014\s])(?:[,;(.\u2013\u2014]|\s-+|\.\.+)\s*{_WORDS}",
+_CLEAR_CORRECTION = r"no,? wait|wait,? no|scratch that|correction|or rather|i mean|i meant(?: to say)?|make that"
+# Ambiguous ("no problem"): they correct only between commas and before a name.
+_POSSIBLE_CORRECTION = r"sorry|no|nope|oops|wait|er+|uh"
+_CORRECTION_WORDS = (
+    rf"(?:(?:(?:{_POSSIBLE_CORRECTION}),?\s+)?(?P<is_clear>{_CLEAR_CORRECTION})[,:.]?|(?:{_POSSIBLE_CORRECTION}),)\s+"
+    r"(?:it's\s+)?"
+)
+_CORRECTION_START = re.compile(_CORRECTION_WORDS, re.IGNORECASE)
+# The lookahead for the first character rejects most positions quickly.
+_CORRECTION = re.compile(
+    rf"(?=[,;(.\u2013\u2014\s])(?:[,;(.\u2013\u2014]|\s-+|\.\.+)\s*{_CORRECTION_WORDS}",
     re.IGNORECASE,
 )
 _PREPOSITION = re.compile(r"(in|at|for|near|to|on|from|by)\s+", re.IGNORECASE)
-_A_CLAUSE = re.compile(
+_CLAUSE_START = re.compile(
     r"(?:i|i'm|i've|i'd|i'll|my|we|you|he|she|they|it|it's|that|that's|this|there|what|how|who|thanks|please|can|could"
     r"|do|is|not)\b",
     re.IGNORECASE,
 )
 
-ANSWER_CHARS, ANSWER_WORDS = 60, 4
+MAX_ANSWER_CHARS, MAX_ANSWER_WORDS = 60, 4
 QUESTION_CHARS = 200
 
-_IN_FULL = {
+_EXPANSIONS = {
     r"what(?:'s| is) your (?:first |full )?name|what (?:should|can|may|do) i call you": "my name is {}",
     r"where (?:do you (?:currently )?live|are you (?:based|located|living))(?: now| currently)?": "I live in {}",
     r"where are you (?:originally )?from": "I'm from {}",
@@ -150,8 +152,8 @@ _IN_FULL = {
     r"how old are you|what(?:'s| is) your age": "I'm {} years old",
     r"when(?:'s| is) your birthday": "my birthday is {}",
 }
-# The question has to be the last thing that was said, and to ask for nothing else.
-_QUESTIONS = [(re.compile(rf"\b(?:{asked})\W*$", re.IGNORECASE), full) for asked, full in _IN_FULL.items()]
+# The question must end the assistant's message and ask for nothing else.
+_QUESTIONS = [(re.compile(rf"\b(?:{asked})\W*$", re.IGNORECASE), template) for asked, template in _EXPANSIONS.items()]
 _PREFIX = re.compile(r"(?:it's|in|at|from|on|for|i'm)\s+", re.IGNORECASE)
 _NO_ANSWER = re.compile(
     r"(?:no|nope|yes|why|none|nothing|what|idk|i|skip|guess|not|never|ok|hi|hello|thanks|sorry|somewhere|home|here"
@@ -159,70 +161,67 @@ _NO_ANSWER = re.compile(
     re.IGNORECASE,
 )
 
-
-def as_spelled(text: str) -> str:
-    # Without regard to case, letters that lower() leaves alone match as well: the dotless i, the long s.
-    return _WRITTEN.sub(lambda match: MEANT.get(match[0].lower(), match[0]), text)
-
-
-def bare(clause: str) -> str:
-    """The clause without what leads up to it, and without adverbs after its subject."""
-    for _ in range(_LONGEST_LEADS):
-        lead = _LEAD.match(clause)
-        if lead is None or not lead[0]:
-            break
-        clause = clause[lead.end() :]
-    return _ADVERBIAL.sub(r"\1", clause, count=1)
-
-
-I_LEFT_OUT = re.compile(
+_WITHOUT_I = re.compile(
     r"(?:can't stand|prefer|live in|work (?:at|for|as)|moved to|need to|have to|grew up in)\b", re.IGNORECASE
 )
-IM_LEFT_OUT = re.compile(
+_WITHOUT_IM = re.compile(
     r"(?:based in|living in|working (?:at|for|as|on)|originally from|allergic to|obsessed with"
     r"|looking forward to)\b",
     re.IGNORECASE,
 )
 
 
-def with_subject(clause: str) -> str:
-    """For the first clause of a sentence, where those who write fast leave "I" out."""
-    if I_LEFT_OUT.match(clause):
+def normalize_spelling(text: str) -> str:
+    # Ignoring case, a pattern also matches letters that lower() keeps: the dotless i, the long s.
+    return _VARIANT.sub(lambda match: _MEANT.get(match[0].lower(), match[0]), text)
+
+
+def strip_lead_in(clause: str) -> str:
+    """Return the clause without its lead-ins ("well, actually") and without adverbs after its subject."""
+    for _ in range(_MAX_LEAD_INS):
+        lead = _LEAD_IN.match(clause)
+        if lead is None or not lead[0]:
+            break
+        clause = clause[lead.end() :]
+    return _ADVERBIAL.sub(r"\1", clause, count=1)
+
+
+def restore_subject(clause: str) -> str:
+    """Add the "I" or "I'm" that is often omitted in the first clause of a sentence."""
+    if _WITHOUT_I.match(clause):
         return f"I {clause}"
-    return f"I'm {clause}" if IM_LEFT_OUT.match(clause) else clause
+    return f"I'm {clause}" if _WITHOUT_IM.match(clause) else clause
 
 
-def corrected(sentence: str) -> str:
-    """The sentence as it was meant; as it stands, where what follows is no mere fragment."""
-    match = _CORRECTS.search(sentence)
+def apply_correction(sentence: str) -> str:
+    """Apply a correction inside of the sentence ("in Rome, no wait, in Milan"), if it is a fragment."""
+    match = _CORRECTION.search(sentence)
     if match is None:
         return sentence
     said, meant = sentence[: match.start()].split(), sentence[match.end() :].strip()
-    if not said or not _is_a_fragment(meant, plainly=bool(match["plainly"])):
+    if not said or not _is_fragment(meant, is_clear=bool(match["is_clear"])):
         return sentence
     kept = said[: -_replaced_words(said, meant)]
     return " ".join([*kept, _PREPOSITION.sub("", meant, count=1) if _ends_with_preposition(kept) else meant])
 
 
-def is_a_correction(sentence: str) -> bool:
-    """Whether a sentence corrects the one before it: "Sorry, I mean Alphabet.\"."""
-    match = _BEGINS.match(sentence)
-    return match is not None and _is_a_fragment(sentence[match.end() :], plainly=bool(match["plainly"]))
+def is_correction(sentence: str) -> bool:
+    """Whether a sentence corrects the one before it ("Sorry, I mean Alphabet.")."""
+    match = _CORRECTION_START.match(sentence)
+    return match is not None and _is_fragment(sentence[match.end() :], is_clear=bool(match["is_clear"]))
 
 
-def may_be_a_correction(sentence: str) -> bool:
-    """Before it is spelled; no spelling makes or unmakes the words that correct."""
-    return _BEGINS.match(sentence) is not None
-
-
-def _is_a_fragment(meant: str, *, plainly: bool) -> bool:
+def _is_fragment(meant: str, *, is_clear: bool) -> bool:
     name = _PREPOSITION.sub("", meant, count=1)[:1]
-    short = 0 < len(meant.split()) <= FRAGMENT_WORDS
-    return short and (plainly or name.isupper()) and not _A_CLAUSE.match(meant)
+    short = 0 < len(meant.split()) <= MAX_FRAGMENT_WORDS
+    return short and (is_clear or name.isupper()) and not _CLAUSE_START.match(meant)
 
 
 def _replaced_words(said: list[str], meant: str) -> int:
-    """From the same preposition on, where the fragment has one; else the capitalised words, at least one."""
+    """Return how many last words the fragment replaces.
+
+    From the same preposition on, if the fragment has one; else the capitalised words, at least one.
+    """
     preposition = _PREPOSITION.match(meant)
     lower = [word.lower() for word in said]
     if preposition and preposition[1].lower() in lower:
@@ -237,19 +236,19 @@ def _ends_with_preposition(words: list[str]) -> bool:
     return bool(words) and _PREPOSITION.match(words[-1] + " ") is not None
 
 
-def in_full(utterances: Sequence[Utterance], at: int) -> str:
-    """The user's text; where it is a bare answer, as the sentence that it stands for."""
+def expand_answer(utterances: Sequence[Utterance], at: int) -> str:
+    """Return the user's text; a short answer to a known question becomes a sentence ("Ada": "my name is Ada")."""
     text = utterances[at].text
     if at == 0 or utterances[at - 1].role != Role.ASSISTANT:
         return text
-    answer = _bare_answer(text)
+    answer = _short_answer(text)
     asked = utterances[at - 1].text.rstrip()[-QUESTION_CHARS:]
-    fulls = (full.format(answer) for question, full in _QUESTIONS if answer and question.search(asked))
-    return next(fulls, text)
+    expanded = (template.format(answer) for question, template in _QUESTIONS if answer and question.search(asked))
+    return next(expanded, text)
 
 
-def _bare_answer(text: str) -> str:
-    if len(text) > ANSWER_CHARS or "?" in text or "\n" in text.strip():
+def _short_answer(text: str) -> str:
+    if len(text) > MAX_ANSWER_CHARS or "?" in text or "\n" in text.strip():
         return ""
     answer = _PREFIX.sub("", text.strip().split(",")[0].rstrip(".! "), count=1)
-    return "" if len(answer.split()) > ANSWER_WORDS or _NO_ANSWER.match(answer) else answer
+    return "" if len(answer.split()) > MAX_ANSWER_WORDS or _NO_ANSWER.match(answer) else answer

@@ -1,12 +1,12 @@
-"""How the user wants to have it: choices, diet, and orders that shall hold from now on."""
+"""Rules for preferences: choices, diet, answer style, standing orders."""
 
 import re
 from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
 from memsidecar.language.rules.interests import is_liked
-from memsidecar.language.rules.rule import Claim, beginning, matching, table
-from memsidecar.language.rules.values import is_telling, thing, things, trimmed, up_to_the_end, whole
+from memsidecar.language.rules.rule import Claim, pattern_rules, reading, with_keywords
+from memsidecar.language.rules.values import leading_phrase, names_something, thing, things, trim, whole_phrase
 
 PREFERENCE = FactType.PREFERENCE
 
@@ -29,121 +29,7 @@ _SUBJECTS = (
 )
 _OVER = re.compile(r"\s(?:over|to|rather than|instead of|than|more than)\s", re.IGNORECASE)
 
-
-def subject(value: str) -> str:
-    """One current value is kept under a key: a key says what the choice is about, as far as the words tell."""
-    for pattern, key in _SUBJECTS:
-        if pattern.search(value):
-            return key
-    return f"prefers:{value.lower()[:60]}"
-
-
-def _preferred(rest: str) -> Iterator[str]:
-    first = _OVER.split(rest, maxsplit=1)[0]
-    if re.match(r"to \w+\W*$", first):
-        return
-    value = up_to_the_end(
-        re.sub(
-            r"^(?:to (?:use|have|get|see|be|keep|go with) |to |it when |if you |my |the |an? |having |using |when )",
-            "",
-            first,
-            flags=re.IGNORECASE,
-        )
-    )
-    if is_telling(value) and is_liked(value) and len(value.split()) <= 8:
-        yield value
-
-
-def _wished(rest: str) -> Iterator[str]:
-    """Said for this once, as a rule; only of what comes again and again is it a preference."""
-    yield from (value for value in _preferred(rest) if not subject(value).startswith("prefers:"))
-
-
-def _instruction(rest: str) -> Iterator[str]:
-    yield from (value for value in whole(rest) if len(value.split()) <= 20)
-
-
-_diet = beginning(
-    r"(?:an? )?(?:strict(?:ly)? |lifelong )?(vegan|vegetarian|pescatarian|pescetarian|lactose[- ]intolerant"
-    r"|gluten[- ]free|gluten[- ]intolerant|coeliac|celiac|teetotal|keto)\b(?!\s+(?:food|restaurants?|options?"
-    r"|cooking))",
-    group=1,
-)
-
-
-def _avoided(value: str) -> str:
-    return f"avoids:{value.lower()[:60]}"
-
-
-def _eaten(rest: str) -> Iterator[str]:
-    yield from (
-        value
-        for value in things(rest)
-        if not re.match(
-            r"(?:right|much|enough|well|out|before|after|until|breakfast|lunch|dinner|properly|without)\b",
-            value,
-            re.IGNORECASE,
-        )
-    )
-
-
 _ANSWERS = r"(?:your |the |all |all your )?(?:answers?|repl(?:y|ies)|responses?|explanations?)"
-FORMS = [
-    *table(
-        PREFERENCE,
-        subject,
-        (r"i (?:prefer|favor|favour) ", _preferred, 0.85),
-        (r"i'd (?:prefer|appreciate) ", _wished, 0.75),
-        (r"i'd rather (?:have|get|use|see|read|work with|you use|you give me) ", _preferred, 0.75),
-        (r"my preference is (?:for )?", _preferred, 0.85),
-    ),
-    *table(
-        PREFERENCE,
-        "diet",
-        (r"(?:i'm|i am) (?:a )?(?:strict )?", _diet, 0.85),
-        (r"(?:i'm )?(?:a )?(?=(?:vegan|vegetarian|pescatarian) here\b)", _diet, 0.8),
-    ),
-    *table(
-        PREFERENCE,
-        _avoided,
-        (r"i (?:can't|don't|never) (?:eat|drink) ", _eaten, 0.8),
-    ),
-    *table(
-        PREFERENCE,
-        "kind of person",
-        (
-            r"i'm (?:more of )?an? (?=(?:morning|night|cat|dog|tea|coffee|city|beach|mountain|visual|outdoor"
-            r"|outdoorsy) (?:person|learner)\b)",
-            thing,
-            0.75,
-        ),
-    ),
-    *table(
-        PREFERENCE,
-        "answer style",
-        (
-            r"(?:please )?(?:always )?keep (?:it|things) (?=(?:short|brief|concise|simple|to the point)\b)",
-            _instruction,
-            0.7,
-        ),
-        (
-            rf"(?:please )?(?:always |just )?(?:keep|make) {_ANSWERS} (?=(?:short|brief|concise|simple|detailed|formal"
-            rf"|casual|to the point|under|below|in|as short|less|more|very|super|technical|friendly)\b)",
-            _instruction,
-            0.8,
-        ),
-        (
-            r"(?:please )?(?:always )?(?:be|answer|reply|respond|write|talk to me|speak to me)(?: me)? (?=(?:concise"
-            r"(?:ly)?|brief(?:ly)?|in (?:bullet|short|plain|simple|full|a |English|German|French|Spanish|Italian|Dutch"
-            r"|Portuguese|Japanese|British)|with (?:bullet|code|examples)|formally|informally|less verbose"
-            r"|more concise|straight to)\b)",
-            _instruction,
-            0.75,
-        ),
-    ),
-]
-
-
 _STANDING = re.compile(
     r"(?:please )?(?:from now on|going forward|in (?:the )?future|in general|for all future (?:answers"
     r"|replies))(?:,? please)?,? (?:please )?(?P<rule>(?:always |never |don't |only |use |answer |reply "
@@ -159,16 +45,141 @@ _STANDING = re.compile(
 )
 
 
-@matching(_STANDING)
+def preference_key(value: str) -> str:
+    """Return the key of a preference: its subject if a word tells it, else the value itself.
+
+    A key has one current value, so a key that is too general would replace unrelated preferences.
+    """
+    for pattern, key in _SUBJECTS:
+        if pattern.search(value):
+            return key
+    return f"prefers:{value.lower()[:60]}"
+
+
+def _preference(rest: str) -> Iterator[str]:
+    first = _OVER.split(rest, maxsplit=1)[0]
+    if re.match(r"to \w+\W*$", first):
+        return
+    value = leading_phrase(
+        re.sub(
+            r"^(?:to (?:use|have|get|see|be|keep|go with) |to |it when |if you |my |the |an? |having |using |when )",
+            "",
+            first,
+            flags=re.IGNORECASE,
+        )
+    )
+    if names_something(value) and is_liked(value) and len(value.split()) <= 8:
+        yield value
+
+
+def _wish(rest: str) -> Iterator[str]:
+    """Yield what "I'd prefer" asks for, only with a known subject: other wishes are mostly for one occasion."""
+    yield from (value for value in _preference(rest) if not preference_key(value).startswith("prefers:"))
+
+
+def _instruction(rest: str) -> Iterator[str]:
+    yield from (value for value in whole_phrase(rest) if len(value.split()) <= 20)
+
+
+_diet = reading(
+    r"(?:an? )?(?:strict(?:ly)? |lifelong )?(vegan|vegetarian|pescatarian|pescetarian|lactose[- ]intolerant"
+    r"|gluten[- ]free|gluten[- ]intolerant|coeliac|celiac|teetotal|keto)\b(?!\s+(?:food|restaurants?|options?"
+    r"|cooking))",
+    group=1,
+)
+
+
+def _avoidance_key(value: str) -> str:
+    return f"avoids:{value.lower()[:60]}"
+
+
+def _food(rest: str) -> Iterator[str]:
+    yield from (
+        value
+        for value in things(rest)
+        if not re.match(
+            r"(?:right|much|enough|well|out|before|after|until|breakfast|lunch|dinner|properly|without)\b",
+            value,
+            re.IGNORECASE,
+        )
+    )
+
+
+RULES = [
+    *pattern_rules(
+        PREFERENCE,
+        preference_key,
+        (r"i (?:prefer|favor|favour) ", "favor favour prefer", _preference, 0.85),
+        (r"i'd (?:prefer|appreciate) ", "appreciate prefer", _wish, 0.75),
+        (r"i'd rather (?:have|get|use|see|read|work with|you use|you give me) ", "rather", _preference, 0.75),
+        (r"my preference is (?:for )?", "preference", _preference, 0.85),
+    ),
+    *pattern_rules(
+        PREFERENCE,
+        "diet",
+        (
+            r"(?:i'm|i am) (?:a )?(?:strict )?",
+            "celiac coeliac gluten intolerant keto pescatarian pescetarian teetotal vegan vegetarian",
+            _diet,
+            0.85,
+        ),
+        (r"(?:i'm )?(?:a )?(?=(?:vegan|vegetarian|pescatarian) here\b)", "here", _diet, 0.8),
+    ),
+    *pattern_rules(
+        PREFERENCE,
+        _avoidance_key,
+        (r"i (?:can't|don't|never) (?:eat|drink) ", "drink eat", _food, 0.8),
+    ),
+    *pattern_rules(
+        PREFERENCE,
+        "kind of person",
+        (
+            r"i'm (?:more of )?an? (?=(?:morning|night|cat|dog|tea|coffee|city|beach|mountain|visual|outdoor"
+            r"|outdoorsy) (?:person|learner)\b)",
+            "person learner",
+            thing,
+            0.75,
+        ),
+    ),
+    *pattern_rules(
+        PREFERENCE,
+        "answer style",
+        (
+            r"(?:please )?(?:always )?keep (?:it|things) (?=(?:short|brief|concise|simple|to the point)\b)",
+            "keep",
+            _instruction,
+            0.7,
+        ),
+        (
+            rf"(?:please )?(?:always |just )?(?:keep|make) {_ANSWERS} (?=(?:short|brief|concise|simple|detailed|formal"
+            rf"|casual|to the point|under|below|in|as short|less|more|very|super|technical|friendly)\b)",
+            "keep make",
+            _instruction,
+            0.8,
+        ),
+        (
+            r"(?:please )?(?:always )?(?:be|answer|reply|respond|write|talk to me|speak to me)(?: me)? (?=(?:concise"
+            r"(?:ly)?|brief(?:ly)?|in (?:bullet|short|plain|simple|full|a |English|German|French|Spanish|Italian|Dutch"
+            r"|Portuguese|Japanese|British)|with (?:bullet|code|examples)|formally|informally|less verbose"
+            r"|more concise|straight to)\b)",
+            "be answer reply respond write talk speak",
+            _instruction,
+            0.75,
+        ),
+    ),
+]
+
+
+@with_keywords("now forward future general always never stop ever use no")
 def standing_order(clause: str) -> Iterator[Claim]:
-    """What shall hold from now on is a preference; what is asked once is none."""
+    """Find instructions that hold from now on; an instruction for once is no preference."""
     match = _STANDING.match(clause)
     if match:
-        value = trimmed(
+        value = trim(
             match["rule"]
             or match["after"]
             or match["always"]
             or re.sub("^please ", "", match["no"], flags=re.IGNORECASE)
         )
         if value and len(value.split()) <= 20:
-            yield Claim(PREFERENCE, subject(value), value, 0.8)
+            yield Claim(PREFERENCE, preference_key(value), value, 0.8)

@@ -1,16 +1,17 @@
-"""Rule, pattern table."""
+"""Rules that find claims in a clause, and the keywords that make a rule a candidate for it."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from memsidecar.domain.fact import FactType
-from memsidecar.language.rules.pattern_keywords import Way, ways_of
+
+_WORD = re.compile(r"[a-z]+")
 
 
 class Claim(NamedTuple):
-    """A finding before it is known in which message it was."""
+    """A finding without its source message."""
 
     type: FactType
     key: str
@@ -19,41 +20,98 @@ class Claim(NamedTuple):
     holds: bool = True
 
 
-class Rule(NamedTuple):
-    """Reads a clause, or a whole `sentence`, even one that asks; without the words that it needs it finds nothing."""
+class Rule(Protocol):
+    """Finds claims in a text. A text without any of the `keywords` has no claims: the rule need not be tried on it."""
 
-    claims: Callable[[str], Iterable[Claim]]
-    ways: tuple[Way, ...]
-    of_sentence: bool = False
+    @property
+    def keywords(self) -> frozenset[str]: ...
 
-
-def matching(
-    *patterns: re.Pattern[str], of_sentence: bool = False
-) -> Callable[[Callable[[str], Iterable[Claim]]], Rule]:
-    """Makes a rule of what finds something only where one of the patterns matches."""
-    ways = ways_of(*(pattern.pattern for pattern in patterns))
-    return lambda claims: Rule(claims, ways, of_sentence)
+    def claims(self, text: str) -> Iterable[Claim]: ...
 
 
-Reader = Callable[[str], Iterable[str]]
-"The values in the rest of a clause; none where it is not what it began as."
+class RuleIndex:
+    """Rules by their keywords."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._rules = tuple(rules)
+        self._by_keyword: dict[str, list[int]] = {}
+        for number, rule in enumerate(self._rules):
+            for keyword in rule.keywords:
+                self._by_keyword.setdefault(keyword, []).append(number)
+
+    def candidates(self, text: str) -> list[Rule]:
+        """Return the rules that have a keyword in the text, in their original order."""
+        numbers: set[int] = set()
+        for word in _words(text):
+            numbers.update(self._by_keyword.get(word, ()))
+        return [self._rules[number] for number in sorted(numbers)]
+
+
+def keyword_set(keywords: str) -> frozenset[str]:
+    """Return the words of a text as an index compares them: "to-do" has two, and so has "I'll"."""
+    return frozenset(_words(keywords))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+ReadValues = Callable[[str], Iterable[str]]
+"Returns the values in the rest of a clause, behind the matched pattern; none where the rest does not fit."
 Key = str | Callable[[str], str]
+"The key of a claim, or a function that makes it from the value."
 
 
-class Selective:
-    """A reader that finds nothing unless the rest begins as the pattern says, and has what one of the ways needs."""
+@dataclass(frozen=True)
+class PatternRule:
+    """Matches `pattern` at the start of a clause without regard to case; `read` takes the values from what follows."""
 
-    def __init__(self, read: Reader, pattern: str = "", ways: tuple[Way, ...] = ((),)) -> None:
-        self._read = read
-        self.pattern = pattern
-        self.ways = ways
+    pattern: str
+    keywords: frozenset[str]
+    type: FactType
+    key: Key
+    read: ReadValues
+    confidence: float
+    holds: bool = True
+    _compiled: re.Pattern[str] = field(init=False)
 
-    def __call__(self, rest: str) -> Iterable[str]:
-        return self._read(rest)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_compiled", re.compile(self.pattern, re.IGNORECASE))
+
+    def claims(self, text: str) -> Iterator[Claim]:
+        match = self._compiled.match(text)
+        if match is None:
+            return
+        for value in self.read(text[match.end() :]):
+            key = self.key if isinstance(self.key, str) else self.key(value)
+            yield Claim(self.type, key, value, self.confidence, self.holds)
 
 
-def beginning(pattern: str, group: int = 0, flags: int = re.IGNORECASE) -> Selective:
-    """Reads what the rest begins with, where it does as the pattern says."""
+def pattern_rules(
+    kind: FactType, key: Key, *rows: tuple[str, str, ReadValues, float], holds: bool = True
+) -> list[PatternRule]:
+    """Make rules for one type and key from rows of pattern, keywords, reader and confidence."""
+    return [
+        PatternRule(pattern, keyword_set(keywords), kind, key, read, confidence, holds)
+        for pattern, keywords, read, confidence in rows
+    ]
+
+
+@dataclass(frozen=True)
+class FunctionRule:
+    """A rule that is more than one pattern."""
+
+    keywords: frozenset[str]
+    claims: Callable[[str], Iterable[Claim]]
+
+
+def with_keywords(keywords: str) -> Callable[[Callable[[str], Iterable[Claim]]], FunctionRule]:
+    """Make a rule of a function that finds nothing in a text without any of the keywords."""
+    return lambda claims: FunctionRule(keyword_set(keywords), claims)
+
+
+def reading(pattern: str, group: int = 0, flags: int = re.IGNORECASE) -> ReadValues:
+    """Return a reader whose value is what the pattern matches at the start of the rest."""
     compiled = re.compile(pattern, flags)
 
     def read(rest: str) -> Iterator[str]:
@@ -61,39 +119,4 @@ def beginning(pattern: str, group: int = 0, flags: int = re.IGNORECASE) -> Selec
         if match:
             yield match[group]
 
-    return Selective(read, pattern)
-
-
-@dataclass(frozen=True)
-class Form:
-    """`begins` is matched at the clause's start without regard to case; `key` may be made from the value."""
-
-    begins: str
-    type: FactType
-    key: Key
-    read: Reader
-    confidence: float
-    holds: bool = True
-    pattern: re.Pattern[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "pattern", re.compile(self.begins, re.IGNORECASE))
-
-    def rule(self) -> Rule:
-        if not isinstance(self.read, Selective):
-            return Rule(self.claims, ways_of(self.begins))
-        ways = ways_of(f"(?:{self.begins})(?:{self.read.pattern})" if self.read.pattern else self.begins)
-        return Rule(self.claims, tuple((*way, *other) for way in ways for other in self.read.ways))
-
-    def claims(self, clause: str) -> Iterator[Claim]:
-        match = self.pattern.match(clause)
-        if match is None:
-            return
-        for value in self.read(clause[match.end() :]):
-            key = self.key if isinstance(self.key, str) else self.key(value)
-            yield Claim(self.type, key, value, self.confidence, self.holds)
-
-
-def table(kind: FactType, key: Key, *rows: tuple[str, Reader, float], holds: bool = True) -> list[Form]:
-    """The ways to say one thing, each with how it begins, who reads on, and how sure that is."""
-    return [Form(begins, kind, key, read, confidence, holds) for begins, read, confidence in rows]
+    return read

@@ -1,12 +1,13 @@
-"""To-dos, events, dates."""
+"""Rules for to-dos, events and deadlines, with their dates."""
 
 import re
 from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
-from memsidecar.language.rules.pattern_keywords import ways_of
-from memsidecar.language.rules.rule import Claim, Selective, matching, table
-from memsidecar.language.rules.values import trimmed, whole
+from memsidecar.language.rules.rule import Claim, pattern_rules, with_keywords
+from memsidecar.language.rules.values import trim, whole_phrase
+
+ACTION = FactType.ACTION_ITEM
 
 _DAYS = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?"
 _MONTHS = (
@@ -33,15 +34,13 @@ WHEN = rf"(?:{CALENDAR_DATE}|{_RELATIVE}|{_CLOCK})"
 _WHEN = re.compile(
     rf"(?<![\w-])(?:(?:by|on|before|at|until|till|from|for|in|around|due) (?:the )?)?{WHEN}(?![\w-])", re.IGNORECASE
 )
-NAMING_A_TIME = ways_of(_WHEN.pattern)
 _CALENDAR_DATE = re.compile(rf"(?:on )?(?:the )?({CALENDAR_DATE})(?!\w)", re.IGNORECASE)
-# These are words too, and a date only where something says so ("in May", not "may").
-_WORD_TOO = re.compile(r"(?:may|mar|march|sun|sat|wed|mon|dec)$", re.IGNORECASE)
+# Ambiguous words: they are dates only with a preposition ("in May", not "may").
+_AMBIGUOUS_DATE = re.compile(r"(?:may|mar|march|sun|sat|wed|mon|dec)$", re.IGNORECASE)
 
-ACTION = FactType.ACTION_ITEM
-TASK_WORDS = 25
+MAX_TASK_WORDS = 25
 
-# Errands: to need one is to have it before oneself. To need to parse JSON is a question to the assistant.
+# "I need to" with one of these is a task of the user. "I need to parse JSON" is a question to the assistant.
 _ERRAND = re.compile(
     r"(?:(?:call|phone|ring|text|email|message) (?:my|mom|mum|dad|grandma|him back|her back|them back|the "
     r"(?:dentist|doctor|bank|vet|plumber|landlord|insurance|school|office|clinic|bank|garage)|"
@@ -56,8 +55,8 @@ _ERRAND = re.compile(
     r"(?:\w+ )?(?:report|essay|thesis|homework|paper|slides|application|presentation))\b",
     re.IGNORECASE,
 )
-# Done to data, with dates that are data too.
-_DONE_TO_DATA = re.compile(
+# Operations on data, whose dates are data too.
+_DATA_OPERATION = re.compile(
     r"(?:convert|parse|filter|group|compare|format|compute|calculate|query|select|extract|split|count|sort"
     r"|aggregate|subtract|add|detect|trigger|run|execute|handle|display|show|get|find|return|store|loop|"
     r"round|generate|create|set|use|change|implement|make|match|replace|remove|iterate|validate|know"
@@ -77,47 +76,6 @@ _NO_TASK = re.compile(
     r"|stay|find out|figure|wake|continue|miss|never)\b(?! (?:the|my|a|to the) )",
     re.IGNORECASE,
 )
-
-
-def names_a_time(text: str) -> bool:
-    return any(not _WORD_TOO.match(found[0]) for found in _WHEN.finditer(text))
-
-
-def calendar_date(rest: str) -> str:
-    """The date that the text begins with, or nothing."""
-    match = _CALENDAR_DATE.match(rest)
-    return match[1] if match else ""
-
-
-def _task(rest: str) -> Iterator[str]:
-    rest = re.split(
-        r" (?:because|since|but|so that|so i|which|otherwise|or else|haha|lol)\b|[;(\ufffc]| - ", rest, maxsplit=1
-    )[0]
-    yield from (value for value in whole(rest) if len(value.split()) <= TASK_WORDS and re.match(r"[^\W\d]", value))
-
-
-def _read_dated_task(rest: str) -> Iterator[str]:
-    yield from (
-        value
-        for value in _task(rest)
-        if names_a_time(value) and not _NO_TASK.match(value) and not _NOUN_PHRASE.match(value)
-    )
-
-
-def _read_errand(rest: str) -> Iterator[str]:
-    """With a date, anything; without, only errands."""
-    yield from (value for value in _task(rest) if _ERRAND.match(value) or _is_due(value))
-
-
-_dated_task = Selective(_read_dated_task, ways=NAMING_A_TIME)
-_errand = Selective(_read_errand, ways=(*ways_of(_ERRAND.pattern), *NAMING_A_TIME))
-
-
-def _is_due(value: str) -> bool:
-    return bool(names_a_time(value) and _DUE.search(value)) and not (
-        _NO_TASK.match(value) or _DONE_TO_DATA.match(value)
-    )
-
 
 _EVENTS = (
     r"(?:flight|train|appointment|meeting|interview|exam|test|wedding|surgery|operation|presentation|talk|trip"
@@ -157,56 +115,115 @@ _PAST = re.compile(
 )
 
 
-@matching(_DEADLINE, _MINE, _HAVING, _TRAVEL)
-def events(clause: str) -> Iterator[Claim]:
-    """Something of the user's with a time. Without one there is nothing to come back to."""
+def names_a_time(text: str) -> bool:
+    return any(not _AMBIGUOUS_DATE.match(found[0]) for found in _WHEN.finditer(text))
+
+
+def calendar_date(rest: str) -> str:
+    """Return the date at the start of the text, or an empty text."""
+    match = _CALENDAR_DATE.match(rest)
+    return match[1] if match else ""
+
+
+def _task(rest: str) -> Iterator[str]:
+    rest = re.split(
+        r" (?:because|since|but|so that|so i|which|otherwise|or else|haha|lol)\b|[;(\ufffc]| - ", rest, maxsplit=1
+    )[0]
+    yield from (
+        value for value in whole_phrase(rest) if len(value.split()) <= MAX_TASK_WORDS and re.match(r"[^\W\d]", value)
+    )
+
+
+def _dated_task(rest: str) -> Iterator[str]:
+    yield from (
+        value
+        for value in _task(rest)
+        if names_a_time(value) and not _NO_TASK.match(value) and not _NOUN_PHRASE.match(value)
+    )
+
+
+def _errand(rest: str) -> Iterator[str]:
+    """Yield a task with a date, or an errand."""
+    yield from (value for value in _task(rest) if _ERRAND.match(value) or _is_due(value))
+
+
+def _is_due(value: str) -> bool:
+    return bool(names_a_time(value) and _DUE.search(value)) and not (
+        _NO_TASK.match(value) or _DATA_OPERATION.match(value)
+    )
+
+
+@with_keywords(
+    "deadline my our have got going flying traveling travelling married moving leaving driving heading graduating"
+    " starting surgery running giving"
+)
+def event(clause: str) -> Iterator[Claim]:
+    """Find the user's events and deadlines that have a time."""
     if _PAST.search(clause):
         return
     if match := _DEADLINE.match(clause):
-        yield Claim(ACTION, "deadline", _joined(match["what"] or f"{match['of']}deadline", match["when"]), 0.85)
+        yield Claim(ACTION, "deadline", _with_time(match["what"] or f"{match['of']}deadline", match["when"]), 0.85)
     elif match := _MINE.match(clause):
         yield Claim(
             ACTION,
             "event",
-            _joined(re.sub(r"^(?:my|our) ", "", match["what"], flags=re.IGNORECASE), match["when"]),
+            _with_time(re.sub(r"^(?:my|our) ", "", match["what"], flags=re.IGNORECASE), match["when"]),
             0.85,
         )
     elif (match := _HAVING.match(clause) or _TRAVEL.match(clause)) and names_a_time(match["what"]):
-        yield Claim(ACTION, "event", trimmed(match["what"]), 0.75)
+        yield Claim(ACTION, "event", trim(match["what"]), 0.75)
 
 
-def _joined(what: str, when: str) -> str:
+def _with_time(what: str, when: str) -> str:
     on = "" if re.match(r"(?:tomorrow|tonight|today|next|this|in|on|at|by)\b", when, re.IGNORECASE) else "on "
-    return f"{trimmed(what)} {on}{trimmed(when)}"
+    return f"{trim(what)} {on}{trim(when)}"
 
 
-FORMS = [
-    *table(
+RULES = [
+    *pattern_rules(
         ACTION,
         "todo",
         (
             r"(?:please |can you |could you |would you |will you )?remind me (?:again )?(?:\w+ )?(?:to|that i (?:need"
             r"|have) to) ",
+            "remind",
             _task,
             0.9,
         ),
-        (r"(?:please )?remind me (?=(?:on|at|in|tomorrow|next|about)\b)", _dated_task, 0.8),
+        (r"(?:please )?remind me (?=(?:on|at|in|tomorrow|next|about)\b)", "remind", _dated_task, 0.8),
         (
             r"(?:please )?(?:don't let me forget|don't forget to remind me|make sure i don't forget|help me remember) "
             r"(?:to |about )",
+            "forget remember remind",
             _task,
             0.9,
         ),
-        (r"(?:to-?do|action item|reminder|note to self)(?: for me)?\s?[:-] ?(?:to )?", _task, 0.85),
-        (r"add (?=.{2,80} to my (?:to-?do|todo|task|shopping|grocery) list)", _task, 0.85),
-        (r"(?:i|we) (?:(?:need|have|ought|still need|still have|got) to|must|should) (?:remember to )?", _errand, 0.7),
-        (r"i (?:can't|mustn't|must not|shouldn't|don't want to) forget to ", _task, 0.85),
+        (
+            r"(?:to-?do|action item|reminder|note to self)(?: for me)?\s?[:-] ?(?:to )?",
+            "todo to-do action reminder self",
+            _task,
+            0.85,
+        ),
+        (r"add (?=.{2,80} to my (?:to-?do|todo|task|shopping|grocery) list)", "add", _task, 0.85),
+        (
+            r"(?:i|we) (?:(?:need|have|ought|still need|still have|got) to|must|should) (?:remember to )?",
+            "need have ought got must should",
+            _errand,
+            0.7,
+        ),
+        (r"i (?:can't|mustn't|must not|shouldn't|don't want to) forget to ", "forget", _task, 0.85),
         (
             r"i (?:promise|promised|swear|committed|agreed)(?: you| him| her| them| my [\w']+| (?-i:[A-Z])\w+)? (?:to "
             r"|that )?(?:i'll )?",
+            "agreed committed promise promised swear",
             _dated_task,
             0.8,
         ),
-        (r"(?:i'll|i'm going to|i plan to|i'm planning to|i'm supposed to|i intend to) ", _dated_task, 0.65),
+        (
+            r"(?:i'll|i'm going to|i plan to|i'm planning to|i'm supposed to|i intend to) ",
+            "i",
+            _dated_task,
+            0.65,
+        ),
     ),
 ]

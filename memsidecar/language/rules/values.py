@@ -1,18 +1,18 @@
-"""Where a value ends: "Acme Corp", not "Acme Corp and I love it there"."""
+"""Readers of values: they find where a value ends ("Acme Corp", not "Acme Corp and I love it there")."""
 
 import re
 from collections.abc import Iterator
 
-from memsidecar.language.rules.lexicon import listed
+from memsidecar.domain.text import word_set
 
-VALUE_CHARS = 200
-THING_WORDS, ITEM_WORDS = 8, 4
+MAX_VALUE_CHARS = 200
+MAX_THING_WORDS, MAX_ITEM_WORDS = 8, 4
 
 CAPITALISED = re.compile(
     r"(?:the )?(?:(?:[A-Z0-9][\w'&.+/-]*|[a-z]+[A-Z]\w*)(?:(?: (?:&|of|de|da|do|del|der|van|von|la|le|and|the"
     r"|upon|on|at)){1,2} (?=[A-Z])| )?){1,6}"
 )
-"A run of capitalised words, with the small ones that names have inside."
+"A run of capitalised words, with the small words inside of names."
 
 _MARKS = r"[.!?;:()\[\]…\u2013\u2014\ufffc\"\n]|\s-+\s|\.\.+"
 _NEW_CLAUSE = (
@@ -25,16 +25,16 @@ _NEW_CLAUSE = (
 )
 _PHRASE_END = re.compile(rf"{_MARKS}|,|{_NEW_CLAUSE}", re.IGNORECASE)
 _LIST_END = re.compile(rf"{_MARKS}|{_NEW_CLAUSE}", re.IGNORECASE)
-_LEADS_NOWHERE = re.compile(
+_TRAILING_FILLER = re.compile(
     r"(?:\s|^)(?:a lot|so much|very much|too|as well|the most|most of all|best|the best|though|really|again|honestly"
     r"|already|so far|in general|generally|all the time|sometimes|mostly|and|or|the|a|of|in|at|on|to|for|with|by|from"
     r"|my|very|actually|right|yet|still|more|today|always|deeply|immensely|tremendously|also|better|overall"
     r"|everywhere|here|there)$",
     re.IGNORECASE,
 )
-_DANGLES = re.compile(r"\s(?:to|about|of|with|for|at|from|on|into)\s*$", re.IGNORECASE)
+_DANGLING_PREPOSITION = re.compile(r"\s(?:to|about|of|with|for|at|from|on|into)\s*$", re.IGNORECASE)
 
-_POINTING = listed(
+_DEICTIC_WORDS = word_set(
     """
     it this that these those you him her them us me your his their its how what when where why who whom which whose if
     whether to the my our myself yourself himself herself themselves everything anything nothing something someone
@@ -45,7 +45,7 @@ _POINTING = listed(
     saying a an every
     """
 )
-"Nothing can be known of somebody from a word that only points. Articles are taken off before this is asked."
+"A value that begins with one of these names nothing. Articles are removed before."
 
 _ARTICLE = re.compile(r"^(?:an?|some|any|all (?:kinds|sorts|types) of|lots of|all things)\s+", re.IGNORECASE)
 _BETWEEN_ITEMS = re.compile(r"\s*,\s*(?:and |or |& )?|\s+(?:and|&|or|\+)\s+", re.IGNORECASE)
@@ -57,17 +57,17 @@ _ONE_THING = re.compile(
 )
 
 
-def trimmed(text: str) -> str:
-    """Without punctuation at its ends and words that lead nowhere; nothing, where it is too long to be a value."""
+def trim(text: str) -> str:
+    """Remove punctuation at both ends and filler at the end; return an empty text if it is too long for a value."""
     text = text.strip(" \t,.;:!?\"'()[]{}*_~-\u2013\u2014…\ufffc")
-    while (shorter := _LEADS_NOWHERE.sub("", text).rstrip(" ,;:-")) != text:
+    while (shorter := _TRAILING_FILLER.sub("", text).rstrip(" ,;:-")) != text:
         text = shorter
-    return text if len(text) <= VALUE_CHARS else ""
+    return text if len(text) <= MAX_VALUE_CHARS else ""
 
 
-def up_to_the_end(rest: str) -> str:
-    """The phrase that the rest of a clause begins with."""
-    return trimmed(_before(_PHRASE_END, rest))
+def leading_phrase(rest: str) -> str:
+    """Return the phrase at the start of the rest of a clause."""
+    return trim(_before(_PHRASE_END, rest))
 
 
 def _before(end: re.Pattern[str], rest: str) -> str:
@@ -75,38 +75,38 @@ def _before(end: re.Pattern[str], rest: str) -> str:
     return rest[: match.start()] if match else rest
 
 
-def is_telling(phrase: str) -> bool:
-    """Whether it names something: not too long, and not by pointing."""
+def names_something(phrase: str) -> bool:
+    """Whether it is short enough and does not begin with a deictic word."""
     words = phrase.lower().split()
-    named = bool(words) and words[0] not in _POINTING and len(words) <= THING_WORDS
+    named = bool(words) and words[0] not in _DEICTIC_WORDS and len(words) <= MAX_THING_WORDS
     return named and len(phrase) > 1 and any(map(str.isalpha, phrase))
 
 
 def thing(rest: str) -> Iterator[str]:
-    """One thing that is named. "Escaping to that world" is none: what it is about was pointed at, and cut off."""
+    """Yield one named thing. "Escaping to that world" names none: its end is deictic."""
     rest = _ARTICLE.sub("", rest)
-    phrase = up_to_the_end(rest)
-    if is_telling(phrase) and not _DANGLES.search(_before(_PHRASE_END, rest)):
+    phrase = leading_phrase(rest)
+    if names_something(phrase) and not _DANGLING_PREPOSITION.search(_before(_PHRASE_END, rest)):
         yield phrase
 
 
 def things(rest: str) -> Iterator[str]:
-    """Several in a list: hiking, jazz and old maps are three."""
+    """Yield the items of a list ("hiking, jazz and old maps"), or one thing."""
     items = _items(_before(_LIST_END, rest))
-    if len(items) > 1 and all(is_telling(item) and len(item.split()) <= ITEM_WORDS for item in items):
+    if len(items) > 1 and all(names_something(item) and len(item.split()) <= MAX_ITEM_WORDS for item in items):
         yield from items
     else:
         yield from thing(rest)
 
 
 def _items(text: str) -> list[str]:
-    if _ONE_THING.search(text) or _DANGLES.search(text) or not _JOINED_LAST.search(text):
+    if _ONE_THING.search(text) or _DANGLING_PREPOSITION.search(text) or not _JOINED_LAST.search(text):
         return []
-    return [item for part in _BETWEEN_ITEMS.split(text) if (item := trimmed(_ARTICLE.sub("", part)))]
+    return [item for part in _BETWEEN_ITEMS.split(text) if (item := trim(_ARTICLE.sub("", part)))]
 
 
-def whole(rest: str) -> Iterator[str]:
-    """All of it, for instructions and things to do: their middle is as telling as their beginning."""
-    phrase = trimmed(rest)
+def whole_phrase(rest: str) -> Iterator[str]:
+    """Yield all of the rest, for instructions and tasks."""
+    phrase = trim(rest)
     if len(phrase) > 1 and phrase.split()[0].lower() not in {"it", "that", "this", "you"}:
         yield phrase

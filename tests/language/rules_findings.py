@@ -1,4 +1,4 @@
-"""One message of a user, and what the rules find in it."""
+"""Findings of the rules in one message of the user."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,10 @@ def found(text: str, role: Role = Role.USER) -> Sequence[Finding]:
 
 
 def facts(text: str) -> list[tuple[str, str, str]]:
-    """What holds, as type, key and value."""
-    return [(one.type.name, one.key, one.value) for one in found(text) if one.holds]
+    """Return the findings that hold as type, key and value."""
+    return [(finding.type.name, finding.key, finding.value) for finding in found(text) if finding.holds]
 
 
 def ended(text: str) -> list[tuple[str, str, str]]:
-    """What is taken back."""
-    return [(one.type.name, one.key, one.value) for one in found(text) if not one.holds]
+    """Return the retractions as type, key and value."""
+    return [(finding.type.name, finding.key, finding.value) for finding in found(text) if not finding.holds]
