@@ -1,4 +1,4 @@
-"""Section budgets and their scaling."""
+"""Token and item limits of the sections of a context: defaults, scaling with the budget, overrides of a request."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from memsidecar.v1.context_pb2 import (
 )
 
 REFERENCE_TOKENS = 8_000
-"The budget for which the default caps are given; they scale with it."
+"The budget for which the default limits are given. They scale with the budget of the request."
 
 SECTIONS: tuple[Section, ...] = tuple(
     cast(Section, number) for number in Section.values() if number != SECTION_UNSPECIFIED
@@ -35,14 +35,14 @@ DERIVED_SECTIONS = (
     SECTION_SUMMARY,
     SECTION_ARTIFACTS,
 )
-"In the order in which they take their share of what distilled memory may have."
+"Sections of derived memory, in the order in which they take their part of the common limit."
 _NO_LIMIT = 1 << 31
 _FIXED = frozenset({SECTION_TOOL_SCHEMAS, SECTION_OUTPUT_RESERVE, SECTION_FRAMING})
 
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """The settings: tokens at 8,000, items, turns."""
+    """Defaults from the settings. Token figures hold at a budget of REFERENCE_TOKENS."""
 
     context: int = 8_000
     system: int = 1_000
@@ -66,7 +66,7 @@ class Budgets:
 
 
 class SectionLimit(NamedTuple):
-    """`items` are turns in the working section."""
+    """Limits of one section. `items` counts turns in the working section."""
 
     tokens: int
     items: int = _NO_LIMIT
@@ -76,6 +76,8 @@ class SectionLimit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SectionLimits:
+    """Limits of all sections for one budget. `derived` bounds the derived sections together."""
+
     budget: int
     derived: int
     sections: Mapping[Section, SectionLimit]
@@ -85,21 +87,22 @@ class SectionLimits:
 
 
 def parse_section_budgets(wanted: Iterable[SectionBudget]) -> dict[Section, SectionBudget]:
-    """What the request says of each section, or InvalidField."""
-    asked: dict[Section, SectionBudget] = {}
-    for at, one in enumerate(wanted):
-        if one.section not in SECTIONS or one.section in _FIXED:
+    """Return the overrides by section. Raise InvalidField for an unknown section, a duplicate or a negative figure."""
+    overrides: dict[Section, SectionBudget] = {}
+    for at, budget in enumerate(wanted):
+        if budget.section not in SECTIONS or budget.section in _FIXED:
             raise InvalidField(f"sections[{at}].section", "is not a section that has a budget")
-        if one.section in asked:
+        if budget.section in overrides:
             raise InvalidField(f"sections[{at}].section", "is named twice")
         for name in ("max_tokens", "top_k", "min_tokens"):
-            if getattr(one, name) < 0:
+            if getattr(budget, name) < 0:
                 raise InvalidField(f"sections[{at}].{name}", "must be at least 0")
-        asked[one.section] = one
-    return asked
+        overrides[budget.section] = budget
+    return overrides
 
 
-def section_limits(budget: int, defaults: Budgets, asked: Mapping[Section, SectionBudget]) -> SectionLimits:
+def section_limits(budget: int, defaults: Budgets, overrides: Mapping[Section, SectionBudget]) -> SectionLimits:
+    """Return the limits at `budget`: the scaled defaults, replaced by what the request sets."""
     base: dict[Section, SectionLimit] = {
         SECTION_SYSTEM: SectionLimit(defaults.system),
         SECTION_PROFILE: SectionLimit(defaults.profile),
@@ -112,30 +115,30 @@ def section_limits(budget: int, defaults: Budgets, asked: Mapping[Section, Secti
         SECTION_WORKING: SectionLimit(defaults.working, defaults.working_turns),
     }
     sections = {
-        section: _asked(cap._replace(tokens=_scaled(cap.tokens, budget)), asked.get(section))
-        for section, cap in base.items()
+        section: _with_override(limit._replace(tokens=_scaled(limit.tokens, budget)), overrides.get(section))
+        for section, limit in base.items()
     }
-    return SectionLimits(budget, _distilled(budget, defaults, asked), sections)
+    return SectionLimits(budget, _derived_tokens(budget, defaults, overrides), sections)
 
 
-def _distilled(budget: int, defaults: Budgets, asked: Mapping[Section, SectionBudget]) -> int:
-    """What distilled memory may have together. Where the request holds one of its caps, that must not shrink below."""
+def _derived_tokens(budget: int, defaults: Budgets, overrides: Mapping[Section, SectionBudget]) -> int:
+    """Return the common limit of the derived sections. It does not shrink if the request sets one of theirs."""
     scaled = _scaled(defaults.derived, budget)
-    held = any(section in asked and asked[section].HasField("max_tokens") for section in DERIVED_SECTIONS)
-    return max(scaled, defaults.derived) if held else scaled
+    is_set = any(section in overrides and overrides[section].HasField("max_tokens") for section in DERIVED_SECTIONS)
+    return max(scaled, defaults.derived) if is_set else scaled
 
 
 def _scaled(tokens: int, budget: int) -> int:
     return min(tokens * budget // REFERENCE_TOKENS, _NO_LIMIT - 1)
 
 
-def _asked(cap: SectionLimit, wanted: SectionBudget | None) -> SectionLimit:
-    """What is present in the request counts, a zero included: fewer items are never more tokens."""
-    if wanted is None:
-        return cap
+def _with_override(default: SectionLimit, override: SectionBudget | None) -> SectionLimit:
+    """Return the limit with every field that the request sets. A zero that is set counts."""
+    if override is None:
+        return default
     return SectionLimit(
-        wanted.max_tokens if wanted.HasField("max_tokens") else cap.tokens,
-        wanted.top_k if wanted.HasField("top_k") else cap.items,
-        wanted.min_tokens if wanted.HasField("min_tokens") else 0,
-        wanted.disabled,
+        override.max_tokens if override.HasField("max_tokens") else default.tokens,
+        override.top_k if override.HasField("top_k") else default.items,
+        override.min_tokens if override.HasField("min_tokens") else 0,
+        override.disabled,
     )

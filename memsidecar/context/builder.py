@@ -1,6 +1,7 @@
-"""Prepare -> finish."""
+"""Build a context in two steps: `prepare` reads what needs no index, `finish` packs it with what was retrieved."""
 
 import logging
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -55,26 +56,24 @@ from memsidecar.v1.message_pb2 import Message
 log = logging.getLogger(__name__)
 
 _WITH_NEIGHBOURS = 1
-"So many memories, the best, are shown with the question before them or the answer behind them."
+"The number of memories, best first, that are shown with the question before them or the answer after them."
 _NEIGHBOUR_TOKENS = 60
-_ALL = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedContext:
-    """What is known before anything is retrieved. `query` is what to retrieve for; empty: nothing."""
+    """A context before retrieval. `query` is the text to retrieve for; empty for no retrieval."""
 
-    order: ContextRequest
+    request: ContextRequest
     head: SessionHead | None
     limits: SectionLimits
     counter: Counter
-    window: ConversationWindow
     turns: Sequence[Turn]
     sections: dict[Section, tuple[Item, ...]]
     summarized_through: int
     query: str
     shown_from: tuple[int, int] | None
-    "The session and the sequence from which on the conversation is shown, if there is one."
+    "Session row and sequence of the oldest visible message, if any."
 
     def is_shown(self, session: int, sequence: int) -> bool:
         return self.shown_from is not None and self.shown_from <= (session, sequence) < (self.shown_from[0] + 1, 0)
@@ -82,14 +81,14 @@ class PreparedContext:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalResult:
-    """What was found for the query, best first, and what was missing: the contract's degradations."""
+    """Hits for the query, best first, and the degradations of the search."""
 
     memories: Sequence[Hit] = ()
     chunks: FoundChunks = field(default_factory=lambda: FoundChunks(()))
     degraded: frozenset[int] = frozenset()
 
-    def with_memories(self, memories: Sequence[Hit], lacks: frozenset[int]) -> "RetrievalResult":
-        return replace(self, memories=memories, degraded=self.degraded | lacks)
+    def with_memories(self, memories: Sequence[Hit], degraded: frozenset[int]) -> "RetrievalResult":
+        return replace(self, memories=memories, degraded=self.degraded | degraded)
 
     def with_chunks(self, chunks: FoundChunks) -> "RetrievalResult":
         return replace(self, chunks=chunks)
@@ -97,7 +96,7 @@ class RetrievalResult:
 
 @dataclass(frozen=True)
 class ContextBuilder:
-    """`is_behind` says whether what is learned of a namespace may be old."""
+    """Builds contexts. `is_behind` tells whether the background tasks of a namespace lag behind its log."""
 
     sources: ContextSources
     echoes: EchoFilter
@@ -111,143 +110,160 @@ class ContextBuilder:
     def window_step(self) -> WindowStep:
         return WindowStep(self.budgets.working_turns, self.budgets.working_min_turns)
 
-    def prepare(self, order: ContextRequest) -> PreparedContext:
-        budget = order.max_tokens or (lookup(order.model).budget_tokens if order.model else self.budgets.context)
-        caps = section_limits(budget, self.budgets, order.sections)
-        counter = self.sources.working.token_counts.counter(order.key.namespace, order.model)
-        conversation = self._conversation(order, caps[SECTION_WORKING])
-        head, talk = conversation.head, self.sources.window(order, conversation, counter)
-        query = order.query or _text_of(conversation.question)
+    def prepare(self, request: ContextRequest) -> PreparedContext:
+        """Read the conversation and everything else that needs no index."""
+        budget = request.max_tokens or (lookup(request.model).budget_tokens if request.model else self.budgets.context)
+        limits = section_limits(budget, self.budgets, request.sections)
+        counter = self.sources.working.token_counts.counter(request.key.namespace, request.model)
+        conversation = self._conversation(request, limits[SECTION_WORKING])
+        head, window = conversation.head, self.sources.window(request, conversation, counter)
+        query = request.query or _text_of(conversation.question)
         summary = self.sources.summary(head)
-        cap = caps[SECTION_SUMMARY]
-        is_whole = summary is not None and not cap.disabled and summary.tokens <= cap.tokens
-        covered = self._covered(summary, talk) if summary and is_whole else 0
-        turns = split_turns(talk)
-        visible = visible_turns(turns, caps[SECTION_WORKING], self.window_step, covered)
-        sections = self.sources.known(order, head, query, _verbatim(visible, covered))
-        sections[SECTION_SYSTEM] = self.sources.system(order, conversation)
-        sections[SECTION_SUMMARY] = (summary_item(order, summary),) if summary else ()
+        summarized_through = self._summarized_through(summary, window, limits[SECTION_SUMMARY])
+        turns = split_turns(window)
+        visible = visible_turns(turns, limits[SECTION_WORKING], self.window_step, summarized_through)
+        verbatim = _message_ids(visible) if summarized_through else frozenset()
+        sections = self.sources.known(request, head, query, verbatim)
+        sections[SECTION_SYSTEM] = self.sources.system(request, conversation)
+        sections[SECTION_SUMMARY] = (summary_item(request, summary),) if summary else ()
         return PreparedContext(
-            order, head, caps, counter, talk, turns, sections, covered, query, _shown_from(head, visible)
+            request=request,
+            head=head,
+            limits=limits,
+            counter=counter,
+            turns=turns,
+            sections=sections,
+            summarized_through=summarized_through,
+            query=query,
+            shown_from=_shown_from(head, visible),
         )
 
-    def _conversation(self, order: ContextRequest, cap: SectionLimit) -> Conversation:
-        """As much as may be shown; however little that is, the last messages are."""
+    def _conversation(self, request: ContextRequest, limit: SectionLimit) -> Conversation:
+        """Read as many turns as may be shown, and at least MIN_MESSAGES messages."""
         converse, turns = (
             self.sources.working.conversation,
-            max(cap.items, self.window_step.turns) + self.window_step.step,
+            max(limit.items, self.window_step.turns) + self.window_step.step,
         )
-        found = converse(order.key, order.user_id, turns, 2 * cap.tokens)
-        return found if len(found.messages) >= MIN_MESSAGES else converse(order.key, order.user_id, MIN_MESSAGES, _ALL)
+        found = converse(request.key, request.user_id, turns, 2 * limit.tokens)
+        if len(found.messages) >= MIN_MESSAGES:
+            return found
+        return converse(request.key, request.user_id, MIN_MESSAGES, sys.maxsize)
 
-    def _covered(self, summary: RollingSummary, talk: ConversationWindow) -> int:
-        """Up to where the summary stands in for what was said: the newest messages stay as they were in any case."""
-        older = talk.messages[: -self.budgets.verbatim_messages or None]
+    def _summarized_through(
+        self, summary: RollingSummary | None, window: ConversationWindow, limit: SectionLimit
+    ) -> int:
+        """Return the last sequence that the summary covers, or 0 if it is not shown whole.
+
+        The newest messages stay verbatim.
+        """
+        if summary is None or limit.disabled or summary.tokens > limit.tokens:
+            return 0
+        older = window.messages[: -self.budgets.verbatim_messages or None]
         return min(summary.last_sequence, older[-1].sequence) if older else 0
 
     def finish(self, prepared: PreparedContext, retrieved: RetrievalResult) -> BuildContextResponse:
-        order, count = prepared.order, self.counts.by(prepared.counter)
-        memories, passed_over = self._sift(prepared, retrieved, count)
-        chunks, unfit = self._chunks(retrieved.chunks)
-        material = ContextInput(
-            {
+        """Pack, render and account for the context. Raise BudgetTooSmall if what is never evicted does not fit."""
+        request, count = prepared.request, self.counts.by(prepared.counter)
+        memories, rejected = self._memories(prepared, retrieved, count)
+        chunks, irrelevant = self._chunks(retrieved.chunks)
+        candidates = ContextInput(
+            sections={
                 **prepared.sections,
                 SECTION_EPISODIC: memories,
-                SECTION_DOCUMENTS: document_items(order.documents, chunks),
+                SECTION_DOCUMENTS: document_items(request.documents, chunks),
             },
-            {SECTION_EPISODIC: passed_over, SECTION_DOCUMENTS: unfit},
-            prepared.turns,
-            prepared.summarized_through,
-            order.query if order.append_query else "",
-            count(order.tool_schemas_json),
-            order.reserve_output_tokens,
+            rejected={SECTION_EPISODIC: rejected, SECTION_DOCUMENTS: irrelevant},
+            turns=prepared.turns,
+            summarized_through=prepared.summarized_through,
+            query_to_append=request.query if request.append_query else "",
+            schema_tokens=count(request.tool_schemas_json),
+            reserve_tokens=request.reserve_output_tokens,
         )
-        fit = Packer(lambda budget: self._caps(prepared, budget), count, self.window_step)
-        fitted = fit(material, prepared.limits.budget)
-        self._warn(prepared, fitted.filled[SECTION_SYSTEM].tokens)
-        built = ResponseBuilder(prepared.limits, prepared.counter, count, self.retrieved_role, order.debug)(
-            material, fitted
-        )
-        built.receipt.query = prepared.query
-        built.degraded.extend(self._degradations(prepared, retrieved))
-        return built
+        pack = Packer(lambda budget: self._limits(prepared, budget), count, self.window_step)
+        packed = pack(candidates, prepared.limits.budget)
+        _warn_of_large_prompt(prepared, packed.filled[SECTION_SYSTEM].tokens)
+        encode = ResponseBuilder(prepared.limits, prepared.counter, count, self.retrieved_role, request.debug)
+        response = encode(candidates, packed)
+        response.receipt.query = prepared.query
+        response.degraded.extend(self._degradations(prepared, retrieved))
+        return response
 
-    def _caps(self, prepared: PreparedContext, budget: int) -> SectionLimits:
-        caps = prepared.limits
-        return caps if budget == caps.budget else section_limits(budget, self.budgets, prepared.order.sections)
+    def _limits(self, prepared: PreparedContext, budget: int) -> SectionLimits:
+        limits = prepared.limits
+        return limits if budget == limits.budget else section_limits(budget, self.budgets, prepared.request.sections)
 
-    def _sift(
+    def _memories(
         self, prepared: PreparedContext, retrieved: RetrievalResult, count: Callable[[str], int]
     ) -> tuple[tuple[Item, ...], list[Omission]]:
-        caps, order = prepared.limits, prepared.order
-        sift = RelevanceFilter(
-            self.thresholds,
-            prepared.is_shown,
-            order.now_us,
-            caps[SECTION_EPISODIC],
-            order.debug,
-            bool(order.query),
-            content_stems(prepared.query) if is_question(prepared.query) else frozenset(),
-            same_question(prepared.query if order.debug else ""),  # nobody else is told of them, and none is found
+        request, query = prepared.request, prepared.query
+        relevant = RelevanceFilter(
+            thresholds=self.thresholds,
+            is_shown=prepared.is_shown,
+            now_us=request.now_us,
+            limit=prepared.limits[SECTION_EPISODIC],
+            debug=request.debug,
+            has_query=bool(request.query),
+            question=content_stems(query) if is_question(query) else frozenset(),
+            # Only a debug search returns repetitions of the question.
+            repeats=same_question(query if request.debug else ""),
         )
-        memories, passed_over = sift(hit for hit in retrieved.memories if hit[1].message.role != Role.SYSTEM)
-        best = [self._with_neighbour(sift, memory, count) for memory in memories[:_WITH_NEIGHBOURS]]
-        return (*best, *map(sift.item, memories[_WITH_NEIGHBOURS:])), passed_over
+        memories, rejected = relevant(hit for hit in retrieved.memories if hit[1].message.role != Role.SYSTEM)
+        best = [self._with_neighbour(relevant, memory, count) for memory in memories[:_WITH_NEIGHBOURS]]
+        return (*best, *map(relevant.item, memories[_WITH_NEIGHBOURS:])), rejected
 
-    def _with_neighbour(self, sift: RelevanceFilter, memory: MemoryItem, count: Callable[[str], int]) -> Item:
-        return sift.with_neighbour(
+    def _with_neighbour(self, relevant: RelevanceFilter, memory: MemoryItem, count: Callable[[str], int]) -> Item:
+        return relevant.with_neighbour(
             memory, self._neighbour, lambda text: truncate_to_sentences(text, _NEIGHBOUR_TOKENS, count)
         )
 
     def _neighbour(self, found: LocatedMessage) -> LocatedMessage | None:
-        """The answer behind a question, or the question before an answer."""
+        """Return the answer after a question, or the question before an answer."""
         sequence = found.message.sequence + (1 if found.message.role == Role.USER else -1)
         wanted = Role.ASSISTANT if found.message.role == Role.USER else Role.USER
         selection = MessageQuery(sequence - 1, sequence + 1, include_pruned=True)
-        for one in self.sources.working.read.journal.messages(found.key, selection).messages:
-            if one.role == wanted:
-                return found._replace(message=one)
+        for message in self.sources.working.read.journal.messages(found.key, selection).messages:
+            if message.role == wanted:
+                return found._replace(message=message)
         return None
 
     def _chunks(self, found: FoundChunks) -> tuple[list[ChunkHit], list[Omission]]:
-        """A chunk that has nothing to do with the question is not shown because there is no better one."""
-        fit = [hit for hit in found.hits if self._is_about(hit)]
-        unfit = document_items((), [hit for hit in found.hits if not self._is_about(hit)])
-        return fit, [Omission(item, INCLUSION_BELOW_THRESHOLD) for item in unfit]
+        """Separate relevant chunks from the others, which are not shown even if there are no better ones."""
+        relevant = [hit for hit in found.hits if self._is_relevant(hit)]
+        others = document_items((), [hit for hit in found.hits if not self._is_relevant(hit)])
+        return relevant, [Omission(item, INCLUSION_BELOW_THRESHOLD) for item in others]
 
-    def _is_about(self, hit: ChunkHit) -> bool:
-        """Scores compare chunks with each other: of one alone, only its words and its meaning tell anything."""
+    def _is_relevant(self, hit: ChunkHit) -> bool:
+        """Tell whether a chunk is relevant by absolute signals, too. Scores only compare chunks with each other."""
         related = hit.parts.keyword > 0 or hit.cosine >= self.thresholds.threshold
         return related and hit.score >= self.thresholds.threshold
 
-    def _warn(self, prepared: PreparedContext, tokens: int) -> None:
-        cap = prepared.limits[SECTION_SYSTEM].tokens
-        if tokens > cap:
-            log.warning("a system prompt has %d tokens, more than the %d that are left for it", tokens, cap)
-
     def _degradations(self, prepared: PreparedContext, retrieved: RetrievalResult) -> list[Degradation]:
-        lacks = {*retrieved.degraded, *retrieved.chunks.degraded}
-        if self.is_behind(prepared.order.key.namespace):
-            lacks.add(Degradation.DEGRADATION_STALE)
-        return [cast(Degradation, lack) for lack in sorted(lacks)]
+        degraded = {*retrieved.degraded, *retrieved.chunks.degraded}
+        if self.is_behind(prepared.request.key.namespace):
+            degraded.add(Degradation.DEGRADATION_STALE)
+        return [cast(Degradation, number) for number in sorted(degraded)]
 
-    def remember(self, prepared: PreparedContext, built: BuildContextResponse) -> None:
-        """What goes out is known again when it comes back."""
+    def remember(self, prepared: PreparedContext, response: BuildContextResponse) -> None:
+        """Record the injected text, so that fact extraction ignores it when the agent sends it back."""
         last = prepared.head.last_sequence if prepared.head else 0
-        told = [message for message in built.messages if message.synthetic or message.id]
-        self.echoes.add_injected(prepared.order.key, last, *(message.content for message in told))
+        served = [message for message in response.messages if message.synthetic or message.id]
+        self.echoes.add_injected(prepared.request.key, last, *(message.content for message in served))
 
 
 def _text_of(question: StoredMessage | None) -> str:
     return Message.FromString(question.body).content if question else ""
 
 
-def _verbatim(visible: VisibleTurns, covered: int) -> frozenset[str]:
-    """What the model reads as it was said, where a summary speaks for the rest."""
-    said = (one for turn in visible.turns for unit in turn for one in unit.messages)
-    return frozenset(one.message.id for one in said) if covered else frozenset()
+def _warn_of_large_prompt(prepared: PreparedContext, tokens: int) -> None:
+    limit = prepared.limits[SECTION_SYSTEM].tokens
+    if tokens > limit:
+        log.warning("the system prompt has %d tokens, more than the %d of its section", tokens, limit)
+
+
+def _message_ids(visible: VisibleTurns) -> frozenset[str]:
+    return frozenset(message.message.id for turn in visible.turns for unit in turn for message in unit.messages)
 
 
 def _shown_from(head: SessionHead | None, visible: VisibleTurns) -> tuple[int, int] | None:
-    sequences = [one.sequence for turn in visible.turns for unit in turn for one in unit.messages]
+    sequences = [message.sequence for turn in visible.turns for unit in turn for message in unit.messages]
     return (head.row_id, min(sequences)) if head and sequences else None

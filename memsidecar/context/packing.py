@@ -1,12 +1,12 @@
-"""Fill, render, count, evict until it fits."""
+"""Pack a context into its budget: fill the sections, render, count, and evict until it fits."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memsidecar.context.budgets import DERIVED_SECTIONS, SectionLimit, SectionLimits
-from memsidecar.context.eviction import Content, EvictionOrder, first_fitting, initial_content
+from memsidecar.context.eviction import EvictionOrder, first_fitting, initial_content
 from memsidecar.context.rendering import Rendered, render
-from memsidecar.context.sections import CountTokens, FilledSection, Item, Omission, fill, fill_from_start
+from memsidecar.context.sections import Content, CountTokens, FilledSection, Item, Omission, fill, fill_from_start
 from memsidecar.context.window import Turn, VisibleTurns, WindowStep, visible_turns
 from memsidecar.domain.errors import BudgetTooSmall
 from memsidecar.tokens.contract import MESSAGE_OVERHEAD
@@ -22,9 +22,10 @@ from memsidecar.v1.context_pb2 import (
 
 @dataclass(frozen=True, slots=True)
 class ContextInput:
-    """What the layers gave for one context; the items of each section best first. Nothing of it is cut yet.
+    """Candidates of one context, the items of each section best first, before any cut.
 
-    `passed_over` is what they found and did not take. `covered` is the last message that the summary speaks for.
+    `rejected` holds hits that the relevance filter left out. The summary covers messages up to the sequence
+    `summarized_through`.
     """
 
     sections: Mapping[Section, tuple[Item, ...]]
@@ -38,7 +39,7 @@ class ContextInput:
 
 @dataclass(frozen=True, slots=True)
 class PackedContext:
-    """A context that fits, how its sections were filled, and what went on the way down."""
+    """A context that fits its budget, and how each section was filled before eviction."""
 
     content: Content
     rendered: Rendered
@@ -49,71 +50,71 @@ class PackedContext:
 
 @dataclass(frozen=True)
 class Packer:
-    """`caps_of` says the caps of a budget, `count` the tokens of a text; `rhythm` how the conversation moves on."""
+    """Packs contexts. `limits_for` returns the section limits of a budget."""
 
     limits_for: Callable[[int], SectionLimits]
     count: CountTokens
     window_step: WindowStep
 
-    def __call__(self, material: ContextInput, budget: int) -> PackedContext:
-        """Raises BudgetTooSmall with a number of tokens with which the same call succeeds."""
+    def __call__(self, candidates: ContextInput, budget: int) -> PackedContext:
+        """Return the packed context. Raise BudgetTooSmall with a budget that is enough for the same call."""
         required = budget
         while True:
-            fitted, least = self._within(material, required)
-            if fitted is not None and required == budget:
-                return fitted
-            if fitted is not None:
+            packed, needed = self._pack(candidates, required)
+            if packed is not None and required == budget:
+                return packed
+            if packed is not None:
                 raise BudgetTooSmall(budget, required)
-            # More tokens are larger caps, and with them more facts that must stay: up to the least that is enough.
-            required = least
+            # A larger budget has larger limits, and with them more facts that are never evicted: repeat until it fits.
+            required = needed
 
-    def _within(self, material: ContextInput, budget: int) -> tuple[PackedContext | None, int]:
-        """The context, if there is one, and the tokens of what must stay."""
-        caps = self.limits_for(budget)
-        filled = self._filled(material, caps)
+    def _pack(self, candidates: ContextInput, budget: int) -> tuple[PackedContext | None, int]:
+        """Return the context, or None and the tokens of what is never evicted."""
+        limits = self.limits_for(budget)
+        filled = self._fill_sections(candidates, limits)
         summary = filled[SECTION_SUMMARY].kept
-        # A summary that is cut does not speak for all that it was made of.
-        covered = material.summarized_through if summary and not summary[0].shortened else 0
-        conversation = visible_turns(material.turns, caps[SECTION_WORKING], self.window_step, covered)
+        # A shortened summary does not cover all messages that it was made of.
+        covered = candidates.summarized_through if summary and not summary[0].shortened else 0
+        conversation = visible_turns(candidates.turns, limits[SECTION_WORKING], self.window_step, covered)
         content = initial_content(filled, conversation)
-        rendered, total = self._rendered(content, material)
+        rendered, total = self._render(content, candidates)
         if total > budget:
-            ladder = EvictionOrder(content, conversation.kept, caps, self.window_step.min_turns)
-            content = first_fitting(ladder, lambda each: self._rendered(each, material)[1] <= budget)
-            rendered, total = self._rendered(content, material)
+            order = EvictionOrder(content, conversation.kept, limits, self.window_step.min_turns)
+            content = first_fitting(order, lambda each: self._render(each, candidates)[1] <= budget)
+            rendered, total = self._render(content, candidates)
         return (None, total) if total > budget else (PackedContext(content, rendered, total, filled, conversation), 0)
 
-    def _filled(self, material: ContextInput, caps: SectionLimits) -> dict[Section, FilledSection]:
+    def _fill_sections(self, candidates: ContextInput, limits: SectionLimits) -> dict[Section, FilledSection]:
         filled = {
-            section: self._fill(section, material.sections.get(section, ()), caps[section])
-            for section in caps.sections
+            section: self._fill(section, candidates.sections.get(section, ()), limits[section])
+            for section in limits.sections
             if section not in (*DERIVED_SECTIONS, SECTION_WORKING)
         }
-        left = caps.derived
+        left = limits.derived
         for section in DERIVED_SECTIONS:
-            cap = caps[section]
-            items = material.sections.get(section, ())
-            filled[section] = self._fill(section, items, cap._replace(tokens=min(cap.tokens, left)))
+            limit = limits[section]
+            items = candidates.sections.get(section, ())
+            filled[section] = self._fill(section, items, limit._replace(tokens=min(limit.tokens, left)))
             left -= filled[section].tokens
         return filled
 
-    def _fill(self, section: Section, items: tuple[Item, ...], cap: SectionLimit) -> FilledSection:
-        if cap.disabled:
+    def _fill(self, section: Section, items: tuple[Item, ...], limit: SectionLimit) -> FilledSection:
+        if limit.disabled:
             return FilledSection(omitted=tuple(Omission(item, INCLUSION_DISABLED) for item in items))
         if section == SECTION_SYSTEM:
             return FilledSection(tuple(item.counted(self.count) for item in items))
         if section == SECTION_PROFILE:
-            return fill_from_start(items, cap, self.count)
-        filled = fill(items, cap, self.count)
+            return fill_from_start(items, limit, self.count)
+        filled = fill(items, limit, self.count)
         return FilledSection(tuple(sorted(filled.kept, key=lambda item: item.display_order)), filled.omitted)
 
-    def _rendered(self, content: Content, material: ContextInput) -> tuple[Rendered, int]:
-        """What it would be, and its tokens, all of them."""
-        rendered = render(content, material.query_to_append)
+    def _render(self, content: Content, candidates: ContextInput) -> tuple[Rendered, int]:
+        """Return the rendered context and its total tokens, schemas and output reserve included."""
+        rendered = render(content, candidates.query_to_append)
         composed = (rendered.stable, rendered.retrieved, rendered.query)
         return rendered, (
             sum(MESSAGE_OVERHEAD + self.count(text) for text in composed if text)
-            + sum(one.tokens for one in (*rendered.before, *rendered.after))
-            + material.schema_tokens
-            + material.reserve_tokens
+            + sum(message.tokens for message in (*rendered.before, *rendered.after))
+            + candidates.schema_tokens
+            + candidates.reserve_tokens
         )

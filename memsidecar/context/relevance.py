@@ -1,4 +1,4 @@
-"""Thresholds, deduplication, pairing of hits."""
+"""Which hits become memories: thresholds, deduplication, and pairing of a question with its answer."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -20,17 +20,17 @@ from memsidecar.v1.context_pb2 import (
 )
 from memsidecar.v1.message_pb2 import Message
 
-SAME_WORDS_SHARE = 0.85
+NEAR_DUPLICATE_OVERLAP = 0.85
 _SPEAKERS = {Role.SYSTEM: "System", Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
 _BETWEEN = " / "
-_TIMES_AS_CLOSE = 2
-"What is said in passing must be this much closer than what is asked for: measured by what a cache reuses of a prompt."
-_EXACT = 0.5
-"What a memory gets that has every word of the query."
-_WORDS_IN_COMMON = 0.5
-"The share of a question's telling words that a memory must have to be what is asked about."
-_ENOUGH = 2
-"Times as much as fits: what comes behind that has no chance."
+_IMPLICIT_QUERY_FACTOR = 2
+"Without an explicit query the cosine must be this many times the threshold (chosen by prompt-cache reuse)."
+_EXACT_KEYWORD_SCORE = 0.5
+"The keyword score of a message that has every term of the query."
+_MIN_SHARED_TERMS = 0.5
+"The share of a question's content terms that a memory must contain."
+_OVERSAMPLING = 2
+"Hits are examined until they fill the section this many times."
 
 Hit = tuple[RankedHit, LocatedMessage]
 Neighbour = Callable[[LocatedMessage], LocatedMessage | None]
@@ -38,7 +38,7 @@ Neighbour = Callable[[LocatedMessage], LocatedMessage | None]
 
 @dataclass(frozen=True, slots=True)
 class RelevanceThresholds:
-    """What is worth showing; `recency` is the share of a score that says nothing about the question."""
+    """Minimum relevance and quality. `recency` is the share of a score that does not depend on the query."""
 
     threshold: float = 0.25
     min_quality: float = 7.0
@@ -50,7 +50,7 @@ def content_stems(text: str) -> frozenset[str]:
 
 
 def same_question(query: str) -> Callable[[LocatedMessage], bool]:
-    """Tells who asks the same, in the same words."""
+    """Return a predicate for messages that ask the same question in the same words."""
     if not is_question(query):
         return lambda _: False
     words = Counter(tokenize(query))
@@ -59,7 +59,7 @@ def same_question(query: str) -> Callable[[LocatedMessage], bool]:
 
 @dataclass(frozen=True, slots=True)
 class MemoryItem:
-    """One message, or two that belong together, in their order; the better one's score."""
+    """One message, or a question with its answer, in order; scored by the better of the two."""
 
     pointer: RankedHit
     said: tuple[LocatedMessage, ...]
@@ -67,22 +67,22 @@ class MemoryItem:
 
 @dataclass(frozen=True)
 class RelevanceFilter:
-    """`is_shown` says whether the working section shows a message, by session and sequence; `now_us` is the time.
+    """Filters hits. `is_shown` tells whether the working section shows a message, by session and sequence.
 
-    What cannot fit any more is not looked at, unless somebody wants to know all of it (`debug`).
+    Hits that cannot fit are not examined, except for a `debug` receipt.
     """
 
     thresholds: RelevanceThresholds
     is_shown: Callable[[int, int], bool]
     now_us: int
-    cap: SectionLimit
+    limit: SectionLimit
     debug: bool
-    asked: bool = True
-    "Somebody asks for something. Else it is a turn of a conversation, which may have nothing to do with memory."
+    has_query: bool = True
+    "The request has an explicit query. Without one the newest user message is used, which may not need memory."
     question: frozenset[str] = frozenset()
-    "The telling words of that turn, where it is a question."
+    "The content terms of the newest user message, if it is a question."
     repeats: Callable[[LocatedMessage], bool] = lambda _: False
-    "Whether a message asks the same as the query: it was asked before, and is no memory."
+    "Tells whether a message asks the same question as the query: such a message answers nothing."
 
     def __call__(self, hits: Iterable[Hit]) -> tuple[list[MemoryItem], list[Omission]]:
         kept: list[MemoryItem] = []
@@ -90,10 +90,10 @@ class RelevanceFilter:
         words: list[frozenset[str]] = []
         tokens = 0
         for pointer, found in hits:
-            enough = tokens > _ENOUGH * self.cap.tokens or len(kept) > _ENOUGH * self.cap.items
+            enough = tokens > _OVERSAMPLING * self.limit.tokens or len(kept) > _OVERSAMPLING * self.limit.items
             reason = INCLUSION_OVER_SECTION if enough else self._reason(pointer, found)
             said = frozenset(tokenize(content_of(found))) if reason is None else frozenset()
-            if reason is None and any(_much_the_same(said, other) for other in words):
+            if reason is None and any(_is_near_duplicate(said, other) for other in words):
                 reason = INCLUSION_DUPLICATE
             if reason is not None:
                 omitted.append(Omission(self._omitted(pointer, found), reason))
@@ -111,23 +111,28 @@ class RelevanceFilter:
             return INCLUSION_IN_WINDOW
         if self.repeats(found):
             return INCLUSION_DUPLICATE
-        if self._relevance(pointer) < self.thresholds.threshold or not (self.asked or self._is_close(pointer, found)):
+        if self._relevance(pointer) < self.thresholds.threshold or not (
+            self.has_query or self._is_close(pointer, found)
+        ):
             return INCLUSION_BELOW_THRESHOLD
         if pointer.evaluation is not None and pointer.evaluation < self.thresholds.min_quality:
             return INCLUSION_LOW_QUALITY
         return None
 
     def _is_close(self, pointer: RankedHit, found: LocatedMessage) -> bool:
-        """By itself, and not only closer than others: scores are relative, and something is always closest."""
-        if pointer.cosine >= _TIMES_AS_CLOSE * self.thresholds.threshold or pointer.parts.keyword >= _EXACT:
+        """Tell whether the hit is relevant by absolute signals. Scores are relative: one hit is always the best."""
+        if (
+            pointer.cosine >= _IMPLICIT_QUERY_FACTOR * self.thresholds.threshold
+            or pointer.parts.keyword >= _EXACT_KEYWORD_SCORE
+        ):
             return True
         if not self.question:
             return False
-        in_common = len(self.question & content_stems(content_of(found)))
-        return in_common >= _WORDS_IN_COMMON * len(self.question)
+        shared = len(self.question & content_stems(content_of(found)))
+        return shared >= _MIN_SHARED_TERMS * len(self.question)
 
     def _relevance(self, pointer: RankedHit) -> float:
-        """The score without its recency: old or new, it either has to do with the question or not."""
+        """Return the score without its recency part."""
         return (pointer.score - pointer.parts.recency) / (1 - self.thresholds.recency)
 
     def item(self, memory: MemoryItem) -> Item:
@@ -146,7 +151,7 @@ class RelevanceFilter:
         return f"[{format_age(said[0].message.time_us, self.now_us)}] {_BETWEEN.join(spoken)}"
 
     def with_neighbour(self, memory: MemoryItem, neighbour: Neighbour, shorten: Callable[[str], str]) -> Item:
-        """The item, and a longer form of it with the question before it or the answer behind it."""
+        """Return the item with an expanded form that has the question before it or the answer after it."""
         item = self.item(memory)
         if len(memory.said) > 1:
             return item
@@ -159,8 +164,8 @@ class RelevanceFilter:
         if not message.content:
             return item
         said = (other, found) if other.message.sequence < found.message.sequence else (found, other)
-        messages = [message if one is other else Message.FromString(one.message.body) for one in said]
-        return item._replace(expanded=self._text(said, messages), expanded_ids=tuple(one.id for one in messages))
+        messages = [message if part is other else Message.FromString(part.message.body) for part in said]
+        return item._replace(expanded=self._text(said, messages), expanded_ids=tuple(part.id for part in messages))
 
 
 def speaker(message: Message) -> str:
@@ -172,19 +177,19 @@ def content_of(found: LocatedMessage) -> str:
 
 
 def message_of(pointer: RankedHit, said: Sequence[LocatedMessage]) -> Message:
-    (found,) = [one for one in said if one.message.sequence == pointer.sequence]
+    (found,) = [part for part in said if part.message.sequence == pointer.sequence]
     return Message.FromString(found.message.body)
 
 
-def _much_the_same(said: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(said) and len(said & other) >= SAME_WORDS_SHARE * len(said | other)
+def _is_near_duplicate(said: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(said) and len(said & other) >= NEAR_DUPLICATE_OVERLAP * len(said | other)
 
 
 def _join(kept: list[MemoryItem], memory: MemoryItem) -> None:
-    """A question and its answer are one memory where both were found."""
+    """Append the memory, or pair it with its question or answer if that was found too."""
     (found,) = memory.said
     for at, other in enumerate(kept):
-        pair = sorted((*other.said, found), key=lambda one: one.message.sequence)
+        pair = sorted((*other.said, found), key=lambda part: part.message.sequence)
         if len(pair) == 2 and _is_exchange(*pair):
             kept[at] = replace(other, said=tuple(pair))
             return

@@ -1,10 +1,9 @@
-"""From contents to messages: what changes rarely first, what was retrieved for this turn before the newest question."""
+"""Render content as prompt text: rarely changing sections first, retrieved items before the newest user message."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from memsidecar.context.eviction import Content
-from memsidecar.context.sections import Item
+from memsidecar.context.sections import Content, Item
 from memsidecar.context.window import WindowMessage
 from memsidecar.domain.message import Role
 from memsidecar.domain.text import CLOSING_MARKER, OPENING_MARKER, escape_markers
@@ -32,10 +31,10 @@ Bullet = Callable[[int, Item], str]
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The texts that are composed here, and where the retrieved one stands between the messages.
+    """Composed texts, and the conversation before and after the retrieved one.
 
-    `prompt` is the system prompt as it is and `known` what memory knows, in one message. `before` and `after` are the
-    conversation on both sides of what was retrieved; `query` is the question to be appended, if any.
+    `prompt` (the system prompt) and `known` (profile, facts, hints, summary) form one message. `query` is the question
+    to append, if any.
     """
 
     prompt: str
@@ -59,25 +58,22 @@ def _paragraphs(*texts: str) -> str:
 
 
 def render(content: Content, query: str) -> Rendered:
-    spoken = sorted((one for turn in content.turns for unit in turn for one in unit.messages), key=_sequence)
-    border = len(spoken) if query else _newest_question(spoken)
+    messages = [message for turn in content.turns for unit in turn for message in unit.messages]
+    messages.sort(key=lambda message: message.sequence)
+    split = len(messages) if query else _newest_user_index(messages)
     return Rendered(
         _paragraphs(*(item.text for item in content.sections[SECTION_SYSTEM])),
         _known_text(content),
         _retrieved_text(content),
-        tuple(spoken[:border]),
-        tuple(spoken[border:]),
+        tuple(messages[:split]),
+        tuple(messages[split:]),
         query,
     )
 
 
-def _sequence(one: WindowMessage) -> int:
-    return one.sequence
-
-
-def _newest_question(spoken: Sequence[WindowMessage]) -> int:
-    """Where the newest user message stands. Without one, what is retrieved stands before everything."""
-    return max((at for at, one in enumerate(spoken) if one.role == Role.USER), default=0)
+def _newest_user_index(messages: Sequence[WindowMessage]) -> int:
+    """Return the index of the newest user message, or 0: retrieved items then precede the whole conversation."""
+    return max((at for at, message in enumerate(messages) if message.role == Role.USER), default=0)
 
 
 def _known_text(content: Content) -> str:
@@ -99,7 +95,7 @@ def _retrieved_text(content: Content) -> str:
 
 
 def _marked(*parts: str) -> str:
-    """Between our marks, by which it is known again when an agent sends it back."""
+    """Enclose the text in markers, by which the sidecar recognises it when an agent sends it back."""
     written = [part for part in parts if part]
     return "\n".join([OPENING_MARKER, *written, CLOSING_MARKER]) if written else ""
 

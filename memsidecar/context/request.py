@@ -1,4 +1,4 @@
-"""ContextRequest."""
+"""A BuildContext request, parsed and checked."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from memsidecar.v1.message_pb2 import Scope
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
-    """`sections` is what differs from the defaults. `now_us` is the request's time."""
+    """`sections` holds the overrides of the section defaults. `now_us` is the time of the request."""
 
     key: SessionKey
     user_id: str

@@ -1,4 +1,4 @@
-"""Messages, stable prefix, receipt."""
+"""Encode a packed context: messages, stable prefix, and the receipt that accounts for every token."""
 
 import hashlib
 from collections.abc import Iterable
@@ -37,80 +37,80 @@ _QUERY = "query"
 
 @dataclass(frozen=True)
 class ReceiptBuilder:
-    """`debug`: what was left out is listed, too."""
+    """Builds receipts. With `debug`, omitted items are listed too."""
 
     limits: SectionLimits
     count: CountTokens
     debug: bool
 
-    def __call__(self, material: ContextInput, fitted: PackedContext) -> list[SectionReceipt]:
-        receipts = {section: self._receipt(section, material, fitted) for section in SECTIONS}
+    def __call__(self, candidates: ContextInput, packed: PackedContext) -> list[SectionReceipt]:
+        receipts = {section: self._receipt(section, candidates, packed) for section in SECTIONS}
         booked = sum(receipt.used_tokens for receipt in receipts.values())
         framing = receipts[SECTION_FRAMING]
-        framing.used_tokens = fitted.total_tokens - booked
-        # A tokenizer may count a text less than its parts: what is then missing was never there.
+        framing.used_tokens = packed.total_tokens - booked
+        # A tokenizer may count a text as fewer tokens than its parts: the sections give up the difference.
         for receipt in sorted(receipts.values(), key=lambda each: -each.used_tokens):
             owed = min(receipt.used_tokens, max(0, -framing.used_tokens))
             receipt.used_tokens -= owed
             framing.used_tokens += owed
         return list(receipts.values())
 
-    def _receipt(self, section: Section, material: ContextInput, fitted: PackedContext) -> SectionReceipt:
+    def _receipt(self, section: Section, candidates: ContextInput, packed: PackedContext) -> SectionReceipt:
         if section == SECTION_WORKING:
-            return self._working(material, fitted)
+            return self._working(candidates, packed)
         if section == SECTION_TOOL_SCHEMAS:
-            return SectionReceipt(section=section, used_tokens=material.schema_tokens)
+            return SectionReceipt(section=section, used_tokens=candidates.schema_tokens)
         if section == SECTION_OUTPUT_RESERVE:
-            return SectionReceipt(section=section, used_tokens=material.reserve_tokens)
+            return SectionReceipt(section=section, used_tokens=candidates.reserve_tokens)
         if section == SECTION_FRAMING:
             return SectionReceipt(section=section)
         if section == SECTION_PROFILE:
-            return self._profile(material, fitted)
-        return self._items(section, material, fitted)
+            return self._profile(candidates, packed)
+        return self._items(section, candidates, packed)
 
-    def _items(self, section: Section, material: ContextInput, fitted: PackedContext) -> SectionReceipt:
-        filled, shown = fitted.filled[section], fitted.content.sections[section]
-        gone = [Omission(item, INCLUSION_OVER_TOTAL) for item in filled.kept[len(shown) :]]
-        left_out = [*gone, *filled.omitted, *material.rejected.get(section, ())]
+    def _items(self, section: Section, candidates: ContextInput, packed: PackedContext) -> SectionReceipt:
+        filled, shown = packed.filled[section], packed.content.sections[section]
+        evicted = [Omission(item, INCLUSION_OVER_TOTAL) for item in filled.kept[len(shown) :]]
+        left_out = [*evicted, *filled.omitted, *candidates.rejected.get(section, ())]
         receipt = self._section(section, sum(item.tokens for item in shown), len(left_out))
         receipt.items.extend(_included(item) for item in shown)
         if self.debug:
-            receipt.items.extend(self._omitted(one) for one in left_out)
+            receipt.items.extend(self._omitted(omission) for omission in left_out)
         return receipt
 
-    def _profile(self, material: ContextInput, fitted: PackedContext) -> SectionReceipt:
-        """One text, however many of its sentences are left."""
-        shown = fitted.content.sections[SECTION_PROFILE]
-        whole = material.sections.get(SECTION_PROFILE, ())
+    def _profile(self, candidates: ContextInput, packed: PackedContext) -> SectionReceipt:
+        """Return the receipt of the profile: one item, however many of its sentences are shown."""
+        shown = packed.content.sections[SECTION_PROFILE]
+        whole = candidates.sections.get(SECTION_PROFILE, ())
         text = "".join(item.text for item in shown or whole).rstrip()
         receipt = self._section(SECTION_PROFILE, self.count(text) if shown else 0, int(bool(whole) and not shown))
         item = Item("profile", text, shortened=0 < len(shown) < len(whole)).counted(self.count)
         if shown:
             receipt.items.append(_included(item))
         elif whole and self.debug:
-            receipt.items.append(self._omitted(Omission(item, self._why_no_profile(fitted))))
+            receipt.items.append(self._omitted(Omission(item, self._profile_omission(packed))))
         return receipt
 
-    def _why_no_profile(self, fitted: PackedContext) -> Inclusion:
+    def _profile_omission(self, packed: PackedContext) -> Inclusion:
         if self.limits[SECTION_PROFILE].disabled:
             return INCLUSION_DISABLED
-        had_room = fitted.filled[SECTION_PROFILE].kept
-        return INCLUSION_OVER_TOTAL if had_room else INCLUSION_OVER_SECTION
+        filled = packed.filled[SECTION_PROFILE].kept
+        return INCLUSION_OVER_TOTAL if filled else INCLUSION_OVER_SECTION
 
-    def _working(self, material: ContextInput, fitted: PackedContext) -> SectionReceipt:
-        shown = [*fitted.rendered.before, *fitted.rendered.after]
-        there = {one.sequence for one in shown}
-        first = [one for turn in fitted.conversation.turns for unit in turn for one in unit.messages]
-        gone = [(one, INCLUSION_OVER_TOTAL) for one in first if one.sequence not in there]
-        left_out = [*gone, *((one, INCLUSION_OVER_SECTION) for one in fitted.conversation.omitted)]
-        query = material.query_to_append
-        used = sum(one.text_tokens for one in shown) + (self.count(query) if query else 0)
+    def _working(self, candidates: ContextInput, packed: PackedContext) -> SectionReceipt:
+        shown = [*packed.rendered.before, *packed.rendered.after]
+        sequences = {message.sequence for message in shown}
+        visible = [message for turn in packed.conversation.turns for unit in turn for message in unit.messages]
+        evicted = [(message, INCLUSION_OVER_TOTAL) for message in visible if message.sequence not in sequences]
+        left_out = [*evicted, *((message, INCLUSION_OVER_SECTION) for message in packed.conversation.omitted)]
+        query = candidates.query_to_append
+        used = sum(message.text_tokens for message in shown) + (self.count(query) if query else 0)
         receipt = self._section(SECTION_WORKING, used, len(left_out))
-        receipt.items.extend(_spoken(one, INCLUSION_INCLUDED) for one in shown)
+        receipt.items.extend(_message_receipt(message, INCLUSION_INCLUDED) for message in shown)
         if query:
             receipt.items.append(_included(Item(_QUERY, query).counted(self.count)))
         if self.debug:
-            receipt.items.extend(_spoken(one, reason) for one, reason in left_out)
+            receipt.items.extend(_message_receipt(message, reason) for message, reason in left_out)
         return receipt
 
     def _section(self, section: Section, used: int, left_out: int) -> SectionReceipt:
@@ -125,7 +125,7 @@ def _included(item: Item) -> ItemReceipt:
     return _receipt(item, INCLUSION_SHORTENED if item.shortened else INCLUSION_INCLUDED)
 
 
-_IN = (INCLUSION_INCLUDED, INCLUSION_SHORTENED)
+_SHOWN_REASONS = (INCLUSION_INCLUDED, INCLUSION_SHORTENED)
 
 
 def _receipt(item: Item, reason: Inclusion) -> ItemReceipt:
@@ -134,7 +134,7 @@ def _receipt(item: Item, reason: Inclusion) -> ItemReceipt:
         message_ids=item.message_ids,
         session_id=item.session_id,
         tokens=item.tokens,
-        included=reason in _IN,
+        included=reason in _SHOWN_REASONS,
         reason=reason,
         score=item.score,
         scores=encode_score_parts(item.parts) if item.parts else None,
@@ -142,14 +142,14 @@ def _receipt(item: Item, reason: Inclusion) -> ItemReceipt:
     )
 
 
-def _spoken(one: WindowMessage, reason: Inclusion) -> ItemReceipt:
+def _message_receipt(message: WindowMessage, reason: Inclusion) -> ItemReceipt:
     return ItemReceipt(
-        id=one.message.id,
-        message_ids=[one.message.id],
-        tokens=one.text_tokens,
-        included=reason in _IN,
+        id=message.message.id,
+        message_ids=[message.message.id],
+        tokens=message.text_tokens,
+        included=reason in _SHOWN_REASONS,
         reason=reason,
-        preview=one.message.content[:PREVIEW_CHARACTERS],
+        preview=message.message.content[:PREVIEW_CHARACTERS],
     )
 
 
@@ -166,29 +166,31 @@ def encode_score_parts(parts: ScoreBreakdown) -> ScoreParts:
 
 @dataclass(frozen=True)
 class ResponseBuilder:
+    """Builds the response of one request."""
+
     limits: SectionLimits
     counter: Counter
     count: CountTokens
     retrieved_role: Role
     debug: bool
 
-    def __call__(self, material: ContextInput, fitted: PackedContext) -> BuildContextResponse:
-        rendered = fitted.rendered
-        stable = [*self._composed(Role.SYSTEM, rendered.stable), *(one.message for one in rendered.before)]
+    def __call__(self, candidates: ContextInput, packed: PackedContext) -> BuildContextResponse:
+        rendered = packed.rendered
+        stable = [*self._composed(Role.SYSTEM, rendered.stable), *(message.message for message in rendered.before)]
         response = BuildContextResponse(
             messages=[
                 *stable,
                 *self._composed(self.retrieved_role, rendered.retrieved),
-                *(one.message for one in rendered.after),
-                *self._asked(rendered.query),
+                *(message.message for message in rendered.after),
+                *self._query_message(rendered.query),
             ],
             memory_text=rendered.memory,
-            total_tokens=fitted.total_tokens,
+            total_tokens=packed.total_tokens,
             max_tokens=self.limits.budget,
             stable_prefix_count=len(stable),
             stable_prefix_sha256=_digest(stable),
         )
-        response.receipt.sections.extend(ReceiptBuilder(self.limits, self.count, self.debug)(material, fitted))
+        response.receipt.sections.extend(ReceiptBuilder(self.limits, self.count, self.debug)(candidates, packed))
         response.receipt.tokenizer, response.receipt.exact = self.counter.name, self.counter.exact
         return response
 
@@ -198,7 +200,7 @@ class ResponseBuilder:
         tokens = MESSAGE_OVERHEAD + self.count(text)
         return [Message(role=WireRole.Name(role), content=text, tokens=tokens, synthetic=True)]
 
-    def _asked(self, query: str) -> list[Message]:
+    def _query_message(self, query: str) -> list[Message]:
         if not query:
             return []
         return [Message(role="ROLE_USER", content=query, tokens=MESSAGE_OVERHEAD + self.count(query))]
@@ -206,8 +208,8 @@ class ResponseBuilder:
 
 def _digest(messages: Iterable[Message]) -> str:
     digest = hashlib.sha256()
-    for one in messages:
-        said = Message(role=one.role, name=one.name, content=one.content, tool_calls=one.tool_calls)
-        encoded = said.SerializeToString(deterministic=True)
+    for message in messages:
+        content = Message(role=message.role, name=message.name, content=message.content, tool_calls=message.tool_calls)
+        encoded = content.SerializeToString(deterministic=True)
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
     return digest.hexdigest()

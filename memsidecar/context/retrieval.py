@@ -1,4 +1,4 @@
-"""Index queries of one context."""
+"""Index queries of one context: memories and document chunks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,13 +18,13 @@ from memsidecar.v1.message_pb2 import Scope as WireScope
 
 DAY_US = 24 * 3600 * 1_000_000
 _POOL_PER_ITEM = 4
-_FEWEST_TOKENS = 8
-"Of a memory with its date and its speaker: there is none with less."
+_MIN_MEMORY_TOKENS = 8
+"The smallest memory: its age, its speaker and a word."
 
 
 @dataclass(frozen=True)
 class Retrieval:
-    """`recency` is a share of the score, `pool` how many are ranked at least before the best are chosen."""
+    """Retrieves candidates. `recency` is a share of the score; at least `pool` hits are loaded."""
 
     episodic: EpisodicMemory
     documents: Documents
@@ -38,71 +38,74 @@ class Retrieval:
     def dimensions(self) -> int:
         return self.episodic.embedders.default.dimensions
 
-    def memories(self, prepared: PreparedContext, go_on: Callable[[], bool]) -> tuple[list[Hit], frozenset[int]]:
-        """More than are shown: some of them are in the window, or say the same."""
-        cap = prepared.limits[SECTION_EPISODIC]
+    def memories(self, prepared: PreparedContext, is_wanted: Callable[[], bool]) -> tuple[list[Hit], frozenset[int]]:
+        """Return hits, best first, and degradations. More hits than are shown: some are duplicates.
+
+        Loading stops when `is_wanted` returns False.
+        """
+        section = prepared.limits[SECTION_EPISODIC]
         within = self._range(prepared)
-        if not prepared.query or cap.disabled or not cap.items or not cap.tokens or within is None:
+        if not prepared.query or section.disabled or not section.items or not section.tokens or within is None:
             return [], frozenset()
-        # Everything is ranked; of what cannot fit in any case, not even the text is read.
-        fitting = min(_POOL_PER_ITEM * cap.items, cap.tokens // _FEWEST_TOKENS)
+        # All messages are ranked; the text is loaded only of as many as can fit.
+        fitting = min(_POOL_PER_ITEM * section.items, section.tokens // _MIN_MEMORY_TOKENS)
         limit = max(self.pool, fitting)
         question = SearchQuery(
             prepared.query,
-            vector=prepared.order.query_vector,
+            vector=prepared.request.query_vector,
             weights=self._weights(),
-            now_us=prepared.order.now_us,
+            now_us=prepared.request.now_us,
             half_life_us=int(self.half_life_days * DAY_US),
         )
-        find = partial(self._find, question, limit, go_on)
-        hits, lacks = find(within)
-        if prepared.order.debug:
-            # Whoever wants to know all is told what was not looked for, too.
+        find = partial(self._find, question, limit, is_wanted)
+        hits, degraded = find(within)
+        if prepared.request.debug:
+            # The debug receipt also lists what the query excluded.
             everywhere, _ = find(replace(within, exclude_from=None, include_repeats=True))
-            known, is_left_out = {pointer.lsn for pointer, _ in hits}, _not_looked_for(prepared)
-            hits += [hit for hit in everywhere if hit[0].lsn not in known and is_left_out(hit[1])]
-        return hits, lacks
+            found, is_excluded = {pointer.lsn for pointer, _ in hits}, _is_excluded(prepared)
+            hits += [hit for hit in everywhere if hit[0].lsn not in found and is_excluded(hit[1])]
+        return hits, degraded
 
     def _find(
-        self, question: SearchQuery, limit: int, go_on: Callable[[], bool], within: SearchScope
+        self, question: SearchQuery, limit: int, is_wanted: Callable[[], bool], within: SearchScope
     ) -> tuple[list[Hit], frozenset[int]]:
-        found = self.episodic.hits.messages(question, within, PageRequest(limit), lambda _: True, go_on)
+        found = self.episodic.hits.messages(question, within, PageRequest(limit), lambda _: True, is_wanted)
         return list(found.hits), frozenset(map(int, found.degraded))
 
     def chunks(self, prepared: PreparedContext) -> FoundChunks:
-        cap, order = prepared.limits[SECTION_DOCUMENTS], prepared.order
-        limit = min(cap.items, self.budgets.documents_found)
-        if not prepared.query or cap.disabled or limit < 1 or not cap.tokens:
+        section, request = prepared.limits[SECTION_DOCUMENTS], prepared.request
+        limit = min(section.items, self.budgets.documents_found)
+        if not prepared.query or section.disabled or limit < 1 or not section.tokens:
             return FoundChunks(())
-        owners = self.documents.visible_owners(order.key.namespace, order.user_id, order.key.session_id)
+        owners = self.documents.visible_owners(request.key.namespace, request.user_id, request.key.session_id)
         owners = self.documents.having_documents(owners)
         return self.find_chunks(owners, prepared.query, limit, 0.0) if owners else FoundChunks(())
 
     def _weights(self) -> Weights:
-        """Recency gets its share of the whole, whatever the other weights are."""
+        """Return the ranking weights, with recency scaled to its share of their sum."""
         weights = self.episodic.limits.weights
         others = sum(getattr(weights, name) for name in Weights.__slots__ if name != "recency")
         return replace(weights, recency=others * self.recency / (1 - self.recency))
 
     def _range(self, prepared: PreparedContext) -> SearchScope | None:
-        """Without what the model reads in any case, or has just been asked: a question would be its own best answer."""
+        """Return the scope without visible messages and repetitions of the question, which would match best."""
         within = self._scope(prepared)
         return replace(within, exclude_from=prepared.shown_from, include_repeats=False) if within else None
 
     def _scope(self, prepared: PreparedContext) -> SearchScope | None:
-        """Whose memories: the user's where there is one, else the session's, unless the request says otherwise."""
-        order, head = prepared.order, prepared.head
-        namespace, user_id = order.key.namespace, order.user_id or (head.user_id if head else "")
-        if order.scope == WireScope.SCOPE_NAMESPACE:
+        """Return the scope of the request; by default the user's messages, or the session's if it has no user."""
+        request, head = prepared.request, prepared.head
+        namespace, user_id = request.key.namespace, request.user_id or (head.user_id if head else "")
+        if request.scope == WireScope.SCOPE_NAMESPACE:
             return SearchScope(namespace, message_scope=Scope(namespace))
-        if order.scope == WireScope.SCOPE_USER and not user_id:
+        if request.scope == WireScope.SCOPE_USER and not user_id:
             raise InvalidField("user_id", "is required: the session has no user")
-        if user_id and order.scope != WireScope.SCOPE_SESSION:
+        if user_id and request.scope != WireScope.SCOPE_SESSION:
             return SearchScope.of_user(namespace, user_id)
         return SearchScope.of_session(head) if head else None
 
 
-def _not_looked_for(prepared: PreparedContext) -> Callable[[LocatedMessage], bool]:
-    """What the model reads already, and what asks the same."""
+def _is_excluded(prepared: PreparedContext) -> Callable[[LocatedMessage], bool]:
+    """Return a predicate for messages that are visible already or repeat the question."""
     repeats = same_question(prepared.query)
     return lambda found: prepared.is_shown(found.session, found.message.sequence) or repeats(found)

@@ -1,29 +1,30 @@
-"""Items, Content, fill one section; token-count cache; ages."""
+"""Items of a context section, how a section is filled up to its limit, and the cache of token counts."""
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
 
 from memsidecar.context.budgets import SectionLimit
+from memsidecar.context.window import Unit
 from memsidecar.domain.fact import ScoreBreakdown
 from memsidecar.domain.text import truncate_to_sentences
 from memsidecar.tokens.contract import Counter
-from memsidecar.v1.context_pb2 import INCLUSION_BEYOND_TOP_K, INCLUSION_OVER_SECTION, Inclusion
+from memsidecar.v1.context_pb2 import INCLUSION_BEYOND_TOP_K, INCLUSION_OVER_SECTION, Inclusion, Section
 
 UNCOUNTED = -1
-"Counting costs more than all else here, so an item is counted when somebody needs to know."
+"Counting is the most expensive step here, so an item is counted when its count is first needed."
 
 CountTokens = Callable[[str], int]
 
-_SHARES = 3
-"An item that takes more than one of so many shares of its section is shown without what belongs to it."
+_MAX_EXPANDED_FRACTION = 3
+"An item whose expanded form takes more than a third of its section is shown without its neighbour."
 
 MAX_CACHED_COUNTS = 65_536
-_WORTH_REMEMBERING = 32
-"Characters; a shorter text is counted sooner than looked up."
+_MIN_CACHED_CHARACTERS = 32
+"Counting a shorter text is quicker than a cache lookup."
 
 _MINUTE = 60
 _HOUR = 60 * _MINUTE
@@ -39,7 +40,7 @@ _UNITS = (
 
 
 class Item(NamedTuple):
-    """Something that fits into a section or does not; `tokens` are of its text, by the context's counter."""
+    """A candidate of a section. `tokens` is the count of `text` for the model of the request."""
 
     id: str
     text: str
@@ -51,26 +52,28 @@ class Item(NamedTuple):
     shortened: bool = False
     expanded: str = ""
     expanded_ids: tuple[str, ...] = ()
-    "The same with what belongs to it, where there is room: a question with its answer."
+    "The text with its neighbour, shown where there is room: a question with its answer."
     display_order: int = 0
-    "Where it stands among those that are shown, whatever the order in which they were chosen."
+    "Position among the items that are shown; independent of the order in which they were chosen."
 
     def counted(self, count: Callable[[str], int]) -> "Item":
         return self if self.tokens != UNCOUNTED else self._replace(tokens=count(self.text))
 
 
 UNLISTED = Item("", "", tokens=0)
-"Something that was left out and is counted, but not listed."
+"Placeholder of an omitted item: counted in the receipt, not listed."
 
 
 class Omission(NamedTuple):
+    """An item that is not shown, and the reason."""
+
     item: Item
     reason: Inclusion
 
 
 @dataclass(frozen=True, slots=True)
 class FilledSection:
-    """What a section would show if nothing else were in the way, best first, and what it does not."""
+    """Items of one section within its own limit, best first, and the items that did not fit."""
 
     kept: tuple[Item, ...] = ()
     omitted: tuple[Omission, ...] = ()
@@ -80,35 +83,45 @@ class FilledSection:
         return sum(item.tokens for item in self.kept)
 
 
-def fill(candidates: Iterable[Item], cap: SectionLimit, count: CountTokens) -> FilledSection:
-    """An item that does not fit is left out, and a smaller one behind it may still come in."""
+@dataclass(frozen=True, slots=True)
+class Content:
+    """All items of a context by section, and the visible turns."""
+
+    sections: Mapping[Section, tuple[Item, ...]]
+    turns: tuple[tuple[Unit, ...], ...]
+
+
+def fill(candidates: Iterable[Item], limit: SectionLimit, count: CountTokens) -> FilledSection:
+    """Fill the section in the given order. An item that does not fit is skipped; a smaller one after it may fit."""
     kept: list[Item] = []
     omitted: list[Omission] = []
-    left = cap.tokens
+    left = limit.tokens
     for item in candidates:
-        fitting = _fitting(_lengthened(item, cap, count), left, cap, count) if len(kept) < cap.items else None
+        fitting = _shorten_to_fit(_expand(item, limit, count), left, limit, count) if len(kept) < limit.items else None
         if fitting is not None:
             kept.append(fitting)
             left -= fitting.tokens
-        elif len(kept) < cap.items:
+        elif len(kept) < limit.items:
             omitted.append(Omission(item, INCLUSION_OVER_SECTION))
         else:
             omitted.append(Omission(item, INCLUSION_BEYOND_TOP_K))
     return FilledSection(tuple(kept), tuple(omitted))
 
 
-def _lengthened(item: Item, cap: SectionLimit, count: CountTokens) -> Item:
-    """With what belongs to it, if that leaves room for others. Decided for each by itself, so that fewer items are
-    never more tokens."""
-    if not item.expanded or count(item.expanded) * _SHARES > cap.tokens:
+def _expand(item: Item, limit: SectionLimit, count: CountTokens) -> Item:
+    """Return the expanded form if it leaves room for other items.
+
+    Each item is decided by itself, so that fewer items never cost more tokens.
+    """
+    if not item.expanded or count(item.expanded) * _MAX_EXPANDED_FRACTION > limit.tokens:
         return item.counted(count)
     return item._replace(text=item.expanded, message_ids=item.expanded_ids, tokens=count(item.expanded))
 
 
-def fill_from_start(items: Iterable[Item], cap: SectionLimit, count: CountTokens) -> FilledSection:
-    """A text by its sentences: up to where the first one does not fit, and nothing behind it."""
+def fill_from_start(items: Iterable[Item], limit: SectionLimit, count: CountTokens) -> FilledSection:
+    """Fill the section with the sentences of one text, up to the first that does not fit."""
     kept: list[Item] = []
-    left = cap.tokens
+    left = limit.tokens
     for item in items:
         counted = item.counted(count)
         left -= counted.tokens
@@ -118,11 +131,11 @@ def fill_from_start(items: Iterable[Item], cap: SectionLimit, count: CountTokens
     return FilledSection(tuple(kept))
 
 
-def _fitting(item: Item, left: int, cap: SectionLimit, count: CountTokens) -> Item | None:
-    """The item, or where it is larger than the whole section its beginning, if that is at least half of it."""
+def _shorten_to_fit(item: Item, left: int, limit: SectionLimit, count: CountTokens) -> Item | None:
+    """Return the item if it fits, the first half or more of an item larger than the whole section, else None."""
     if item.tokens <= left:
         return item
-    if item.tokens <= cap.tokens or 2 * left < item.tokens:
+    if item.tokens <= limit.tokens or 2 * left < item.tokens:
         return None
     text = truncate_to_sentences(item.text, left, count)
     tokens = count(text)
@@ -130,34 +143,34 @@ def _fitting(item: Item, left: int, cap: SectionLimit, count: CountTokens) -> It
 
 
 class TokenCountCache:
-    """What texts cost, by a print of them: none of what was said stays here. Thread-safe."""
+    """LRU cache of token counts, keyed by a digest of the text, so that no user text stays in it. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[str, bytes], int] = OrderedDict()
+        self._counts: OrderedDict[tuple[str, bytes], int] = OrderedDict()
 
     def by(self, counter: Counter) -> Callable[[str], int]:
         def count(text: str) -> int:
-            if len(text) < _WORTH_REMEMBERING:
+            if len(text) < _MIN_CACHED_CHARACTERS:
                 return counter.count(text)
             key = (counter.name, blake2b(text.encode(), digest_size=16).digest())
             with self._lock:
-                known = self._known.get(key)
+                known = self._counts.get(key)
                 if known is not None:
-                    self._known.move_to_end(key)
+                    self._counts.move_to_end(key)
                     return known
             tokens = counter.count(text)
             with self._lock:
-                self._known[key] = tokens
-                while len(self._known) > MAX_CACHED_COUNTS:
-                    self._known.popitem(last=False)
+                self._counts[key] = tokens
+                while len(self._counts) > MAX_CACHED_COUNTS:
+                    self._counts.popitem(last=False)
             return tokens
 
         return count
 
 
 def format_age(then_us: int, now_us: int) -> str:
-    """Whole units of the largest that fits; what lies ahead, by a clock that is wrong, is "just now"."""
+    """Return the age in whole units of the largest that fits. A time in the future (clock skew) is "just now"."""
     seconds = (now_us - then_us) // 1_000_000
     for name, length in _UNITS:
         if seconds >= length:

@@ -1,4 +1,4 @@
-"""Items from the layers: facts, hints, summary, artifacts."""
+"""Items of a context that need no index: window, system prompt, profile, facts, hints, summary, artifacts."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from memsidecar.context.window import ConversationWindow, WindowMessage
 from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.session import SessionHead
 from memsidecar.domain.text import is_injected_prompt, split_sentences
+from memsidecar.layers.artifacts.artifact import StoredArtifact
 from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.layers.documents.documents import ChunkHit
 from memsidecar.layers.semantic.fact import KnownFact
@@ -24,17 +25,17 @@ from memsidecar.v1.context_pb2 import SECTION_ARTIFACTS, SECTION_FACTS, SECTION_
 from memsidecar.v1.message_pb2 import Message
 
 _PROMPT = "system_prompt"
-_MOST_ARTIFACTS = 20
+_MAX_ARTIFACTS = 20
 
 
 class Hints(Protocol):
     def __call__(self, owner: Owner) -> Sequence[str]:
-        """How somebody likes to be answered, a line each, most evidence first. From RAM or one read."""
+        """Return how the user prefers to be answered, one line each, strongest evidence first. At most one read."""
 
 
 @dataclass(frozen=True)
 class ContextSources:
-    """Reads only, and never waits for anybody but the disk."""
+    """Collects items from the layers. Reads only; waits for nothing but the disk."""
 
     working: WorkingMemory
     facts: Facts
@@ -42,62 +43,66 @@ class ContextSources:
     hints: Hints
     artifacts: Artifacts
 
-    def window(self, order: ContextRequest, conversation: Conversation, counter: Counter) -> ConversationWindow:
+    def window(self, request: ContextRequest, conversation: Conversation, counter: Counter) -> ConversationWindow:
+        """Return the conversation with its messages decoded and counted for the model of the request."""
         head = conversation.head
         if head is None:
             return ConversationWindow()
-        spoken = [self._spoken(order, head, one, counter) for one in conversation.messages]
-        return ConversationWindow(spoken, head.counts[Role.USER - 1], sum(head.tokens) - head.tokens[Role.SYSTEM - 1])
+        messages = [self._window_message(request, head, stored, counter) for stored in conversation.messages]
+        return ConversationWindow(messages, head.counts[Role.USER - 1], sum(head.tokens) - head.tokens[Role.SYSTEM - 1])
 
-    def _spoken(self, order: ContextRequest, head: SessionHead, one: StoredMessage, counter: Counter) -> WindowMessage:
-        message = Message.FromString(one.body)
-        tokens = self.working.token_counts.tokens(counter, head, one)
-        if not order.include_reasoning:
+    def _window_message(
+        self, request: ContextRequest, head: SessionHead, stored: StoredMessage, counter: Counter
+    ) -> WindowMessage:
+        message = Message.FromString(stored.body)
+        tokens = self.working.token_counts.tokens(counter, head, stored)
+        if not request.include_reasoning:
             message.ClearField("reasoning")
         elif message.reasoning:
             tokens += counter.count(message.reasoning)
         message.tokens = tokens
-        return WindowMessage(message, one.sequence, one.role, one.exchange, tokens, one.tokens)
+        return WindowMessage(message, stored.sequence, stored.role, stored.exchange, tokens, stored.tokens)
 
-    def system(self, order: ContextRequest, conversation: Conversation) -> tuple[Item, ...]:
-        if order.system_prompt:
-            return (Item(_PROMPT, order.system_prompt),)
+    def system(self, request: ContextRequest, conversation: Conversation) -> tuple[Item, ...]:
+        if request.system_prompt:
+            return (Item(_PROMPT, request.system_prompt),)
         prompts: list[Item] = []
-        for one in map(Message.FromString, (stored.body for stored in conversation.system)):
-            if not is_injected_prompt(one.content, [item.text for item in prompts]):
-                prompts.append(Item(one.id, one.content, message_ids=(one.id,)))
+        for message in map(Message.FromString, (stored.body for stored in conversation.system)):
+            if not is_injected_prompt(message.content, [item.text for item in prompts]):
+                prompts.append(Item(message.id, message.content, message_ids=(message.id,)))
         return tuple(prompts)
 
     def known(
-        self, order: ContextRequest, head: SessionHead | None, query: str, verbatim: frozenset[str]
+        self, request: ContextRequest, head: SessionHead | None, query: str, verbatim: frozenset[str]
     ) -> dict[Section, tuple[Item, ...]]:
-        """What does not depend on an index: profile, facts, hints and artifacts."""
-        owner = self.owner(order, head)
+        """Return the items of profile, facts, hints and artifacts. Facts of messages in `verbatim` are left out."""
+        owner = self.owner(request, head)
         return {
-            SECTION_PROFILE: tuple(Item("profile", sentence) for sentence in split_sentences(order.profile)),
-            SECTION_FACTS: self._facts(order, owner, query, verbatim),
+            SECTION_PROFILE: tuple(Item("profile", sentence) for sentence in split_sentences(request.profile)),
+            SECTION_FACTS: self._facts(request, owner, query, verbatim),
             SECTION_HINTS: tuple(Item(f"hint:{at}", line) for at, line in enumerate(self.hints(owner), 1)),
-            SECTION_ARTIFACTS: self._artifacts(order, query),
+            SECTION_ARTIFACTS: self._artifacts(request, query),
         }
 
     def summary(self, head: SessionHead | None) -> RollingSummary | None:
         return self.summary_schedule.update_now(head) if head else None
 
-    def owner(self, order: ContextRequest, head: SessionHead | None) -> Owner:
-        user_id = order.user_id or (head.user_id if head else "")
+    def owner(self, request: ContextRequest, head: SessionHead | None) -> Owner:
+        user_id = request.user_id or (head.user_id if head else "")
         if user_id:
-            return Owner(order.key.namespace, user_id)
-        return Owner(order.key.namespace, session_id=order.key.session_id)
+            return Owner(request.key.namespace, user_id)
+        return Owner(request.key.namespace, session_id=request.key.session_id)
 
-    def _facts(self, order: ContextRequest, owner: Owner, query: str, verbatim: frozenset[str]) -> tuple[Item, ...]:
-        """Chosen by what matters, shown in the order in which they were learned: for the sake of prompt caches.
+    def _facts(self, request: ContextRequest, owner: Owner, query: str, verbatim: frozenset[str]) -> tuple[Item, ...]:
+        """Return the facts, chosen by relevance and displayed in the order of extraction: prompt caches stay valid.
 
-        For the same reason what was learned of messages that the model reads as they were is shown when they go, and
-        the summary begins anew in any case.
+        A fact from a message that the model reads verbatim appears only when that message leaves the window. The
+        summary changes at that moment too, so the prefix changes only once.
         """
-        known = [fact for fact in self.facts.current(owner) if not _is_read(fact, order, verbatim)]
+        known = [fact for fact in self.facts.current(owner) if not _is_verbatim(fact, request, verbatim)]
         places = {
-            fact.id: at for at, fact in enumerate(sorted(known, key=lambda one: (one.extracted_us, one.key, one.value)))
+            fact.id: at
+            for at, fact in enumerate(sorted(known, key=lambda fact: (fact.extracted_us, fact.key, fact.value)))
         }
         return tuple(
             Item(
@@ -111,30 +116,30 @@ class ContextSources:
             for fact in order_for_context(known, query)
         )
 
-    def _artifacts(self, order: ContextRequest, query: str) -> tuple[Item, ...]:
+    def _artifacts(self, request: ContextRequest, query: str) -> tuple[Item, ...]:
         if not query:
             return ()
-        found = self.artifacts.relevant(order.key, query, order.now_us, _MOST_ARTIFACTS)
+        found = self.artifacts.relevant(request.key, query, request.now_us, _MAX_ARTIFACTS)
         return tuple(
             Item(
                 artifact.id,
-                f"[{_joined(artifact.source, format_age(artifact.create_time_us, order.now_us))}] {artifact.content.strip()}",
+                _artifact_text(artifact, request.now_us),
                 message_ids=(artifact.message_id,) if artifact.message_id else (),
-                session_id=order.key.session_id,
+                session_id=request.key.session_id,
                 score=score,
             )
             for artifact, score in found
         )
 
 
-def _is_read(fact: KnownFact, order: ContextRequest, verbatim: frozenset[str]) -> bool:
+def _is_verbatim(fact: KnownFact, request: ContextRequest, verbatim: frozenset[str]) -> bool:
     sources = fact.source_message_ids
-    same_session = fact.session_id == order.key.session_id and not fact.pinned
+    same_session = fact.session_id == request.key.session_id and not fact.pinned
     return same_session and bool(sources) and verbatim.issuperset(sources)
 
 
 def document_items(given: Sequence[str], found: Iterable[ChunkHit]) -> tuple[Item, ...]:
-    """The caller's own chunks first: they know best what they are for."""
+    """Return the chunks of the request, then the chunks that retrieval found."""
     own = [Item(f"request:{at}", text.strip()) for at, text in enumerate(given) if text.strip()]
     return (*own, *(_chunk(hit) for hit in found))
 
@@ -151,9 +156,10 @@ def _chunk(hit: ChunkHit) -> Item:
     )
 
 
-def summary_item(order: ContextRequest, summary: RollingSummary) -> Item:
-    return Item(summary.id, summary.text, session_id=order.key.session_id)
+def summary_item(request: ContextRequest, summary: RollingSummary) -> Item:
+    return Item(summary.id, summary.text, session_id=request.key.session_id)
 
 
-def _joined(*parts: str) -> str:
-    return ", ".join(part for part in parts if part)
+def _artifact_text(artifact: StoredArtifact, now_us: int) -> str:
+    origin = ", ".join(part for part in (artifact.source, format_age(artifact.create_time_us, now_us)) if part)
+    return f"[{origin}] {artifact.content.strip()}"
