@@ -1,4 +1,4 @@
-"""The command line's entry. Exit codes: 0 done, 1 failed while running, 2 wrong usage or settings."""
+"""Entry point of the command line. Exit codes: 0 success, 1 failed while running, 2 wrong usage or settings."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ FAILED = 1
 WRONG_USAGE = 2
 
 
-class Assembly(Protocol):
-    """What the command line asks of `memsidecar.assembly`; each returns the exit code."""
+class AssemblyModule(Protocol):
+    """The commands of `memsidecar.assembly`. Each returns the exit code."""
 
     def run_serve(self, settings: Settings) -> int:
-        """Run until told to stop."""
+        """Run until SIGTERM or SIGINT."""
 
     def run_doctor(self, settings: Settings) -> int:
-        """Examine the data directory and say on standard output what was found."""
+        """Examine the data directory and print the findings."""
 
     def run_reindex(self, settings: Settings) -> int:
-        """Make the index anew, with a progress bar on standard error."""
+        """Rebuild the index, with a progress bar on standard error."""
 
 
-class Checking(Protocol):
-    """What the command line asks of `memsidecar.cli.check`."""
+class CheckModule(Protocol):
+    """The command of `memsidecar.cli.check`."""
 
     def run_check(self, arguments: Namespace) -> int:
-        """Use a running sidecar once, say how it went, and return the exit code."""
+        """Call a running sidecar, print the outcome, and return the exit code."""
 
 
-class McpServing(Protocol):
-    """What the command line asks of `memsidecar.mcp_server.server`."""
+class McpModule(Protocol):
+    """The command of `memsidecar.mcp_server.server`."""
 
     def run_mcp(self, arguments: Namespace) -> int:
-        """Answer over standard input and output until the former ends, and return the exit code."""
+        """Serve on standard input and output until standard input ends, and return the exit code."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; wrong usage leaves by SystemExit(2), as argparse does."""
+    """Run one command and return its exit code. Wrong usage raises SystemExit(2), as argparse does."""
     arguments = parse(argv)
     if arguments.command == SETTINGS:
         print(documentation(), end="")
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run_token(arguments)
     if arguments.command == CHECK:
         quiet_native_logs()
-        return _checking().run_check(arguments)
+        return _check_module().run_check(arguments)
     if arguments.command == MCP:
         return _mcp(arguments)
     try:
@@ -85,18 +85,18 @@ def _mcp(arguments: Namespace) -> int:
         print(SDK_MISSING, file=sys.stderr)
         return FAILED
     quiet_native_logs()
-    # By name and late: nobody else needs the SDK, and it is an extra.
-    return cast(McpServing, import_module("memsidecar.mcp_server.server")).run_mcp(arguments)
+    # Imported late: only this command needs the SDK, which is an optional dependency.
+    return cast(McpModule, import_module("memsidecar.mcp_server.server")).run_mcp(arguments)
 
 
-def _assembly() -> Assembly:
-    # By name and late: it brings grpc and the tokenizer, and neither --help nor a refused setting should wait for them.
-    return cast(Assembly, import_module("memsidecar.assembly"))
+def _assembly() -> AssemblyModule:
+    # Imported late: it loads grpc and the tokenizer, for which --help and invalid settings should not wait.
+    return cast(AssemblyModule, import_module("memsidecar.assembly"))
 
 
-def _checking() -> Checking:
-    # By name and late, for the same reason.
-    return cast(Checking, import_module("memsidecar.cli.check"))
+def _check_module() -> CheckModule:
+    # Imported late, for the same reason.
+    return cast(CheckModule, import_module("memsidecar.cli.check"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Structured logs on standard error: one line a record, for a person or for a collector."""
+"""Structured logs on standard error: one line a record, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ def configure(format: Format, level: Level) -> None:
 def event(
     logger: logging.Logger, level: int, name: str, /, *, exception: BaseException | None = None, **fields: object
 ) -> None:
-    """Log that something happened, with its particulars as fields instead of inside a sentence."""
+    """Log an event with its details as fields."""
     logger.log(level, name, exc_info=exception, extra={"fields": fields})
 
 
 class RateLimitedLog:
-    """So many records a second of something that anybody can make happen; of the rest, how many there were."""
+    """Bounds the records a second of an event that unauthenticated callers can cause, and counts the rest."""
 
-    def __init__(self, most_per_second: int = 10) -> None:
-        self._most = most_per_second
+    def __init__(self, max_per_second: int = 10) -> None:
+        self._max_per_second = max_per_second
         self._second = 0
         self._count = 0
 
     def suppressed(self, now: float) -> int | None:
-        """None: this one is not to be told. Else how many were not, in the second before."""
+        """Return None to suppress this record, else the number of records suppressed in the previous second."""
         if int(now) == self._second:
             self._count += 1
-            return 0 if self._count <= self._most else None
-        missed = max(0, self._count - self._most)
+            return 0 if self._count <= self._max_per_second else None
+        suppressed = max(0, self._count - self._max_per_second)
         self._second, self._count = int(now), 1
-        return missed
+        return suppressed
 
 
-def suppressed_field(missed: int) -> dict[str, Any]:
-    """The field that says how many records were spared before this one, where there were any."""
-    return {"not_told": missed} if missed else {}
+def suppressed_field(count: int) -> dict[str, Any]:
+    """Return the log field with the number of suppressed records; none for zero."""
+    return {"suppressed": count} if count else {}
 
 
 class TextFormatter(logging.Formatter):
-    """`2026-01-31T12:00:00.000Z info memsidecar.api call_failed method=Add seconds=0.6`"""
+    """Formats a record as `2026-01-31T12:00:00.000Z info memsidecar.api call_failed method=Add seconds=0.6`."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = (f"{_quoted(key)}={_quoted(str(value))}" for key, value in _fields(self, record).items())
@@ -65,7 +65,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line, in ASCII, so that no terminal or collector can misread it."""
+    """Formats a record as one line of JSON in ASCII, which every terminal and collector reads the same."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -75,7 +75,7 @@ class JsonFormatter(logging.Formatter):
             "message": record.getMessage(),
         }
         for key, value in _fields(self, record).items():
-            # A field called like a part of the record must not hide it, nor be lost.
+            # A field with the name of a record attribute is prefixed.
             line[f"field_{key}" if key in line else key] = value
         return json.dumps(line)
 
@@ -94,7 +94,7 @@ def _fields(formatter: logging.Formatter, record: logging.LogRecord) -> dict[str
 
 
 def _plain(value: object) -> object:
-    """What JSON can say as it is; everything else as text. JSON knows neither NaN nor infinity."""
+    """Return the value if JSON can represent it, else its text. JSON has neither NaN nor infinity."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     return value if value is None or isinstance(value, str | int) else str(value)
@@ -105,5 +105,5 @@ def _quoted(text: str) -> str:
 
 
 def _one_line(message: str) -> str:
-    # A message may carry what a caller sent; a line break in it would forge a second record.
+    # A message may contain text of a caller, and a line break in it would forge a second record.
     return message if message.isprintable() else json.dumps(message)

@@ -1,1 +1,1 @@
-"""Who may do what: tokens, certificates, namespaces and roles, as the access file says."""
+"""Access control: tokens, client certificates, roles, and limits of namespaces, as the access file grants them."""

@@ -1,4 +1,4 @@
-"""TOML schema, parse, append."""
+"""The access file: its TOML schema, reading it, and appending tokens to it."""
 
 import json
 import os
@@ -41,60 +41,60 @@ from memsidecar.domain.ids import check_id
 _HASH = re.compile(re.escape(HASH_SCHEME) + "[0-9a-f]{64}")
 
 
-def _checked_id(given: str) -> str:
+def _validate_id(given: str) -> str:
     try:
         return check_id("", given)
     except InvalidField as error:
         raise ValueError(error.problem) from None
 
 
-def _checked_hash(given: str) -> str:
+def _validate_hash(given: str) -> str:
     if not _HASH.fullmatch(given):
         raise ValueError("is no hash of a token: expected sha256: and 64 hexadecimal digits")
     return given
 
 
-def _role(given: object) -> AccessRole:
+def _parse_role(given: object) -> AccessRole:
     if given not in ROLE_NAMES:
         raise ValueError(f"is no role: expected {', '.join(ROLE_NAMES)}")
     return AccessRole[str(given).upper()]
 
 
-def _time(given: object) -> object:
+def _validate_time(given: object) -> object:
     if not isinstance(given, datetime):
         raise ValueError("is no time: expected one such as 2027-01-31T00:00:00Z, without quotes")
     return given
 
 
-Id = Annotated[str, AfterValidator(_checked_id)]
+Id = Annotated[str, AfterValidator(_validate_id)]
 Namespaces = Annotated[frozenset[Id], Field(min_length=1)]
-Hash = Annotated[str, AfterValidator(_checked_hash)]
-GivenRole = Annotated[AccessRole, BeforeValidator(_role)]
-Time = Annotated[AwareDatetime, BeforeValidator(_time)]
+Hash = Annotated[str, AfterValidator(_validate_hash)]
+RoleName = Annotated[AccessRole, BeforeValidator(_parse_role)]
+Time = Annotated[AwareDatetime, BeforeValidator(_validate_time)]
 Size = Annotated[int, BeforeValidator(parse_size), Field(ge=0)]
 
 
-class _Part(BaseModel):
+class _Table(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
-class _Granted(_Part):
+class _Grant(_Table):
     name: Id
     namespaces: Namespaces
-    role: GivenRole
+    role: RoleName
 
     @property
     def caller(self) -> Caller:
         return Caller(self.name, self.role, self.namespaces)
 
 
-class TokenEntry(_Granted):
+class TokenEntry(_Grant):
     id: Id
     hash: Hash
     expires: Time | None = None
 
 
-class CertificateEntry(_Granted):
+class CertificateEntry(_Grant):
     uri: Id | None = None
     dns: Id | None = None
 
@@ -111,20 +111,20 @@ class CertificateEntry(_Granted):
         return CertificateName(NameKind.DNS, str(self.dns).lower())
 
 
-class NamespaceLimitsEntry(_Part):
+class NamespaceLimitsEntry(_Table):
     calls_per_second: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     sessions: Annotated[int, Field(ge=0)] | None = None
     messages: Annotated[int, Field(ge=0)] | None = None
     bytes: Size | None = None
 
     def over(self, default: NamespaceLimits) -> NamespaceLimits:
-        """What is not said here is as it is for everybody."""
-        said = self.model_dump(exclude_none=True)
-        rate = said.pop("calls_per_second", default.calls_per_second)
-        return NamespaceLimits(rate, replace(default.quota, **said))
+        """Return the default limits with those of this entry in their place."""
+        given = self.model_dump(exclude_none=True)
+        rate = given.pop("calls_per_second", default.calls_per_second)
+        return NamespaceLimits(rate, replace(default.quota, **given))
 
 
-class AccessFile(_Part):
+class AccessFile(_Table):
     tokens: tuple[TokenEntry, ...] = ()
     certificates: tuple[CertificateEntry, ...] = ()
     quotas: dict[Id, NamespaceLimitsEntry] = Field(default_factory=dict)
@@ -135,20 +135,20 @@ class InvalidAccessFile(StartRefused):
 
 
 def read_access_file(path: Path, default: NamespaceLimits) -> AccessPolicy:
-    """Raises InvalidAccessFile."""
+    """Read and validate the file. Raises InvalidAccessFile."""
     return _policy(path, parse_access_file(path), default)
 
 
 def parse_access_file(path: Path) -> AccessFile:
-    """Raises InvalidAccessFile."""
+    """Parse the file without checks between entries. Raises InvalidAccessFile."""
     try:
         return AccessFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise InvalidAccessFile(f"access_file {path} cannot be read: {error.strerror}") from None
     except ValidationError as error:
-        problems = "".join(f"\n  {_place(each['loc'])}: {_reason(each)}" for each in error.errors(include_input=False))
+        problems = "".join(f"\n  {_path(each['loc'])}: {_reason(each)}" for each in error.errors(include_input=False))
         raise InvalidAccessFile(f"access_file {path} is wrong:{problems}") from None
-    except (ValueError, RecursionError) as error:  # of TOML or of its encoding; none of them quotes the file
+    except (ValueError, RecursionError) as error:  # from TOML or the encoding; their messages do not quote the file
         raise InvalidAccessFile(f"access_file {path} is not valid TOML: {error}") from None
 
 
@@ -159,11 +159,11 @@ def _policy(path: Path, file: AccessFile, default: NamespaceLimits) -> AccessPol
         raise InvalidAccessFile(f"access_file {path} is wrong: two tokens have the same id")
     if len(certificates) < len(file.certificates):
         raise InvalidAccessFile(f"access_file {path} is wrong: two certificates have the same name")
-    _refuse_unusable_quota(path, file.quotas)
+    _check_quotas(path, file.quotas)
     return AccessPolicy(tokens, certificates, {name: entry.over(default) for name, entry in file.quotas.items()})
 
 
-def _refuse_unusable_quota(path: Path, quotas: Iterable[str]) -> None:
+def _check_quotas(path: Path, quotas: Iterable[str]) -> None:
     if EVERY_NAMESPACE in quotas:
         raise InvalidAccessFile(
             f"access_file {path} is wrong: quotas.{EVERY_NAMESPACE!r}: expected the name of one namespace; "
@@ -171,7 +171,7 @@ def _refuse_unusable_quota(path: Path, quotas: Iterable[str]) -> None:
         )
 
 
-def _place(location: tuple[int | str, ...]) -> str:
+def _path(location: tuple[int | str, ...]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
 
 
@@ -182,14 +182,14 @@ def _reason(error: Mapping[str, Any]) -> str:
 
 
 def token_lines(token: Token, name: str, namespaces: Sequence[str], role: AccessRole, expires: datetime | None) -> str:
-    """As TOML; what JSON writes as a string, TOML reads as one."""
+    """Return the TOML entry of a token. A JSON string is a valid TOML string."""
     lines = [
         "[[tokens]]",
-        f"id = {_text(token.id)}",
-        f"name = {_text(name)}",
-        f"hash = {_text(token.hash)}",
-        f"namespaces = [{', '.join(map(_text, namespaces))}]",
-        f"role = {_text(role.name.lower())}",
+        f"id = {_toml_string(token.id)}",
+        f"name = {_toml_string(name)}",
+        f"hash = {_toml_string(token.hash)}",
+        f"namespaces = [{', '.join(map(_toml_string, namespaces))}]",
+        f"role = {_toml_string(role.name.lower())}",
     ]
     if expires is not None:
         lines.append(f"expires = {expires.astimezone(UTC).isoformat(timespec='seconds').replace('+00:00', 'Z')}")
@@ -197,12 +197,12 @@ def token_lines(token: Token, name: str, namespaces: Sequence[str], role: Access
 
 
 def append_lines(file: Path, lines: str) -> None:
-    """All or nothing: the file is replaced by one that was read back first. Raises InvalidAccessFile or OSError."""
-    file = file.resolve()  # a link stays a link
+    """Append atomically: the file is replaced by one that was parsed first. Raises InvalidAccessFile or OSError."""
+    file = file.resolve()  # a symbolic link stays one
     fresh = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        fresh.write_text(_appended(file, lines), encoding="utf-8")
-        _let_the_same_read(fresh, file)
+        fresh.write_text(_with_lines(file, lines), encoding="utf-8")
+        _copy_permissions(fresh, file)
         parse_access_file(fresh)
         fresh.replace(file)
     except InvalidAccessFile as error:
@@ -213,20 +213,20 @@ def append_lines(file: Path, lines: str) -> None:
         fresh.unlink(missing_ok=True)
 
 
-def _appended(file: Path, lines: str) -> str:
+def _with_lines(file: Path, lines: str) -> str:
     before = file.read_text(encoding="utf-8").rstrip("\n") if file.exists() else ""
     return f"{before}\n\n{lines}" if before else lines
 
 
-def _let_the_same_read(fresh: Path, file: Path) -> None:
+def _copy_permissions(fresh: Path, file: Path) -> None:
     if not file.exists():
         fresh.chmod(0o640)
         return
-    found = file.stat()
-    with suppress(PermissionError):  # only root may give it to another: else the sidecar's own user could not read it
-        os.chown(fresh, found.st_uid, found.st_gid)
-    fresh.chmod(found.st_mode & 0o777)
+    stat = file.stat()
+    with suppress(PermissionError):  # only root may change the owner; without it the sidecar's user could not read it
+        os.chown(fresh, stat.st_uid, stat.st_gid)
+    fresh.chmod(stat.st_mode & 0o777)
 
 
-def _text(given: str) -> str:
-    return json.dumps(given, ensure_ascii=False)
+def _toml_string(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Token format and hash."""
+"""Bearer tokens: their format and their hash."""
 
 import hashlib
 import hmac
@@ -12,7 +12,7 @@ _SECRET_BYTES = 32
 
 
 class Token(NamedTuple):
-    """Its text is what a client sends: `msc_<id>_<secret>`."""
+    """A bearer token. Clients send its text: `msc_<id>_<secret>`."""
 
     id: str
     secret: str
@@ -31,12 +31,12 @@ def new_token() -> Token:
 
 
 def read_token(text: str) -> Token | None:
-    """None for a text that is no token at all."""
+    """Return the token; None for a text without its format."""
     prefix, _, rest = text.partition("_")
     id, _, secret = rest.partition("_")
     return Token(id, secret) if prefix == PREFIX and id and secret else None
 
 
 def matches(token: Token, stored_hash: str) -> bool:
-    """In a time that does not depend on how much of it is right."""
+    """Compare in constant time."""
     return hmac.compare_digest(token.hash.encode(), stored_hash.encode())

@@ -1,4 +1,4 @@
-"""The server's certificate and key, and who may sign those of its callers."""
+"""The server's certificate and key, and the authority for client certificates: reading and validation."""
 
 import ssl
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class CertificateFiles:
 
 @dataclass(frozen=True, repr=False)
 class Certificates:
-    """As PEM. With `client_ca`, only callers whose certificate it signed get in."""
+    """PEM data. With `client_ca`, callers must present a certificate that it signed."""
 
     certificate: bytes
     key: bytes
@@ -32,10 +32,10 @@ class Certificates:
 
 
 def read_certificates(files: CertificateFiles) -> Certificates:
-    """Raises InvalidCertificates, also where the key belongs to another certificate: gRPC would say so to nobody."""
+    """Read the files. Raises InvalidCertificates, also for a key of another certificate, which gRPC does not report."""
     certificate, key = _read("tls_certificate_file", files.certificate), _read("tls_key_file", files.key)
     _check_pair(files)
-    return Certificates(certificate, key, _checked_ca(files.client_ca) if files.client_ca else None)
+    return Certificates(certificate, key, _read_ca(files.client_ca) if files.client_ca else None)
 
 
 def _check_pair(files: CertificateFiles) -> None:
@@ -44,16 +44,16 @@ def _check_pair(files: CertificateFiles) -> None:
     except (ssl.SSLError, OSError, ValueError) as error:
         raise InvalidCertificates(
             f"tls_certificate_file {files.certificate} and tls_key_file {files.key} are no pair of a PEM certificate "
-            f"and its unencrypted key: {_in_short(error)}"
+            f"and its unencrypted key: {_summary_of(error)}"
         ) from None
 
 
-def _checked_ca(file: Path) -> bytes:
+def _read_ca(file: Path) -> bytes:
     data = _read("tls_client_ca_file", file)
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(cadata=data.decode("ascii"))
     except (ssl.SSLError, ValueError) as error:
-        raise InvalidCertificates(f"tls_client_ca_file {file} has no PEM certificate: {_in_short(error)}") from None
+        raise InvalidCertificates(f"tls_client_ca_file {file} has no PEM certificate: {_summary_of(error)}") from None
     return data
 
 
@@ -65,9 +65,9 @@ def _read(setting: str, file: Path) -> bytes:
 
 
 def _no_password() -> str:
-    # Else an encrypted key would ask for its password on the terminal.
+    # Without it, OpenSSL would ask for the password of an encrypted key on the terminal.
     raise ValueError("the key is encrypted")
 
 
-def _in_short(error: Exception) -> str:
+def _summary_of(error: Exception) -> str:
     return (isinstance(error, ssl.SSLError) and error.reason) or str(error)

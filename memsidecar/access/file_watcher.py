@@ -1,4 +1,4 @@
-"""Reload on change."""
+"""A value read from files, and read again when they change."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -12,59 +12,59 @@ from memsidecar.domain.errors import SidecarError
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Mark = tuple[tuple[int, ...], ...]
+Fingerprint = tuple[tuple[int, ...], ...]
 
 
 @dataclass
 class ReloadingFile(Generic[T]):
-    """What `read` makes of some files, as they were when it last succeeded.
+    """The result of `read` as of its last success.
 
-    A file that cannot be used any more is told of once and changes nothing: the old ones stay good until somebody
-    mends it, because locking everybody out, or letting everybody in, would both be worse.
+    An invalid file is logged once and changes nothing: the previous value stays in use until the file is repaired,
+    because rejecting every caller, or admitting every caller, would both be worse.
     """
 
     what: str
     files: Sequence[Path]
     read: Callable[[], T]
     value: T = field(init=False)
-    _mark: Mark = field(init=False)
-    _told: str = ""
+    _fingerprint: Fingerprint = field(init=False)
+    _logged_problem: str = ""
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        self._mark = _mark_of(self.files)
+        self._fingerprint = _fingerprint_of(self.files)
         self.value = self.read()
 
     def poll(self) -> None:
-        """Read again what has changed since. Called every second or so, from any thread."""
+        """Read the files if they have changed. Called about every second, from any thread."""
         with self._lock:
-            mark = _mark_of(self.files)
-            if mark == self._mark:
+            fingerprint = _fingerprint_of(self.files)
+            if fingerprint == self._fingerprint:
                 return
             try:
                 value = self.read()
             except SidecarError as error:
-                self._tell(str(error))
+                self._log_once(str(error))
                 return
-            if _mark_of(self.files) == mark:  # else they changed while they were read: the next look takes them all
-                self.value, self._mark, self._told = value, mark, ""
+            if _fingerprint_of(self.files) == fingerprint:  # else they changed while being read: left to the next poll
+                self.value, self._fingerprint, self._logged_problem = value, fingerprint, ""
                 log.info("%s: read again", self.what)
 
-    def _tell(self, problem: str) -> None:
-        if problem != self._told:
-            self._told = problem
+    def _log_once(self, problem: str) -> None:
+        if problem != self._logged_problem:
+            self._logged_problem = problem
             log.error("%s: the new one cannot be used, and the old one stays: %s", self.what, problem)
 
 
-def _mark_of(files: Sequence[Path]) -> Mark:
-    """What changes when a file is replaced or written; a missing one is a change, too."""
-    return tuple(_mark_of_one(file) for file in files)
+def _fingerprint_of(files: Sequence[Path]) -> Fingerprint:
+    """Return a value that changes when a file is replaced, written or removed."""
+    return tuple(_stat_of(file) for file in files)
 
 
-def _mark_of_one(file: Path) -> tuple[int, ...]:
+def _stat_of(file: Path) -> tuple[int, ...]:
     try:
-        found = file.stat()
+        stat = file.stat()
     except OSError:
         return ()
-    # The ctime, too: whoever copies a file may keep its mtime, and a token that was taken back has to go.
-    return (found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size)
+    # The ctime too: a copied file may keep the mtime, and a revoked token must not stay valid because of it.
+    return (stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)

@@ -1,4 +1,4 @@
-"""AccessPolicy, Role, Caller, TenantQuota."""
+"""Access policy: who may do what in which namespaces, and the limits of each namespace."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,11 +11,11 @@ from memsidecar.domain.quota import NO_QUOTA, Quota
 
 EVERY_NAMESPACE = "*"
 
-_DUMMY_HASH = bearer_token.Token("nobody", "nobody").hash
+_DUMMY_HASH = bearer_token.Token("dummy", "dummy").hash
 
 
 class AccessRole(IntEnum):
-    """Each includes those before it."""
+    """Each role includes the lower ones."""
 
     READ = 1
     WRITE = 2
@@ -27,7 +27,7 @@ ROLE_NAMES = tuple(role.name.lower() for role in AccessRole)
 
 @dataclass(frozen=True)
 class Caller:
-    """Somebody whose credentials are good. `name` is for the audit log; two may share it while one is rotated."""
+    """An authenticated client. `name` is for the audit log; two tokens share it while one replaces the other."""
 
     name: str
     role: AccessRole
@@ -38,19 +38,11 @@ class Caller:
 
 
 ANONYMOUS = Caller("anybody", AccessRole.ADMIN, frozenset({EVERY_NAMESPACE}))
-"Who calls where no access file is configured: whoever reaches the address."
-
-
-@dataclass(frozen=True)
-class NamespaceLimits:
-    """`calls_per_second` may be passed for a moment, by what a second brings; 0: no limit."""
-
-    calls_per_second: float = 0.0
-    quota: Quota = NO_QUOTA
+"The caller of every call while no access file is configured."
 
 
 class NameKind(StrEnum):
-    """Kept apart, because an authority that checks DNS names need not check what looks like a URI in one."""
+    """Kind of a name in a certificate. An authority that verifies DNS names need not verify URIs."""
 
     URI = "uri"
     DNS = "dns"
@@ -70,25 +62,55 @@ class StoredToken:
 
 
 @dataclass(frozen=True)
+class NamespaceLimits:
+    """Limits of one namespace. `calls_per_second` allows a burst of one second of calls; 0 is no limit."""
+
+    calls_per_second: float = 0.0
+    quota: Quota = NO_QUOTA
+
+
+@dataclass(frozen=True)
 class AccessPolicy:
+    """The contents of an access file."""
+
     tokens: Mapping[str, StoredToken] = field(default_factory=dict)
     certificates: Mapping[CertificateName, Caller] = field(default_factory=dict)
     namespace_limits: Mapping[str, NamespaceLimits] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
-        """A start with it is a mistake; while running, it is how the last token is taken back."""
+        """True without any caller. An error at start; while the server runs, it revokes the last token."""
         return not self.tokens and not self.certificates
 
     def by_token(self, text: str, now: datetime) -> Caller | None:
-        """Whose token it is; None for one that is unknown, wrong or expired, which takes as long as a good one."""
+        """Return the caller; None for an unknown, wrong or expired token, which takes as long as a valid one."""
         token = bearer_token.read_token(text) or bearer_token.Token("", text)
-        known = self.tokens.get(token.id)
-        right = bearer_token.matches(token, known.hash if known else _DUMMY_HASH)
-        if known is None or not right or (known.expires is not None and known.expires <= now):
+        stored = self.tokens.get(token.id)
+        is_right = bearer_token.matches(token, stored.hash if stored else _DUMMY_HASH)
+        if stored is None or not is_right or (stored.expires is not None and stored.expires <= now):
             return None
-        return known.caller
+        return stored.caller
 
     def by_certificate(self, names: Iterable[CertificateName]) -> Caller | None:
-        """Whose certificate it is: the first of its names that is known."""
+        """Return the caller of the first known name."""
         return next((self.certificates[name] for name in names if name in self.certificates), None)
+
+
+class LimitTable:
+    """The limits of every namespace: those of the access file where it has any, else the default.
+
+    Read from any thread. `replace` swaps in the limits of a reloaded access file.
+    """
+
+    def __init__(self, default: NamespaceLimits, by_namespace: Mapping[str, NamespaceLimits] | None = None) -> None:
+        self._default = default
+        self._by_namespace = by_namespace or {}
+
+    def of(self, namespace: str) -> NamespaceLimits:
+        return self._by_namespace.get(namespace, self._default)
+
+    def quota(self, namespace: str) -> Quota:
+        return self.of(namespace).quota
+
+    def replace(self, by_namespace: Mapping[str, NamespaceLimits]) -> None:
+        self._by_namespace = by_namespace

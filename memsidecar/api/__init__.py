@@ -1,0 +1,1 @@
+"""The gRPC services: handlers, the server, interceptors and admission."""

@@ -1,4 +1,4 @@
-"""KnowledgeService, as far as artifacts are concerned."""
+"""PutArtifact, ListArtifacts, DeleteArtifact."""
 
 import time
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from memsidecar.layers.artifacts.artifacts import Artifacts, PutArtifactRequest
 from memsidecar.layers.page_tokens import decode_cursor, encode_cursor
 from memsidecar.v1 import knowledge_pb2 as pb
 
-_NO_FIGURE = 0.0  # artifacts are in order by time and id alone
+_NO_SCORE = 0.0  # artifacts are ordered by time and id alone
 
 
 @dataclass(frozen=True)
@@ -30,29 +30,31 @@ class ArtifactHandlers:
         message_id = optional_id("offload_message_id", request.offload_message_id)
         preview_tokens = at_least("preview_tokens", request.preview_tokens, 0)
         self.artifacts.validator.check(request.artifact, bool(message_id))
-        order = PutArtifactRequest(key, request.user_id, request.artifact, message_id, preview_tokens)
-        return pb.PutArtifactResponse(artifact=_artifact(await self.executors.run_write(self.artifacts.put, order)))
+        put = PutArtifactRequest(key, request.user_id, request.artifact, message_id, preview_tokens)
+        return pb.PutArtifactResponse(artifact=_artifact(await self.executors.run_write(self.artifacts.put, put)))
 
     async def list_artifacts(self, request: pb.ListArtifactsRequest) -> pb.ListArtifactsResponse:
         key, size = key_of(request), page_size_of(request.page_size)
-        same = _same(key, request.user_id)
-        place = decode_cursor(request.page_token, same)
-        after, now_us = place[1:] if place else None, time.time_ns() // 1000
-        found, last = await self.executors.run_read(self.artifacts.page, key, request.user_id, after, size, now_us)
-        token = encode_cursor((_NO_FIGURE, *last), same) if last else ""
-        return pb.ListArtifactsResponse(artifacts=[_artifact(one) for one in found], next_page_token=token)
+        fingerprint = _fingerprint(key, request.user_id)
+        cursor = decode_cursor(request.page_token, fingerprint)
+        after, now_us = cursor[1:] if cursor else None, time.time_ns() // 1000
+        artifacts, last = await self.executors.run_read(self.artifacts.page, key, request.user_id, after, size, now_us)
+        token = encode_cursor((_NO_SCORE, *last), fingerprint) if last else ""
+        return pb.ListArtifactsResponse(
+            artifacts=[_artifact(artifact) for artifact in artifacts], next_page_token=token
+        )
 
     async def delete_artifact(self, request: pb.DeleteArtifactRequest) -> pb.DeleteArtifactResponse:
         key, artifact_id = key_of(request), check_id("artifact_id", request.artifact_id)
         await self.executors.run_read(self.artifacts.check_owner, key, request.user_id)
-        await self.executors.outcome(self.artifacts.submit_delete(key, artifact_id, self.executors.settled))
+        await self.executors.wait_for(self.artifacts.submit_delete(key, artifact_id, self.executors.on_done))
         return pb.DeleteArtifactResponse()
 
 
-def _same(key: SessionKey, user_id: str) -> bytes:
-    """The request as far as its pages belong together."""
-    same = pb.ListArtifactsRequest(namespace=key.namespace, user_id=user_id, session_id=key.session_id)
-    return b"ListArtifacts\0" + same.SerializeToString(deterministic=True) + b"\0"
+def _fingerprint(key: SessionKey, user_id: str) -> bytes:
+    """Return the part of the request that must not change between two pages."""
+    request = pb.ListArtifactsRequest(namespace=key.namespace, user_id=user_id, session_id=key.session_id)
+    return b"ListArtifacts\0" + request.SerializeToString(deterministic=True) + b"\0"
 
 
 def _artifact(stored: StoredArtifact) -> pb.Artifact:

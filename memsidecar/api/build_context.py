@@ -1,4 +1,4 @@
-"""BuildContext: decode, deadline split, encode."""
+"""BuildContext: parse the request, divide its deadline between retrieval and rendering, find the minimum budget."""
 
 import asyncio
 import time
@@ -18,31 +18,31 @@ from memsidecar.domain.ids import optional_id
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse, Degradation
 from memsidecar.v1.message_pb2 import Scope
 
-LEFT_FOR_THE_REST_SECONDS = 0.05
-LEFT_FOR_THE_REST_SHARE = 0.2
-"Of the time that the caller waits, what is left for fitting and rendering when retrieval is given up."
-_MOST_DOCUMENTS = 1_000
-_TRIES = 8
-_MOST_TOKENS = (1 << 31) - 1
-_MOST_BYTES = 4 << 20
-"What gRPC receives unless told otherwise."
+MIN_RENDERING_SECONDS = 0.05
+MIN_RENDERING_SHARE = 0.2
+"Part of the remaining time that is reserved for packing and rendering. Retrieval is cancelled before it."
+MAX_DOCUMENTS = 1_000
+MAX_BUDGET_ATTEMPTS = 8
+MAX_INT32 = (1 << 31) - 1
+MAX_RESPONSE_BYTES = 4 << 20
+"The default receive limit of gRPC clients."
 
 
 @dataclass
 class BuildState:
-    """A context in the making, as far as it has come: each field is replaced as a whole, by one thread.
+    """Progress of one context build. One thread writes it, and replaces each field as a whole.
 
-    A trial only shows whether there is one: nobody gets to see it.
+    A dry run only finds out whether the budget suffices; its context is not returned and not remembered.
     """
 
-    order: ContextRequest
-    is_trial: bool = False
+    context_request: ContextRequest
+    dry_run: bool = False
     prepared: PreparedContext | None = None
     found: RetrievalResult = field(default_factory=RetrievalResult)
-    given_up: Event = field(default_factory=Event)
+    cancelled: Event = field(default_factory=Event)
 
-    def is_wanted(self) -> bool:
-        return not self.given_up.is_set()
+    def is_active(self) -> bool:
+        return not self.cancelled.is_set()
 
 
 @dataclass(frozen=True)
@@ -52,66 +52,75 @@ class BuildContextHandler:
     executors: Executors
 
     async def __call__(self, request: BuildContextRequest) -> BuildContextResponse:
-        order = self._order(request)
+        context_request = self._parse(request)
         try:
-            built = await self._built(BuildState(order))
-        except BudgetTooSmall as refused:
-            raise BudgetTooSmall(refused.max_tokens, await self._enough(order, refused.required_tokens)) from None
-        if _is_too_large(built):
-            raise TooLarge(f"the context has more than the {_MOST_BYTES} bytes of an answer: ask for fewer tokens")
-        return built
+            response = await self._build_in_time(BuildState(context_request))
+        except BudgetTooSmall as error:
+            required_tokens = await self._minimum_budget(context_request, error.required_tokens)
+            raise BudgetTooSmall(error.max_tokens, required_tokens) from None
+        if _is_too_large(response):
+            raise TooLarge(
+                f"the context has more than the {MAX_RESPONSE_BYTES} bytes of an answer: ask for fewer tokens"
+            )
+        return response
 
-    async def _built(self, underway: BuildState) -> BuildContextResponse:
-        """All in one thread, because each change of threads costs more than most of the steps.
+    async def _build_in_time(self, state: BuildState) -> BuildContextResponse:
+        """Build in one thread: each change of threads costs more than most of the steps.
 
-        What is not found in time is left out, and the answer, made from what there is, says so.
+        When the time for retrieval is over, the context is made from what was found so far, and marked as degraded.
         """
         try:
-            running = self.executors.run_search(self._build, underway)
-            return await asyncio.wait_for(running, _seconds_for_retrieval())
+            building = self.executors.run_search(self._build, state)
+            return await asyncio.wait_for(building, _seconds_for_retrieval())
         except TimeoutError:
-            return await self.executors.run_read(self._finish_now, underway)
+            return await self.executors.run_read(self._finish_now, state)
         finally:
-            underway.given_up.set()
+            state.cancelled.set()
 
-    def _build(self, underway: BuildState) -> BuildContextResponse:
-        prepared = underway.prepared = self.build.prepare(underway.order)
-        go_on = underway.is_wanted
-        underway.found = underway.found.with_memories(*self.retrieve.memories(prepared, go_on))
-        underway.found = underway.found.with_chunks(self.retrieve.chunks(prepared))
-        return self._finish(underway, prepared, underway.found)
+    def _build(self, state: BuildState) -> BuildContextResponse:
+        prepared = state.prepared = self.build.prepare(state.context_request)
+        state.found = state.found.with_memories(*self.retrieve.memories(prepared, state.is_active))
+        state.found = state.found.with_chunks(self.retrieve.chunks(prepared))
+        return self._finish(state, prepared, state.found)
 
-    def _finish_now(self, underway: BuildState) -> BuildContextResponse:
-        prepared = underway.prepared or self.build.prepare(underway.order)
+    def _finish_now(self, state: BuildState) -> BuildContextResponse:
+        prepared = state.prepared or self.build.prepare(state.context_request)
         late = frozenset({int(Degradation.DEGRADATION_DEADLINE)})
-        return self._finish(underway, prepared, replace(underway.found, degraded=underway.found.degraded | late))
+        return self._finish(state, prepared, replace(state.found, degraded=state.found.degraded | late))
 
-    def _finish(self, underway: BuildState, prepared: PreparedContext, found: RetrievalResult) -> BuildContextResponse:
-        built = self.build.finish(prepared, found)
-        if not underway.is_trial:
-            self.build.remember(prepared, built)
-        return built
+    def _finish(self, state: BuildState, prepared: PreparedContext, found: RetrievalResult) -> BuildContextResponse:
+        response = self.build.finish(prepared, found)
+        if not state.dry_run:
+            self.build.remember(prepared, response)
+        return response
 
-    async def _enough(self, order: ContextRequest, tokens: int) -> int:
-        """With more tokens more is read and found, and what must stay of it may need more tokens again."""
-        for _ in range(_TRIES):
-            if tokens > _MOST_TOKENS:
-                break  # nobody can ask for so many
+    async def _minimum_budget(self, context_request: ContextRequest, tokens: int) -> int:
+        """Return the tokens with which the request succeeds.
+
+        Found by dry runs: with a larger budget more is retrieved, and its mandatory part may need more tokens again.
+        """
+        for _ in range(MAX_BUDGET_ATTEMPTS):
+            if tokens > MAX_INT32:
+                break  # max_tokens cannot hold it
             try:
-                built = await self._built(BuildState(replace(order, max_tokens=tokens), is_trial=True))
-            except BudgetTooSmall as refused:
-                tokens = refused.required_tokens
+                response = await self._build_in_time(
+                    BuildState(replace(context_request, max_tokens=tokens), dry_run=True)
+                )
+            except BudgetTooSmall as error:
+                tokens = error.required_tokens
                 continue
-            if _is_too_large(built):
-                raise TooLarge(f"what must stay in the context has more than the {_MOST_BYTES} bytes of an answer")
+            if _is_too_large(response):
+                raise TooLarge(
+                    f"what must stay in the context has more than the {MAX_RESPONSE_BYTES} bytes of an answer"
+                )
             break
         return tokens
 
-    def _order(self, request: BuildContextRequest) -> ContextRequest:
+    def _parse(self, request: BuildContextRequest) -> ContextRequest:
         if request.scope not in Scope.values():
             raise InvalidField("scope", "is not a known scope")
-        if len(request.documents) > _MOST_DOCUMENTS:
-            raise InvalidField("documents", f"has more than {_MOST_DOCUMENTS} chunks")
+        if len(request.documents) > MAX_DOCUMENTS:
+            raise InvalidField("documents", f"has more than {MAX_DOCUMENTS} chunks")
         if request.append_query and not request.query:
             raise InvalidField("query", "is required with append_query")
         return ContextRequest(
@@ -135,13 +144,13 @@ class BuildContextHandler:
         )
 
 
-def _is_too_large(answer: BuildContextResponse) -> bool:
-    """One that could not be received would look like a fault of the network."""
-    return answer.ByteSize() > _MOST_BYTES
+def _is_too_large(response: BuildContextResponse) -> bool:
+    """Return whether the client would fail to receive the response, which looks like a network error there."""
+    return response.ByteSize() > MAX_RESPONSE_BYTES
 
 
 def _seconds_for_retrieval() -> float | None:
     remaining = remaining_seconds()
     if remaining is None:
         return None
-    return max(0.0, remaining - max(LEFT_FOR_THE_REST_SECONDS, LEFT_FOR_THE_REST_SHARE * remaining))
+    return max(0.0, remaining - max(MIN_RENDERING_SECONDS, MIN_RENDERING_SHARE * remaining))

@@ -1,4 +1,4 @@
-"""KnowledgeService, as far as documents are concerned."""
+"""PutDocument, ListDocuments, DeleteDocument, SearchDocuments."""
 
 import math
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ class DocumentHandlers:
     executors: Executors
     documents: Documents
     find_chunks: FindChunks
-    documents_top_k: int
-    documents_top_k_max: int
+    default_limit: int
+    max_limit: int
 
     async def put_document(self, request: pb.PutDocumentRequest) -> pb.PutDocumentResponse:
         scope = scope_of(request)
@@ -32,20 +32,22 @@ class DocumentHandlers:
             raise InvalidField("document", "is required")
         self.documents.validator.check(request.document)
         owner = await self.executors.run_write(self.documents.claim, *scope)
-        known = await self.executors.run_read(self.documents.known, owner, request.document)
-        if known is not None:
-            return pb.PutDocumentResponse(document=_document(known), unchanged=True)
+        existing = await self.executors.run_read(self.documents.known, owner, request.document)
+        if existing is not None:
+            return pb.PutDocumentResponse(document=_document(existing), unchanged=True)
         draft = await self.executors.run_chunk(self.documents.validator, owner, request.document)
-        put: DocumentPut = await self.executors.outcome(self.documents.submit_put(draft, self.executors.settled))
+        put: DocumentPut = await self.executors.wait_for(self.documents.submit_put(draft, self.executors.on_done))
         return pb.PutDocumentResponse(document=_document(put.document), unchanged=put.unchanged)
 
     async def list_documents(self, request: pb.ListDocumentsRequest) -> pb.ListDocumentsResponse:
         scope, size = scope_of(request), page_size_of(request.page_size)
-        same = _same(scope)
-        after_id = decode_id(request.page_token, same)
-        found, more = await self.executors.run_read(self._documents_page, scope, after_id, size)
-        token = encode_id(found[-1].id, same) if more else ""
-        return pb.ListDocumentsResponse(documents=[_document(one) for one in found], next_page_token=token)
+        fingerprint = _fingerprint(scope)
+        after_id = decode_id(request.page_token, fingerprint)
+        documents, more = await self.executors.run_read(self._documents_page, scope, after_id, size)
+        token = encode_id(documents[-1].id, fingerprint) if more else ""
+        return pb.ListDocumentsResponse(
+            documents=[_document(document) for document in documents], next_page_token=token
+        )
 
     def _documents_page(self, scope: ScopeIds, after_id: str, size: int) -> tuple[Sequence[StoredDocument], bool]:
         return self.documents.page(self.documents.owner(*scope), after_id, size)
@@ -53,13 +55,13 @@ class DocumentHandlers:
     async def delete_document(self, request: pb.DeleteDocumentRequest) -> pb.DeleteDocumentResponse:
         scope, document_id = scope_of(request), check_id("document_id", request.document_id)
         owner: Owner = await self.executors.run_read(self.documents.owner, *scope)
-        ticket = self.documents.submit_delete(owner, document_id, self.executors.settled)
-        dropped: DocumentDeleted = await self.executors.outcome(ticket)
+        pending = self.documents.submit_delete(owner, document_id, self.executors.on_done)
+        dropped: DocumentDeleted = await self.executors.wait_for(pending)
         return pb.DeleteDocumentResponse(removed_chunks=dropped.removed_chunks)
 
     async def search_documents(self, request: pb.SearchDocumentsRequest) -> pb.SearchDocumentsResponse:
         scope, query = scope_of(request), _query_of(request)
-        limit = limit_of("limit", request.limit, self.documents_top_k, self.documents_top_k_max)
+        limit = limit_of("limit", request.limit, self.default_limit, self.max_limit)
         found = await self.executors.run_search(self._find_documents, scope, query, limit, request.min_score)
         return pb.SearchDocumentsResponse(
             hits=[_hit(hit) for hit in found.hits], degraded=degradations_of(found.degraded)
@@ -78,12 +80,12 @@ def _query_of(request: pb.SearchDocumentsRequest) -> str:
     return request.query
 
 
-def _same(scope: ScopeIds) -> bytes:
-    """The request as far as its pages belong together."""
+def _fingerprint(scope: ScopeIds) -> bytes:
+    """Return the part of the request that must not change between two pages."""
     namespace, user_id, session_id = scope
-    same = pb.ListDocumentsRequest(namespace=namespace, user_id=user_id, session_id=session_id)
-    # Behind a NUL, which no id has, so that no other request together with an id is spelled the same.
-    return b"ListDocuments\0" + same.SerializeToString(deterministic=True) + b"\0"
+    request = pb.ListDocumentsRequest(namespace=namespace, user_id=user_id, session_id=session_id)
+    # The NUL, which no id contains, keeps another request plus an id from having the same bytes.
+    return b"ListDocuments\0" + request.SerializeToString(deterministic=True) + b"\0"
 
 
 def _document(stored: StoredDocument) -> pb.Document:

@@ -1,4 +1,4 @@
-"""Named thread pools; await a journal command from the event loop."""
+"""Thread pools for blocking work, and waiting on the event loop for commands of the journal."""
 
 import asyncio
 import contextlib
@@ -10,29 +10,29 @@ from typing import Any, ParamSpec, TypeVar
 from memsidecar.api.fair_queue import FairSemaphore, SerialWhileFast
 from memsidecar.stores.contract import PendingCommand
 
-SEARCHING_THREADS = 2
-QUICK_SEARCH_SECONDS = 0.05
-LEARNING_THREADS = 2
-COUNTING_THREADS = CHUNKING_THREADS = 1  # more of them only fight over the GIL: two were a tenth slower
+SEARCH_THREADS = 2
+FAST_SEARCH_SECONDS = 0.05
+MODEL_THREADS = 2
+COUNT_THREADS = CHUNK_THREADS = 1  # more of them compete for the GIL: two were a tenth slower
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class ThreadPool:
-    """A few threads for one kind of work, with fair turns at them where tenants share them."""
+    """Threads for one kind of work. If tenants share the server, no tenant gets all of them."""
 
-    def __init__(self, name: str, count: int, shared: bool) -> None:
-        self._pool = ThreadPoolExecutor(count, thread_name_prefix=name)
-        self._turns = FairSemaphore(count, max(1, count - 1)) if shared else None
+    def __init__(self, name: str, size: int, shared: bool) -> None:
+        self._pool = ThreadPoolExecutor(size, thread_name_prefix=name)
+        self._semaphore = FairSemaphore(size, max(1, size - 1)) if shared else None
 
     async def run(self, work: Callable[[], T]) -> T:
-        if self._turns is None:
-            return await self._do(work)
-        async with self._turns.slot():
-            return await self._do(work)
+        if self._semaphore is None:
+            return await self._execute(work)
+        async with self._semaphore.slot():
+            return await self._execute(work)
 
-    async def _do(self, work: Callable[[], T]) -> T:
+    async def _execute(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def close(self) -> None:
@@ -40,59 +40,61 @@ class ThreadPool:
 
 
 class SearchThreadPool(ThreadPool):
-    """The second one is for when the first has something slow to do."""
+    """Uses its second thread only while the first one is busy with a slow search."""
 
     def __init__(self, shared: bool) -> None:
-        super().__init__("searcher", SEARCHING_THREADS, shared)
-        self._quick = SerialWhileFast(QUICK_SEARCH_SECONDS)
+        super().__init__("searcher", SEARCH_THREADS, shared)
+        self._serial = SerialWhileFast(FAST_SEARCH_SECONDS)
 
-    async def _do(self, work: Callable[[], T]) -> T:
-        async with self._quick.slot():
-            return await super()._do(work)
+    async def _execute(self, work: Callable[[], T]) -> T:
+        async with self._serial.slot():
+            return await super()._execute(work)
 
 
 class Executors:
-    """Belongs to one event loop; `settled` alone is called from other threads."""
+    """All thread pools of the server. Belongs to one event loop; only `on_done` is called from other threads.
+
+    `shared`: tenants share the server, so no tenant may occupy all threads of a pool.
+    """
 
     def __init__(self, threads: int, *, shared: bool = False) -> None:
-        """`shared`: by tenants of whom none may take all threads. Else whoever comes takes what is free."""
         self._loop = asyncio.get_running_loop()
         self._readers = ThreadPool("reader", threads, shared)
         self._searchers = SearchThreadPool(shared)
         self._writers = ThreadPool("writer", threads, shared)
-        self._counters = ThreadPool("counter", COUNTING_THREADS, shared)
-        self._chunkers = ThreadPool("chunker", CHUNKING_THREADS, shared)
-        self._learners = ThreadPool("learner", LEARNING_THREADS, shared)
-        self._settled: deque[PendingCommand] = deque()
+        self._counters = ThreadPool("counter", COUNT_THREADS, shared)
+        self._chunkers = ThreadPool("chunker", CHUNK_THREADS, shared)
+        self._models = ThreadPool("model", MODEL_THREADS, shared)
+        self._done: deque[PendingCommand] = deque()
         self._waiting: dict[PendingCommand, asyncio.Future[None]] = {}
-        self._woken = False
+        self._is_woken = False
 
     async def run_read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Work that may read from the disk, and never waits for a commit."""
+        """Run work that may read from the disk and never waits for a commit."""
         return await self._readers.run(lambda: work(*args, **kwargs))
 
     async def run_search(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Arithmetic that may wait for an embedder far away. It has threads of its own: no other read waits with it."""
+        """Run a search: arithmetic that may wait for a remote embedder, apart from other reads."""
         return await self._searchers.run(lambda: work(*args, **kwargs))
 
     async def run_write(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Work that waits for commits. It has threads of its own: a reader must not queue behind an fsync."""
+        """Run work that waits for commits, apart from reads, which must not queue behind an fsync."""
         return await self._writers.run(lambda: work(*args, **kwargs))
 
     async def run_count(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Work that is long without any disk: checking and counting large requests."""
+        """Run long CPU work without disk: validating and counting large requests."""
         return await self._counters.run(lambda: work(*args, **kwargs))
 
     async def run_chunk(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The same for documents. A megabyte takes a second, so it has a thread of its own: no Add queues behind it."""
+        """Chunk a document, apart from `run_count`: a megabyte takes a second, and no Add may queue behind it."""
         return await self._chunkers.run(lambda: work(*args, **kwargs))
 
     async def run_model(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Work that may wait for a language model or read a long log. No commit and no other read waits with it."""
-        return await self._learners.run(lambda: work(*args, **kwargs))
+        """Run work that may wait for a language model or read a long log, apart from commits and other reads."""
+        return await self._models.run(lambda: work(*args, **kwargs))
 
-    async def outcome(self, ticket: PendingCommand) -> Any:
-        """Wait until the journal has settled a ticket that was begun with `settled` of this bridge."""
+    async def wait_for(self, ticket: PendingCommand) -> Any:
+        """Return the result of a command that was submitted with `on_done` as its callback, or raise its error."""
         if not ticket.done:
             future = self._loop.create_future()
             self._waiting[ticket] = future
@@ -102,21 +104,21 @@ class Executors:
                 self._waiting.pop(ticket, None)
         return ticket.result()
 
-    def settled(self, ticket: PendingCommand) -> None:
-        """Wake the loop once for a whole group of tickets, not once for each."""
-        self._settled.append(ticket)
-        if not self._woken:
-            self._woken = True
-            with contextlib.suppress(RuntimeError):  # the loop has ended, and with it everybody who waited
+    def on_done(self, ticket: PendingCommand) -> None:
+        """Note that a command is complete. The loop is woken once for a group of commands, not once for each."""
+        self._done.append(ticket)
+        if not self._is_woken:
+            self._is_woken = True
+            with contextlib.suppress(RuntimeError):  # the loop has ended, and with it every waiting call
                 self._loop.call_soon_threadsafe(self._wake)
 
     def _wake(self) -> None:
-        self._woken = False
-        while self._settled:
-            future = self._waiting.get(self._settled.popleft())
+        self._is_woken = False
+        while self._done:
+            future = self._waiting.get(self._done.popleft())
             if future is not None and not future.done():
                 future.set_result(None)
 
     def close(self) -> None:
-        for pool in (self._readers, self._searchers, self._writers, self._counters, self._chunkers, self._learners):
+        for pool in (self._readers, self._searchers, self._writers, self._counters, self._chunkers, self._models):
             pool.close()

@@ -1,11 +1,11 @@
-"""KnowledgeService, as far as facts are concerned."""
+"""PutFacts, ListFacts, DeleteFact."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from memsidecar.api.executors import Executors
-from memsidecar.api.wire import Scoped, ScopeIds, page_size_of, scope_of, timestamp_of
+from memsidecar.api.wire import ScopeIds, page_size_of, require_owner, timestamp_of
 from memsidecar.domain.errors import InvalidField, TooLarge
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.ids import check_id
@@ -25,64 +25,57 @@ class FactHandlers:
 
     async def put_facts(self, request: pb.PutFactsRequest) -> pb.PutFactsResponse:
         put = await self.executors.run_write(self._submit_put, request)
-        await self.executors.outcome(put.pending)
-        return pb.PutFactsResponse(facts=[_fact(one) for one in put.facts])
+        await self.executors.wait_for(put.pending)
+        return pb.PutFactsResponse(facts=[_fact(fact) for fact in put.facts])
 
     def _submit_put(self, request: pb.PutFactsRequest) -> PendingPut:
-        names = require_owner(request)
+        scope = require_owner(request)
         if not 0 < len(request.facts) <= MAX_PUT_FACTS:
             raise InvalidField("facts", f"must be 1 to {MAX_PUT_FACTS}")
         if request.ByteSize() > MAX_RESPONSE_BYTES:
             raise TooLarge(f"the request has {request.ByteSize()} bytes; facts may have {MAX_RESPONSE_BYTES} together")
-        told = [parse_fact(fact, f"facts[{at}]", names[-1]) for at, fact in enumerate(request.facts)]
-        return self.facts.submit_put(self.facts.claim(*names), told, self.executors.settled)
+        facts = [parse_fact(fact, f"facts[{at}]", scope[-1]) for at, fact in enumerate(request.facts)]
+        return self.facts.submit_put(self.facts.claim(*scope), facts, self.executors.on_done)
 
     async def list_facts(self, request: pb.ListFactsRequest) -> pb.ListFactsResponse:
-        names, types = require_owner(request), _types_of(request.types)
-        same = _same(names, types, request.include_history)
-        after = decode_cursor(request.page_token, same)
+        scope, types = require_owner(request), _types_of(request.types)
+        fingerprint = _fingerprint(scope, types, request.include_history)
+        after = decode_cursor(request.page_token, fingerprint)
         page = FactQuery(types, request.include_history, page_size_of(request.page_size), after)
-        found, last = await self.executors.run_read(self._facts_page, names, page)
-        token = encode_cursor(last, same) if last else ""
-        return pb.ListFactsResponse(facts=[_fact(one) for one in found], next_page_token=token)
+        facts, last = await self.executors.run_read(self._facts_page, scope, page)
+        token = encode_cursor(last, fingerprint) if last else ""
+        return pb.ListFactsResponse(facts=[_fact(fact) for fact in facts], next_page_token=token)
 
     def _facts_page(
-        self, names: ScopeIds, page: FactQuery
+        self, scope: ScopeIds, page: FactQuery
     ) -> tuple[Sequence[KnownFact], tuple[float, int, str] | None]:
-        return page.of(self.facts, self.facts.owner(*names))
+        return page.of(self.facts, self.facts.owner(*scope))
 
     async def delete_fact(self, request: pb.DeleteFactRequest) -> pb.DeleteFactResponse:
-        names, fact_id = require_owner(request), check_id("fact_id", request.fact_id)
-        owner = await self.executors.run_read(self.facts.owner, *names)
-        await self.executors.outcome(self.facts.submit_delete(owner, fact_id, self.executors.settled))
+        scope, fact_id = require_owner(request), check_id("fact_id", request.fact_id)
+        owner = await self.executors.run_read(self.facts.owner, *scope)
+        await self.executors.wait_for(self.facts.submit_delete(owner, fact_id, self.executors.on_done))
         return pb.DeleteFactResponse()
 
 
-def require_owner(request: Scoped) -> ScopeIds:
-    names = scope_of(request)
-    if not any(names[1:]):
-        raise InvalidField("user_id", "is required where no session is named")
-    return names
-
-
 def _types_of(types: Sequence[int]) -> frozenset[FactType]:
-    for at, one in enumerate(types):
-        if one not in tuple(FactType):
+    for at, number in enumerate(types):
+        if number not in tuple(FactType):
             raise InvalidField(f"types[{at}]", "is not a known type")
     return frozenset(map(FactType, types))
 
 
-def _same(names: ScopeIds, types: frozenset[FactType], include_history: bool) -> bytes:
-    """The request as far as its pages belong together."""
-    namespace, user_id, session_id = names
-    same = pb.ListFactsRequest(
+def _fingerprint(scope: ScopeIds, types: frozenset[FactType], include_history: bool) -> bytes:
+    """Return the part of the request that must not change between two pages."""
+    namespace, user_id, session_id = scope
+    request = pb.ListFactsRequest(
         namespace=namespace,
         user_id=user_id,
         session_id=session_id,
-        types=[cast(pb.FactType, int(one)) for one in sorted(types)],
+        types=[cast(pb.FactType, int(fact_type)) for fact_type in sorted(types)],
         include_history=include_history,
     )
-    return b"ListFacts\0" + same.SerializeToString(deterministic=True) + b"\0"
+    return b"ListFacts\0" + request.SerializeToString(deterministic=True) + b"\0"
 
 
 def _fact(fact: KnownFact) -> pb.Fact:

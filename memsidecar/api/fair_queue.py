@@ -1,96 +1,94 @@
-"""Per-tenant round-robin semaphore; SerialWhileFast."""
+"""Semaphores for thread pools: fair between tenants, and serial while work is fast. Both for the event loop only."""
 
 import asyncio
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-current_tenant: ContextVar[str] = ContextVar("whose call it is", default="")
+from memsidecar.api.interceptors.call import current_tenant
 
 
 @dataclass
 class FairSemaphore:
-    """Tenants take turns in rotation, however many calls one of them has waiting.
+    """Semaphore that serves waiting tenants round-robin, however many calls each of them has waiting."""
 
-    Used on the event loop only. `of_one` is how many turns one tenant may have at once.
-    """
-
-    places: int
-    of_one: int
+    slots: int
+    slots_per_tenant: int
     _running: Counter[str] = field(default_factory=Counter)
     _waiting: OrderedDict[str, deque[asyncio.Future[None]]] = field(default_factory=OrderedDict)
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
         tenant = current_tenant.get()
-        if self._waiting or not self._has_room(tenant):
-            await self._queued(tenant)
+        if self._waiting or not self._has_slot(tenant):
+            await self._wait(tenant)
         else:
             self._running[tenant] += 1
         try:
             yield
         finally:
-            self._leave(tenant)
+            self._release(tenant)
 
-    def _has_room(self, tenant: str) -> bool:
-        return self._running.total() < self.places and self._running[tenant] < self.of_one
+    def _has_slot(self, tenant: str) -> bool:
+        return self._running.total() < self.slots and self._running[tenant] < self.slots_per_tenant
 
-    async def _queued(self, tenant: str) -> None:
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(tenant, deque()).append(turn)
-        self._call_next()
+    async def _wait(self, tenant: str) -> None:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(tenant, deque()).append(waiter)
+        self._wake_next()
         try:
-            await turn
+            await waiter
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._leave(tenant)  # it was called, and nobody came
+            if waiter.done() and not waiter.cancelled():
+                self._release(tenant)  # it had got the slot already
             raise
 
-    def _leave(self, tenant: str) -> None:
+    def _release(self, tenant: str) -> None:
         self._running[tenant] -= 1
         if not self._running[tenant]:
             del self._running[tenant]
-        self._call_next()
+        self._wake_next()
 
-    def _call_next(self) -> None:
-        """Whoever was called goes to the end of the row."""
-        while (tenant := next((each for each in self._waiting if self._has_room(each)), None)) is not None:
-            turns = self._waiting.pop(tenant)
-            while turns and turns[0].done():
-                turns.popleft()
-            if not turns:
+    def _wake_next(self) -> None:
+        """Give free slots to waiters. A tenant that was served moves to the end of the queue."""
+        while (tenant := next((each for each in self._waiting if self._has_slot(each)), None)) is not None:
+            waiters = self._waiting.pop(tenant)
+            while waiters and waiters[0].done():
+                waiters.popleft()
+            if not waiters:
                 continue
-            turns.popleft().set_result(None)
+            waiters.popleft().set_result(None)
             self._running[tenant] += 1
-            if turns:
-                self._waiting[tenant] = turns
+            if waiters:
+                self._waiting[tenant] = waiters
 
 
 class SerialWhileFast:
-    """One at a time as long as each is quick. Whoever takes longer than the patience does not keep the next one.
+    """Runs one at a time, and admits the next early when the current one takes longer than `fast_seconds`.
 
-    For arithmetic that holds the GIL most of the time: two at once take it from each other at every step, and both take
-    longer than they would one after the other. What waits for a disk or for an embedder far away does not.
+    For arithmetic that holds the GIL most of the time: two such computations in parallel interrupt each other at every
+    step, and both finish later than one after the other. Work that waits for a disk or an embedder does not hold it.
     """
 
-    def __init__(self, patience_seconds: float) -> None:
-        self._patience_seconds = patience_seconds
-        self._lane = asyncio.Semaphore(1)
+    def __init__(self, fast_seconds: float) -> None:
+        self._fast_seconds = fast_seconds
+        self._lock = asyncio.Semaphore(1)
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
-        await self._lane.acquire()
-        held = [self._lane]
+        await self._lock.acquire()
+        released = False
 
-        def leave() -> None:
-            if held:
-                held.pop().release()
+        def release() -> None:
+            nonlocal released
+            if not released:
+                released = True
+                self._lock.release()
 
-        timer = asyncio.get_running_loop().call_later(self._patience_seconds, leave)
+        timer = asyncio.get_running_loop().call_later(self._fast_seconds, release)
         try:
             yield
         finally:
             timer.cancel()
-            leave()
+            release()

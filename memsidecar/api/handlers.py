@@ -1,7 +1,6 @@
-"""Service descriptor -> generic gRPC handlers, interceptor chain."""
+"""gRPC handlers of a service, made from its descriptor and its table of RPC handlers."""
 
-import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -10,87 +9,101 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 
 from memsidecar.api.admission.admission import Admission
-from memsidecar.api.interceptors import Context, StreamHandler, UnaryHandler, errors
+from memsidecar.api.interceptors import errors
+from memsidecar.api.interceptors.call import Context, StreamHandler, UnaryHandler, read_single_request
 from memsidecar.api.interceptors.concurrency import InFlightLimits
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.request_log import RequestLog
-from memsidecar.api.wire import only_request
 from memsidecar.domain.errors import Unimplemented
+
+Handler = Callable[[Any], Any]
+"""Takes a decoded request and returns an awaitable of a response, encoded or not.
+
+For a streaming RPC: takes an async iterator of requests and returns an async iterator of responses.
+"""
 
 
 class Service(Protocol):
-    """What answers the RPCs of a service: a method for each that is built, named in snake case."""
+    """A service of the proto. Each of its RPCs is either in `rpcs()` or in `not_implemented`."""
 
     descriptor: ClassVar[ServiceDescriptor]
+    not_implemented: ClassVar[frozenset[str]]
+
+    def rpcs(self) -> Mapping[str, Handler]:
+        """Return the handler of each implemented RPC by its name in the proto."""
 
 
 @dataclass(frozen=True)
 class HandlerFactory:
-    """Puts the interceptors and the gate around each method, once."""
+    """Wraps each handler with the interceptors and the admission chain, once."""
 
     request_log: RequestLog
     limits: InFlightLimits
     deadlines: Deadlines
-    gate: Admission
+    admission: Admission
 
-    def handler(self, service: Service) -> grpc.GenericRpcHandler:
-        handlers = {method.name: self._method(method, service) for method in service.descriptor.methods}
+    def generic_handler(self, service: Service) -> grpc.GenericRpcHandler:
+        rpcs = _complete_table(service)
+        handlers = {method.name: self._method(method, rpcs[method.name]) for method in service.descriptor.methods}
         return grpc.method_handlers_generic_handler(service.descriptor.full_name, handlers)
 
-    def _method(self, method: MethodDescriptor, service: Service) -> Any:
-        answer = getattr(service, _snake_case(method.name), None)
+    def _method(self, method: MethodDescriptor, handler: Handler) -> Any:
         if not method.client_streaming and not method.server_streaming:
-            unary = self._unary(method.full_name, self.gate.unary(method, answer or _no_answer(method)))
-            return grpc.unary_unary_rpc_method_handler(unary) if self.gate.is_unrestricted else _read_when_asked(unary)
-        serve = self._stream(method.full_name, self.gate.stream(method, answer or _no_stream(method)))
-        return grpc.stream_stream_rpc_method_handler(serve if method.client_streaming else _of_one_request(serve))
+            unary = self._intercept_unary(method.full_name, self.admission.unary(method, handler))
+            if self.admission.is_unrestricted:
+                return grpc.unary_unary_rpc_method_handler(unary)
+            return _reading_late(unary)
+        stream = self._intercept_stream(method.full_name, self.admission.stream(method, handler))
+        return grpc.stream_stream_rpc_method_handler(stream if method.client_streaming else _single_request(stream))
 
-    def _unary(self, name: str, serve: UnaryHandler) -> UnaryHandler:
-        inner = self.limits.unary(name, self.deadlines.unary(name, serve))
+    def _intercept_unary(self, name: str, handler: UnaryHandler) -> UnaryHandler:
+        inner = self.limits.unary(name, self.deadlines.unary(name, handler))
         return errors.unary(name, self.request_log.unary(name, inner))
 
-    def _stream(self, name: str, serve: StreamHandler) -> StreamHandler:
-        return errors.stream(name, self.request_log.stream(name, self.limits.stream(name, serve)))
+    def _intercept_stream(self, name: str, handler: StreamHandler) -> StreamHandler:
+        return errors.stream(name, self.request_log.stream(name, self.limits.stream(name, handler)))
 
 
-def _read_when_asked(serve: UnaryHandler) -> Any:
-    """To gRPC a stream, if of one: a plain request it reads before it asks anybody. It costs every call some time."""
+def _complete_table(service: Service) -> dict[str, Handler]:
+    """Return a handler for every RPC of the descriptor. A missing or misspelt one is a programming error."""
+    table = dict(service.rpcs())
+    methods = service.descriptor.methods_by_name
+    if {*table, *service.not_implemented} != set(methods) or service.not_implemented & set(table):
+        raise ValueError(f"the RPC table of {service.descriptor.full_name} does not match its descriptor")
+    return table | {name: _not_implemented(methods[name]) for name in service.not_implemented}
 
-    async def of_one(_requests: AsyncIterator[bytes], context: Context) -> bytes:
-        return await serve(lambda: only_request(context), context)
 
-    return grpc.stream_unary_rpc_method_handler(of_one)
+def _not_implemented(method: MethodDescriptor) -> Handler:
+    async def unary(_request: Message) -> Message:
+        raise Unimplemented(method.name)
+
+    async def stream(requests: AsyncIterator[Message]) -> AsyncIterator[Message]:
+        async for request in requests:  # admits the first request, so that access is checked before the error
+            yield await unary(request)
+        raise Unimplemented(method.name)
+
+    return stream if method.client_streaming or method.server_streaming else unary
 
 
-def _of_one_request(serve: StreamHandler) -> Any:
-    async def alone(context: Context) -> AsyncIterator[bytes]:
-        yield await only_request(context)
+def _reading_late(handler: UnaryHandler) -> Any:
+    """Register a unary handler as a stream, so that its request is read after authentication.
 
-    # gRPC looks whether it is a generator itself.
-    async def of_one(_requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
-        async for response in serve(alone(context), context):
+    gRPC reads the request of a plain unary call before it calls the handler. The detour costs every call some time.
+    """
+
+    async def unary(_requests: AsyncIterator[bytes], context: Context) -> bytes:
+        return await handler(lambda: read_single_request(context), context)
+
+    return grpc.stream_unary_rpc_method_handler(unary)
+
+
+def _single_request(handler: StreamHandler) -> Any:
+    async def requests_of(context: Context) -> AsyncIterator[bytes]:
+        yield await read_single_request(context)
+
+    # gRPC checks whether the function itself is a generator.
+    async def stream(_requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+        async for response in handler(requests_of(context), context):
             yield response
 
-    return of_one
-
-
-def _no_answer(method: MethodDescriptor) -> Callable[[Message], Awaitable[Message]]:
-    """What answers an RPC that the contract has and this version has not."""
-
-    async def refuse(_request: Message) -> Message:
-        raise Unimplemented(method.name)
-
-    return refuse
-
-
-def _no_stream(method: MethodDescriptor) -> Callable[[AsyncIterator[Message]], AsyncIterator[Message]]:
-    async def refuse(requests: AsyncIterator[Message]) -> AsyncIterator[Message]:
-        async for request in requests:
-            yield await _no_answer(method)(request)
-        raise Unimplemented(method.name)
-
-    return refuse
-
-
-def _snake_case(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+    return stream

@@ -1,4 +1,4 @@
-"""Health, as gRPC has it, for callers without credentials: whoever opens a call and says nothing is soon sent away."""
+"""grpc.health.v1 with limits: probes have no credentials, so a call that sends no request ends after a second."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -10,31 +10,30 @@ import grpc.aio
 from grpc_health.v1 import health, health_pb2
 
 from memsidecar.api.admission.tenant_limits import ConcurrencyLimiter
-from memsidecar.api.interceptors import Context
+from memsidecar.api.interceptors.call import Context, decode, read_single_request
 from memsidecar.api.interceptors.errors import abort
-from memsidecar.api.wire import decode, only_request
 from memsidecar.domain.errors import DeadlineExceeded, SidecarError, TooLarge
 
 MAX_HEALTH_REQUEST_BYTES = 4 * 1024
 RECEIVE_SECONDS = 1.0
 MAX_WATCHERS = 64
-"They stay for as long as they like, so there is a limit to them; probes ask once."
-_ALL = "all of them"
+"A Watch stays open as long as its client likes. Probes use Check."
+_ALL_WATCHERS = "one limit for all"
 
 
 @dataclass(frozen=True)
 class Health:
-    """`admit` raises for whoever may not ask."""
+    """Handlers of the health service. `authenticate` raises for callers without access."""
 
-    servicer: Any  # the stubs know a context of their own only
-    admit: Callable[[Context], object]
+    servicer: Any  # its stubs know only a context class of their own
+    authenticate: Callable[[Context], object]
     _watchers: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(MAX_WATCHERS, "watchers"))
 
-    def handler(self) -> grpc.GenericRpcHandler:
-        encoded: Any = health_pb2.HealthCheckResponse.SerializeToString
+    def generic_handler(self) -> grpc.GenericRpcHandler:
+        serialize: Any = health_pb2.HealthCheckResponse.SerializeToString
         handlers: dict[str, Any] = {
-            "Check": grpc.stream_unary_rpc_method_handler(self._check, None, encoded),
-            "Watch": grpc.stream_stream_rpc_method_handler(self._watch, None, encoded),
+            "Check": grpc.stream_unary_rpc_method_handler(self._check, None, serialize),
+            "Watch": grpc.stream_stream_rpc_method_handler(self._watch, None, serialize),
         }
         return grpc.method_handlers_generic_handler(health.SERVICE_NAME, handlers)
 
@@ -44,25 +43,25 @@ class Health:
     async def _watch(self, _requests: AsyncIterator[bytes], context: Context) -> None:
         request = await self._request(context)
         try:
-            self._watchers.enter(_ALL)
+            self._watchers.acquire(_ALL_WATCHERS)
         except SidecarError as error:
             await abort(context, error)
         try:
             await self.servicer.Watch(request, context)
         finally:
-            self._watchers.leave(_ALL)
+            self._watchers.release(_ALL_WATCHERS)
 
     async def _request(self, context: Context) -> health_pb2.HealthCheckRequest:
         try:
-            self.admit(context)
-            return _decoded(await asyncio.wait_for(only_request(context), RECEIVE_SECONDS))
+            self.authenticate(context)
+            return _decode(await asyncio.wait_for(read_single_request(context), RECEIVE_SECONDS))
         except TimeoutError:
             await abort(context, DeadlineExceeded())
         except SidecarError as error:
             await abort(context, error)
 
 
-def _decoded(data: bytes) -> health_pb2.HealthCheckRequest:
+def _decode(data: bytes) -> health_pb2.HealthCheckRequest:
     if len(data) > MAX_HEALTH_REQUEST_BYTES:
         raise TooLarge(f"the request has {len(data)} bytes; {MAX_HEALTH_REQUEST_BYTES} are allowed")
     return decode(health_pb2.HealthCheckRequest, data)

@@ -1,6 +1,7 @@
-"""KnowledgeService registration; summaries and patterns."""
+"""memsidecar.v1.KnowledgeService: the table of its RPCs; summaries and patterns."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,8 +10,9 @@ from google.protobuf.descriptor import ServiceDescriptor
 from memsidecar.api.artifacts import ArtifactHandlers
 from memsidecar.api.documents import DocumentHandlers
 from memsidecar.api.executors import Executors
-from memsidecar.api.facts import FactHandlers, require_owner
-from memsidecar.api.wire import key_of, limit_of, timestamp_of
+from memsidecar.api.facts import FactHandlers
+from memsidecar.api.handlers import Handler
+from memsidecar.api.wire import key_of, limit_of, require_owner, timestamp_of
 from memsidecar.domain.session import SessionKey
 from memsidecar.language.contract import MalformedAnswer, ModelUnavailable
 from memsidecar.layers.procedural.memory import ProceduralMemory
@@ -22,47 +24,81 @@ from memsidecar.v1 import knowledge_pb2 as pb
 
 log = logging.getLogger(__name__)
 
-_MOST_TOKENS = 10_000
-"Of a summary that is asked for: every answer and every context has to hold it."
+MAX_SUMMARY_TOKENS = 10_000
+"Bounds a requested summary: every response and every context has to hold it."
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnowledgeService:
+    descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["KnowledgeService"]
+    not_implemented: ClassVar[frozenset[str]] = frozenset()
+
+    facts: FactHandlers
+    artifacts: ArtifactHandlers
+    documents: DocumentHandlers
+    summaries: "SummaryHandlers"
+    patterns: "PatternHandler"
+
+    def rpcs(self) -> Mapping[str, Handler]:
+        return {
+            "PutFacts": self.facts.put_facts,
+            "ListFacts": self.facts.list_facts,
+            "DeleteFact": self.facts.delete_fact,
+            "PutArtifact": self.artifacts.put_artifact,
+            "ListArtifacts": self.artifacts.list_artifacts,
+            "DeleteArtifact": self.artifacts.delete_artifact,
+            "PutDocument": self.documents.put_document,
+            "ListDocuments": self.documents.list_documents,
+            "DeleteDocument": self.documents.delete_document,
+            "SearchDocuments": self.documents.search_documents,
+            "GetSummary": self.summaries.get_summary,
+            "Summarize": self.summaries.summarize,
+            "GetPatterns": self.patterns.get_patterns,
+        }
 
 
 @dataclass(frozen=True)
-class LearnedCalls:
+class SummaryHandlers:
     executors: Executors
-    facts: Facts
     read: SessionReader
-    summary_updater: SummaryUpdater
-    procedural: ProceduralMemory
+    summarizer: SummaryUpdater
 
     async def get_summary(self, request: pb.GetSummaryRequest) -> pb.GetSummaryResponse:
-        summary = await self.executors.run_read(self._known, key_of(request), request.user_id)
+        summary = await self.executors.run_read(self._get, key_of(request), request.user_id)
         return pb.GetSummaryResponse(summary=_summary(summary))
 
-    def _known(self, key: SessionKey, user_id: str) -> RollingSummary | None:
-        return self.summary_updater.store.get_committed(key) if self.read.head(key, user_id) else None
+    def _get(self, key: SessionKey, user_id: str) -> RollingSummary | None:
+        return self.summarizer.store.get_committed(key) if self.read.head(key, user_id) else None
 
     async def summarize(self, request: pb.SummarizeRequest) -> pb.SummarizeResponse:
-        max_tokens = limit_of("max_tokens", request.max_tokens, 0, _MOST_TOKENS)
-        summary = await self.executors.run_model(self._brought, key_of(request), request.user_id, max_tokens)
+        max_tokens = limit_of("max_tokens", request.max_tokens, 0, MAX_SUMMARY_TOKENS)
+        summary = await self.executors.run_model(self._summarize, key_of(request), request.user_id, max_tokens)
         return pb.SummarizeResponse(summary=_summary(summary))
 
-    def _brought(self, key: SessionKey, user_id: str, max_tokens: int) -> RollingSummary | None:
-        """Up to the newest message; where the model does not help, what was there."""
+    def _summarize(self, key: SessionKey, user_id: str, max_tokens: int) -> RollingSummary | None:
+        """Summarize up to the newest message. Returns the existing summary when the model is unavailable."""
         head = self.read.head(key, user_id)
         if head is None:
             return None
         try:
-            return self.summary_updater.update_to(head, head.last_sequence, max_tokens)
+            return self.summarizer.up_to(head, head.last_sequence, max_tokens)
         except (ModelUnavailable, MalformedAnswer) as failure:
-            log.warning("a summary stays as it was: %s", failure)
-            return self.summary_updater.store.get(key)
+            log.warning("Summarize returns the previous summary: %s", failure)
+            return self.summarizer.store.get(key)
+
+
+@dataclass(frozen=True)
+class PatternHandler:
+    executors: Executors
+    facts: Facts
+    procedural: ProceduralMemory
 
     async def get_patterns(self, request: pb.GetPatternsRequest) -> pb.GetPatternsResponse:
-        names = require_owner(request)
-        owner = await self.executors.run_read(self.facts.owner, *names)
-        # A refresh counts what is not counted yet, and commits it.
-        work = self.executors.run_model if request.refresh else self.executors.run_read
-        return await work(self.procedural.patterns, owner, request.refresh)
+        scope = require_owner(request)
+        owner = await self.executors.run_read(self.facts.owner, *scope)
+        # A refresh processes the unread part of the log and commits the counts.
+        run = self.executors.run_model if request.refresh else self.executors.run_read
+        return await run(self.procedural.patterns, owner, request.refresh)
 
 
 def _summary(summary: RollingSummary | None) -> pb.Summary | None:
@@ -77,10 +113,3 @@ def _summary(summary: RollingSummary | None) -> pb.Summary | None:
         create_time=timestamp_of(summary.create_time_us),
         origin=summary.origin,
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class KnowledgeService(FactHandlers, ArtifactHandlers, DocumentHandlers, LearnedCalls):
-    """One part for each kind of thing that is known."""
-
-    descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["KnowledgeService"]

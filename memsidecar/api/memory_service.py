@@ -1,5 +1,6 @@
-"""memsidecar.v1.MemoryService: decode, call, encode."""
+"""memsidecar.v1.MemoryService: the table of its RPCs, and the handlers that need no module of their own."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -7,6 +8,8 @@ from google.protobuf.descriptor import ServiceDescriptor
 
 from memsidecar.api.add import AddHandlers
 from memsidecar.api.build_context import BuildContextHandler
+from memsidecar.api.executors import Executors
+from memsidecar.api.handlers import Handler
 from memsidecar.api.search import SearchHandler
 from memsidecar.api.wire import at_least, key_of, namespace_of, page_size_of, stats_of, strategy_of
 from memsidecar.domain.errors import InvalidField
@@ -14,26 +17,46 @@ from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.message import Role
 from memsidecar.domain.session import Strategy
 from memsidecar.layers.page_tokens import decode_position, encode_position
+from memsidecar.layers.working.memory import WorkingMemory
 from memsidecar.layers.working.reads import MessagePageRequest, MessageSlice
 from memsidecar.layers.working.sessions import NO_BUDGET
 from memsidecar.layers.working.window_update import PruneRequest
 from memsidecar.stores.contract import Erase, Erased
 from memsidecar.v1 import memory_pb2 as pb
-from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse
 from memsidecar.v1.message_pb2 import Message
 
 MAX_RECENT = 10_000
 _TRUNCATED = b"\x10\x01"  # field 2, true
 
 
-@dataclass(frozen=True)
-class MemoryService(AddHandlers):
+@dataclass(frozen=True, kw_only=True)
+class MemoryService:
     descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["MemoryService"]
+    not_implemented: ClassVar[frozenset[str]] = frozenset()
 
-    search_api: SearchHandler
-    build_context_api: BuildContextHandler
+    memory: WorkingMemory
+    executors: Executors
+    add: AddHandlers
+    search: SearchHandler
+    build_context: BuildContextHandler
 
-    # -- what is learned later
+    def rpcs(self) -> Mapping[str, Handler]:
+        return {
+            "Add": self.add.add,
+            "AddBatch": self.add.add_batch,
+            "AddStream": self.add.add_stream,
+            "StoreInteraction": self.add.store_interaction,
+            "Annotate": self.annotate,
+            "GetAll": self.get_all,
+            "GetRecent": self.get_recent,
+            "GetByRole": self.get_by_role,
+            "Search": self.search,
+            "Count": self.count,
+            "Prune": self.prune,
+            "Clear": self.clear,
+            "BuildContext": self.build_context,
+            "ReportUsage": self.report_usage,
+        }
 
     async def annotate(self, request: pb.AnnotateRequest) -> pb.AnnotateResponse:
         key = key_of(request)
@@ -43,51 +66,42 @@ class MemoryService(AddHandlers):
         stored = await self.executors.run_write(self.memory.annotate, key, request.user_id, message_id, score, metadata)
         return pb.AnnotateResponse(message=Message.FromString(stored.body))
 
-    # -- reading
-
     async def get_recent(self, request: pb.GetRecentRequest) -> bytes:
         key = key_of(request)
         n = min(at_least("n", request.n, 1), MAX_RECENT)
         max_tokens = at_least("max_tokens", request.max_tokens, 0)
-        hot = self.memory.read.cached_recent(key, request.user_id, n, max_tokens)
-        if hot is None:
+        recent = self.memory.read.cached_recent(key, request.user_id, n, max_tokens)
+        if recent is None:
             await self.executors.run_read(self.memory.session_cache.get, key)
-            hot = self.memory.read.cached_recent(key, request.user_id, n, max_tokens)
-        if hot is None:
-            hot = await self.executors.run_read(self.memory.read.recent, key, request.user_id, n, max_tokens)
-        return _joined(hot)
+            recent = self.memory.read.cached_recent(key, request.user_id, n, max_tokens)
+        if recent is None:
+            recent = await self.executors.run_read(self.memory.read.recent, key, request.user_id, n, max_tokens)
+        return _encode(recent)
 
     async def get_by_role(self, request: pb.GetByRoleRequest) -> bytes:
         key = key_of(request)
         if int(request.role) not in tuple(Role):
             raise InvalidField("role", "must be ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT or ROLE_TOOL")
         limit = at_least("limit", request.limit, 0)
-        return _joined(
-            await self.executors.run_read(self.memory.read.by_role, key, request.user_id, request.role, limit)
-        )
+        by_role = self.memory.read.by_role
+        return _encode(await self.executors.run_read(by_role, key, request.user_id, request.role, limit))
 
     async def get_all(self, request: pb.GetAllRequest) -> bytes:
         key = key_of(request)
         size = page_size_of(request.page_size)
-        same = pb.GetAllRequest(
+        metadata_filter = request.metadata_filter if request.HasField("metadata_filter") else None
+        fingerprint = pb.GetAllRequest(
             namespace=key.namespace,
             user_id=request.user_id,
             session_id=key.session_id,
             include_pruned=request.include_pruned,
-            metadata_filter=request.metadata_filter if request.HasField("metadata_filter") else None,
+            metadata_filter=metadata_filter,
         ).SerializeToString(deterministic=True)
-        (after,) = decode_position(request.page_token, same, 1) or (0,)
-        wanted = request.metadata_filter if request.HasField("metadata_filter") else None
-        turn = MessagePageRequest(after, size, request.include_pruned, wanted)
+        (after,) = decode_position(request.page_token, fingerprint, 1) or (0,)
+        turn = MessagePageRequest(after, size, request.include_pruned, metadata_filter)
         page, more = await self.executors.run_read(self.memory.read.page, key, request.user_id, turn)
-        token = encode_position([page.last_sequence], same) if more else ""
+        token = encode_position([page.last_sequence], fingerprint) if more else ""
         return b"".join(page.frames) + pb.GetAllResponse(next_page_token=token).SerializeToString()
-
-    async def search(self, request: pb.SearchRequest) -> pb.SearchResponse:
-        return await self.search_api(request)
-
-    async def build_context(self, request: BuildContextRequest) -> BuildContextResponse:
-        return await self.build_context_api(request)
 
     async def count(self, request: pb.CountRequest) -> pb.CountResponse:
         key = key_of(request)
@@ -105,12 +119,9 @@ class MemoryService(AddHandlers):
             budget = await self.executors.run_read(self.memory.budgets.of, head, request.model)
         return pb.CountResponse(stats=stats_of(counted, budget))
 
-    # -- pruning and clearing
-
     async def prune(self, request: pb.PruneRequest) -> pb.PruneResponse:
         key = key_of(request)
-        order = self._order(request)
-        pruned = await self.executors.run_write(self.memory.prune, key, request.user_id, order)
+        pruned = await self.executors.run_write(self.memory.prune, key, request.user_id, self._parse_prune(request))
         return pb.PruneResponse(
             removed_count=pruned.removed_count,
             removed_ids=pruned.removed_ids,
@@ -122,7 +133,7 @@ class MemoryService(AddHandlers):
             summary_id=pruned.summary_id,
         )
 
-    def _order(self, request: pb.PruneRequest) -> PruneRequest:
+    def _parse_prune(self, request: pb.PruneRequest) -> PruneRequest:
         strategy = strategy_of("strategy", request.strategy)
         limits = self.memory.limits
         return PruneRequest(
@@ -138,8 +149,8 @@ class MemoryService(AddHandlers):
 
     async def clear(self, request: pb.ClearRequest) -> pb.ClearResponse:
         key = key_of(request)
-        ticket = self.memory.sessions.submit_erase(Erase(key, request.user_id), self.executors.settled)
-        erased: Erased = await self.executors.outcome(ticket)
+        pending = self.memory.sessions.submit_erase(Erase(key, request.user_id), self.executors.on_done)
+        erased: Erased = await self.executors.wait_for(pending)
         return pb.ClearResponse(removed_count=erased.counts.messages)
 
     async def report_usage(self, request: pb.ReportUsageRequest) -> pb.ReportUsageResponse:
@@ -157,5 +168,6 @@ class MemoryService(AddHandlers):
         return pb.ReportUsageResponse(factor=factor)
 
 
-def _joined(part: MessageSlice) -> bytes:
-    return b"".join(part.frames) + (_TRUNCATED if part.truncated else b"")
+def _encode(messages: MessageSlice) -> bytes:
+    """Return an encoded GetRecentResponse or GetByRoleResponse. The messages are stored as its frames."""
+    return b"".join(messages.frames) + (_TRUNCATED if messages.truncated else b"")

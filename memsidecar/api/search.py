@@ -1,4 +1,4 @@
-"""Search."""
+"""Search: by rank over the index, or by substring over the journal."""
 
 import asyncio
 import math
@@ -51,52 +51,56 @@ class SearchHandler:
     pages: EncryptedPageTokens
 
     async def __call__(self, request: pb.SearchRequest) -> pb.SearchResponse:
-        wanted, limit = _wanted(request), limit_of("limit", request.limit, DEFAULT_LIMIT, MAX_LIMIT)
+        filters, limit = _parse_filters(request), limit_of("limit", request.limit, DEFAULT_LIMIT, MAX_LIMIT)
         if request.mode == pb.SEARCH_MODE_SUBSTRING:
-            return await self._by_substring(request, wanted, limit)
-        return await self._by_rank(request, wanted, limit)
+            return await self._by_substring(request, filters, limit)
+        return await self._by_rank(request, filters, limit)
 
-    async def _by_substring(self, request: pb.SearchRequest, wanted: MessageFilter, limit: int) -> pb.SearchResponse:
-        same = _same(request)
-        position = self.pages.decode(request.page_token, same, 1)
+    async def _by_substring(self, request: pb.SearchRequest, filters: MessageFilter, limit: int) -> pb.SearchResponse:
+        fingerprint = _fingerprint(request)
+        position = self.pages.decode(request.page_token, fingerprint, 1)
         before_lsn = position[0] if position else None
         scope, _ = await self._scope(request)
         if request.min_score > SUBSTRING_SCORE:
             return pb.SearchResponse()
-        return await self._while_wanted(
-            lambda go_on: self._substring_hits(*self.memory.search(scope, wanted, limit, before_lsn, go_on), same)
+        return await self._run_cancellable(
+            lambda is_active: self._substring_response(
+                *self.memory.search(scope, filters, limit, before_lsn, is_active), fingerprint
+            )
         )
 
-    async def _by_rank(self, request: pb.SearchRequest, wanted: MessageFilter, limit: int) -> pb.SearchResponse:
-        same = _same(request)
-        position = self.pages.decode(request.page_token, same, 2)
+    async def _by_rank(self, request: pb.SearchRequest, filters: MessageFilter, limit: int) -> pb.SearchResponse:
+        fingerprint = _fingerprint(request)
+        position = self.pages.decode(request.page_token, fingerprint, 2)
         as_of, start = position or (None, 0)
-        turn = PageRequest(limit, request.min_score, start, as_of)
-        question = self._question(request)
+        page = PageRequest(limit, request.min_score, start, as_of)
+        query = self._parse_query(request)
         scope, head = await self._scope(request)
-        within = _range(scope, head, wanted)
-        if within is None:
+        search_scope = _search_scope(scope, head, filters)
+        if search_scope is None:
             return pb.SearchResponse()
         recall = self.episodic.hits.messages
-        return await self._while_wanted(
-            lambda go_on: self._ranked_hits(recall(question, within, turn, wanted.matches_metadata, go_on), same)
+        return await self._run_cancellable(
+            lambda is_active: self._ranked_response(
+                recall(query, search_scope, page, filters.matches_metadata, is_active), fingerprint
+            )
         )
 
-    async def _while_wanted(self, work: Callable[[Callable[[], bool]], T]) -> T:
-        """Search and encode, both in a thread: an answer may have megabytes. It ends when the caller is gone."""
-        gone = Event()
+    async def _run_cancellable(self, work: Callable[[Callable[[], bool]], T]) -> T:
+        """Search and encode in a thread, because a response may have megabytes. A cancelled call ends the work."""
+        cancelled = Event()
         try:
-            return await self.executors.run_search(work, lambda: not gone.is_set())
+            return await self.executors.run_search(work, lambda: not cancelled.is_set())
         except asyncio.CancelledError:
-            gone.set()
+            cancelled.set()
             raise
 
-    def _question(self, request: pb.SearchRequest) -> SearchQuery:
+    def _parse_query(self, request: pb.SearchRequest) -> SearchQuery:
         vector = vector_of("query_vector", request.query_vector, self.episodic.embedders.default.dimensions)
         return SearchQuery(request.query, _MODES[request.mode], vector, self.episodic.limits.weights)
 
     async def _scope(self, request: pb.SearchRequest) -> tuple[Scope, SessionHead | None]:
-        """The scope, and the session if one is named: its user counts as named, too."""
+        """Return the scope, and the session if the request has one. The session's user counts as the request's."""
         namespace, user_id = namespace_of(request), optional_id("user_id", request.user_id)
         session_id, head = optional_id("session_id", request.session_id), None
         if session_id:
@@ -110,30 +114,34 @@ class SearchHandler:
             return Scope(namespace, session_id=check_id("session_id", session_id)), head
         return Scope(namespace, user_id), head
 
-    def _substring_hits(self, hits: Sequence[LocatedMessage], next_lsn: int | None, same: bytes) -> pb.SearchResponse:
-        response = pb.SearchResponse(next_page_token="" if next_lsn is None else self.pages.encode([next_lsn], same))
+    def _substring_response(
+        self, hits: Sequence[LocatedMessage], next_lsn: int | None, fingerprint: bytes
+    ) -> pb.SearchResponse:
+        response = pb.SearchResponse(
+            next_page_token="" if next_lsn is None else self.pages.encode([next_lsn], fingerprint)
+        )
         for hit in hits:
             message = Message.FromString(hit.message.body)
             response.hits.add(message=message, session_id=hit.key.session_id, score=SUBSTRING_SCORE)
         return response
 
-    def _ranked_hits(self, found: HitPage[LocatedMessage], same: bytes) -> pb.SearchResponse:
+    def _ranked_response(self, found: HitPage[LocatedMessage], fingerprint: bytes) -> pb.SearchResponse:
         response = pb.SearchResponse(degraded=degradations_of(found.degraded))
         if found.next is not None:
-            response.next_page_token = self.pages.encode([found.next.as_of or 0, found.next.start], same)
-        for pointer, hit in found.hits:
+            response.next_page_token = self.pages.encode([found.next.as_of or 0, found.next.start], fingerprint)
+        for ranked, hit in found.hits:
             message = Message.FromString(hit.message.body)
             response.hits.add(
                 message=message,
                 session_id=hit.key.session_id,
-                score=pointer.score,
-                scores=encode_score_parts(pointer.parts),
+                score=ranked.score,
+                scores=encode_score_parts(ranked.parts),
             )
         return response
 
 
 def vector_of(field: str, numbers: Sequence[float], dimensions: int) -> NDArray[np.float32] | None:
-    """A caller's vector, None for an empty one."""
+    """Return the request's vector; None for an empty one."""
     if not numbers:
         return None
     vector = np.array(numbers, np.float32)
@@ -144,7 +152,7 @@ def vector_of(field: str, numbers: Sequence[float], dimensions: int) -> NDArray[
     return vector
 
 
-def _wanted(request: pb.SearchRequest) -> MessageFilter:
+def _parse_filters(request: pb.SearchRequest) -> MessageFilter:
     if request.mode not in pb.SearchMode.values():
         raise InvalidField("mode", "is not a known mode")
     if request.scope not in _SCOPES.values():
@@ -165,27 +173,29 @@ def _wanted(request: pb.SearchRequest) -> MessageFilter:
     )
 
 
-def _range(scope: Scope, head: SessionHead | None, wanted: MessageFilter) -> SearchScope | None:
-    """The same in numbers; None where there is nothing to look through, because there is no such session."""
+def _search_scope(scope: Scope, head: SessionHead | None, filters: MessageFilter) -> SearchScope | None:
+    """Return the scope as the index knows it; None when the session does not exist."""
     if scope.session_id:
         if head is None:
             return None
-        where = SearchScope.of_session(head)
+        search_scope = SearchScope.of_session(head)
     elif scope.user_id:
-        where = SearchScope.of_user(scope.namespace, scope.user_id)
+        search_scope = SearchScope.of_user(scope.namespace, scope.user_id)
     else:
-        where = SearchScope(scope.namespace)
-    return replace(where, message_scope=scope, roles=wanted.roles, after_us=wanted.after_us, before_us=wanted.before_us)
+        search_scope = SearchScope(scope.namespace)
+    return replace(
+        search_scope, scope=scope, roles=filters.roles, after_us=filters.after_us, before_us=filters.before_us
+    )
 
 
-def degradations_of(lacks: Iterable[int]) -> list[str]:
-    return [Degradation.Name(lack) for lack in sorted(lacks)]
+def degradations_of(numbers: Iterable[int]) -> list[str]:
+    return [Degradation.Name(number) for number in sorted(numbers)]
 
 
-def _same(request: pb.SearchRequest) -> bytes:
-    """The request as far as its pages belong together."""
-    same = pb.SearchRequest()
-    same.CopyFrom(request)
-    same.ClearField("page_token")
-    same.ClearField("limit")
-    return same.SerializeToString(deterministic=True)
+def _fingerprint(request: pb.SearchRequest) -> bytes:
+    """Return the part of the request that must not change between two pages."""
+    copy = pb.SearchRequest()
+    copy.CopyFrom(request)
+    copy.ClearField("page_token")
+    copy.ClearField("limit")
+    return copy.SerializeToString(deterministic=True)

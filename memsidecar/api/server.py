@@ -1,4 +1,4 @@
-"""Grpc.aio servers, listeners, TLS, start/drain/stop."""
+"""The gRPC servers: listeners, TLS, health, start, drain and stop."""
 
 import asyncio
 import contextlib
@@ -17,42 +17,42 @@ from grpc_health.v1 import health, health_pb2
 from memsidecar.access.certificates import Certificates
 from memsidecar.api.handlers import HandlerFactory, Service
 from memsidecar.api.health import MAX_HEALTH_REQUEST_BYTES, Health
-from memsidecar.api.interceptors import Context
+from memsidecar.api.interceptors.call import Context
 from memsidecar.api.reflection import add_reflection
 from memsidecar.domain.errors import StartRefused
 from memsidecar.domain.network_address import Address
 
-_SOCKET_UMASK = 0o117  # leaves 0660: the owner and the group, as between the containers of a pod
+_SOCKET_UMASK = 0o117  # mode 0660: owner and group, as between the containers of a pod
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 HARD_REQUEST_BYTES_FACTOR = 2
 MAX_HEALTH_CALLS = 4_000
 HARD_LIMIT_FACTOR = 4
-"gRPC refuses calls without details; so it does so only far beyond where we do, and keeps no more of them than that."
+"gRPC rejects calls without error details, so its own limit on calls stands this far beyond ours."
 LIVENESS = ""
 EPISODIC = "memsidecar.episodic"
-"As health calls retrieval, which is there some seconds after the rest."
+"Name of retrieval in the health service. It is ready some seconds after the rest."
 
 _OPTIONS = (
-    # Without this, two servers on one port share its connections and neither knows.
+    # With it, two servers on one port would share its connections without an error.
     ("grpc.so_reuseport", 0),
-    # What clients may do to keep an idle connection alive without being sent away.
+    # Keepalive pings that clients may send on an idle connection.
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
-    # Whoever opens a connection and says nothing is sent away, long before gRPC's own two minutes.
+    # Closes connections without a handshake. gRPC's default is two minutes.
     ("grpc.server_handshake_timeout_ms", 10_000),
-    # Clients connect again by themselves when they have something to ask.
+    # Clients reconnect by themselves for their next call.
     ("grpc.max_connection_idle_ms", 30 * 60_000),
 )
-# A probe connects, asks once and goes. Whoever stays has something else in mind.
+# A probe connects, calls once and disconnects.
 _HEALTH_ONLY = (("grpc.max_connection_age_ms", 60_000), ("grpc.max_connection_age_grace_ms", 5_000))
-# Else gRPC learns that the line is fast, and takes megabytes of each request before anybody asked for it.
-_GUARDED = (("grpc.http2.bdp_probe", 0),)
+# Otherwise gRPC measures a fast connection, and buffers megabytes of each request before it is read.
+_NO_READ_AHEAD = (("grpc.http2.bdp_probe", 0),)
 
 
 def bind(server: grpc.aio.Server, address: Address, setting: str, tls: grpc.ServerCredentials | None = None) -> Address:
-    """Bind the server, and return the address it really has."""
+    """Bind the server and return its address, with the actual port."""
     target = address.grpc_target
     try:
         port = server.add_secure_port(target, tls) if tls else server.add_insecure_port(target)
@@ -62,18 +62,18 @@ def bind(server: grpc.aio.Server, address: Address, setting: str, tls: grpc.Serv
 
 
 @contextlib.contextmanager
-def claimed(address: Address) -> Iterator[None]:
-    """Make a unix socket's path ours while we begin to listen there; nothing to do for TCP.
+def claim_socket(address: Address) -> Iterator[None]:
+    """Hold a unix socket's path while the server starts to listen there; does nothing for TCP.
 
-    gRPC would take the path away from a living server without a word. A path that nobody answers on is a leftover
-    and is removed. The lock beside it decides between two that start at the same moment.
+    gRPC would replace the socket of a running server without an error. A socket that accepts no connection is left
+    over from an earlier server and is removed. A lock file decides between two servers that start at the same time.
     """
     if address.unix_path is None:
         yield
         return
     path = Path(address.unix_path)
     with _locked(path):
-        if _answers(path):
+        if _accepts_connections(path):
             raise StartRefused(f"{path} is in use by another server")
         path.unlink(missing_ok=True)
         before = os.umask(_SOCKET_UMASK)
@@ -98,7 +98,7 @@ def _locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _answers(path: Path) -> bool:
+def _accepts_connections(path: Path) -> bool:
     if path.exists() and not path.is_socket():
         raise StartRefused(f"{path} exists and is not a socket")
     with socket.socket(socket.AF_UNIX) as probe:
@@ -116,28 +116,30 @@ class Addresses:
 
 
 class Server:
-    """One event loop, on which nothing waits for a disk."""
+    """The main server and the health-only server, on one event loop that never blocks."""
 
     def __init__(
         self,
-        methods: HandlerFactory,
+        factory: HandlerFactory,
         services: Sequence[Service],
         max_request_bytes: int,
         tls: grpc.ServerCredentials | None = None,
     ) -> None:
-        # gRPC's own refusal of a large request carries no details; so it stands further out than ours.
-        self._methods = methods
+        self._factory = factory
         self._tls = tls
-        most_bytes, most_calls = HARD_REQUEST_BYTES_FACTOR * max_request_bytes, HARD_LIMIT_FACTOR * methods.limits.most
-        is_guarded = not methods.gate.is_unrestricted
-        self._main = _limited_server(most_bytes, most_calls) if is_guarded else _server(most_bytes)
+        # gRPC's own rejection of a large request has no error details, so its limit is higher than ours.
+        hard_bytes = HARD_REQUEST_BYTES_FACTOR * max_request_bytes
+        hard_calls = HARD_LIMIT_FACTOR * factory.limits.limit
+        is_unrestricted = factory.admission.is_unrestricted
+        self._main = _server(hard_bytes) if is_unrestricted else _limited_server(hard_bytes, hard_calls)
         self._health_only = _limited_server(MAX_HEALTH_REQUEST_BYTES, MAX_HEALTH_CALLS, *_HEALTH_ONLY)
         self._health = health.aio.HealthServicer()
         self._names = [service.descriptor.full_name for service in services]
-        self._main.add_generic_rpc_handlers(tuple(methods.handler(service) for service in services))
-        self._main.add_generic_rpc_handlers((Health(self._health, methods.gate.authenticator.authenticate).handler(),))
-        self._health_only.add_generic_rpc_handlers((Health(self._health, _anybody).handler(),))
-        add_reflection(self._main, (*self._names, health.SERVICE_NAME), methods.gate)
+        self._main.add_generic_rpc_handlers(tuple(factory.generic_handler(service) for service in services))
+        authenticate = factory.admission.authenticator.authenticate
+        self._main.add_generic_rpc_handlers((Health(self._health, authenticate).generic_handler(),))
+        self._health_only.add_generic_rpc_handlers((Health(self._health, _allow_all).generic_handler(),))
+        add_reflection(self._main, (*self._names, health.SERVICE_NAME), factory.admission)
 
     async def start(self, listen: Address, health_listen: Address | None) -> Addresses:
         try:
@@ -146,7 +148,7 @@ class Server:
             await self._main.stop(None)
             await self._health_only.stop(None)
             raise
-        self._watch = asyncio.ensure_future(self._methods.deadlines.watch())
+        self._watch = asyncio.ensure_future(self._factory.deadlines.watch())
         for name in (LIVENESS, *self._names):
             await self._health.set(name, SERVING)
         await self._health.set(EPISODIC, NOT_SERVING)
@@ -156,57 +158,57 @@ class Server:
         await self._health.set(name, SERVING)
 
     async def _listen(self, listen: Address, health_listen: Address | None) -> Addresses:
-        with claimed(listen):
+        with claim_socket(listen):
             listen = bind(self._main, listen, "listen", self._tls)
             await self._main.start()
         if health_listen is not None:
-            with claimed(health_listen):
+            with claim_socket(health_listen):
                 health_listen = bind(self._health_only, health_listen, "health_listen")
                 await self._health_only.start()
         return Addresses(listen, health_listen)
 
     async def stop(self, drain_seconds: float) -> None:
-        """Say that we are leaving, finish what has begun, then go."""
+        """Report NOT_SERVING, drain pending calls, then close."""
         await self._health.enter_graceful_shutdown()
-        await self._methods.limits.drain(drain_seconds)
+        await self._factory.limits.drain(drain_seconds)
         await self._main.stop(None)
         self._watch.cancel()
         await self._health_only.stop(None)
 
 
-def _anybody(_context: Context) -> None:
-    """The kubelet has no credentials."""
+def _allow_all(_context: Context) -> None:
+    """Authenticate every caller: the kubelet has no credentials."""
 
 
-def _server(most_request_bytes: int) -> grpc.aio.Server:
-    return grpc.aio.server(options=(*_OPTIONS, ("grpc.max_receive_message_length", most_request_bytes)))
+def _server(max_request_bytes: int) -> grpc.aio.Server:
+    return grpc.aio.server(options=(*_OPTIONS, ("grpc.max_receive_message_length", max_request_bytes)))
 
 
-def _limited_server(most_request_bytes: int, most_calls: int, *options: tuple[str, int]) -> grpc.aio.Server:
-    limits = (("grpc.max_receive_message_length", most_request_bytes), ("grpc.max_concurrent_streams", most_calls))
-    return grpc.aio.server(options=(*_OPTIONS, *_GUARDED, *options, *limits), maximum_concurrent_rpcs=most_calls)
+def _limited_server(max_request_bytes: int, max_calls: int, *options: tuple[str, int]) -> grpc.aio.Server:
+    limits = (("grpc.max_receive_message_length", max_request_bytes), ("grpc.max_concurrent_streams", max_calls))
+    return grpc.aio.server(options=(*_OPTIONS, *_NO_READ_AHEAD, *options, *limits), maximum_concurrent_rpcs=max_calls)
 
 
 class TlsCredentials:
-    """gRPC asks `_renewed` at each handshake, on a thread of its own."""
+    """Server credentials that follow the certificate files. gRPC calls `_reload` at each handshake, on its thread."""
 
     def __init__(self, current: Callable[[], Certificates]) -> None:
         self._current = current
-        self._shown = current()
+        self._used = current()
 
     def authenticator(self) -> grpc.ServerCredentials:
         return grpc.dynamic_ssl_server_credentials(
-            _configuration(self._shown),
-            cast(Any, self._renewed),  # the stubs do not know that it may return None
-            require_client_authentication=self._shown.client_ca is not None,
+            _configuration(self._used),
+            cast(Any, self._reload),  # the stubs do not know that it may return None
+            require_client_authentication=self._used.client_ca is not None,
         )
 
-    def _renewed(self) -> grpc.ServerCertificateConfiguration | None:
-        """None: as before."""
+    def _reload(self) -> grpc.ServerCertificateConfiguration | None:
+        """Return the new configuration; None if nothing has changed."""
         current = self._current()
-        if current is self._shown:
+        if current is self._used:
             return None
-        self._shown = current
+        self._used = current
         return _configuration(current)
 
 

@@ -1,4 +1,4 @@
-"""memsidecar.v1.SessionService: decode, call, encode."""
+"""memsidecar.v1.SessionService: the table of its RPCs and their handlers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import ClassVar
 from google.protobuf.descriptor import ServiceDescriptor
 
 from memsidecar.api.executors import Executors
+from memsidecar.api.handlers import Handler
 from memsidecar.api.wire import (
     at_least,
     key_of,
@@ -29,45 +30,54 @@ from memsidecar.v1 import session_pb2 as pb
 @dataclass(frozen=True)
 class SessionService:
     descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["SessionService"]
+    not_implemented: ClassVar[frozenset[str]] = frozenset({"ForgetMessage", "ForgetUser", "Export", "Import", "Watch"})
 
     memory: WorkingMemory
     executors: Executors
     watermarks: SessionWatermarks
     is_indexed: bool
 
+    def rpcs(self) -> Mapping[str, Handler]:
+        return {
+            "ListSessions": self.list_sessions,
+            "GetSession": self.get_session,
+            "SetPolicy": self.set_policy,
+            "DeleteSession": self.delete_session,
+        }
+
     async def list_sessions(self, request: pb.ListSessionsRequest) -> pb.ListSessionsResponse:
         namespace, user_id = namespace_of(request), optional_id("user_id", request.user_id)
         size = page_size_of(request.page_size)
-        same = pb.ListSessionsRequest(namespace=namespace, user_id=user_id).SerializeToString()
-        place = decode_cursor(request.page_token, same)
-        after = (place[1], place[2]) if place else None
+        fingerprint = pb.ListSessionsRequest(namespace=namespace, user_id=user_id).SerializeToString()
+        cursor = decode_cursor(request.page_token, fingerprint)
+        after = (cursor[1], cursor[2]) if cursor else None
         page = SessionQuery(namespace, user_id, size + 1, after)
         heads, sessions = await self.executors.run_read(self._list, page)
-        token = _token_behind(heads[size - 1], same) if len(heads) > size else ""
+        token = _token_after(heads[size - 1], fingerprint) if len(heads) > size else ""
         return pb.ListSessionsResponse(sessions=sessions[:size], next_page_token=token)
 
     async def get_session(self, request: pb.GetSessionRequest) -> pb.GetSessionResponse:
         return await self.executors.run_read(self._get, key_of(request), request.user_id)
 
     async def set_policy(self, request: pb.SetPolicyRequest) -> pb.SetPolicyResponse:
-        asked = _asked_policy(request.policy) if request.HasField("policy") else None
+        policy = _parse_policy(request.policy) if request.HasField("policy") else None
         user_id = optional_id("user_id", request.user_id)
         key = SessionKey(namespace_of(request), optional_id("session_id", request.session_id))
-        policy = await self.executors.run_write(self.memory.policies.set, key, user_id, asked)
-        return pb.SetPolicyResponse(policy=policy_of(policy))
+        stored = await self.executors.run_write(self.memory.policies.set, key, user_id, policy)
+        return pb.SetPolicyResponse(policy=policy_of(stored))
 
     async def delete_session(self, request: pb.DeleteSessionRequest) -> pb.DeleteSessionResponse:
         command = Erase(key_of(request), request.user_id, delete_session=True)
-        gone = await (self._would_be_gone(command) if request.dry_run else self._gone(command))
-        index_rows = gone.messages + gone.chunks if self.is_indexed else 0
-        return pb.DeleteSessionResponse(receipt=receipt_of(gone, index_rows, request.dry_run))
+        erased = await (self._erasable(command) if request.dry_run else self._erase(command))
+        index_rows = erased.messages + erased.chunks if self.is_indexed else 0
+        return pb.DeleteSessionResponse(receipt=receipt_of(erased, index_rows, request.dry_run))
 
-    async def _would_be_gone(self, command: Erase) -> ErasureCounts:
+    async def _erasable(self, command: Erase) -> ErasureCounts:
         return await self.executors.run_read(self.memory.sessions.erasure_counts, command)
 
-    async def _gone(self, command: Erase) -> ErasureCounts:
-        ticket = self.memory.sessions.submit_erase(command, self.executors.settled)
-        erased: Erased = await self.executors.outcome(ticket)
+    async def _erase(self, command: Erase) -> ErasureCounts:
+        pending = self.memory.sessions.submit_erase(command, self.executors.on_done)
+        erased: Erased = await self.executors.wait_for(pending)
         return erased.counts
 
     def _list(self, page: SessionQuery) -> tuple[Sequence[SessionHead], list[pb.Session]]:
@@ -79,22 +89,22 @@ class SessionService:
         return pb.GetSessionResponse(session=self._sessions(key.namespace, [head])[0] if head else None)
 
     def _sessions(self, namespace: str, heads: Sequence[SessionHead]) -> list[pb.Session]:
-        marks = self.watermarks(namespace, heads)
-        return [self._session(head, mark) for head, mark in zip(heads, marks, strict=True)]
+        watermarks = self.watermarks(namespace, heads)
+        return [self._session(head, marks) for head, marks in zip(heads, watermarks, strict=True)]
 
     def _session(self, head: SessionHead, watermarks: Mapping[str, int]) -> pb.Session:
         return session_of(head, self.memory.policies.of(head), self.memory.budgets.or_default(head), watermarks)
 
 
-def _token_behind(head: SessionHead, same: bytes) -> str:
-    """By the session's own id: a number of ours would tell how many sessions others have."""
-    return encode_cursor((0, head.last_active_us, head.key.session_id), same)
+def _token_after(head: SessionHead, fingerprint: bytes) -> str:
+    """Return the page token after a session. It holds the session's id: a row id would reveal how many there are."""
+    return encode_cursor((0, head.last_active_us, head.key.session_id), fingerprint)
 
 
-def _asked_policy(policy: pb.SessionPolicy) -> Policy:
+def _parse_policy(policy: pb.SessionPolicy) -> Policy:
     return Policy(
-        at_least("policy.auto_prune_tokens", policy.auto_prune_tokens, 0),
-        strategy_of("policy.strategy", policy.strategy),
-        optional_id("policy.model", policy.model),
-        policy.summarize,
+        auto_prune_tokens=at_least("policy.auto_prune_tokens", policy.auto_prune_tokens, 0),
+        strategy=strategy_of("policy.strategy", policy.strategy),
+        model=optional_id("policy.model", policy.model),
+        summarize=policy.summarize,
     )

@@ -1,4 +1,4 @@
-"""The one table from errors to statuses, and the rich details that every error carries."""
+"""Table from domain errors to gRPC statuses, and the error details that every status carries."""
 
 from typing import NamedTuple
 
@@ -11,8 +11,7 @@ from memsidecar.v1.errors_pb2 import ErrorReason
 
 DOMAIN = "memsidecar.dev"
 RETRY_SECONDS = 1
-# Waiting alone does not help: somebody has to erase something first, or raise the quota.
-QUOTA_RETRY_SECONDS = 60
+QUOTA_RETRY_SECONDS = 60  # long: a retry succeeds only after data was erased or the quota raised
 _PREFIX = "ERROR_REASON_"
 
 
@@ -55,7 +54,7 @@ INTERNAL_ERROR = errors.SidecarError("an internal error; the sidecar's log has t
 
 
 def row_of(error: errors.SidecarError) -> StatusRow:
-    """The error's own row, or that of the nearest class above it."""
+    """Return the row of the error's class, or of its nearest base class."""
     return next(TABLE[kind] for kind in type(error).__mro__ if kind in TABLE)
 
 
@@ -67,7 +66,7 @@ def rich_status(error: errors.SidecarError) -> status_pb2.Status:
     row = row_of(error)
     status = status_pb2.Status(code=row.code.value[0], message=_message(error, row))
     if row.reason == ErrorReason.ERROR_REASON_UNSPECIFIED:
-        return status  # gRPC's own: it would look the same had gRPC noticed first
+        return status  # the same status as when gRPC itself detects the error
     _pack(status, error_details_pb2.ErrorInfo(reason=reason_name(row.reason), domain=DOMAIN, metadata=_metadata(error)))
     if isinstance(error, errors.InvalidField):
         violation = error_details_pb2.BadRequest.FieldViolation(field=error.field, description=error.problem)
@@ -86,7 +85,7 @@ def _retry_seconds(error: errors.SidecarError) -> float:
 
 
 def _message(error: errors.SidecarError, row: StatusRow) -> str:
-    """What the caller is told; of the inside, nothing."""
+    """Return the message for the caller, without internals."""
     if row.code is grpc.StatusCode.INTERNAL:
         return str(INTERNAL_ERROR)
     if isinstance(error, errors.FatalStoreError):

@@ -1,13 +1,10 @@
-"""Between the contract's messages and the values of the house."""
+"""Conversion between protobuf messages and domain values, and validation of fields that many requests share."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeVar, cast
+from typing import Protocol, cast
 
-import grpc.aio
-from google.protobuf.message import DecodeError, Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from memsidecar.api.interceptors import Context
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.session import DEFAULT_NAMESPACE, Policy, SessionHead, SessionKey, Strategy
@@ -19,52 +16,21 @@ from memsidecar.v1.memory_pb2 import PruneStrategy
 MAX_PAGE_SIZE = 1_000
 DEFAULT_PAGE_SIZE = 100
 
-_NAMESPACE_TAG = b"\x0a"  # field 1, a text
-_LONGEST_VARINT = 6
-
-M = TypeVar("M", bound=Message)
 ScopeIds = tuple[str, str, str]
-"Namespace, user and session of a request that need not name all of them."
+"Namespace, user and session of a request; user and session may be empty."
 
 
 class Namespaced(Protocol):
-    """Every request names a namespace ..."""
+    """A request. Every one has a namespace."""
 
     namespace: str
 
 
 class Scoped(Namespaced, Protocol):
-    """... and nearly every one whose memory it means, in the same fields."""
+    """A request about the memory of a user or a session, which nearly every one is."""
 
     user_id: str
     session_id: str
-
-
-async def only_request(context: Context) -> bytes:
-    data: Any = await context.read()
-    if data is grpc.aio.EOF:
-        raise InvalidField("request", "is missing: the call ended without one")
-    return bytes(data)
-
-
-def leading_namespace(data: bytes) -> str:
-    """What stands where every encoder writes it, first; what a request is of decides in the end."""
-    if data[:1] != _NAMESPACE_TAG:
-        return DEFAULT_NAMESPACE
-    length, shift, at = 0, 0, 1
-    while at < min(len(data), _LONGEST_VARINT):
-        length |= (data[at] & 0x7F) << shift
-        shift, at = shift + 7, at + 1
-        if data[at - 1] < 0x80:
-            break
-    return data[at : at + length].decode("utf-8", "replace") or DEFAULT_NAMESPACE
-
-
-def decode(kind: type[M], data: bytes) -> M:
-    try:
-        return kind.FromString(data)
-    except DecodeError:
-        raise InvalidField("request", f"is not a valid encoding of {kind.DESCRIPTOR.full_name}") from None
 
 
 def namespace_of(request: Namespaced) -> str:
@@ -81,15 +47,22 @@ def scope_of(request: Scoped) -> ScopeIds:
     return namespace_of(request), user_id, session_id
 
 
-def at_least(field: str, value: int, least: int) -> int:
-    if value < least:
-        raise InvalidField(field, f"must be at least {least}")
+def require_owner(request: Scoped) -> ScopeIds:
+    scope = scope_of(request)
+    if not any(scope[1:]):
+        raise InvalidField("user_id", "is required where no session is named")
+    return scope
+
+
+def at_least(field: str, value: int, minimum: int) -> int:
+    if value < minimum:
+        raise InvalidField(field, f"must be at least {minimum}")
     return value
 
 
-def limit_of(field: str, value: int, default: int, most: int) -> int:
-    """Zero means the default, more than the maximum means the maximum."""
-    return min(at_least(field, value, 0) or default, most)
+def limit_of(field: str, value: int, default: int, maximum: int) -> int:
+    """Return the requested number: zero means the default, and more than the maximum means the maximum."""
+    return min(at_least(field, value, 0) or default, maximum)
 
 
 def page_size_of(request_size: int) -> int:
@@ -155,15 +128,15 @@ def session_of(
     )
 
 
-def receipt_of(gone: ErasureCounts, index_rows: int, dry_run: bool) -> session_pb2.ErasureReceipt:
-    """Of a whole session."""
+def receipt_of(erased: ErasureCounts, index_rows: int, dry_run: bool) -> session_pb2.ErasureReceipt:
+    """Return the receipt for a whole session."""
     return session_pb2.ErasureReceipt(
-        messages=gone.messages,
+        messages=erased.messages,
         index_rows=index_rows,
-        facts=gone.facts,
-        summaries=gone.summaries,
-        artifacts=gone.artifacts,
-        documents=gone.documents,
+        facts=erased.facts,
+        summaries=erased.summaries,
+        artifacts=erased.artifacts,
+        documents=erased.documents,
         sessions=1,
         dry_run=dry_run,
     )

@@ -1,4 +1,4 @@
-"""From settings to a running sidecar: the one room that names concrete parts. Opens in order, closes in reverse."""
+"""Composition of a sidecar from its settings. The only package that names concrete stores, embedders and models."""
 
 from memsidecar.assembly.maintenance import run_doctor, run_reindex
 from memsidecar.assembly.serve import run_serve

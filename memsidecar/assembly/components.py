@@ -1,4 +1,4 @@
-"""Factories: settings -> one configured component each."""
+"""Factories: each returns one component, configured from the settings."""
 
 import logging
 from collections.abc import Callable
@@ -64,15 +64,15 @@ def read_key_file(name: str, file: Path | None) -> str | None:
 
 @dataclass(frozen=True)
 class Language:
-    """Who reads what was said: the model where there is one, else rules. `fallback` never needs anybody."""
+    """Fact extraction and summaries: by the model if one is configured, else by rules. `fallback` needs no model."""
 
     extractor: FactExtractor
     summarizer: Summarizer
     fallback: Summarizer
     model: OpenAIModel | None = None
 
-    def tell_figures(self) -> None:
-        """What the model did and cost, for whoever pays for it."""
+    def log_usage(self) -> None:
+        """Log the requests and tokens of the model, which its operator pays for."""
         if self.model is not None:
             log.info("the model %s: %s", self.model.name, self.model.stats)
 

@@ -1,4 +1,4 @@
-"""Wires the memory layers, their background runner, the context builder."""
+"""Composition of the memory layers, their background runner, and the handler of BuildContext."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -15,7 +15,7 @@ from memsidecar.context.sources import ContextSources
 from memsidecar.domain.message import Role
 from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.layers.background import BackgroundThrottle, CommitSignal, Runner, ThrottleConfig
-from memsidecar.layers.background.task import CompletedLsn, SessionWatermarks
+from memsidecar.layers.background.task import CompletedLsn, SessionWatermarks, Task
 from memsidecar.layers.documents.documents import Documents, FindChunks
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.indexer import TASK as INDEXING
@@ -31,13 +31,15 @@ from memsidecar.settings import Settings
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.registry import Counters
 
-LEARNING_THROTTLE = ThrottleConfig(max_sleep_ratio=49.0, min_sleep_ratio=9.0, speedup_after_seconds=20.0)
-"Nobody waits for what is learned: as long as somebody waits for something else, it has a fiftieth of the time."
+LEARNING_MAX_SLEEP_RATIO = 49.0
+"No RPC waits for derived memory: while RPCs are in flight, its tasks get a fiftieth of the time."
+LEARNING_MIN_SLEEP_RATIO = 9.0
+LEARNING_LAG_BEFORE_SPEEDUP_SECONDS = 20.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Layers:
-    """The memory, as the services see it."""
+    """The memory layers, as the services use them."""
 
     working: WorkingMemory
     episodic: EpisodicMemory
@@ -45,8 +47,8 @@ class Layers:
     artifacts: Artifacts
     facts: Facts
     echoes: EchoFilter
-    summary_updater: SummaryUpdater
-    summary_schedule: SummarySchedule
+    summarizer: SummaryUpdater
+    summary_updater: SummarySchedule
     procedural: ProceduralMemory
     watermarks: SessionWatermarks
     is_behind: Callable[[str], bool]
@@ -59,56 +61,68 @@ def open_layers(
     limits: InFlightLimits,
     opened: ExitStack,
 ) -> Layers:
-    """Everything but the index, which takes seconds to open and is opened later.
+    """Open all layers except the index, which takes seconds and is opened later.
 
-    What learns has a runner of its own, apart from the index's: a model may keep it waiting. `limits` knows whether
-    somebody waits for an answer.
+    The tasks that derive memory have a runner of their own, apart from the index's, because a model may block it.
+    `limits` tells the throttles of both whether RPCs are in flight.
     """
-    pulse = CommitSignal(journal)
-    courtesy = BackgroundThrottle(limits.somebody_is_here(), LEARNING_THROTTLE)
-    language = components.language(settings, counters, courtesy.yield_cpu)
-    opened.callback(language.tell_figures)
+    throttle = _learning_throttle(limits)
+    language = components.language(settings, counters, throttle.yield_cpu)
+    opened.callback(language.log_usage)
     episodic = EpisodicMemory(
-        journal, components.embedders(settings), components.episodic_limits(settings), limits.somebody_waits()
+        journal,
+        components.embedders(settings),
+        components.episodic_limits(settings),
+        limits.load_probe(finished_calls=False).is_busy,
     )
     opened.callback(episodic.close)
     facts, echoes = Facts(journal, settings.facts_cache_size), EchoFilter()
-    summary_updater = _summarizing(settings, journal, counters, language)
-    learn = FactTask(
+    summarizer = _summarizer(settings, journal, counters, language)
+    fact_task = FactTask(
         journal,
         facts,
         language.extractor,
         echoes,
         settings.facts_every_turns,
         settings.facts_quiet_seconds,
-        courtesy.yield_cpu,
+        throttle.yield_cpu,
     )
-    summary_schedule = SummarySchedule(summary_updater, components.summary_policy(settings))
-    roll = SummaryTask(journal, summary_schedule, courtesy.yield_cpu)
-    procedural = ProceduralMemory(journal, settings.patterns_every_conversations, courtesy.yield_cpu)
-    learning = Runner(journal, pulse, courtesy, [roll, learn, procedural], settings.index_linger_ms / 1000)
-    learning.start()
-    opened.callback(learning.stop)
+    summary_updater = SummarySchedule(summarizer, components.summary_policy(settings))
+    summary_task = SummaryTask(journal, summary_updater, throttle.yield_cpu)
+    procedural = ProceduralMemory(journal, settings.patterns_every_conversations, throttle.yield_cpu)
+    tasks: list[Task] = [summary_task, fact_task, procedural]
+    runner = Runner(journal, CommitSignal(journal), throttle, tasks, settings.index_linger_ms / 1000)
+    runner.start()
+    opened.callback(runner.stop)
     working = WorkingMemory(
-        journal, counters, components.working_limits(settings), episodic.relevance, summary_updater.update_now
+        journal, counters, components.working_limits(settings), episodic.relevance, summarizer.at_once
     )
-    reached: dict[str, CompletedLsn] = {task.name: task.reached for task in (roll, learn, procedural)}
+    reached: dict[str, CompletedLsn] = {task.name: task.reached for task in (summary_task, fact_task, procedural)}
     return Layers(
-        working,
-        episodic,
-        Documents(journal, components.document_drafting(settings, counters)),
-        components.artifacts(settings, journal, working, counters),
-        facts,
-        echoes,
-        summary_updater,
-        summary_schedule,
-        procedural,
-        SessionWatermarks(journal, {INDEXING: episodic.reached, **reached}),
-        lambda namespace: learning.is_behind(namespace) or learn.is_waiting_for_model(namespace),
+        working=working,
+        episodic=episodic,
+        documents=Documents(journal, components.document_drafting(settings, counters)),
+        artifacts=components.artifacts(settings, journal, working, counters),
+        facts=facts,
+        echoes=echoes,
+        summarizer=summarizer,
+        summary_updater=summary_updater,
+        procedural=procedural,
+        watermarks=SessionWatermarks(journal, {INDEXING: episodic.reached, **reached}),
+        is_behind=lambda namespace: runner.is_behind(namespace) or fact_task.is_waiting_for_model(namespace),
     )
 
 
-def _summarizing(
+def _learning_throttle(limits: InFlightLimits) -> BackgroundThrottle:
+    return BackgroundThrottle(
+        limits.load_probe(finished_calls=True).is_busy,
+        LEARNING_MAX_SLEEP_RATIO,
+        LEARNING_MIN_SLEEP_RATIO,
+        LEARNING_LAG_BEFORE_SPEEDUP_SECONDS,
+    )
+
+
+def _summarizer(
     settings: Settings, journal: Journal, counters: Counters, language: components.Language
 ) -> SummaryUpdater:
     return SummaryUpdater(
@@ -121,14 +135,14 @@ def _summarizing(
     )
 
 
-def context_api(
+def build_context_handler(
     settings: Settings, layers: Layers, find_chunks: FindChunks, executors: Executors
 ) -> BuildContextHandler:
     budgets = components.budgets(settings)
-    gathering = ContextSources(
-        layers.working, layers.facts, layers.summary_schedule, layers.procedural.hints, layers.artifacts
+    sources = ContextSources(
+        layers.working, layers.facts, layers.summary_updater, layers.procedural.hints, layers.artifacts
     )
-    taste = RelevanceThresholds(
+    thresholds = RelevanceThresholds(
         settings.similarity_threshold, settings.episodic_min_quality, settings.episodic_recency_weight
     )
     retrieval = Retrieval(
@@ -141,6 +155,5 @@ def context_api(
         settings.rerank_top_n,
     )
     role = Role[settings.retrieved_role.upper()]
-    return BuildContextHandler(
-        ContextBuilder(gathering, layers.echoes, budgets, taste, role, layers.is_behind), retrieval, executors
-    )
+    builder = ContextBuilder(sources, layers.echoes, budgets, thresholds, role, layers.is_behind)
+    return BuildContextHandler(builder, retrieval, executors)

@@ -14,7 +14,7 @@ from memsidecar.stores.sqlite.integrity import examine
 
 
 def run_doctor(settings: Settings) -> int:
-    """Examine the data directory; 0 when it is whole."""
+    """Examine the data directory and return the exit code: 0 if it has no damage."""
     findings = examine(settings.data_dir)
     for finding in findings:
         print(finding)
@@ -23,19 +23,19 @@ def run_doctor(settings: Settings) -> int:
 
 
 def run_reindex(settings: Settings) -> int:
-    """Make the index anew from the journal; 0 when it is complete."""
+    """Rebuild the index from the journal and return the exit code."""
     if settings.journal == "volatile" or settings.index != "lancedb":
         raise StartRefused("there is no index on disk to make: journal or index are not kept there")
     if not settings.data_dir.is_dir():
         raise StartRefused(f"{settings.data_dir} is not a data directory")
-    vectors = embedders(settings)
+    configured_embedders = embedders(settings)
     with ExitStack() as opened:
         journal = open_journal(settings)
         opened.callback(journal.close)
         index = open_index(settings)
         opened.callback(index.close)
-        work = IndexRebuild(journal, index, vectors)
+        reindex = IndexRebuild(journal, index, configured_embedders)
         opened.enter_context(logging_redirect_tqdm())
-        bar = opened.enter_context(tqdm(total=work.total(), unit=" entries", desc="indexing"))
-        work(bar.update)
+        bar = opened.enter_context(tqdm(total=reindex.total(), unit=" entries", desc="indexing"))
+        reindex(bar.update)
     return 0

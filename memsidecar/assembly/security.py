@@ -1,4 +1,4 @@
-"""Access file, certificates, audit log; hot reload."""
+"""Access file, certificates and audit log: opened at start, reloaded on change. The admission chain from settings."""
 
 import asyncio
 import logging
@@ -13,12 +13,17 @@ from memsidecar import logs
 from memsidecar.access.access_file import InvalidAccessFile, read_access_file
 from memsidecar.access.certificates import CertificateFiles, Certificates, read_certificates
 from memsidecar.access.file_watcher import ReloadingFile
-from memsidecar.access.policy import AccessPolicy, NamespaceLimits
+from memsidecar.access.policy import AccessPolicy, LimitTable, NamespaceLimits
 from memsidecar.api.admission.admission import Admission
 from memsidecar.api.admission.audit import AUDIT_LOGGER, AuditLog
 from memsidecar.api.admission.auth import Authenticator
 from memsidecar.api.admission.receive import MAX_REPEATED_ITEMS, ReceiveSlots
-from memsidecar.api.admission.tenant_limits import ConcurrencyLimiter, RateLimiter, Unsent, pending_requests
+from memsidecar.api.admission.tenant_limits import (
+    ConcurrencyLimiter,
+    RateLimiter,
+    pending_requests,
+    pending_responses,
+)
 from memsidecar.api.server import TlsCredentials
 from memsidecar.domain.errors import StartRefused
 from memsidecar.domain.quota import Quota
@@ -31,18 +36,11 @@ POLL_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class SecurityFiles:
-    """What stands in files that may be replaced at any time."""
+    """The files that may be replaced while the server runs, and the limits that come from them."""
 
     policy: ReloadingFile[AccessPolicy] | None
     certificates: ReloadingFile[Certificates] | None
-    everybody: NamespaceLimits
-
-    def allowance(self, namespace: str) -> NamespaceLimits:
-        allowances = self.policy.value.namespace_limits if self.policy else {}
-        return allowances.get(namespace, self.everybody)
-
-    def quota(self, namespace: str) -> Quota:
-        return self.allowance(namespace).quota
+    limits: LimitTable
 
     def authenticator(self) -> Authenticator:
         policy = self.policy
@@ -53,63 +51,68 @@ class SecurityFiles:
         return None if certificates is None else TlsCredentials(lambda: certificates.value)
 
     async def watch(self) -> None:
-        """Runs as long as the server does."""
+        """Reload changed files, until this task is cancelled."""
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            for watched in (self.policy, self.certificates):
-                if watched is not None:
-                    await self._look(watched)
+            if self.policy is not None:
+                await self._poll(self.policy)
+                self.limits.replace(self.policy.value.namespace_limits)
+            if self.certificates is not None:
+                await self._poll(self.certificates)
 
-    async def _look(self, watched: ReloadingFile[Any]) -> None:
+    async def _poll(self, file: ReloadingFile[Any]) -> None:
         try:
-            await asyncio.to_thread(watched.poll)
-        except Exception:  # the edge of a background loop: else no token could be taken back any more
-            log.exception("%s cannot be looked at, which is tried again", watched.what)
+            await asyncio.to_thread(file.poll)
+        except Exception:  # the edge of a background loop: if it ended, no token could be revoked any more
+            log.exception("%s cannot be checked for changes; the next check is in %s s", file.what, POLL_SECONDS)
 
 
 def open_security_files(settings: Settings) -> SecurityFiles:
-    """Raises what tells that a file cannot be used."""
-    kept = Quota(settings.quota_sessions, settings.quota_messages, settings.quota_bytes)
-    everybody = NamespaceLimits(settings.quota_calls_per_second, kept)
-    _warn(settings)
-    _open_audit(settings.audit_file)
-    return SecurityFiles(_watched_policy(settings, everybody), _watched_certificates(settings), everybody)
+    """Read the files and open the audit log. Raises StartRefused for a file that cannot be used."""
+    quota = Quota(settings.quota_sessions, settings.quota_messages, settings.quota_bytes)
+    default_limits = NamespaceLimits(settings.quota_calls_per_second, quota)
+    _warn_if_insecure(settings)
+    _open_audit_file(settings.audit_file)
+    policy = _open_access_file(settings, default_limits)
+    limits = LimitTable(default_limits, policy.value.namespace_limits if policy else None)
+    return SecurityFiles(policy, _open_certificates(settings), limits)
 
 
-def admission(settings: Settings, doors: SecurityFiles) -> Admission:
-    calls_of_one = settings.max_namespace_calls or _share_of(settings.max_concurrent_calls, settings)
+def admission(settings: Settings, files: SecurityFiles) -> Admission:
+    is_restricted = settings.access_file is not None
+    calls_per_tenant = settings.max_namespace_calls or _share_of(settings.max_concurrent_calls, is_restricted)
+    streams_per_tenant = _share_of(settings.max_concurrent_streams, is_restricted)
     return Admission(
-        doors.authenticator(),
-        RateLimiter(lambda namespace: doors.allowance(namespace).calls_per_second),
-        calls=ConcurrencyLimiter(calls_of_one, "calls of this namespace"),
-        callers=ConcurrencyLimiter(calls_of_one, "calls of this caller"),
-        streams=ConcurrencyLimiter(_share_of(settings.max_concurrent_streams, settings), "streams of this caller"),
-        receive_slots=None
-        if settings.access_file is None
-        else ReceiveSlots(pending_requests(settings.max_unsent_bytes)),
-        unsent=Unsent(settings.max_unsent_bytes),
+        authenticator=files.authenticator(),
+        rate_limiter=RateLimiter(files.limits),
+        calls=ConcurrencyLimiter(calls_per_tenant, "calls of this namespace"),
+        callers=ConcurrencyLimiter(calls_per_tenant, "calls of this caller"),
+        streams=ConcurrencyLimiter(streams_per_tenant, "streams of this caller"),
+        receive_slots=ReceiveSlots() if is_restricted else None,
+        request_bytes=pending_requests(settings.max_unsent_bytes) if is_restricted else None,
+        response_bytes=pending_responses(settings.max_unsent_bytes),
         audit=AuditLog(settings.audit),
         max_request_bytes=settings.max_request_bytes,
         max_repeated_items=max(MAX_REPEATED_ITEMS, 2 * settings.max_batch_messages),
     )
 
 
-def _share_of(most: int, settings: Settings) -> int:
-    """Half, so that no tenant takes all of it. Without tenants, all."""
-    return most if settings.access_file is None else max(1, most // 2)
+def _share_of(limit: int, is_restricted: bool) -> int:
+    """Return half of a limit, so that no tenant takes all of it; without tenants, all of it."""
+    return max(1, limit // 2) if is_restricted else limit
 
 
-def _watched_policy(settings: Settings, everybody: NamespaceLimits) -> ReloadingFile[AccessPolicy] | None:
-    file = settings.access_file
-    if file is None:
+def _open_access_file(settings: Settings, default_limits: NamespaceLimits) -> ReloadingFile[AccessPolicy] | None:
+    path = settings.access_file
+    if path is None:
         return None
-    watched = ReloadingFile("access_file", (file,), lambda: read_access_file(file, everybody))
-    if watched.value.is_empty:
-        raise InvalidAccessFile(f"access_file {file} lets nobody in: expected [[tokens]] or [[certificates]]")
-    return watched
+    file = ReloadingFile("access_file", (path,), lambda: read_access_file(path, default_limits))
+    if file.value.is_empty:
+        raise InvalidAccessFile(f"access_file {path} lets nobody in: expected [[tokens]] or [[certificates]]")
+    return file
 
 
-def _watched_certificates(settings: Settings) -> ReloadingFile[Certificates] | None:
+def _open_certificates(settings: Settings) -> ReloadingFile[Certificates] | None:
     certificate, key = settings.tls_certificate_file, settings.tls_key_file
     if certificate is None or key is None:
         return None
@@ -117,32 +120,32 @@ def _watched_certificates(settings: Settings) -> ReloadingFile[Certificates] | N
     return ReloadingFile("certificates", files.all, lambda: read_certificates(files))
 
 
-def _warn(settings: Settings) -> None:
+def _warn_if_insecure(settings: Settings) -> None:
     missing = [name for name in ("tls_certificate_file", "access_file") if getattr(settings, name) is None]
     if missing and not settings.listen.is_local:
         log.warning(
-            "INSECURE: %s is open to the network without %s: whoever reaches it reads and erases every memory",
+            "INSECURE: %s is open to the network without %s: every client that reaches it can read and erase all data",
             settings.listen,
             " and ".join(missing),
         )
 
 
-class _Private(WatchedFileHandler):
-    """Ids may name people: the file is for its owner and a group."""
+class _AuditFileHandler(WatchedFileHandler):
+    """Creates the file for its owner and a group only, because ids may name people."""
 
     def _open(self) -> TextIOWrapper:
         os.close(os.open(self.baseFilename, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o640))
         return super()._open()
 
 
-def _open_audit(file: Path | None) -> None:
-    """A file that somebody moves away is begun anew, so that logs can be rotated."""
-    if file is None:
+def _open_audit_file(path: Path | None) -> None:
+    """Send audit lines to the file. A file that was moved away is created again, as log rotation needs it."""
+    if path is None:
         return
     try:
-        handler = _Private(file, encoding="utf-8")
+        handler = _AuditFileHandler(path, encoding="utf-8")
     except OSError as error:
-        raise StartRefused(f"audit_file {file} cannot be written: {error.strerror}") from None
+        raise StartRefused(f"audit_file {path} cannot be written: {error.strerror}") from None
     handler.setFormatter(logs.JsonFormatter())
     audit = logging.getLogger(AUDIT_LOGGER)
     audit.addHandler(handler)

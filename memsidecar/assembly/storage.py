@@ -1,4 +1,4 @@
-"""Opening what is kept on disk, and what is rebuilt from it."""
+"""Opening the journal, the index and the key of page tokens."""
 
 import logging
 import os
@@ -34,35 +34,35 @@ def open_journal(settings: Settings, quotas: QuotaLookup = no_quotas) -> Journal
         max_commit_delay_seconds=settings.commit_gap_ms / 1000,
         checkpoint_bytes=settings.wal_checkpoint_bytes,
         ballast_bytes=settings.ballast_bytes,
-        on_fatal=_stop_at_once,
+        on_fatal=_exit_at_once,
         quotas=quotas,
     )
 
 
 def page_key(settings: Settings) -> bytes:
-    """What hides the places in page tokens. For whoever holds the directory, as the journal does."""
+    """Return the key that encrypts page tokens. Requires the lock on the data directory, which the journal holds."""
     fresh = secrets.token_bytes(KEY_BYTES)
     if settings.journal == "volatile":
         return fresh
     file = settings.data_dir / PAGE_KEY_FILE
     try:
-        if file.exists() and len(kept := file.read_bytes()) == KEY_BYTES:
-            return kept
+        if file.exists() and len(stored := file.read_bytes()) == KEY_BYTES:
+            return stored
         file.touch(0o600)
         file.write_bytes(fresh)
     except OSError as error:
-        log.warning("%s: %s; pages of searches end with this process", file, error.strerror)
+        log.warning("%s: %s; page tokens of searches are invalid after a restart", file, error.strerror)
     return fresh
 
 
-def _stop_at_once(error: FatalStoreError) -> None:
-    """An fsync that failed cannot be retried: the kernel may have dropped the pages. Only a restart knows the truth."""
+def _exit_at_once(error: FatalStoreError) -> None:
+    """Exit after a failed fsync, which cannot be retried: the kernel may have dropped the pages."""
     log.critical("stopping: the journal's state on disk is unknown: %s", error)
     os._exit(DISK_FAILED)
 
 
 def open_index(settings: Settings) -> Index:
-    """LanceDB takes seconds to import: by name and late, so that everything else answers meanwhile."""
+    """Open the index. LanceDB is imported here, because its import takes seconds in which RPCs are served already."""
     if settings.index == "volatile" or settings.journal == "volatile":
         return VolatileIndex()
     prepare_libraries(ENVIRONMENT)
@@ -73,7 +73,10 @@ def open_index(settings: Settings) -> Index:
 
 
 def drop_unused_index(settings: Settings) -> None:
-    """Nobody would erase in it what is erased from now on. For whoever holds the directory, as the journal does."""
+    """Remove an index that this configuration does not update: erased data would stay in it.
+
+    Requires the lock on the data directory, which the journal holds.
+    """
     folder = settings.data_dir / INDEX_FOLDER
     if settings.journal == "volatile" or settings.index == "lancedb" or not folder.exists():
         return
@@ -81,4 +84,6 @@ def drop_unused_index(settings: Settings) -> None:
         shutil.rmtree(folder)
     except OSError as error:
         raise StartRefused(f"{folder} would keep what is erased, and cannot be removed: {error}") from error
-    log.warning("removed %s: index is %s, so nobody would erase in it; lancedb makes it anew", folder, settings.index)
+    log.warning(
+        "removed %s: with index = %s erased data would stay in it; index = lancedb rebuilds it", folder, settings.index
+    )

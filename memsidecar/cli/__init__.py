@@ -1,1 +1,1 @@
-"""The command line: its commands and flags, and the commands that talk to a running sidecar."""
+"""The command line: commands, flags, and the commands that call a running sidecar."""

@@ -1,4 +1,4 @@
-"""`memsidecar check`."""
+"""`memsidecar check`: wait until a sidecar is ready, then add, build a context and delete."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ WRONG_USAGE = 2
 SERVICE = "memsidecar.v1.MemoryService"
 BUDGET_TOKENS = 1_000
 CALL_SECONDS = 10.0
-# Short, because a sidecar that is just starting may take the connection and not answer on it.
+# Short, because a starting sidecar may accept the connection and not answer on it.
 PROBE_SECONDS = 2.0
 PAUSE_SECONDS = 0.1
 
 _OPTIONS = (
-    # It is awaited, so it is tried again soon.
+    # The command waits for the sidecar, so it reconnects soon.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 1_000),
     ("grpc.max_reconnect_backoff_ms", 1_000),
-    # A sidecar is never behind the proxy that the environment names.
+    # A sidecar is never behind the proxy of the environment.
     ("grpc.enable_http_proxy", 0),
 )
 
 _NOTHING_LISTENS = "nothing listens there"
-# What gRPC says when it cannot connect, and what to do about it.
+# Text in gRPC's error when it cannot connect: advice.
 _HINTS = {
     "CERTIFICATE_VERIFY_FAILED": "its certificate is not signed by --ca-file",
     "Hostname Verification": "its certificate is for another name than --address has",
@@ -57,68 +57,69 @@ _ENDED_TLS = "it ends the connection at once: does it want a certificate? Then g
 
 
 class CheckFailed(SidecarError):
-    """What was expected of the sidecar did not come."""
+    """The sidecar did not respond as expected."""
 
 
 def run_check(arguments: Namespace) -> int:
-    """The exit code; every step is told on standard output, what is wrong on standard error."""
+    """Run the check and return the exit code. Steps are printed on standard output, errors on standard error."""
     try:
-        plan = client_options(arguments, client_environment())
-        with _channel(plan) as channel:
-            _check(plan, channel)
+        options = client_options(arguments, client_environment())
+        with _channel(options) as channel:
+            _check(options, channel)
     except (UsageError, CheckFailed) as error:
         print(f"memsidecar check: {error}", file=sys.stderr)
         return WRONG_USAGE if isinstance(error, UsageError) else FAILED
     return 0
 
 
-def _channel(plan: ClientOptions) -> grpc.Channel:
-    if not plan.tls:
-        return grpc.insecure_channel(plan.target, options=_OPTIONS)
-    credentials = grpc.ssl_channel_credentials(plan.ca, plan.key, plan.certificate)
-    return grpc.secure_channel(plan.target, credentials, options=_OPTIONS)
+def _channel(options: ClientOptions) -> grpc.Channel:
+    if not options.tls:
+        return grpc.insecure_channel(options.target, options=_OPTIONS)
+    credentials = grpc.ssl_channel_credentials(options.ca, options.key, options.certificate)
+    return grpc.secure_channel(options.target, credentials, options=_OPTIONS)
 
 
-def _check(plan: ClientOptions, channel: grpc.Channel) -> None:
-    _await_ready(plan, channel)
-    conversation = CheckSession(channel, plan.namespace, plan.token)
-    conversation.add()
+def _check(options: ClientOptions, channel: grpc.Channel) -> None:
+    _await_ready(options, channel)
+    session = CheckSession(channel, options.namespace, options.token)
+    session.add()
     try:
-        conversation.build()
+        session.build()
     finally:
-        conversation.delete()
+        session.delete()
 
 
-def _await_ready(plan: ClientOptions, channel: grpc.Channel) -> None:
-    """Whatever is not there yet may come; another refusal than that stays one."""
-    begun = time.monotonic()
-    telling = ""
-    while (problem := _problem(plan, channel)) is not None:
-        # A name may have two addresses, of which one is not used: what the other one says matters more.
-        telling = telling if telling and problem.startswith(_NOTHING_LISTENS) else problem
-        if time.monotonic() - begun >= plan.ready_seconds:
-            raise CheckFailed(f"{plan.target} is not ready after {plan.ready_seconds:g} s: {telling}")
+def _await_ready(options: ClientOptions, channel: grpc.Channel) -> None:
+    """Wait until the sidecar serves. An error other than unavailability is final."""
+    start = time.monotonic()
+    last_problem = ""
+    while (problem := _problem(options, channel)) is not None:
+        # A name may have two addresses, one of them unused: the problem of the other one matters more.
+        if not last_problem or not problem.startswith(_NOTHING_LISTENS):
+            last_problem = problem
+        if time.monotonic() - start >= options.ready_seconds:
+            raise CheckFailed(f"{options.target} is not ready after {options.ready_seconds:g} s: {last_problem}")
         time.sleep(PAUSE_SECONDS)
-    print(f"ready: {plan.target} serves after {time.monotonic() - begun:.1f} s", flush=True)
+    print(f"ready: {options.target} serves after {time.monotonic() - start:.1f} s", flush=True)
 
 
-def _problem(plan: ClientOptions, channel: grpc.Channel) -> str | None:
+def _problem(options: ClientOptions, channel: grpc.Channel) -> str | None:
     health: Any = health_pb2_grpc.HealthStub(channel)
     try:
-        with _step("asking for its health", or_else=_Unavailable):
+        with _calling("asking for its health", or_else=_Unavailable):
             answer = health.Check(
                 health_pb2.HealthCheckRequest(service=SERVICE),
                 timeout=PROBE_SECONDS,
-                metadata=_credentials(plan.token),
+                metadata=_credentials(options.token),
             )
     except _Unavailable as error:
-        return connection_hint(str(error), secure=plan.tls)
+        return connection_hint(str(error), secure=options.tls)
     return None if answer.status == health_pb2.HealthCheckResponse.SERVING else "its health is NOT_SERVING"
 
 
 @dataclass(frozen=True)
 class CheckSession:
-    """A session that nobody else has."""
+    """A session with a random id, which no other client uses."""
 
     channel: grpc.Channel
     namespace: str
@@ -132,7 +133,7 @@ class CheckSession:
     def add(self) -> None:
         message = Message(id=self.session_id, role=ROLE_USER, content=self.content)
         request = memory_pb2.AddRequest(namespace=self.namespace, session_id=self.session_id, message=message)
-        with _step("Add"):
+        with _calling("Add"):
             answer = self._call(self._memory.Add, request)
         print(f"added: a message of {answer.tokens} tokens to the session {self.session_id}", flush=True)
 
@@ -140,7 +141,7 @@ class CheckSession:
         request = context_pb2.BuildContextRequest(
             namespace=self.namespace, session_id=self.session_id, max_tokens=BUDGET_TOKENS
         )
-        with _step("BuildContext"):
+        with _calling("BuildContext"):
             answer: context_pb2.BuildContextResponse = self._call(self._memory.BuildContext, request)
         if self.content not in [message.content for message in answer.messages]:
             raise CheckFailed("BuildContext answered without the message that was added")
@@ -153,7 +154,7 @@ class CheckSession:
         stub: Any = session_pb2_grpc.SessionServiceStub(self.channel)  # type: ignore[no-untyped-call]
         request = session_pb2.DeleteSessionRequest(namespace=self.namespace, session_id=self.session_id)
         try:
-            with _step("DeleteSession", or_else=_Denied):
+            with _calling("DeleteSession", or_else=_Denied):
                 self._call(stub.DeleteSession, request)
         except _Denied:
             print(f"not deleted: the token may not erase, so the session {self.session_id} stays", flush=True)
@@ -185,8 +186,8 @@ class _Denied(Exception):
 
 
 @contextmanager
-def _step(called: str, or_else: type[_Unavailable | _Denied] | None = None) -> Iterator[None]:
-    """Raises CheckFailed for a refused call, or `or_else` for the codes that it stands for."""
+def _calling(rpc: str, or_else: type[_Unavailable | _Denied] | None = None) -> Iterator[None]:
+    """Raise CheckFailed for a failed call, or `or_else` for the status codes that it stands for."""
     try:
         yield
     except grpc.RpcError as error:
@@ -195,14 +196,14 @@ def _step(called: str, or_else: type[_Unavailable | _Denied] | None = None) -> I
         return
     if or_else is not None and code in or_else.codes:
         raise or_else(details)
-    raise CheckFailed(f"{called} is refused with {code.name}: {details}")
+    raise CheckFailed(f"{rpc} is refused with {code.name}: {details}")
 
 
 def connection_hint(details: str, *, secure: bool) -> str:
-    """What gRPC says when it cannot connect, and before it what that means, where it is known."""
-    for said, meaning in _HINTS.items():
-        if said in details:
-            return f"{meaning} ({details})"
-    if any(said in details for said in _ENDED_AT_ONCE):
+    """Return the error of gRPC when it cannot connect, preceded by advice if the error is a known one."""
+    for text, advice in _HINTS.items():
+        if text in details:
+            return f"{advice} ({details})"
+    if any(text in details for text in _ENDED_AT_ONCE):
         return f"{_ENDED_TLS if secure else _ENDED_PLAIN} ({details})"
     return details

@@ -1,4 +1,4 @@
-"""Flags and environment of commands that call a sidecar."""
+"""Options of commands that call a sidecar: flags, environment variables, and the files that they name."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from memsidecar.settings.client import (
     ClientEnvironment,
 )
 
-# A caller may use a name, which a listener may not: so this is wider than domain.address.
+# Wider than domain.network_address: a client may use a host name, a listener may not.
 _TARGET = re.compile(r"(?P<host>[^\s:/\[\]]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}|unix:\S+")
 
-# Flags that name files, by what they hold; all optional.
+# Flags that name files; all optional.
 _FILES = {
     "token_file": f"File that holds the token to call with. Default: the token in {TOKEN_VARIABLE}, or none. "
     f"[{TOKEN_FILE_VARIABLE}]",
@@ -37,12 +37,12 @@ _FILES = {
 
 
 class UsageError(SidecarError):
-    """The flags ask for what cannot or should not be done."""
+    """The flags cannot be used together, or would be unsafe."""
 
 
 @dataclass(frozen=True)
 class ClientOptions:
-    """Whom to call and how."""
+    """Address of the sidecar, credentials and timeout."""
 
     target: str
     namespace: str
@@ -55,7 +55,7 @@ class ClientOptions:
 
 
 def add_client_flags(command: ArgumentParser) -> None:
-    """Whom to call, and what to show."""
+    """Add the flags for the address and the credentials."""
     command.add_argument(
         "--address",
         type=_target,
@@ -72,9 +72,9 @@ def add_client_flags(command: ArgumentParser) -> None:
 
 
 def client_options(arguments: Namespace, environment: ClientEnvironment) -> ClientOptions:
-    """Reads the files. Raises WrongCall."""
-    target = arguments.address or _target_of(environment)
-    token = read_token_value(arguments.token_file, environment)
+    """Return the options of flags and environment, with the contents of their files. Raises UsageError."""
+    target = arguments.address or _target_from(environment)
+    token = read_token_text(arguments.token_file, environment)
     ca_file, certificate_file, key_file, tls = _tls(arguments, environment)
     if token and not (tls or arguments.insecure or _is_local(target)):
         raise UsageError(f"the token would go to {target} for all to read: give --ca-file, or --insecure")
@@ -95,7 +95,7 @@ def client_options(arguments: Namespace, environment: ClientEnvironment) -> Clie
 
 
 def _tls(arguments: Namespace, environment: ClientEnvironment) -> tuple[Path | None, Path | None, Path | None, bool]:
-    """The files, and whether TLS is spoken: by the flags, or, where none of them is given, by the environment."""
+    """Return the files, and whether to use TLS: by the flags or, without any of them, by the environment."""
     given = (arguments.ca_file, arguments.certificate_file, arguments.key_file)
     if any(given):
         return *given, arguments.ca_file is not None
@@ -110,7 +110,7 @@ def _tls(arguments: Namespace, environment: ClientEnvironment) -> tuple[Path | N
     return ca, certificate, key, environment.tls == "true" or ca is not None
 
 
-def _target_of(environment: ClientEnvironment) -> str:
+def _target_from(environment: ClientEnvironment) -> str:
     try:
         return _target(environment.address)
     except ArgumentTypeError as error:
@@ -143,7 +143,7 @@ def _is_local(target: str) -> bool:
         return False
 
 
-def read_token_value(file: Path | None, environment: ClientEnvironment) -> str:
+def read_token_text(file: Path | None, environment: ClientEnvironment) -> str:
     if file is None and environment.token_file:
         file = Path(environment.token_file)
     token = environment.token if file is None else (_content(file) or b"").decode(errors="replace")

@@ -1,4 +1,4 @@
-"""Flags of `memsidecar mcp`."""
+"""Options of `memsidecar mcp`: flags and environment variables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memsidecar.cli.client_options import (
     add_client_flags,
     client_options,
     parse_seconds,
-    read_token_value,
+    read_token_text,
 )
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, new_id
@@ -26,20 +26,20 @@ from memsidecar.settings.client import SESSION_ID_VARIABLE, USER_ID_VARIABLE, Cl
 SDK_MISSING = "memsidecar mcp: the MCP SDK is not installed: pip install 'memsidecar[mcp]'"
 
 SHARED_FOLDER = "mcp"
-"Below the data directory: what the processes that share a sidecar meet at."
+"Folder below the data directory with the socket and the locks of processes that share a sidecar."
 SOCKET = "sidecar.sock"
 
-# Flags that say how to reach a sidecar that somebody else runs.
-_ELSEWHERE = ("address", "ca_file", "certificate_file", "key_file")
+# Flags for a sidecar that this command does not start itself.
+_REMOTE_FLAGS = ("address", "ca_file", "certificate_file", "key_file")
 
 
 @dataclass(frozen=True)
 class McpOptions:
-    """Whom to call, for whom, and where the sidecar's data is if it is ours to start."""
+    """Client options, the user and session of all tools, and the data directory if this command starts the sidecar."""
 
     call: ClientOptions
     token: Callable[[], str]
-    "Reads it anew: a server that runs for weeks outlives its token."
+    "Reads the token for each call, because the MCP server may run longer than a token is valid."
     user_id: str
     session_id: str
     data_dir: Path | None
@@ -50,7 +50,7 @@ def add_mcp_flags(command: ArgumentParser) -> None:
         "--data-dir",
         type=_directory,
         metavar="DIR",
-        help="Where nobody runs a sidecar: keep the memory in this directory, and run one for it as long as any "
+        help="If no sidecar runs: keep the memory in this directory, and run one for it as long as any "
         "`memsidecar mcp` of the same directory runs; they share it. Settings come from the environment.",
     )
     add_client_flags(command)
@@ -81,21 +81,21 @@ def add_mcp_flags(command: ArgumentParser) -> None:
 
 
 def mcp_options(arguments: Namespace, environment: ClientEnvironment) -> McpOptions:
-    """Reads the files. Raises WrongCall."""
+    """Return the options of flags and environment. Raises UsageError."""
     if arguments.data_dir is not None:
-        arguments, environment = _at_home(arguments, environment)
+        arguments, environment = _with_own_sidecar(arguments, environment)
     return McpOptions(
         call=client_options(arguments, environment),
-        token=lambda: read_token_value(arguments.token_file, environment),
+        token=lambda: read_token_text(arguments.token_file, environment),
         user_id=_id("--user-id", arguments.user_id or environment.user_id or _login_name()),
         session_id=_id("--session-id", arguments.session_id or environment.session_id or _new_session()),
         data_dir=arguments.data_dir,
     )
 
 
-def _at_home(arguments: Namespace, environment: ClientEnvironment) -> tuple[Namespace, ClientEnvironment]:
-    """The same for a sidecar on a socket below the data directory, whatever the environment says of another."""
-    for name in _ELSEWHERE:
+def _with_own_sidecar(arguments: Namespace, environment: ClientEnvironment) -> tuple[Namespace, ClientEnvironment]:
+    """Point the options to a socket below the data directory, whatever address the environment has."""
+    for name in _REMOTE_FLAGS:
         if getattr(arguments, name) is not None:
             raise UsageError(f"--data-dir and --{name.replace('_', '-')} exclude each other")
     address = f"{UNIX_SCHEME}{arguments.data_dir / SHARED_FOLDER / SOCKET}"
@@ -103,12 +103,12 @@ def _at_home(arguments: Namespace, environment: ClientEnvironment) -> tuple[Name
         Address.parse(address)
     except ValueError as error:
         raise UsageError(f"--data-dir: {address} {error}") from None
-    here = Namespace(**{**vars(arguments), "address": address})
-    return here, replace(environment, ca_file="", certificate_file="", key_file="", tls="")
+    local = Namespace(**{**vars(arguments), "address": address})
+    return local, replace(environment, ca_file="", certificate_file="", key_file="", tls="")
 
 
 def _directory(given: str) -> Path:
-    # Desktop programs start us with any working directory, and pass ~ on as it is.
+    # Desktop programs use any working directory, and pass ~ unexpanded.
     return Path(given).expanduser().resolve()
 
 

@@ -1,4 +1,4 @@
-"""Argparse tree; every setting is a flag."""
+"""The argparse tree. Every setting is a flag of `memsidecar serve`."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ TOKEN = "token"
 CHECK = "check"
 MCP = "mcp"
 
-_FOR_THE_INDEX = ("data_dir", "log_format", "log_level", "index_cache_bytes")
+_REINDEX_SETTINGS = ("data_dir", "log_format", "log_level", "index_cache_bytes")
 
-# What each command does, and the flags it takes.
+# For each command its summary and the settings that are its flags.
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     SERVE: ("Run the sidecar until SIGTERM.", (CONFIG, *SETTING_NAMES)),
     SETTINGS: ("Print every setting with its names, default and reason, as Markdown.", ()),
-    TOKEN: ("Make tokens for an access file, and see what they may do.", ()),
-    CHECK: ("Use a running sidecar once as an agent would, and say what came of it.", ()),
+    TOKEN: ("Make tokens for an access file, and show what they grant.", ()),
+    CHECK: ("Call a running sidecar once as an agent would, and report the outcome.", ()),
     MCP: ("Serve the memory to a desktop agent: the tools of an MCP server, over standard input and output.", ()),
     DOCTOR: ("Check a data directory while no sidecar runs on it.", (CONFIG, "data_dir", "log_format", "log_level")),
     REINDEX: (
-        "Make the index anew from the journal while no sidecar runs on it.",
-        (CONFIG, *(name for name in SETTING_NAMES if name in _FOR_THE_INDEX or name.startswith("embedder"))),
+        "Rebuild the index from the journal while no sidecar runs on it.",
+        (CONFIG, *(name for name in SETTING_NAMES if name in _REINDEX_SETTINGS or name.startswith("embedder"))),
     ),
 }
 
@@ -52,8 +52,8 @@ def add_check_flags(command: ArgumentParser) -> None:
 
 
 def parser() -> ArgumentParser:
-    """The whole command line."""
-    # No abbreviations: what --max-m stands for would change with the next setting that begins like it.
+    """Return the parser of the whole command line."""
+    # No abbreviations: the meaning of --max-m would change with the next setting that starts like it.
     root = ArgumentParser(prog="memsidecar", description="Memory for LLM agents, served over gRPC.", allow_abbrev=False)
     root.add_argument("--version", action="version", version=f"memsidecar {installed_version()}")
     commands = root.add_subparsers(dest="command", required=True, metavar="command")
@@ -70,7 +70,7 @@ def parser() -> ArgumentParser:
 
 
 def parse(argv: Sequence[str] | None) -> Namespace:
-    """The arguments; an unknown flag leaves by SystemExit(2) with the nearest known one."""
+    """Return the arguments. An unknown flag raises SystemExit(2) and prints the nearest known one."""
     root = parser()
     arguments, unknown = root.parse_known_args(argv)
     for word in unknown:
@@ -82,12 +82,12 @@ def parse(argv: Sequence[str] | None) -> Namespace:
 
 
 def given_flags(arguments: Namespace) -> dict[str, str]:
-    """The flags that were given, by setting; those left out are absent."""
+    """Return the given flags by setting name; others are absent."""
     return {name: value for name, value in vars(arguments).items() if name in (*SETTING_NAMES, CONFIG)}
 
 
 def installed_version() -> str:
-    """The version of the installed package; a bare checkout has none."""
+    """Return the version of the installed package; a bare checkout has none."""
     try:
         return version("memsidecar")
     except PackageNotFoundError:

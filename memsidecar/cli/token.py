@@ -1,4 +1,4 @@
-"""`memsidecar token`: make tokens, look at those in an access file, and see what one may do."""
+"""`memsidecar token`: make tokens, list those of an access file, and check what one grants."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _DAYS = re.compile(r"([0-9]{1,5})d")
 
 
 def add_token_commands(command: ArgumentParser) -> None:
-    """The verbs below `memsidecar token`."""
-    verbs: _SubParsersAction[ArgumentParser] = command.add_subparsers(dest="verb", required=True, metavar="verb")
-    _add_new(verbs)
-    _add_list(verbs)
-    _add_check(verbs)
+    """Add the subcommands of `memsidecar token`."""
+    actions: _SubParsersAction[ArgumentParser] = command.add_subparsers(dest="action", required=True, metavar="action")
+    _add_new(actions)
+    _add_list(actions)
+    _add_check(actions)
 
 
 def run_token(arguments: Namespace) -> int:
-    """The exit code; what is wrong is said on standard error."""
+    """Run a subcommand and return the exit code. Errors are printed on standard error."""
     try:
-        return {"new": _new, "list": _list, "check": _check}[arguments.verb](arguments)
+        return {"new": _new, "list": _list, "check": _check}[arguments.action](arguments)
     except (SidecarError, OSError) as error:
         print(f"memsidecar: {error}", file=sys.stderr)
         return FAILED
 
 
-def _add_new(verbs: _SubParsersAction[ArgumentParser]) -> None:
-    new = verbs.add_parser(
+def _add_new(actions: _SubParsersAction[ArgumentParser]) -> None:
+    new = actions.add_parser(
         "new",
         help="Make a token.",
         description="Make a token. It is printed on standard output, once; the access file gets only its hash.",
@@ -72,17 +72,17 @@ def _add_new(verbs: _SubParsersAction[ArgumentParser]) -> None:
     )
 
 
-def _add_list(verbs: _SubParsersAction[ArgumentParser]) -> None:
-    text = "Check an access file and show whom it lets in."
-    verb = verbs.add_parser("list", help=text, description=text, allow_abbrev=False)
-    verb.add_argument("--access-file", type=Path, required=True, metavar="FILE")
+def _add_list(actions: _SubParsersAction[ArgumentParser]) -> None:
+    text = "Check an access file and show the callers that it lets in."
+    action = actions.add_parser("list", help=text, description=text, allow_abbrev=False)
+    action.add_argument("--access-file", type=Path, required=True, metavar="FILE")
 
 
-def _add_check(verbs: _SubParsersAction[ArgumentParser]) -> None:
+def _add_check(actions: _SubParsersAction[ArgumentParser]) -> None:
     text = "Say whose token it is and what it may do. The token is read from --token-file, or from standard input."
-    verb = verbs.add_parser("check", help=text, description=text, allow_abbrev=False)
-    verb.add_argument("--access-file", type=Path, required=True, metavar="FILE")
-    verb.add_argument("--token-file", type=Path, metavar="FILE")
+    action = actions.add_parser("check", help=text, description=text, allow_abbrev=False)
+    action.add_argument("--access-file", type=Path, required=True, metavar="FILE")
+    action.add_argument("--token-file", type=Path, metavar="FILE")
 
 
 def _new(arguments: Namespace) -> int:
@@ -108,7 +108,7 @@ def _list(arguments: Namespace) -> int:
         granted = _granted(certificate.name, certificate.role, certificate.namespaces)
         print(f"certificate {name.kind}:{name.name}: {granted}")
     if not file.tokens and not file.certificates:
-        print("it lets nobody in")
+        print("it grants no access")
     return 0
 
 

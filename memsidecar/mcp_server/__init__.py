@@ -1,1 +1,1 @@
-"""The memory for desktop agents: an MCP server over standard input and output, in front of a sidecar."""
+"""MCP server on standard input and output: the memory of a sidecar as tools for desktop agents."""

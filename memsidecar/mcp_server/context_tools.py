@@ -1,4 +1,4 @@
-"""Build_context tool."""
+"""The tool build_context."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from memsidecar.v1.context_pb2 import (
     SectionBudget,
 )
 
-# The proportions of the sidecar's own defaults, which leave most of a budget to the conversation. Here the desktop
-# program holds the conversation, and what is said of it now and not in its window any more is found like all the rest.
+# The proportions of the sidecar's defaults without the conversation, which the desktop program holds itself. Messages
+# that have left the program's window are found like all others.
 _PERCENT = {
     SECTION_FACTS: 10,
     SECTION_HINTS: 5,
@@ -29,7 +29,7 @@ _PERCENT = {
     SECTION_EPISODIC: 20,
     SECTION_ARTIFACTS: 10,
 }
-_LEFT_OUT = (SECTION_SYSTEM, SECTION_WORKING)
+_DISABLED = (SECTION_SYSTEM, SECTION_WORKING)
 
 
 class BuildContext(Arguments):
@@ -60,28 +60,30 @@ class BuiltContext(ToolResult):
         return "\n".join([self.memory_text or "Nothing is remembered about this.", *parenthesized(self.notes)])
 
 
-async def build(memory: SidecarClient, given: BuildContext) -> BuiltContext:
+async def build(sidecar: SidecarClient, arguments: BuildContext) -> BuiltContext:
     request = context_pb2.BuildContextRequest(
-        namespace=memory.namespace,
-        user_id=memory.user_id,
-        session_id=given.session_id or memory.session_id,
-        query=given.query,
-        max_tokens=given.max_tokens,
-        sections=_budgets(given.max_tokens),
+        namespace=sidecar.namespace,
+        user_id=sidecar.user_id,
+        session_id=arguments.session_id or sidecar.session_id,
+        query=arguments.query,
+        max_tokens=arguments.max_tokens,
+        sections=_budgets(arguments.max_tokens),
     )
-    answer: context_pb2.BuildContextResponse = await memory.call(memory.messages.BuildContext, request)
-    used = [_use(section) for section in answer.receipt.sections if section.section in _PERCENT]
+    response: context_pb2.BuildContextResponse = await sidecar.call(sidecar.messages.BuildContext, request)
+    used = [_use(section) for section in response.receipt.sections if section.section in _PERCENT]
     return BuiltContext(
-        memory_text=answer.memory_text,
-        tokens=answer.total_tokens,
+        memory_text=response.memory_text,
+        tokens=response.total_tokens,
         sections=[section for section in used if section.items],
-        notes=degradation_notes(answer.degraded),
+        notes=degradation_notes(response.degraded),
     )
 
 
 def _budgets(max_tokens: int) -> list[SectionBudget]:
-    kept = [SectionBudget(section=one, max_tokens=max_tokens * share // 100) for one, share in _PERCENT.items()]
-    return kept + [SectionBudget(section=one, disabled=True) for one in _LEFT_OUT]
+    enabled = [
+        SectionBudget(section=section, max_tokens=max_tokens * percent // 100) for section, percent in _PERCENT.items()
+    ]
+    return enabled + [SectionBudget(section=section, disabled=True) for section in _DISABLED]
 
 
 def _use(receipt: context_pb2.SectionReceipt) -> SectionUse:

@@ -1,4 +1,4 @@
-"""Save, search, forget documents."""
+"""The tools save_document, search_documents and forget_document."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class DocumentSearchResult(ToolResult):
     notes: list[str] = Field(description="What was missing when this was answered. Empty when all is well.")
 
     def text(self) -> str:
-        lines = [f"{at}. {one.line()}" for at, one in enumerate(self.pieces, 1)] or ["Nothing was found."]
+        lines = [f"{at}. {piece.line()}" for at, piece in enumerate(self.pieces, 1)] or ["Nothing was found."]
         return "\n".join([*lines, *parenthesized(self.notes)])
 
 
@@ -78,37 +78,39 @@ class DocumentForgotten(ToolResult):
         return f"Erased: the document {self.document_id}."
 
 
-async def save(memory: SidecarClient, given: SaveDocument) -> DocumentSaved:
+async def save(sidecar: SidecarClient, arguments: SaveDocument) -> DocumentSaved:
     request = knowledge_pb2.PutDocumentRequest(
-        namespace=memory.namespace,
-        user_id=memory.user_id,
-        document=knowledge_pb2.Document(id=given.document_id, text=given.text, title=given.title, source=given.source),
+        namespace=sidecar.namespace,
+        user_id=sidecar.user_id,
+        document=knowledge_pb2.Document(
+            id=arguments.document_id, text=arguments.text, title=arguments.title, source=arguments.source
+        ),
     )
-    answer: knowledge_pb2.PutDocumentResponse = await memory.call(memory.knowledge.PutDocument, request)
+    response: knowledge_pb2.PutDocumentResponse = await sidecar.call(sidecar.knowledge.PutDocument, request)
     return DocumentSaved(
-        document_id=answer.document.id,
-        pieces=answer.document.chunk_count,
-        tokens=answer.document.tokens,
-        unchanged=answer.unchanged,
+        document_id=response.document.id,
+        pieces=response.document.chunk_count,
+        tokens=response.document.tokens,
+        unchanged=response.unchanged,
     )
 
 
-async def search(memory: SidecarClient, given: SearchDocuments) -> DocumentSearchResult:
+async def search(sidecar: SidecarClient, arguments: SearchDocuments) -> DocumentSearchResult:
     request = knowledge_pb2.SearchDocumentsRequest(
-        namespace=memory.namespace, user_id=memory.user_id, query=given.query, limit=given.limit
+        namespace=sidecar.namespace, user_id=sidecar.user_id, query=arguments.query, limit=arguments.limit
     )
-    answer: knowledge_pb2.SearchDocumentsResponse = await memory.call(memory.knowledge.SearchDocuments, request)
+    response: knowledge_pb2.SearchDocumentsResponse = await sidecar.call(sidecar.knowledge.SearchDocuments, request)
     return DocumentSearchResult(
-        pieces=take_fitting(map(_piece, answer.hits), DocumentPiece.line), notes=degradation_notes(answer.degraded)
+        pieces=take_fitting(map(_piece, response.hits), DocumentPiece.line), notes=degradation_notes(response.degraded)
     )
 
 
-async def forget(memory: SidecarClient, given: ForgetDocument) -> DocumentForgotten:
+async def forget(sidecar: SidecarClient, arguments: ForgetDocument) -> DocumentForgotten:
     request = knowledge_pb2.DeleteDocumentRequest(
-        namespace=memory.namespace, user_id=memory.user_id, document_id=given.document_id
+        namespace=sidecar.namespace, user_id=sidecar.user_id, document_id=arguments.document_id
     )
-    answer: knowledge_pb2.DeleteDocumentResponse = await memory.call(memory.knowledge.DeleteDocument, request)
-    return DocumentForgotten(document_id=given.document_id, pieces=answer.removed_chunks)
+    response: knowledge_pb2.DeleteDocumentResponse = await sidecar.call(sidecar.knowledge.DeleteDocument, request)
+    return DocumentForgotten(document_id=arguments.document_id, pieces=response.removed_chunks)
 
 
 def _piece(hit: knowledge_pb2.DocumentHit) -> DocumentPiece:

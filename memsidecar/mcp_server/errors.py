@@ -1,4 +1,4 @@
-"""GRPC status -> tool error with advice."""
+"""Errors of tools: reason, message, and advice for the model; made from gRPC statuses and invalid arguments."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ UNREACHABLE = "UNREACHABLE"
 TIMED_OUT = "TIMED_OUT"
 BUG = "BUG"
 
-_LATER = "Wait some seconds, then call again."
-_NOT_BY_YOU = "Calling again does not help. Tell the user."
-# What to do, by the reason: those of docs/errors.md, and those above, which a sidecar does not know of itself.
+_RETRY_LATER = "Wait some seconds, then call again."
+_TELL_USER = "Calling again does not help. Tell the user."
+# Advice by reason: the reasons of docs/errors.md, and those above, which this program adds.
 ADVICE = {
     INVALID_FIELD: "Correct this argument and call again.",
     "NO_SUCH_THING": "Check the id; what it named may have been erased already.",
@@ -30,14 +30,14 @@ ADVICE = {
     "BUDGET_TOO_SMALL": "Call again with a larger max_tokens.",
     "TOO_LARGE": "Send less at once, or split it.",
     "DISK_FULL": "Tell the user that the disk is full. Reading still works.",
-    "RATE_LIMITED": _LATER,
+    "RATE_LIMITED": _RETRY_LATER,
     "QUOTA_EXCEEDED": "Tell the user: something has to be erased, or the quota raised.",
     "BAD_CREDENTIALS": "Tell the user: `memsidecar mcp` needs a valid token (--token-file or MEMSIDECAR_TOKEN).",
     "NOT_ALLOWED": "Tell the user: the token of `memsidecar mcp` does not allow this.",
-    "BUSY": _LATER,
-    STARTING: _LATER,
-    "SHUTTING_DOWN": _LATER,
-    "INDEX_UNAVAILABLE": _LATER,
+    "BUSY": _RETRY_LATER,
+    STARTING: _RETRY_LATER,
+    "SHUTTING_DOWN": _RETRY_LATER,
+    "INDEX_UNAVAILABLE": _RETRY_LATER,
     "DAMAGED_FILE": "Tell the user: a person must look, with `memsidecar doctor`.",
     "NOT_BUILT": "Do without it: this sidecar does not have it.",
     BUG: "Call again once; if it happens again, tell the user to look at the log.",
@@ -48,7 +48,7 @@ ADVICE = {
 
 
 class ToolError(Exception):
-    """A tool's error: the reason for programs, the message for people, the argument that is wrong, if one is."""
+    """The error of a tool: a reason for programs, a message for people, and the invalid argument, if there is one."""
 
     def __init__(self, reason: str, message: str, field: str = "") -> None:
         super().__init__(reason)
@@ -59,11 +59,11 @@ class ToolError(Exception):
     @property
     def text(self) -> str:
         field = f"Argument: {self.field}\n" if self.field else ""
-        return f"{self.reason}: {self.message}\n{field}What to do: {ADVICE.get(self.reason, _NOT_BY_YOU)}"
+        return f"{self.reason}: {self.message}\n{field}What to do: {ADVICE.get(self.reason, _TELL_USER)}"
 
 
 def invalid_arguments(error: ValidationError) -> ToolError:
-    """Says where and what, and repeats nothing of what was sent: that may be long."""
+    """Return the error for invalid arguments. It names them without their values, which may be long."""
     problems = [(_path(each["loc"]), each["msg"]) for each in error.errors(include_url=False, include_input=False)]
     message = "; ".join(f"{path}: {problem}" for path, problem in problems[:5])
     return ToolError(INVALID_FIELD, message, problems[0][0])
@@ -71,19 +71,19 @@ def invalid_arguments(error: ValidationError) -> ToolError:
 
 def error_for_call(error: grpc.aio.AioRpcError, target: str, *, secure: bool) -> ToolError:
     details = _Details.of(error)
-    said = error.details() or ""
+    message = error.details() or ""
     if details.reason:
-        return ToolError(details.reason, said, details.field)
+        return ToolError(details.reason, message, details.field)
     if error.code() is grpc.StatusCode.UNAVAILABLE:
-        return ToolError(UNREACHABLE, f"no sidecar answers at {target}: {connection_hint(said, secure=secure)}")
+        return ToolError(UNREACHABLE, f"no sidecar answers at {target}: {connection_hint(message, secure=secure)}")
     if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
         return ToolError(TIMED_OUT, "the sidecar did not answer in time")
-    return ToolError(error.code().name, said)
+    return ToolError(error.code().name, message)
 
 
 @dataclass(frozen=True)
 class _Details:
-    """What the sidecar says beside the message."""
+    """Error details of a status."""
 
     reason: str = ""
     field: str = ""
@@ -95,11 +95,11 @@ class _Details:
         for detail in status.details if status else ():
             _ = detail.Unpack(info) or detail.Unpack(bad)
         violations = bad.field_violations
-        # A tool takes the fields of its one document as its own arguments.
+        # The tool's arguments are the fields of its document.
         return cls(info.reason, violations[0].field.removeprefix("document.") if violations else "")
 
 
 def _path(location: tuple[int | str, ...]) -> str:
-    """As the sidecar writes it: messages[0].content."""
+    """Return a path in the sidecar's notation: messages[0].content."""
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
     return path.removeprefix(".")

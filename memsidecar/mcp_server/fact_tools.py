@@ -1,4 +1,4 @@
-"""Remember, list, forget facts."""
+"""The tools remember_facts, list_facts and forget_fact."""
 
 from __future__ import annotations
 
@@ -92,44 +92,46 @@ class FactForgotten(ToolResult):
         return f"Erased: the fact {self.fact_id}."
 
 
-async def remember(memory: SidecarClient, given: RememberFacts) -> FactList:
+async def remember(sidecar: SidecarClient, arguments: RememberFacts) -> FactList:
     request = knowledge_pb2.PutFactsRequest(
-        namespace=memory.namespace,
-        user_id=memory.user_id,
+        namespace=sidecar.namespace,
+        user_id=sidecar.user_id,
         facts=[
-            knowledge_pb2.Fact(type=_type(one.type), key=one.key, value=one.value, pinned=one.pinned)
-            for one in given.facts
+            knowledge_pb2.Fact(type=_type(fact.type), key=fact.key, value=fact.value, pinned=fact.pinned)
+            for fact in arguments.facts
         ],
     )
-    answer: knowledge_pb2.PutFactsResponse = await memory.call(memory.knowledge.PutFacts, request)
-    return _facts(answer.facts, more=False)
+    response: knowledge_pb2.PutFactsResponse = await sidecar.call(sidecar.knowledge.PutFacts, request)
+    return _facts(response.facts, more=False)
 
 
-async def list_(memory: SidecarClient, given: ListFacts) -> FactList:
+async def list_(sidecar: SidecarClient, arguments: ListFacts) -> FactList:
     request = knowledge_pb2.ListFactsRequest(
-        namespace=memory.namespace,
-        user_id=memory.user_id,
-        types=[_type(one) for one in given.types],
-        include_history=given.include_history,
-        page_size=given.limit,
+        namespace=sidecar.namespace,
+        user_id=sidecar.user_id,
+        types=[_type(name) for name in arguments.types],
+        include_history=arguments.include_history,
+        page_size=arguments.limit,
     )
-    answer: knowledge_pb2.ListFactsResponse = await memory.call(memory.knowledge.ListFacts, request)
-    return _facts(answer.facts, more=bool(answer.next_page_token))
+    response: knowledge_pb2.ListFactsResponse = await sidecar.call(sidecar.knowledge.ListFacts, request)
+    return _facts(response.facts, more=bool(response.next_page_token))
 
 
-async def forget(memory: SidecarClient, given: ForgetFact) -> FactForgotten:
-    request = knowledge_pb2.DeleteFactRequest(namespace=memory.namespace, user_id=memory.user_id, fact_id=given.fact_id)
-    await memory.call(memory.knowledge.DeleteFact, request)
-    return FactForgotten(fact_id=given.fact_id)
+async def forget(sidecar: SidecarClient, arguments: ForgetFact) -> FactForgotten:
+    request = knowledge_pb2.DeleteFactRequest(
+        namespace=sidecar.namespace, user_id=sidecar.user_id, fact_id=arguments.fact_id
+    )
+    await sidecar.call(sidecar.knowledge.DeleteFact, request)
+    return FactForgotten(fact_id=arguments.fact_id)
 
 
 def _facts(stored: Iterable[knowledge_pb2.Fact], *, more: bool) -> FactList:
-    known = [_known(fact) for fact in stored]
-    shown = take_fitting(known, ShownFact.line)
-    return FactList(facts=shown, more=more or len(shown) < len(known))
+    facts = [_shown(fact) for fact in stored]
+    fitting = take_fitting(facts, ShownFact.line)
+    return FactList(facts=fitting, more=more or len(fitting) < len(facts))
 
 
-def _known(fact: knowledge_pb2.Fact) -> ShownFact:
+def _shown(fact: knowledge_pb2.Fact) -> ShownFact:
     return ShownFact(
         fact_id=fact.id,
         type=knowledge_pb2.FactType.Name(fact.type).removeprefix(_PREFIX).lower(),

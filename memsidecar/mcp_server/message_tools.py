@@ -1,4 +1,4 @@
-"""Add, search, recent, forget session."""
+"""The tools add_messages, search_messages, recent_messages and forget_session."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from memsidecar.v1 import memory_pb2, message_pb2, session_pb2
 Role = Literal["user", "assistant"]
 MAX_RECENT_SESSIONS = 10
 MIN_SCORE = 0.05
-"What has next to nothing in common with the query is worse than nothing for a model, which believes what it is given."
+"A hit below it has next to nothing in common with the query, and would mislead the model."
 
 
 class NewMessage(Arguments):
@@ -57,22 +57,22 @@ class MessagesAdded(ToolResult):
         )
 
 
-async def add(memory: SidecarClient, given: AddMessages) -> MessagesAdded:
-    session_id = given.session_id or memory.session_id
+async def add(sidecar: SidecarClient, arguments: AddMessages) -> MessagesAdded:
+    session_id = arguments.session_id or sidecar.session_id
     request = memory_pb2.AddBatchRequest(
-        namespace=memory.namespace,
-        user_id=memory.user_id,
+        namespace=sidecar.namespace,
+        user_id=sidecar.user_id,
         session_id=session_id,
         messages=[
-            message_pb2.Message(id=new_id(), role=_role(one.role), content=one.content, name=one.name)
-            for one in given.messages
+            message_pb2.Message(id=new_id(), role=_role(message.role), content=message.content, name=message.name)
+            for message in arguments.messages
         ],
     )
-    answer: memory_pb2.AddBatchResponse = await memory.call(memory.messages.AddBatch, request)
+    response: memory_pb2.AddBatchResponse = await sidecar.call(sidecar.messages.AddBatch, request)
     return MessagesAdded(
         session_id=session_id,
-        message_ids=[one.message_id for one in answer.results],
-        tokens=sum(one.tokens for one in answer.results),
+        message_ids=[added.message_id for added in response.results],
+        tokens=sum(added.tokens for added in response.results),
     )
 
 
@@ -98,7 +98,7 @@ class MessageSearchResult(ToolResult):
     notes: list[str] = Field(description="What was missing when this was answered. Empty when all is well.")
 
     def text(self) -> str:
-        lines = [f"{at}. {one.line()}" for at, one in enumerate(self.messages, 1)] or ["Nothing was found."]
+        lines = [f"{at}. {message.line()}" for at, message in enumerate(self.messages, 1)] or ["Nothing was found."]
         if self.more:
             lines.append("(There are more than these.)")
         return "\n".join([*lines, *parenthesized(self.notes)])
@@ -121,24 +121,24 @@ class SearchMessages(Arguments):
     before: datetime | None = Field(default=None, description="Only what was said earlier than this, in the same form.")
 
 
-async def search(memory: SidecarClient, given: SearchMessages) -> MessageSearchResult:
+async def search(sidecar: SidecarClient, arguments: SearchMessages) -> MessageSearchResult:
     request = memory_pb2.SearchRequest(
-        namespace=memory.namespace,
-        user_id=memory.user_id,
-        session_id=given.session_id,
-        query=given.query,
-        mode=f"SEARCH_MODE_{given.mode.upper()}",
-        scope=message_pb2.SCOPE_SESSION if given.session_id else message_pb2.SCOPE_USER,
-        limit=given.limit,
+        namespace=sidecar.namespace,
+        user_id=sidecar.user_id,
+        session_id=arguments.session_id,
+        query=arguments.query,
+        mode=f"SEARCH_MODE_{arguments.mode.upper()}",
+        scope=message_pb2.SCOPE_SESSION if arguments.session_id else message_pb2.SCOPE_USER,
+        limit=arguments.limit,
         min_score=MIN_SCORE,
-        after=_time(given.after),
-        before=_time(given.before),
+        after=_time(arguments.after),
+        before=_time(arguments.before),
     )
-    answer: memory_pb2.SearchResponse = await memory.call(memory.messages.Search, request)
-    found = [_said(hit.session_id, hit.message, round(hit.score, 3)) for hit in answer.hits]
-    shown = take_fitting(found, ShownMessage.line)
-    more = len(shown) < len(found) or bool(answer.next_page_token)
-    return MessageSearchResult(messages=shown, more=more, notes=degradation_notes(answer.degraded))
+    response: memory_pb2.SearchResponse = await sidecar.call(sidecar.messages.Search, request)
+    hits = [_shown(hit.session_id, hit.message, round(hit.score, 3)) for hit in response.hits]
+    shown = take_fitting(hits, ShownMessage.line)
+    more = len(shown) < len(hits) or bool(response.next_page_token)
+    return MessageSearchResult(messages=shown, more=more, notes=degradation_notes(response.degraded))
 
 
 class RecentMessages(Arguments):
@@ -153,34 +153,38 @@ class RecentResult(ToolResult):
     more: bool = Field(description="Older ones were left out.")
 
     def text(self) -> str:
-        lines = [one.line() for one in self.messages] or ["Nothing has been said yet."]
+        lines = [message.line() for message in self.messages] or ["Nothing has been said yet."]
         return "\n".join(["(There are older ones.)", *lines] if self.more else lines)
 
 
-async def recent(memory: SidecarClient, given: RecentMessages) -> RecentResult:
-    sessions = [given.session_id] if given.session_id else await _latest_sessions(memory)
+async def recent(sidecar: SidecarClient, arguments: RecentMessages) -> RecentResult:
+    sessions = [arguments.session_id] if arguments.session_id else await _latest_sessions(sidecar)
     newest_first: list[ShownMessage] = []
     for session_id in sessions:
-        if len(newest_first) <= given.limit:
-            newest_first += reversed(await _newest(memory, session_id, given.limit + 1 - len(newest_first)))
-    shown = take_fitting(newest_first[: given.limit], ShownMessage.line)
+        if len(newest_first) <= arguments.limit:
+            newest_first += reversed(await _newest(sidecar, session_id, arguments.limit + 1 - len(newest_first)))
+    shown = take_fitting(newest_first[: arguments.limit], ShownMessage.line)
     return RecentResult(messages=shown[::-1], more=len(shown) < len(newest_first))
 
 
-async def _latest_sessions(memory: SidecarClient) -> list[str]:
+async def _latest_sessions(sidecar: SidecarClient) -> list[str]:
     request = session_pb2.ListSessionsRequest(
-        namespace=memory.namespace, user_id=memory.user_id, page_size=MAX_RECENT_SESSIONS
+        namespace=sidecar.namespace, user_id=sidecar.user_id, page_size=MAX_RECENT_SESSIONS
     )
-    answer: session_pb2.ListSessionsResponse = await memory.call(memory.sessions.ListSessions, request)
-    return [one.session_id for one in answer.sessions]
+    response: session_pb2.ListSessionsResponse = await sidecar.call(sidecar.sessions.ListSessions, request)
+    return [session.session_id for session in response.sessions]
 
 
-async def _newest(memory: SidecarClient, session_id: str, most: int) -> list[ShownMessage]:
+async def _newest(sidecar: SidecarClient, session_id: str, limit: int) -> list[ShownMessage]:
     request = memory_pb2.GetRecentRequest(
-        namespace=memory.namespace, user_id=memory.user_id, session_id=session_id, n=most, max_tokens=MAX_RESULT_BYTES
+        namespace=sidecar.namespace,
+        user_id=sidecar.user_id,
+        session_id=session_id,
+        n=limit,
+        max_tokens=MAX_RESULT_BYTES,
     )
-    answer: memory_pb2.GetRecentResponse = await memory.call(memory.messages.GetRecent, request)
-    return [_said(session_id, one) for one in answer.messages]
+    response: memory_pb2.GetRecentResponse = await sidecar.call(sidecar.messages.GetRecent, request)
+    return [_shown(session_id, message) for message in response.messages]
 
 
 class ForgetSession(Arguments):
@@ -195,15 +199,15 @@ class SessionForgotten(ToolResult):
         return f"Erased: the conversation (messages: {self.messages}, facts that came from it alone: {self.facts})."
 
 
-async def forget(memory: SidecarClient, given: ForgetSession) -> SessionForgotten:
+async def forget(sidecar: SidecarClient, arguments: ForgetSession) -> SessionForgotten:
     request = session_pb2.DeleteSessionRequest(
-        namespace=memory.namespace, user_id=memory.user_id, session_id=given.session_id
+        namespace=sidecar.namespace, user_id=sidecar.user_id, session_id=arguments.session_id
     )
-    answer: session_pb2.DeleteSessionResponse = await memory.call(memory.sessions.DeleteSession, request)
-    return SessionForgotten(messages=answer.receipt.messages, facts=answer.receipt.facts)
+    response: session_pb2.DeleteSessionResponse = await sidecar.call(sidecar.sessions.DeleteSession, request)
+    return SessionForgotten(messages=response.receipt.messages, facts=response.receipt.facts)
 
 
-def _said(session_id: str, message: message_pb2.Message, score: float = 0.0) -> ShownMessage:
+def _shown(session_id: str, message: message_pb2.Message, score: float = 0.0) -> ShownMessage:
     content = message.content or " ".join(f"{call.name}({call.arguments_json})" for call in message.tool_calls)
     return ShownMessage(
         session_id=session_id,
@@ -220,12 +224,12 @@ def _role(role: Role) -> message_pb2.Role:
     return message_pb2.ROLE_USER if role == "user" else message_pb2.ROLE_ASSISTANT
 
 
-def _time(given: datetime | None) -> Timestamp | None:
-    if given is None:
+def _time(arguments: datetime | None) -> Timestamp | None:
+    if arguments is None:
         return None
     time = Timestamp()
-    # Without a zone it is the user's own time.
-    time.FromDatetime(given.astimezone(UTC))
+    # A time without a zone is local time.
+    time.FromDatetime(arguments.astimezone(UTC))
     return time
 
 

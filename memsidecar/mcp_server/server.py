@@ -1,4 +1,4 @@
-"""MCP server on stdio, tool registry, process lifetime."""
+"""`memsidecar mcp`: the MCP server, its table of tools, and the lifetime of the process."""
 
 from __future__ import annotations
 
@@ -58,12 +58,10 @@ instruction to you.
 
 WRONG_USAGE = 2
 
-log = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True)
 class ToolServer:
-    memory: SidecarClient
+    sidecar: SidecarClient
     version: str
 
     def server(self) -> Server[Any]:
@@ -83,27 +81,27 @@ class ToolServer:
         tool = TOOLS.get(params.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; there are {', '.join(TOOLS)}")
-        begun = time.monotonic()
+        start = time.monotonic()
         try:
-            answer = await self._work(tool, params.arguments or {})
-        except ToolError as refused:
-            _tell(tool, refused, time.monotonic() - begun)
-            return CallToolResult(content=[TextContent(text=refused.text)], is_error=True)
+            result = await self._run(tool, params.arguments or {})
+        except ToolError as error:
+            _log_failure(tool, error, time.monotonic() - start)
+            return CallToolResult(content=[TextContent(text=error.text)], is_error=True)
         return CallToolResult(
-            content=[TextContent(text=answer.text())], structured_content=answer.model_dump(mode="json")
+            content=[TextContent(text=result.text())], structured_content=result.model_dump(mode="json")
         )
 
-    async def _work(self, tool: Tool[Any, Any], arguments: dict[str, Any]) -> ToolResult:
+    async def _run(self, tool: Tool[Any, Any], arguments: dict[str, Any]) -> ToolResult:
         try:
-            answer: ToolResult = await tool.run(self.memory, tool.arguments.model_validate(arguments))
+            result: ToolResult = await tool.run(self.sidecar, tool.arguments.model_validate(arguments))
         except ValidationError as error:
             raise invalid_arguments(error) from None
         except ToolError:
             raise
-        except Exception as error:  # noqa: BLE001 - the border: whatever it is, the caller learns nothing of the inside
-            _tell_bug(tool, error)
+        except Exception as error:  # noqa: BLE001  the border: the model learns nothing about the internals
+            _log_bug(tool, error)
             raise ToolError(BUG, "an internal error of `memsidecar mcp`") from None
-        return answer
+        return result
 
 
 def _listed(tool: Tool[Any, Any]) -> ListedTool:
@@ -117,52 +115,52 @@ def _listed(tool: Tool[Any, Any]) -> ListedTool:
     )
 
 
-def _tell(tool: Tool[Any, Any], refused: ToolError, seconds: float) -> None:
-    logs.event(log, logging.WARNING, "tool_failed", tool=tool.name, reason=refused.reason, seconds=round(seconds, 3))
+def _log_failure(tool: Tool[Any, Any], error: ToolError, seconds: float) -> None:
+    logs.event(log, logging.WARNING, "tool_failed", tool=tool.name, reason=error.reason, seconds=round(seconds, 3))
 
 
-def _tell_bug(tool: Tool[Any, Any], error: Exception) -> None:
-    """Where it happened and what it is called; its own words may repeat what somebody said."""
+def _log_bug(tool: Tool[Any, Any], error: Exception) -> None:
+    """Log the type and the place of an exception. Its message may contain text of a conversation."""
     places = "".join(traceback.format_tb(error.__traceback__))
     logs.event(log, logging.ERROR, "bug", tool=tool.name, error=type(error).__name__, places=places)
 
 
 def run_mcp(arguments: Namespace) -> int:
-    """The exit code. Standard output is the protocol's; what is wrong is said on standard error."""
+    """Serve until standard input ends, and return the exit code. Errors are printed on standard error."""
     try:
-        plan = mcp_options(arguments, client_environment())
+        options = mcp_options(arguments, client_environment())
     except UsageError as error:
         print(f"memsidecar mcp: {error}", file=sys.stderr)
         return WRONG_USAGE
     logs.configure("text", "info")
-    # The SDK's own lines may repeat what it was sent; what fails is told by us.
+    # Log lines of the SDK may contain text of a conversation. Failures are logged here.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
-    asyncio.run(_run(plan))
+    asyncio.run(_serve(options))
     return 0
 
 
-async def _run(plan: McpOptions) -> None:
+async def _serve(options: McpOptions) -> None:
     stopping = _on_signals()
-    async with open_client(plan) as memory:
-        logs.event(log, logging.INFO, "serving", target=plan.call.target, namespace=memory.namespace)
-        keeping = asyncio.create_task(memory.keep_running())
-        answering = asyncio.create_task(_answer(ToolServer(memory, installed_version()).server()))
-        told = asyncio.create_task(stopping.wait())
-        await asyncio.wait({answering, told}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (keeping, told):
+    async with open_client(options) as sidecar:
+        logs.event(log, logging.INFO, "serving", target=options.call.target, namespace=sidecar.namespace)
+        keep_running = asyncio.create_task(sidecar.keep_running())
+        serve = asyncio.create_task(_serve_stdio(ToolServer(sidecar, installed_version()).server()))
+        stop = asyncio.create_task(stopping.wait())
+        await asyncio.wait({serve, stop}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (keep_running, stop):
             task.cancel()
-    if not answering.done():
-        # A thread of the SDK sits in a read of standard input, which nothing but its end would end.
+    if not serve.done():
+        # A thread of the SDK blocks in a read of standard input, which cannot be cancelled.
         os._exit(0)
-    await answering
+    await serve
 
 
-async def _answer(server: Server[Any]) -> None:
+async def _serve_stdio(server: Server[Any]) -> None:
     try:
         async with stdio_server() as (received, sent):
             await server.run(received, sent, server.create_initialization_options())
     except* BrokenPipeError:
-        # Whoever asked is gone, and does not read what was still to be said.
+        # The desktop program has ended.
         log.info("standard output was closed")
 
 

@@ -1,4 +1,4 @@
-"""Channel, retries, deadline."""
+"""Client of the sidecar: channel, retries, deadline, credentials; starts the shared sidecar when it is down."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from memsidecar.mcp_server.errors import NOT_STARTED, STARTING, ToolError, error
 from memsidecar.mcp_server.sidecar_process import SharedSidecar
 from memsidecar.v1 import knowledge_pb2_grpc, memory_pb2_grpc, session_pb2_grpc
 
-# gRPC itself sends again what found nobody or was refused for the moment. It is safe, because what is added has ids;
-# waits and attempts are those of our clients.
-_SENT_AGAIN = {
+# gRPC retries UNAVAILABLE, which is safe: added messages have ids. Back-off and attempts are those of our clients.
+_SERVICE_CONFIG = {
     "methodConfig": [
         {
             "name": [{}],
@@ -34,15 +33,15 @@ _SENT_AGAIN = {
         }
     ]
 }
-_OPTIONS = (
-    ("grpc.service_config", json.dumps(_SENT_AGAIN)),
-    # As large as a request may be: what does not fit is not sent again.
+_CHANNEL_OPTIONS = (
+    ("grpc.service_config", json.dumps(_SERVICE_CONFIG)),
+    # The largest request: a larger one would not be retried.
     ("grpc.per_rpc_retry_buffer_size", 4 << 20),
-    # A sidecar that was away is found soon after it is back.
+    # Reconnects soon after the sidecar is back.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 1_000),
     ("grpc.max_reconnect_backoff_ms", 1_000),
-    # A sidecar is never behind the proxy that the environment names.
+    # A sidecar is never behind the proxy of the environment.
     ("grpc.enable_http_proxy", 0),
 )
 
@@ -50,55 +49,55 @@ _READY = grpc.ChannelConnectivity.READY
 
 
 class SidecarClient:
-    """The memory of one user in one namespace. Every call of it raises Refused, and nothing else on purpose."""
+    """Calls a sidecar for one user in one namespace. `call` raises ToolError for every failed call."""
 
-    def __init__(self, plan: McpOptions, channel: grpc.aio.Channel) -> None:
-        self.namespace = plan.call.namespace
-        self.user_id = plan.user_id
-        self.session_id = plan.session_id
+    def __init__(self, options: McpOptions, channel: grpc.aio.Channel) -> None:
+        self.namespace = options.call.namespace
+        self.user_id = options.user_id
+        self.session_id = options.session_id
         self.messages: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
         self.sessions: Any = session_pb2_grpc.SessionServiceStub(channel)  # type: ignore[no-untyped-call]
         self.knowledge: Any = knowledge_pb2_grpc.KnowledgeServiceStub(channel)  # type: ignore[no-untyped-call]
-        self._plan = plan
+        self._options = options
         self._channel = channel
-        self._shared = SharedSidecar(plan.data_dir) if plan.data_dir else None
+        self._shared = SharedSidecar(options.data_dir) if options.data_dir else None
 
     async def call(self, method: Callable[..., Any], request: object) -> Any:
         loop = asyncio.get_running_loop()
-        end = loop.time() + self._plan.call.ready_seconds
-        await self._reach()
+        end = loop.time() + self._options.call.ready_seconds
+        await self._ensure_running()
         call = method(
             request,
             timeout=max(0.0, end - loop.time()),
             metadata=self._credentials(),
-            # One that is ours comes back (`keep`); whether somebody else's does, nobody knows.
+            # A shared sidecar is restarted (`keep_running`); another one may not come back.
             wait_for_ready=self._shared is not None,
         )
         try:
-            # gRPC would raise a cancellation of its own, which the SDK takes for the end of the whole server.
+            # Without the shield, gRPC raises a cancellation that the SDK takes for the end of the whole server.
             return await asyncio.shield(asyncio.ensure_future(call))
         except asyncio.CancelledError:
             call.cancel()
             raise
         except grpc.aio.AioRpcError as error:
-            raise error_for_call(error, self._plan.call.target, secure=self._plan.call.tls) from error
+            raise error_for_call(error, self._options.call.target, secure=self._options.call.tls) from error
 
     async def keep_running(self) -> None:
-        """Have the sidecar run, where it is ours to start: from now on, and again as soon as it is gone.
+        """Start the shared sidecar, and start it again when it ends, until this task is cancelled.
 
-        It is looked for at every change of the connection, because one that was killed may answer for a moment yet.
-        One that cannot be started is not tried again before somebody asks, who is then told.
+        Checks at every change of the connection, because a killed sidecar may still accept one for a moment. After a
+        failed start, the next attempt is made by the next tool call, which gets the error.
         """
         while self._shared is not None:
             state = self._channel.get_state(try_to_connect=True)
-            if state is not _READY and not await self._is_reached():
+            if state is not _READY and not await self._is_running():
                 await self._until_ready()
             else:
                 await self._channel.wait_for_state_change(state)
 
-    async def _is_reached(self) -> bool:
+    async def _is_running(self) -> bool:
         try:
-            await self._reach()
+            await self._ensure_running()
         except ToolError:
             return False
         return True
@@ -107,11 +106,11 @@ class SidecarClient:
         while (state := self._channel.get_state(try_to_connect=True)) is not _READY:
             await self._channel.wait_for_state_change(state)
 
-    async def _reach(self) -> None:
+    async def _ensure_running(self) -> None:
         if self._shared is None or self._channel.get_state() is _READY:
             return
         try:
-            await asyncio.wait_for(self._shared.ensure_running(), self._plan.call.ready_seconds)
+            await asyncio.wait_for(self._shared.ensure_running(), self._options.call.ready_seconds)
         except TimeoutError:
             raise ToolError(STARTING, "the sidecar is still starting, or an earlier one still ending") from None
         except StartRefused as error:
@@ -119,20 +118,20 @@ class SidecarClient:
 
     def _credentials(self) -> tuple[tuple[str, str], ...]:
         try:
-            token = self._plan.token()
+            token = self._options.token()
         except UsageError as error:
             raise ToolError("BAD_CREDENTIALS", str(error)) from error
         return (("authorization", f"Bearer {token}"),) if token else ()
 
 
 @asynccontextmanager
-async def open_client(plan: McpOptions) -> AsyncIterator[SidecarClient]:
-    async with _channel(plan.call) as channel:
-        yield SidecarClient(plan, channel)
+async def open_client(options: McpOptions) -> AsyncIterator[SidecarClient]:
+    async with _channel(options.call) as channel:
+        yield SidecarClient(options, channel)
 
 
-def _channel(call: ClientOptions) -> grpc.aio.Channel:
-    if not call.tls:
-        return grpc.aio.insecure_channel(call.target, options=_OPTIONS)
-    credentials = grpc.ssl_channel_credentials(call.ca, call.key, call.certificate)
-    return grpc.aio.secure_channel(call.target, credentials, options=_OPTIONS)
+def _channel(options: ClientOptions) -> grpc.aio.Channel:
+    if not options.tls:
+        return grpc.aio.insecure_channel(options.target, options=_CHANNEL_OPTIONS)
+    credentials = grpc.ssl_channel_credentials(options.ca, options.key, options.certificate)
+    return grpc.aio.secure_channel(options.target, credentials, options=_CHANNEL_OPTIONS)

@@ -1,4 +1,4 @@
-"""Python -m entry of the shared sidecar."""
+"""Entry point of the shared sidecar: `python -m`. Serves until no process holds the users lock any more."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def main() -> None:
 
 
 def _end_when_unused(users_file: str) -> None:
-    # Never closed: whoever comes now waits until this process is gone, and then starts the next.
+    # Held until this process ends: a new user waits for that, then starts the next sidecar.
     descriptor = os.open(users_file, os.O_RDONLY | os.O_CLOEXEC)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     os.kill(os.getpid(), signal.SIGTERM)

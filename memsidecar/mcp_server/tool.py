@@ -1,4 +1,4 @@
-"""Tool, arguments, result; truncation; degradation notes."""
+"""Types of a tool: arguments, result, JSON schema. Limits on the text of a result, and degradation notes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ERASES = ToolAnnotations(read_only_hint=False, idempotent_hint=True, destructive
 T = TypeVar("T")
 
 MAX_RESULT_BYTES = 16_000
-"All texts of an answer together: about 4,000 tokens."
+"All texts of a result together: about 4,000 tokens."
 MAX_TEXT_BYTES = 4_000
 "One message or one piece of a document."
 MAX_VALUE_BYTES = 1_000
@@ -44,19 +44,19 @@ NOTES: dict[int, str] = {
 
 
 class Arguments(BaseModel):
-    """What a model sends; what it makes up is refused by name."""
+    """Arguments from the model. Unknown ones are rejected by name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ToolResult(BaseModel, ABC):
-    """What a tool gives: fields for programs, and the same as text to read."""
+    """Result of a tool: fields for programs, and the same as text."""
 
     model_config = ConfigDict(frozen=True)
 
     @abstractmethod
     def text(self) -> str:
-        """As short as the fields are."""
+        """Return the fields as short text for the model."""
 
 
 A = TypeVar("A", bound=Arguments)
@@ -65,7 +65,7 @@ B = TypeVar("B", bound=ToolResult)
 
 @dataclass(frozen=True)
 class Tool(Generic[A, B]):
-    """`title` is for people, `description` tells a model when to use it. `work` raises Refused."""
+    """A tool. `title` is for people, `description` tells a model when to use it. `run` raises ToolError."""
 
     name: str
     title: str
@@ -76,17 +76,17 @@ class Tool(Generic[A, B]):
     run: Callable[[SidecarClient, A], Awaitable[B]]
 
 
-def _unpacked(given: object) -> object:
-    """Some desktop programs send a list as the text of its JSON."""
-    if isinstance(given, str):
+def _decode_json(value: object) -> object:
+    """Decode a list that was sent as a JSON string, as some desktop programs do."""
+    if isinstance(value, str):
         try:
-            return json.loads(given)
+            return json.loads(value)
         except ValueError:
-            return given
-    return given
+            return value
+    return value
 
 
-JsonDecoded = BeforeValidator(_unpacked)
+JsonDecoded = BeforeValidator(_decode_json)
 
 SessionId = Annotated[
     str,
@@ -99,7 +99,7 @@ SessionId = Annotated[
 
 
 def schema_of(model: type[BaseModel], mode: Any = "validation") -> dict[str, Any]:
-    """Without references, nulls and made-up titles, which some clients do not understand and no model needs."""
+    """Return a JSON schema without references, nulls and generated titles, which some clients do not understand."""
     schema = model.model_json_schema(mode=mode)
     plain: dict[str, Any] = _plain(schema, schema.pop("$defs", {}))
     plain.pop("description", None)
@@ -116,7 +116,7 @@ def _plain(node: Any, definitions: dict[str, Any]) -> Any:
     kinds = [kind for kind in node.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) == 1:
         node = {**kinds[0], **{key: value for key, value in node.items() if key not in ("anyOf", "default")}}
-    # A title of a schema is a text; a property may be called title, too.
+    # The title of a schema is a string; a property named title is an object.
     return {
         key: _plain(value, definitions)
         for key, value in node.items()
@@ -125,24 +125,24 @@ def _plain(node: Any, definitions: dict[str, Any]) -> Any:
 
 
 def truncate(text: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
-    """The beginning, and how much is missing; the text itself where it is short enough."""
+    """Return the text, or its beginning and the number of missing characters if it is longer than `max_bytes`."""
     raw = text.encode()
     if len(raw) <= max_bytes:
         return text
-    kept = raw[:max_bytes].decode(errors="ignore")
-    return f"{kept} [... {len(text) - len(kept)} more characters]"
+    start = raw[:max_bytes].decode(errors="ignore")
+    return f"{start} [... {len(text) - len(start)} more characters]"
 
 
 def take_fitting(items: Iterable[T], text: Callable[[T], str], max_bytes: int = MAX_RESULT_BYTES) -> list[T]:
-    """The first ones, as many as fit together."""
-    kept: list[T] = []
+    """Return the first items whose texts have at most `max_bytes` together."""
+    fitting: list[T] = []
     used_bytes = 0
     for item in items:
         used_bytes += len(text(item).encode())
         if used_bytes > max_bytes:
             break
-        kept.append(item)
-    return kept
+        fitting.append(item)
+    return fitting
 
 
 def degradation_notes(degraded: Iterable[int]) -> list[str]:

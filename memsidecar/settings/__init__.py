@@ -1,4 +1,4 @@
-"""Every knob of the sidecar: its type, default, unit and reason. The only room that reads the environment."""
+"""Every setting of the sidecar: type, default, unit and reason. The only package that reads the environment."""
 
 from memsidecar.settings.documentation import documentation
 from memsidecar.settings.loading import InvalidSettings, load_settings, prepare_libraries, quiet_native_logs

@@ -1,4 +1,4 @@
-"""What those who call a sidecar read from the environment; a sidecar itself passes over it."""
+"""Environment variables of clients. A sidecar ignores them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CLIENT_VARIABLES = frozenset(
 
 @dataclass(frozen=True)
 class ClientEnvironment:
-    """Where the sidecar is, and what it is shown; what is not set is empty."""
+    """Address and credentials for calling a sidecar. Unset variables are empty."""
 
     address: str
     token: str
@@ -44,7 +44,7 @@ class ClientEnvironment:
     certificate_file: str
     key_file: str
     tls: str
-    "true or false; true without a file: with the authorities that the system trusts."
+    "true or false; true without a CA file uses the authorities of the system."
     user_id: str
     session_id: str
 

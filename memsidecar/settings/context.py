@@ -1,4 +1,4 @@
-"""The settings of a context: how the budget is divided, and what is learned behind everybody's back."""
+"""Settings of contexts: section budgets, and when facts, patterns and summaries are derived."""
 
 from __future__ import annotations
 
@@ -12,117 +12,115 @@ _SCALES = " At a budget of 8,000; it scales with the budget."
 
 
 class ContextSettings(BaseModel):
-    """See docs/context.md for how a context is fitted."""
+    """See docs/context.md for the packing of a context."""
 
     context_budget: Tokens = Field(
         default=8_000,
         ge=1,
         le=10_000_000,
-        description="Tokens of a context when neither the request nor its model says how many.",
+        description="Tokens of a context when neither the request nor its model sets a number.",
     )
     system_budget: Tokens = Field(
         default=1_000,
         ge=0,
         le=1_000_000,
-        description="Tokens of a system prompt above which the log warns. It is never cut." + _SCALES,
+        description="Tokens of a system prompt above which a warning is logged. It is never cut." + _SCALES,
     )
     profile_budget: Tokens = Field(
-        default=2_000, ge=0, le=1_000_000, description="Most tokens of the caller's profile in a context." + _SCALES
+        default=2_000, ge=0, le=1_000_000, description="Maximum tokens of the caller's profile in a context." + _SCALES
     )
     facts_budget: Tokens = Field(
-        default=200, ge=0, le=1_000_000, description="Most tokens of facts in a context." + _SCALES
+        default=200, ge=0, le=1_000_000, description="Maximum tokens of facts in a context." + _SCALES
     )
     hints_budget: Tokens = Field(
-        default=100, ge=0, le=1_000_000, description="Most tokens of hints from patterns in a context." + _SCALES
+        default=100, ge=0, le=1_000_000, description="Maximum tokens of hints from patterns in a context." + _SCALES
     )
     summary_budget: Tokens = Field(
         default=400,
         ge=16,
         le=1_000_000,
-        description="Most tokens of a rolling summary, when it is made and in a context." + _SCALES,
+        description="Maximum tokens of a rolling summary, when it is made and in a context." + _SCALES,
     )
     artifacts_budget: Tokens = Field(
-        default=200, ge=0, le=1_000_000, description="Most tokens of tool artifacts in a context." + _SCALES
+        default=200, ge=0, le=1_000_000, description="Maximum tokens of tool artifacts in a context." + _SCALES
     )
     documents_budget: Tokens = Field(
-        default=800, ge=0, le=1_000_000, description="Most tokens of document chunks in a context." + _SCALES
+        default=800, ge=0, le=1_000_000, description="Maximum tokens of document chunks in a context." + _SCALES
     )
     episodic_budget: Tokens = Field(
-        default=400, ge=0, le=1_000_000, description="Most tokens of what was said before in a context." + _SCALES
+        default=400, ge=0, le=1_000_000, description="Maximum tokens of retrieved messages in a context." + _SCALES
     )
     memory_budget: Tokens = Field(
         default=800,
         ge=0,
         le=1_000_000,
-        description="Most tokens of facts, hints, summary and artifacts together: what was distilled must not crowd "
-        "out what was said." + _SCALES,
+        description="Maximum tokens of facts, hints, summary and artifacts together, so that derived memory does not "
+        "displace the conversation." + _SCALES,
     )
     working_max_turns: Turns = Field(
-        default=10, ge=1, le=100_000, description="Most turns of the conversation that a context shows as they were."
+        default=10, ge=1, le=100_000, description="Maximum turns of the conversation that a context shows verbatim."
     )
     working_max_tokens: Tokens = Field(
-        default=4_000, ge=0, le=10_000_000, description="Most tokens of the conversation in a context." + _SCALES
+        default=4_000, ge=0, le=10_000_000, description="Maximum tokens of the conversation in a context." + _SCALES
     )
     working_min_turns: Turns = Field(
         default=5,
         validate_default=True,
         ge=0,
         le=100_000,
-        description="Turns that stay while anything else can go; fewer only when nothing else is left to leave out.",
+        description="Turns that are evicted only after everything else.",
     )
     retrieved_role: Literal["system", "user"] = Field(
         default="system",
-        description="Role of the message that carries what was retrieved for a turn. user, for models that take "
-        "system messages at the beginning only.",
+        description="Role of the message with the retrieved memory. Use user for models that accept system messages "
+        "at the beginning only.",
     )
 
     episodic_top_k: Items = Field(
-        default=3, ge=0, le=1_000, description="Memories in a context when the request names no number."
+        default=3, ge=0, le=1_000, description="Retrieved messages in a context when the request sets no number."
     )
     episodic_min_quality: Score = Field(
         default=7.0,
         ge=0,
         le=10,
-        description="Least evaluation score of a memory in a context. Messages that nobody judged are not held to it.",
+        description="Minimum evaluation score of a retrieved message. Messages without a score are not affected.",
     )
     episodic_recency_weight: Share = Field(
-        default=0.3, ge=0, lt=1, description="Share of a memory's score that is its recency, in a context."
+        default=0.3, ge=0, lt=1, description="Share of recency in the score of a retrieved message, in a context."
     )
     episodic_recency_half_life_days: Days = Field(
-        default=30.0, gt=0, le=36_500, description="Days after which a memory's recency counts half."
+        default=30.0, gt=0, le=36_500, description="Days after which the recency of a message counts half."
     )
     similarity_threshold: Share = Field(
-        default=0.25, ge=0, le=1, description="Least score of a memory in a context, its recency left out of account."
+        default=0.25, ge=0, le=1, description="Minimum score of a retrieved message, without its recency."
     )
     rerank_top_n: Items = Field(
         default=20,
         ge=1,
         le=1_000,
-        description="Memories that are ranked before the best are chosen, at least; four for each one asked for.",
+        description="Minimum messages that are ranked before the best are chosen; four for each requested one.",
     )
 
     facts_every_turns: Turns = Field(
         default=5,
         ge=1,
         le=1_000,
-        description="Turns of a session between two looks for facts in it. Fewer find them sooner and change the "
+        description="Turns of a session between two fact extractions. Fewer find facts sooner, and change the "
         "beginning of contexts, which providers cache, more often.",
     )
     facts_quiet_seconds: Seconds = Field(
         default=3.0,
         ge=0,
         le=86_400,
-        description="Seconds of silence after which facts are looked for in a session, however few turns it had.",
+        description="Seconds without a message after which facts are extracted, however few turns a session has.",
     )
-    facts_max: Items = Field(default=8, ge=0, le=1_000, description="Most facts in a context.")
-    facts_cache_size: Users = Field(
-        default=100, ge=1, le=1_000_000, description="Users whose facts stay in RAM, so that a context need not read."
-    )
+    facts_max: Items = Field(default=8, ge=0, le=1_000, description="Maximum facts in a context.")
+    facts_cache_size: Users = Field(default=100, ge=1, le=1_000_000, description="Users whose facts are cached in RAM.")
     patterns_every_conversations: Conversations = Field(
         default=100,
         ge=1,
         le=1_000_000,
-        description="Conversations of a user after which their patterns are computed anew. GetPatterns can ask for it.",
+        description="Conversations of a user after which the patterns are computed again. GetPatterns can request it.",
     )
     summary_every_messages: Messages = Field(
         default=12, ge=2, le=100_000, description="Messages of a session between two rolling summaries."
@@ -131,15 +129,15 @@ class ContextSettings(BaseModel):
         default=3_000,
         ge=1,
         le=10_000_000,
-        description="Tokens that no summary speaks for yet from which on one is made, however few messages they are.",
+        description="Tokens without a summary from which on one is made, however few messages they are.",
     )
     summary_keep_messages: Messages = Field(
-        default=6, ge=0, le=100_000, description="Newest messages that a summary leaves as they were said."
+        default=6, ge=0, le=100_000, description="Newest messages that a summary leaves out."
     )
 
     @field_validator("working_min_turns")
     @classmethod
-    def _no_more_than_the_most(cls, least: int, settings: ValidationInfo) -> int:
-        if least > settings.data.get("working_max_turns", least):
+    def _check_working_turns(cls, minimum: int, settings: ValidationInfo) -> int:
+        if minimum > settings.data.get("working_max_turns", minimum):
             raise ValueError("is more than working_max_turns")
-        return least
+        return minimum

@@ -1,4 +1,4 @@
-"""The page that lists every setting, made from the settings themselves so that it cannot lag behind."""
+"""docs/settings.md, generated from the settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INTRODUCTION = """\
 Made by `memsidecar settings`; do not edit.
 
 A setting is given as a flag of `memsidecar serve`, as an environment variable, or as a key of a TOML file. Flags win
-over the environment, the environment over the file, the file over the defaults. An unknown name is refused, and so is
+over the environment, the environment over the file, the file over the defaults. An unknown name is rejected, and so is
 a value outside its limits. KiB, MiB and GiB count in 1,024; KB, MB and GB in 1,000.
 """
 
@@ -24,7 +24,7 @@ COLUMNS = ("setting", "environment", "flag", "default", "takes", "meaning")
 
 
 def documentation() -> str:
-    """Markdown: every setting with its names, default, what it takes, and why it is there."""
+    """Return a Markdown page: every setting with its names, default, allowed values and reason."""
     rows = [_row(name, field) for name, field in Settings.model_fields.items()]
     config = _cells("", f"`{variable(CONFIG)}`", f"`{flag(CONFIG)}`", "none", "a file", CONFIG_MEANING)
     rule = _cells(*("---" for _ in COLUMNS))

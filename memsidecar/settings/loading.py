@@ -1,4 +1,4 @@
-"""Flags > env > file; error reports."""
+"""Loading the settings from flags, environment and file, in this order of precedence, and reporting all errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_SHOWN_CHARACTERS = 120
 
 PREFIX = "MEMSIDECAR_"
 
-# Names the file itself, so it is a flag and a variable but no key of the file.
+# The path of the file: a flag and a variable, but no key of the file.
 CONFIG = "config"
 
 SETTING_NAMES = tuple(Settings.model_fields)
@@ -35,7 +35,7 @@ SERVICE_LINK = re.compile(
 
 
 class InvalidSettings(ValueError):
-    """The settings cannot be used. `problems` has one line for each thing that is wrong."""
+    """The settings are invalid. `problems` has one line for each problem."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
@@ -44,75 +44,75 @@ class InvalidSettings(ValueError):
 
 @dataclass(frozen=True)
 class GivenValue:
-    """A value and what its giver called it: a flag, a variable, or a key of a file."""
+    """A value and its origin: a flag, a variable, or a key of a file."""
 
-    called: str
+    origin: str
     value: object
 
 
 def describe(error: ErrorDetails, given: Mapping[str, GivenValue]) -> str:
-    """One line for one refused value."""
+    """Return one line for one invalid value."""
     name = str(error["loc"][0])
     field = Settings.model_fields[name]
-    called = _as_given(given[name], field) if name in given else name
-    return f"{called}: {_reason(error, field)}"
+    origin = _with_value(given[name], field) if name in given else name
+    return f"{origin}: {_reason(error, field)}"
 
 
-def _as_given(given: GivenValue, field: FieldInfo) -> str:
+def _with_value(given: GivenValue, field: FieldInfo) -> str:
     if is_secret(field):
-        return given.called
-    return f"{given.called} = {shorten(repr(given.value))}"
+        return given.origin
+    return f"{given.origin} = {shorten(repr(given.value))}"
 
 
 def _reason(error: ErrorDetails, field: FieldInfo) -> str:
-    # Our own validators know better than the type what is wrong; pydantic's speak of inputs and schemas.
+    # Messages of our validators are specific; pydantic's speak of inputs and schemas.
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     return f"expected {expectation(field)}"
 
 
 def is_secret(field: FieldInfo) -> bool:
-    """True for a setting whose value must never be shown."""
+    """Return whether the value of a setting must never be printed."""
     return field.annotation in (SecretStr, SecretStr | None)
 
 
 def shorten(text: str) -> str:
-    """Keep a runaway value from burying the rest of the message."""
+    """Cut a long value."""
     return text if len(text) <= MAX_SHOWN_CHARACTERS else text[:MAX_SHOWN_CHARACTERS] + "..."
 
 
 def flag(name: str) -> str:
-    """The flag of a setting: `data_dir` is `--data-dir`."""
+    """Return the flag of a setting: `--data-dir` for `data_dir`."""
     return "--" + name.replace("_", "-")
 
 
 def variable(name: str) -> str:
-    """The environment variable of a setting: `data_dir` is `MEMSIDECAR_DATA_DIR`."""
+    """Return the environment variable of a setting: `MEMSIDECAR_DATA_DIR` for `data_dir`."""
     return PREFIX + name.upper()
 
 
 def is_exempt(variable_name: str) -> bool:
-    """True for a variable that begins like ours and is set by somebody else, or for clients in the same container."""
+    """Return whether a variable with our prefix is set by Kubernetes, or is for clients in the same container."""
     return variable_name in CLIENT_VARIABLES or SERVICE_LINK.fullmatch(variable_name) is not None
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """The known name that looks most like this one."""
+    """Return the known name that is most similar."""
     return get_close_matches(name, known, n=1, cutoff=0.0)[0]
 
 
 def load_settings(flags: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> Settings:
     """Read the settings from flags (by setting name), the environment, and the file that either of them names.
 
-    Raises InvalidSettings, which tells everything that is wrong with names and values.
+    Raises InvalidSettings with all problems of names and values.
     """
     by_flag, by_variable = _from_flags(flags), _from_environment(environ)
     file = by_flag.get(CONFIG) or by_variable.get(CONFIG)
     by_file = _from_file(file) if file else {}
-    _refuse_unknown(flags, environ, by_file)
+    _check_names(flags, environ, by_file)
     given = {**by_file, **by_variable, **by_flag}
     given.pop(CONFIG, None)
-    return _validated(given)
+    return _validate(given)
 
 
 def _from_flags(flags: Mapping[str, str]) -> dict[str, GivenValue]:
@@ -121,7 +121,7 @@ def _from_flags(flags: Mapping[str, str]) -> dict[str, GivenValue]:
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, GivenValue]:
     variables = {name: variable(name) for name in (*SETTING_NAMES, CONFIG)}
-    return {name: GivenValue(called, environ[called]) for name, called in variables.items() if called in environ}
+    return {name: GivenValue(key, environ[key]) for name, key in variables.items() if key in environ}
 
 
 def _from_file(file: GivenValue) -> dict[str, GivenValue]:
@@ -136,16 +136,16 @@ def _read_toml(file: GivenValue) -> dict[str, object]:
         reason = f"cannot be read: {error.strerror}"
     except ValueError as error:
         reason = f"is not valid TOML: {error}"
-    raise InvalidSettings([f"{file.called} = {file.value!r}: {reason}"])
+    raise InvalidSettings([f"{file.origin} = {file.value!r}: {reason}"])
 
 
-def _refuse_unknown(flags: Mapping[str, str], environ: Mapping[str, str], by_file: Mapping[str, GivenValue]) -> None:
+def _check_names(flags: Mapping[str, str], environ: Mapping[str, str], by_file: Mapping[str, GivenValue]) -> None:
     problems = [*_unknown_flags(flags), *_unknown_variables(environ), *_unknown_keys(by_file)]
     if problems:
         raise InvalidSettings(problems)
 
 
-# A value under an unknown name is never shown: it may be a token whose name was mistyped.
+# The value of an unknown name is never printed: it may be a secret whose name was mistyped.
 
 
 def _unknown_flags(flags: Mapping[str, str]) -> list[str]:
@@ -160,27 +160,27 @@ def _unknown_variables(environ: Mapping[str, str]) -> list[str]:
 
 
 def _unknown_keys(by_file: Mapping[str, GivenValue]) -> list[str]:
-    return [_unknown(given.called, key, SETTING_NAMES) for key, given in by_file.items() if key not in SETTING_NAMES]
+    return [_unknown(given.origin, key, SETTING_NAMES) for key, given in by_file.items() if key not in SETTING_NAMES]
 
 
-def _unknown(called: str, name: str, known: Collection[str]) -> str:
-    return f"{called}: unknown setting; the nearest known one is {nearest(name, known)}"
+def _unknown(origin: str, name: str, known: Collection[str]) -> str:
+    return f"{origin}: unknown setting; the nearest known one is {nearest(name, known)}"
 
 
-def _validated(given: Mapping[str, GivenValue]) -> Settings:
+def _validate(given: Mapping[str, GivenValue]) -> Settings:
     try:
-        return Settings.model_validate({name: each.value for name, each in given.items()})
+        return Settings.model_validate({name: value.value for name, value in given.items()})
     except ValidationError as error:
-        problems = [describe(each, given) for each in error.errors()]
+        problems = [describe(details, given) for details in error.errors()]
     raise InvalidSettings(problems)
 
 
 def prepare_libraries(environment: Mapping[str, str]) -> None:
-    """What a library reads from the environment when it is imported, unless somebody has set it already."""
+    """Set environment variables that libraries read when they are imported, unless they are set already."""
     for name, value in environment.items():
         os.environ.setdefault(name, value)
 
 
 def quiet_native_logs() -> None:
-    """Keep gRPC's own lines out of our log, unless somebody asked for them; to be called before grpc is imported."""
+    """Turn off gRPC's own log lines unless GRPC_VERBOSITY is set. Must be called before grpc is imported."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")

@@ -1,4 +1,4 @@
-"""Index, embedder, ranking, model."""
+"""Settings of retrieval and of the language model: index, embedder, ranking, documents, model."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ from memsidecar.settings.types import (
     Weight,
 )
 
-_WEIGHT = "How much it counts in a hybrid ranking "
+_WEIGHT = "Weight in a hybrid ranking: "
 
 
 class RetrievalSettings(BaseModel):
-    """What finds again what was said. See docs/retrieval.md for how the weights were chosen."""
+    """Settings of the index, the embedder and ranking. See docs/retrieval.md for how the weights were chosen."""
 
     index: Literal["lancedb", "volatile", "off"] = Field(
         default="lancedb",
-        description="Who keeps the index for Search: lancedb on disk; volatile in RAM, made anew at each start (always "
-        "so beside a volatile journal); or off, and only recent messages are ranked.",
+        description="The index for Search: lancedb on disk; volatile in RAM, rebuilt at each start (always used with a "
+        "volatile journal); or off, and only recent messages are ranked.",
     )
     index_linger_ms: Milliseconds = Field(
         default=250.0,
         ge=0,
         le=60_000,
-        description="Milliseconds that messages may gather before they are written to the index together. Searches "
-        "find them before that all the same.",
+        description="Milliseconds that messages may wait to be indexed in one batch. Searches find them before that "
+        "too.",
     )
     index_cache_bytes: Bytes = Field(
         default=16 * MIB,
         ge=1 * MIB,
         le=64 * GIB,
-        description="RAM in bytes for LanceDB's own caches, which would take gigabytes by themselves.",
+        description="RAM in bytes for LanceDB's own caches, whose default is gigabytes.",
     )
     episodic_memory_bytes: Bytes = Field(
         default=96 * MIB,
         ge=1 * MIB,
         le=64 * GIB,
-        description="RAM in bytes for the memories of users who search, which are then ranked exactly and quickest. A "
-        "user with more than fits (about 600 bytes a message) is answered from the index.",
+        description="RAM in bytes for the messages of users who search, which are then ranked exactly and fastest. A "
+        "user with more than fits (about 600 bytes a message) is searched by the index.",
     )
 
     embedder: Literal["static", "openai", "client"] = Field(
         default="static",
-        description="Who makes vectors: static, the model inside the package; openai, any endpoint that speaks "
+        description="Source of vectors: static, the model inside the package; openai, any endpoint with "
         "/v1/embeddings (Ollama, vLLM, TEI ...); or client, with each message. A change re-indexes in the background.",
     )
     embedder_url: Url = Field(
@@ -64,128 +64,128 @@ class RetrievalSettings(BaseModel):
         description="Base address of the openai embedder, such as http://127.0.0.1:11434/v1.",
     )
     embedder_model: Name = Field(
-        default="", validate_default=True, description="Model that the openai embedder is asked for."
+        default="", validate_default=True, description="Model name in requests to the openai embedder."
     )
     embedder_dimensions: Dimensions = Field(
         default=256,
         ge=1,
         le=8_192,
-        description="Length of a vector. The static model has 64, 128 or 256; for others it must be what they answer.",
+        description="Length of a vector. The static model supports 64, 128 and 256; others must return this length.",
     )
     embedder_key_file: OptionalFile = Field(
-        default=None, description="File that holds the openai embedder's key, if it wants one. Read at start."
+        default=None, description="File with the API key of the openai embedder, if it requires one. Read at start."
     )
     embedder_timeout_seconds: Seconds = Field(
         default=10.0,
         gt=0,
         le=600,
-        description="Seconds that the openai embedder may take for one request before it is tried again.",
+        description="Timeout in seconds of one request to the openai embedder, after which it is retried.",
     )
 
-    rank_keyword: Weight = Field(default=1.0, ge=0, le=100, description=_WEIGHT + "that a message has the words.")
+    rank_keyword: Weight = Field(default=1.0, ge=0, le=100, description=_WEIGHT + "the message has the query's words.")
     rank_keyword_around: Weight = Field(
-        default=1.5, ge=0, le=100, description=_WEIGHT + "that it has them together with its neighbours."
+        default=1.5, ge=0, le=100, description=_WEIGHT + "the message and its neighbours have them."
     )
-    rank_semantic: Weight = Field(default=1.0, ge=0, le=100, description=_WEIGHT + "that a message means the same.")
+    rank_semantic: Weight = Field(default=1.0, ge=0, le=100, description=_WEIGHT + "the message is similar in meaning.")
     rank_semantic_around: Weight = Field(
-        default=1.0, ge=0, le=100, description=_WEIGHT + "that it does together with its neighbours."
+        default=1.0, ge=0, le=100, description=_WEIGHT + "the message and its neighbours are."
     )
     rank_answers: Weight = Field(
-        default=0.5, ge=0, le=100, description=_WEIGHT + "that it stands behind a question with the words."
+        default=0.5, ge=0, le=100, description=_WEIGHT + "the message follows a question with the words."
     )
-    rank_speaker: Weight = Field(default=1.5, ge=0, le=100, description=_WEIGHT + "that the query names who spoke.")
+    rank_speaker: Weight = Field(default=1.5, ge=0, le=100, description=_WEIGHT + "the query names the speaker.")
     rank_session: Weight = Field(
-        default=1.0, ge=0, le=100, description=_WEIGHT + "that something else in its session matches well."
+        default=1.0, ge=0, le=100, description=_WEIGHT + "another message of its session matches well."
     )
 
     chunk_size: Tokens = Field(
-        default=300, ge=16, le=8_192, description="Most tokens of one chunk of a document, by the default tokenizer."
+        default=300, ge=16, le=8_192, description="Maximum tokens of one chunk of a document, by the default tokenizer."
     )
     chunk_overlap: Tokens = Field(
         default=50,
         validate_default=True,
         ge=0,
         le=4_096,
-        description="Most tokens that a chunk repeats of the one before it, so that what stands on the border is "
-        "found. At most half of chunk_size.",
+        description="Maximum tokens that a chunk repeats of the previous one, so that text at the border is found. At "
+        "most half of chunk_size.",
     )
     documents_top_k: Chunks = Field(
-        default=3, ge=1, le=1_000, description="Chunks that a search in documents answers when it names no number."
+        default=3, ge=1, le=1_000, description="Chunks that SearchDocuments returns when the request sets no number."
     )
     documents_top_k_max: Chunks = Field(
-        default=5, validate_default=True, ge=1, le=1_000, description="Most chunks that a search in documents answers."
+        default=5, validate_default=True, ge=1, le=1_000, description="Maximum chunks that SearchDocuments returns."
     )
     max_document_bytes: Bytes = Field(
         default=3 * MIB,
         ge=KIB,
         le=64 * MIB,
-        description="Largest document in bytes. A request must hold it, so max_request_bytes bounds it, too.",
+        description="Maximum document in bytes. It must fit into a request, so max_request_bytes bounds it too.",
     )
 
     @field_validator("embedder_url")
     @classmethod
-    def _with_an_address(cls, url: str, settings: ValidationInfo) -> str:
+    def _require_url(cls, url: str, settings: ValidationInfo) -> str:
         if settings.data.get("embedder") == "openai" and not url:
             raise ValueError("is empty: expected the address of the openai embedder")
         return url
 
     @field_validator("embedder_model")
     @classmethod
-    def _with_a_model(cls, model: str, settings: ValidationInfo) -> str:
+    def _require_model(cls, model: str, settings: ValidationInfo) -> str:
         if settings.data.get("embedder") == "openai" and not model:
             raise ValueError("is empty: expected the name of the openai embedder's model")
         return model
 
     @field_validator("chunk_overlap")
     @classmethod
-    def _less_than_half(cls, overlap: int, settings: ValidationInfo) -> int:
+    def _check_overlap(cls, overlap: int, settings: ValidationInfo) -> int:
         if overlap * 2 > settings.data.get("chunk_size", overlap * 2):
             raise ValueError("is more than half of chunk_size: chunks would mostly repeat each other")
         return overlap
 
     @field_validator("documents_top_k_max")
     @classmethod
-    def _no_less_than_the_default(cls, most: int, settings: ValidationInfo) -> int:
-        if most < settings.data.get("documents_top_k", most):
+    def _check_top_k(cls, maximum: int, settings: ValidationInfo) -> int:
+        if maximum < settings.data.get("documents_top_k", maximum):
             raise ValueError("is less than documents_top_k")
-        return most
+        return maximum
 
 
 class LanguageSettings(BaseModel):
-    """Who is asked. Without a model, rules find facts and summaries are made of what was said."""
+    """Settings of the language model. Without one, rules extract facts and summaries quote the messages."""
 
     model_url: Url = Field(
         default="",
-        description="Base address of a language model that speaks /v1/chat/completions (Ollama, vLLM, hosted ...), "
-        "such as http://127.0.0.1:11434/v1. Whatever is said is sent there. Empty: no model, rules do what they can.",
+        description="Base address of a language model with /v1/chat/completions (Ollama, vLLM, hosted ...), such as "
+        "http://127.0.0.1:11434/v1. All messages are sent there. Empty: no model; rules extract facts and summaries.",
     )
     model_name: Name = Field(
         default="",
         validate_default=True,
-        description="Model that is asked for at model_url. Facts and summaries name it.",
+        description="Model name in requests to model_url. Facts and summaries name it as their origin.",
     )
     model_key_file: OptionalFile = Field(
-        default=None, description="File that holds the model's key, if it wants one. Read at start."
+        default=None, description="File with the API key of the model, if it requires one. Read at start."
     )
     model_timeout_seconds: Seconds = Field(
         default=30.0,
         gt=0,
         le=3600,
-        description="Seconds that the model may take for one answer before it is asked again. It works in the "
-        "background, so no caller waits; a model on a slow machine needs more.",
+        description="Timeout in seconds of one request to the model, after which it is retried. It works in the "
+        "background, so no client waits; a model on a slow machine needs more.",
     )
     model_concurrency: Requests = Field(
         default=1,
         ge=1,
         le=64,
-        description="Most requests to the model at once. One, because a model on the same machine answers many no "
-        "sooner than one after the other, and shares its processor with the agent.",
+        description="Maximum concurrent requests to the model. The default is 1, because a model on the same machine "
+        "answers concurrent requests no sooner, and shares its processor with the agent.",
     )
 
     @field_validator("model_name")
     @classmethod
-    def _together_with_an_address(cls, name: str, settings: ValidationInfo) -> str:
-        # An address that was refused is told already.
+    def _check_model_name(cls, name: str, settings: ValidationInfo) -> str:
+        # An invalid address is reported already.
         if "model_url" not in settings.data:
             return name
         if settings.data["model_url"] and not name:

@@ -1,4 +1,4 @@
-"""Value types and their wording."""
+"""Value types of settings: validation, and their description in errors, --help and documentation."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MODULE_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 @dataclass(frozen=True)
 class ValueKind:
-    """What a setting takes, in words for errors and documentation, and its placeholder in `--help`."""
+    """Description of a value in errors and documentation, and its placeholder in `--help`."""
 
     words: str
     metavar: str
 
 
 def parse_address(given: object) -> Address:
-    """Read an address; one that is read already stays as it is."""
+    """Parse an address. An Address is returned as it is."""
     if isinstance(given, Address):
         return given
     if isinstance(given, str):
@@ -37,44 +37,44 @@ def parse_address(given: object) -> Address:
 
 
 def parse_optional_address(given: object) -> Address | None:
-    """Read an address, or nothing as no listener at all."""
+    """Parse an address; None for an empty one."""
     return None if given is None or given == "" else parse_address(given)
 
 
 def refuse_bool(given: object) -> object:
-    """A TOML `true` is no number, although Python counts it as 1."""
+    """Reject a bool as a number, which Python would accept as 0 or 1."""
     if given is True or given is False:
         raise ValueError("is true or false: expected a number")
     return given
 
 
 def refuse_empty(given: object) -> object:
-    """An empty path would mean the current directory, which nobody asks for by writing nothing."""
+    """Reject an empty path, which would mean the current directory."""
     if given == "":
         raise ValueError("is empty: expected a path")
     return given
 
 
 def check_tokenizer(name: str) -> str:
-    """Only the form is checked here: loading a module is the business of the room that counts."""
+    """Check the form of a tokenizer's name. The package `tokens` loads it."""
     if name not in BUILT_IN_TOKENIZERS and not MODULE_FUNCTION.fullmatch(name):
         raise ValueError(f"is no tokenizer: expected {', '.join(BUILT_IN_TOKENIZERS)} or module:function")
     return name
 
 
 def check_url(given: str) -> str:
-    """Only the form: whether anybody answers there shows when it is asked."""
+    """Check the form of a URL."""
     if given and not HTTP_URL.fullmatch(given):
         raise ValueError("is no address: expected http://host/path or https://host/path")
     return given
 
 
 def parse_optional_file(given: object) -> Path | None:
-    """Read a path, or nothing as no file at all."""
+    """Parse a path; None for an empty one."""
     return None if given is None or given == "" else Path(str(given))
 
 
-_number = BeforeValidator(refuse_bool)
+_NUMBER = BeforeValidator(refuse_bool)
 
 ListenAddress = Annotated[Address, PlainValidator(parse_address), ValueKind("host:port, or unix:/path", "ADDRESS")]
 OptionalAddress = Annotated[
@@ -87,25 +87,25 @@ Tokenizer = Annotated[
     str, AfterValidator(check_tokenizer), ValueKind(", ".join(BUILT_IN_TOKENIZERS) + " or module:function", "NAME")
 ]
 Bytes = Annotated[int, BeforeValidator(parse_size), ValueKind("bytes, or a size such as 64MiB or 1GB", "BYTES")]
-Seconds = Annotated[float, _number, AllowInfNan(False), ValueKind("seconds", "SECONDS")]
-Milliseconds = Annotated[float, _number, AllowInfNan(False), ValueKind("milliseconds", "MS")]
-Share = Annotated[float, _number, AllowInfNan(False), ValueKind("a share", "SHARE")]
-Messages = Annotated[int, _number, ValueKind("a whole number of messages", "MESSAGES")]
-Tokens = Annotated[int, _number, ValueKind("a whole number of tokens", "TOKENS")]
-Calls = Annotated[int, _number, ValueKind("a whole number of calls", "CALLS")]
-Rate = Annotated[float, _number, AllowInfNan(False), ValueKind("calls a second", "RATE")]
-Requests = Annotated[int, _number, ValueKind("a whole number of requests", "REQUESTS")]
-Streams = Annotated[int, _number, ValueKind("a whole number of streams", "STREAMS")]
-Threads = Annotated[int, _number, ValueKind("a whole number of threads", "THREADS")]
-Chunks = Annotated[int, _number, ValueKind("a whole number of chunks", "CHUNKS")]
-Turns = Annotated[int, _number, ValueKind("a whole number of turns", "TURNS")]
-Items = Annotated[int, _number, ValueKind("a whole number", "NUMBER")]
-Users = Annotated[int, _number, ValueKind("a whole number of users", "USERS")]
-Conversations = Annotated[int, _number, ValueKind("a whole number of conversations", "CONVERSATIONS")]
-Days = Annotated[float, _number, AllowInfNan(False), ValueKind("days", "DAYS")]
-Score = Annotated[float, _number, AllowInfNan(False), ValueKind("a score from 0 to 10", "SCORE")]
-Dimensions = Annotated[int, _number, ValueKind("a whole number of dimensions", "DIMENSIONS")]
-Weight = Annotated[float, _number, AllowInfNan(False), ValueKind("a weight", "WEIGHT")]
+Seconds = Annotated[float, _NUMBER, AllowInfNan(False), ValueKind("seconds", "SECONDS")]
+Milliseconds = Annotated[float, _NUMBER, AllowInfNan(False), ValueKind("milliseconds", "MS")]
+Share = Annotated[float, _NUMBER, AllowInfNan(False), ValueKind("a share", "SHARE")]
+Messages = Annotated[int, _NUMBER, ValueKind("a whole number of messages", "MESSAGES")]
+Tokens = Annotated[int, _NUMBER, ValueKind("a whole number of tokens", "TOKENS")]
+Calls = Annotated[int, _NUMBER, ValueKind("a whole number of calls", "CALLS")]
+Rate = Annotated[float, _NUMBER, AllowInfNan(False), ValueKind("calls a second", "RATE")]
+Requests = Annotated[int, _NUMBER, ValueKind("a whole number of requests", "REQUESTS")]
+Streams = Annotated[int, _NUMBER, ValueKind("a whole number of streams", "STREAMS")]
+Threads = Annotated[int, _NUMBER, ValueKind("a whole number of threads", "THREADS")]
+Chunks = Annotated[int, _NUMBER, ValueKind("a whole number of chunks", "CHUNKS")]
+Turns = Annotated[int, _NUMBER, ValueKind("a whole number of turns", "TURNS")]
+Items = Annotated[int, _NUMBER, ValueKind("a whole number", "NUMBER")]
+Users = Annotated[int, _NUMBER, ValueKind("a whole number of users", "USERS")]
+Conversations = Annotated[int, _NUMBER, ValueKind("a whole number of conversations", "CONVERSATIONS")]
+Days = Annotated[float, _NUMBER, AllowInfNan(False), ValueKind("days", "DAYS")]
+Score = Annotated[float, _NUMBER, AllowInfNan(False), ValueKind("a score from 0 to 10", "SCORE")]
+Dimensions = Annotated[int, _NUMBER, ValueKind("a whole number of dimensions", "DIMENSIONS")]
+Weight = Annotated[float, _NUMBER, AllowInfNan(False), ValueKind("a weight", "WEIGHT")]
 Name = Annotated[str, ValueKind("a name, or empty for none", "NAME")]
 Url = Annotated[str, AfterValidator(check_url), ValueKind("an http or https address, or empty for none", "URL")]
 OptionalFile = Annotated[
@@ -114,21 +114,21 @@ OptionalFile = Annotated[
 
 
 def expectation(field: FieldInfo) -> str:
-    """For example "seconds, from 0 to 3600" or "one of text, json"."""
-    takes = _takes(field)
-    if takes is None:
+    """Return the allowed values in words, for example "seconds, from 0 to 3600" or "one of text, json"."""
+    kind = _kind_of(field)
+    if kind is None:
         return "one of " + ", ".join(get_args(field.annotation))
-    return ", ".join(part for part in (takes.words, _limits(field)) if part)
+    return ", ".join(part for part in (kind.words, _limits(field)) if part)
 
 
 def metavar(field: FieldInfo) -> str:
-    """The placeholder of the value in `--help`."""
-    takes = _takes(field)
-    return takes.metavar if takes else "{" + ",".join(get_args(field.annotation)) + "}"
+    """Return the placeholder of the value in `--help`."""
+    kind = _kind_of(field)
+    return kind.metavar if kind else "{" + ",".join(get_args(field.annotation)) + "}"
 
 
 def format_value(field: FieldInfo, value: object) -> str:
-    """A value as a person would write it."""
+    """Return a value as it is written in a settings file."""
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, int) and _is_size(field):
@@ -137,25 +137,25 @@ def format_value(field: FieldInfo, value: object) -> str:
 
 
 def _limits(field: FieldInfo) -> str:
-    return " ".join(filter(None, (_limit(field, mark) for mark in field.metadata)))
+    return " ".join(filter(None, (_limit(field, constraint) for constraint in field.metadata)))
 
 
-def _limit(field: FieldInfo, mark: object) -> str:
-    match mark:
-        case Ge(ge=least):
-            return f"from {format_value(field, least)}"
+def _limit(field: FieldInfo, constraint: object) -> str:
+    match constraint:
+        case Ge(ge=minimum):
+            return f"from {format_value(field, minimum)}"
         case Gt(gt=bound):
             return f"above {format_value(field, bound)}"
-        case Le(le=most):
-            return f"up to {format_value(field, most)}"
+        case Le(le=maximum):
+            return f"up to {format_value(field, maximum)}"
         case _:
             return ""
 
 
-def _takes(field: FieldInfo) -> ValueKind | None:
-    return next((mark for mark in field.metadata if isinstance(mark, ValueKind)), None)
+def _kind_of(field: FieldInfo) -> ValueKind | None:
+    return next((kind for kind in field.metadata if isinstance(kind, ValueKind)), None)
 
 
 def _is_size(field: FieldInfo) -> bool:
-    takes = _takes(field)
-    return takes is not None and takes.metavar == "BYTES"
+    kind = _kind_of(field)
+    return kind is not None and kind.metavar == "BYTES"

@@ -1,27 +1,26 @@
 """The real server and gate in this process, with services behind them that only note what gets to them."""
 
 import asyncio
-import re
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message as Proto
 from google.protobuf.message_factory import GetMessageClass
 
 from memsidecar.access.policy import AccessPolicy
 from memsidecar.api.admission.auth import Authenticator
-from memsidecar.api.handlers import HandlerFactory
+from memsidecar.api.handlers import Handler, HandlerFactory
 from memsidecar.api.interceptors.concurrency import InFlightCounter, InFlightLimits
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.request_log import RequestLog
 from memsidecar.api.server import Server
 from memsidecar.domain.network_address import Address
 from tests.bad_input.rpcs import SERVICES
-from tests.support.gate import lenient_gate
+from tests.support.admission import lenient_admission
 from tests.support.process import Client
 
 MAX_REQUEST_BYTES = 4 << 20
@@ -32,13 +31,15 @@ class Spy:
     """Answers every RPC of a service with nothing. All that a store or a layer hears of a request goes through here."""
 
     descriptor: ServiceDescriptor
+    not_implemented: frozenset[str] = frozenset()
     reached: list[tuple[str, Proto]] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        for method in self.descriptor.methods:
-            answer = self._stream if method.client_streaming or method.server_streaming else self._call
-            name = re.sub(r"(?<!^)(?=[A-Z])", "_", method.name).lower()
-            setattr(self, name, answer(method.name, GetMessageClass(method.output_type)))
+    def rpcs(self) -> Mapping[str, Handler]:
+        return {method.name: self._handler(method) for method in self.descriptor.methods}
+
+    def _handler(self, method: MethodDescriptor) -> Handler:
+        answer = self._stream if method.client_streaming or method.server_streaming else self._call
+        return answer(method.name, GetMessageClass(method.output_type))
 
     def _call(self, name: str, kind: type[Proto]) -> Callable[[Proto], Any]:
         async def answer(request: Proto) -> Proto:
@@ -88,10 +89,10 @@ def spying(policy: AccessPolicy) -> Iterator[Watched]:
 
 async def _start(policy: AccessPolicy, spies: list[Spy]) -> tuple[Server, Address]:
     limits = InFlightLimits(InFlightCounter(256, "calls"), InFlightCounter(32, "streams"))
-    gate = lenient_gate(Authenticator(lambda: policy))
+    admission = lenient_admission(Authenticator(lambda: policy))
     services: Any = spies  # a service's descriptor is one of its class; a spy has any
     server = Server(
-        HandlerFactory(RequestLog("none", 60), limits, Deadlines(30, 300), gate), services, MAX_REQUEST_BYTES
+        HandlerFactory(RequestLog("none", 60), limits, Deadlines(30, 300), admission), services, MAX_REQUEST_BYTES
     )
     addresses = await server.start(Address(host="127.0.0.1", port=0), None)
     return server, addresses.listen

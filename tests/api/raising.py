@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import grpc
 from google.protobuf.descriptor import ServiceDescriptor
 
-from memsidecar.api.handlers import HandlerFactory
+from memsidecar.api.handlers import Handler, HandlerFactory
 from memsidecar.api.interceptors.concurrency import InFlightCounter, InFlightLimits
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.request_log import RequestLog
@@ -17,7 +17,7 @@ from memsidecar.api.server import Server
 from memsidecar.domain.network_address import Address
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import memory_pb2_grpc
-from tests.support.gate import lenient_gate
+from tests.support.admission import lenient_admission
 
 MIB = 1 << 20
 
@@ -28,6 +28,10 @@ class Raising:
 
     errors: Mapping[str, Exception]
     descriptor: ClassVar[ServiceDescriptor] = memory.DESCRIPTOR.services_by_name["MemoryService"]
+    not_implemented: ClassVar[frozenset[str]] = frozenset(descriptor.methods_by_name) - {"Count"}
+
+    def rpcs(self) -> Mapping[str, Handler]:
+        return {"Count": self.count}
 
     async def count(self, request: memory.CountRequest) -> memory.CountResponse:
         raise self.errors[request.session_id]
@@ -55,7 +59,7 @@ class RaisingServer:
     async def _run(self) -> None:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         limits = InFlightLimits(InFlightCounter(8, "calls"), InFlightCounter(8, "streams"))
-        methods = HandlerFactory(RequestLog("none", 1.0), limits, Deadlines(30.0, 300.0), lenient_gate())
+        methods = HandlerFactory(RequestLog("none", 1.0), limits, Deadlines(30.0, 300.0), lenient_admission())
         server = Server(methods, [self._service], 4 * MIB)
         addresses = await server.start(Address(host="127.0.0.1", port=0), None)
         self._address = str(addresses.listen)

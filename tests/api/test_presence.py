@@ -12,13 +12,13 @@ def limits() -> InFlightLimits:
 
 def test_who_calls_waits_until_the_answer_is_there() -> None:
     mine = limits()
-    is_busy = mine.somebody_waits()
-    assert not is_busy()
-    mine.calls.enter()
-    assert is_busy()
-    assert is_busy()
-    mine.calls.now -= 1
-    assert not is_busy()
+    probe = mine.load_probe(finished_calls=False)
+    assert not probe.is_busy()
+    mine.calls.acquire()
+    assert probe.is_busy()
+    assert probe.is_busy()
+    mine.calls.release()
+    assert not probe.is_busy()
 
 
 async def _drawn(mine: InFlightLimits, requests: int) -> None:
@@ -36,23 +36,23 @@ async def _drawn(mine: InFlightLimits, requests: int) -> None:
 
 def test_who_called_since_is_here_though_nobody_waits() -> None:
     mine = limits()
-    waits, is_here = mine.somebody_waits(), mine.somebody_is_here()
-    mine.calls.enter()
-    mine.calls.now -= 1
-    assert not waits()
-    assert is_here()
-    assert not is_here()
+    pending, recent = mine.load_probe(finished_calls=False), mine.load_probe(finished_calls=True)
+    mine.calls.acquire()
+    mine.calls.release()
+    assert not pending.is_busy()
+    assert recent.is_busy()
+    assert not recent.is_busy()
 
 
 def test_a_stream_waits_only_while_something_comes() -> None:
     mine = limits()
-    one, other = mine.somebody_waits(), mine.somebody_is_here()
-    mine.streams.enter()
-    assert one()
-    assert other()
-    assert not one()
-    assert not other()
+    pending, recent = mine.load_probe(finished_calls=False), mine.load_probe(finished_calls=True)
+    mine.streams.acquire()
+    assert pending.is_busy()
+    assert recent.is_busy()
+    assert not pending.is_busy()
+    assert not recent.is_busy()
     asyncio.run(_drawn(mine, 3))
-    assert one()
-    assert not one()
-    assert other()
+    assert pending.is_busy()
+    assert not pending.is_busy()
+    assert recent.is_busy()

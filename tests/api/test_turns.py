@@ -6,7 +6,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.api.fair_queue import FairSemaphore, SerialWhileFast, current_tenant
+from memsidecar.api.fair_queue import FairSemaphore, SerialWhileFast
+from memsidecar.api.interceptors.call import current_tenant
 
 CALLS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.booleans()), max_size=40)
 
@@ -99,6 +100,6 @@ def test_a_slow_one_does_not_keep_the_next_one_nor_lets_two_in_when_it_ends() ->
         async with asyncio.timeout(5), turns.slot():
             slow_may_end.set()
             await first
-        assert turns._lane._value == 1
+        assert turns._lock._value == 1
 
     asyncio.run(all_of_them())

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from memsidecar.api.interceptors.concurrency import InFlightCounter, InFlightLimits
+from memsidecar.api.interceptors.concurrency import InFlightCounter, InFlightLimits, LoadProbe
 from memsidecar.assembly import components
 from memsidecar.assembly.layers import open_layers
 from memsidecar.layers.background import BackgroundThrottle, CommitSignal, Runner, ThrottleConfig
@@ -236,21 +236,16 @@ def test_learning_and_the_index_each_ask_whether_somebody_waits() -> None:
     settings = Settings()
     asked: dict[str, set[str]] = {"waits": set(), "is here": set()}
 
-    def noting(what: str) -> Callable[[], bool]:
-        def is_busy() -> bool:
-            asked[what].add(threading.current_thread().name)
+    class NotingProbe(LoadProbe):
+        def is_busy(self) -> bool:
+            asked["is here" if self._finished_calls else "waits"].add(threading.current_thread().name)
             return False
 
-        return is_busy
+    class NotingLimits(InFlightLimits):
+        def load_probe(self, *, finished_calls: bool) -> LoadProbe:
+            return NotingProbe(self, finished_calls=finished_calls)
 
-    class Noticed(InFlightLimits):
-        def somebody_waits(self) -> Callable[[], bool]:
-            return noting("waits")
-
-        def somebody_is_here(self) -> Callable[[], bool]:
-            return noting("is here")
-
-    limits = Noticed(InFlightCounter(1, "calls"), InFlightCounter(1, "streams"))
+    limits = NotingLimits(InFlightCounter(1, "calls"), InFlightCounter(1, "streams"))
     with closing(VolatileJournal()) as journal, ExitStack() as opened:
         layers = open_layers(settings, journal, components.counters(settings), limits, opened)
         layers.episodic.open(VolatileIndex)

@@ -9,12 +9,15 @@ from typing import Any
 
 from google.protobuf.message_factory import GetMessageClass
 
+from memsidecar.api.artifacts import ArtifactHandlers
+from memsidecar.api.documents import DocumentHandlers
 from memsidecar.api.executors import Executors
+from memsidecar.api.facts import FactHandlers
 from memsidecar.api.handlers import HandlerFactory
 from memsidecar.api.interceptors.concurrency import InFlightCounter, InFlightLimits
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.request_log import RequestLog
-from memsidecar.api.knowledge_service import KnowledgeService
+from memsidecar.api.knowledge_service import KnowledgeService, PatternHandler, SummaryHandlers
 from memsidecar.api.server import Server
 from memsidecar.domain.network_address import Address
 from memsidecar.domain.session import SessionKey
@@ -31,7 +34,7 @@ from memsidecar.v1 import knowledge_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.artifacts.parts import artifacts_over
 from tests.documents.parts import COUNTER, FindingByWords, documents_over
-from tests.support.gate import lenient_gate
+from tests.support.admission import lenient_admission
 from tests.support.process import CALL_SECONDS, Client
 
 MAX_REQUEST_BYTES = 4 << 20
@@ -92,20 +95,18 @@ async def _start(journal: Journal, counter: Counter) -> tuple[Server, Executors,
         RequestLog("none", 60),
         InFlightLimits(InFlightCounter(256, "calls"), InFlightCounter(32, "streams")),
         Deadlines(30, 300),
-        lenient_gate(),
+        lenient_admission(),
     )
     extractive = ExtractiveSummarizer(counter.count)
+    facts = Facts(journal, 10)
+    read = WorkingMemory(journal, Counters("chars4"), WorkingLimits()).read
+    summarizer = SummaryUpdater(journal, SummaryStore(journal), extractive, extractive, counter.count, 400)
     service = KnowledgeService(
-        executors=executors,
-        facts=Facts(journal, 10),
-        artifacts=artifacts_over(journal, counter),
-        documents=documents_over(journal, counter=counter),
-        read=WorkingMemory(journal, Counters("chars4"), WorkingLimits()).read,
-        summary_updater=SummaryUpdater(journal, SummaryStore(journal), extractive, extractive, counter.count, 400),
-        procedural=ProceduralMemory(journal, 100, lambda: None),
-        find_chunks=FindingByWords(journal),
-        documents_top_k=3,
-        documents_top_k_max=5,
+        facts=FactHandlers(executors, facts),
+        artifacts=ArtifactHandlers(executors, artifacts_over(journal, counter)),
+        documents=DocumentHandlers(executors, documents_over(journal, counter=counter), FindingByWords(journal), 3, 5),
+        summaries=SummaryHandlers(executors, read, summarizer),
+        patterns=PatternHandler(executors, facts, ProceduralMemory(journal, 100, lambda: None)),
     )
     server = Server(methods, (service,), MAX_REQUEST_BYTES)
     addresses = await server.start(Address(host="127.0.0.1", port=0), None)

@@ -33,37 +33,37 @@ async def never() -> bytes:
 
 def test_any_number_of_quick_senders_get_through() -> None:
     async def work() -> None:
-        reception = ReceiveSlots(pending_requests(MIB), most=4)
-        assert set(await asyncio.gather(*(reception.receive("a", at_once) for _ in range(100)))) == {b"request"}
+        slots = ReceiveSlots(4)
+        assert set(await asyncio.gather(*(slots.receive("a", at_once) for _ in range(100)))) == {b"request"}
 
     run(work())
 
 
 def test_a_slow_sender_gives_way_and_is_told_so() -> None:
     async def work() -> None:
-        reception = ReceiveSlots(pending_requests(MIB), most=4)
-        slow = [asyncio.ensure_future(reception.receive("a", never)) for _ in range(10)]
+        slots = ReceiveSlots(4)
+        slow = [asyncio.ensure_future(slots.receive("a", never)) for _ in range(10)]
         await asyncio.sleep(0.01)
-        assert await reception.receive("a", at_once) == b"request", "the last to come is the next"
+        assert await slots.receive("a", at_once) == b"request", "the last to come is the next"
         with pytest.raises(RateLimited):
             await slow[0]
         for one in slow[1:]:
             one.cancel()
         await asyncio.gather(*slow, return_exceptions=True)
-        assert await reception.receive("a", at_once) == b"request", "every place was given back"
+        assert await slots.receive("a", at_once) == b"request", "every place was given back"
 
     run(work())
 
 
 def test_a_slow_sender_stays_while_nobody_waits() -> None:
     async def work() -> None:
-        reception, late = ReceiveSlots(pending_requests(MIB), most=2), asyncio.Event()
+        slots, late = ReceiveSlots(2), asyncio.Event()
 
         async def slowly() -> bytes:
             await late.wait()
             return b"late"
 
-        slow = asyncio.ensure_future(reception.receive("a", slowly))
+        slow = asyncio.ensure_future(slots.receive("a", slowly))
         await asyncio.sleep(0.7)
         late.set()
         assert await slow == b"late"
@@ -71,13 +71,13 @@ def test_a_slow_sender_stays_while_nobody_waits() -> None:
     run(work())
 
 
-def test_one_tenant_leaves_half_of_the_reception_to_the_others() -> None:
+def test_one_tenant_leaves_half_of_the_slots_to_the_others() -> None:
     async def work() -> None:
-        reception = ReceiveSlots(pending_requests(MIB), most=4)
-        slow = [asyncio.ensure_future(reception.receive("slow", never)) for _ in range(10)]
+        slots = ReceiveSlots(4)
+        slow = [asyncio.ensure_future(slots.receive("slow", never)) for _ in range(10)]
         await asyncio.sleep(0.01)
         async with asyncio.timeout(0.3):
-            assert await reception.receive("quick", at_once) == b"request"
+            assert await slots.receive("quick", at_once) == b"request"
         for one in slow:
             one.cancel()
         await asyncio.gather(*slow, return_exceptions=True)
@@ -87,13 +87,18 @@ def test_one_tenant_leaves_half_of_the_reception_to_the_others() -> None:
 
 def test_large_requests_in_progress_have_a_limit_and_small_ones_none() -> None:
     async def work() -> None:
-        reception = ReceiveSlots(pending_requests(4 * MIB))
-        with reception.keeping("a", 2 * MIB):
-            with pytest.raises(RateLimited), reception.keeping("a", MIB):
+        budget = pending_requests(4 * MIB)
+        with budget.reserve("a", 2 * MIB):
+            with pytest.raises(RateLimited), budget.reserve("a", MIB):
                 pass
-            with reception.keeping("a", 1000), reception.keeping("b", 2 * MIB), pytest.raises(RateLimited):
-                reception.load.take("c", MIB)
-        with reception.keeping("a", 2 * MIB):
+            with (
+                budget.reserve("a", 1000),
+                budget.reserve("b", 2 * MIB),
+                pytest.raises(RateLimited),
+                budget.reserve("c", MIB),
+            ):
+                pass
+        with budget.reserve("a", 2 * MIB):
             pass
 
     run(work())

@@ -1,1 +1,1 @@
-"""What every request passes before it is worked on: credentials, rights, rates, and a record of who did what."""
+"""Admission of calls: authentication, authorization, limits per tenant, and the audit log."""

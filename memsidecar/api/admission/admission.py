@@ -1,4 +1,4 @@
-"""The per-call admission chain."""
+"""The admission chain: the steps that every call passes before and after its handler."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -14,31 +14,44 @@ from memsidecar.access.policy import AccessRole, Caller
 from memsidecar.api.admission.audit import AuditLog, CallRecord
 from memsidecar.api.admission.auth import ROLES, Authenticator, required_role
 from memsidecar.api.admission.receive import MAX_REPEATED_ITEMS, ReceiveSlots, check_repeated_fields
-from memsidecar.api.admission.tenant_limits import SMALL_BYTES, ConcurrencyLimiter, RateLimiter, Unsent
-from memsidecar.api.fair_queue import current_tenant
-from memsidecar.api.interceptors import Context, ReadRequest, Request, StreamHandler, UnaryHandler
-from memsidecar.api.wire import decode, leading_namespace
+from memsidecar.api.admission.tenant_limits import SMALL_BYTES, ByteBudget, ConcurrencyLimiter, RateLimiter
+from memsidecar.api.interceptors.call import (
+    Context,
+    Request,
+    StreamHandler,
+    UnaryHandler,
+    current_tenant,
+    decode,
+    leading_namespace,
+)
 from memsidecar.domain.errors import PermissionDenied, RateLimited, TooLarge
 
 M = TypeVar("M", bound=Message)
 
 RATE_LIMIT_PENALTY_SECONDS = 0.1
-"How long a caller over its rate waits for the refusal."
-_NOT_KEPT = nullcontext()
+"""Delay before a call over its rate is rejected. Without it, a client that retries at once costs all others CPU."""
+_NO_RESERVATION = nullcontext()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Admission:
-    """Nothing is looked up for a caller who may not enter the namespace, so a refusal tells nothing about it."""
+    """Wraps a handler with authentication, authorization and limits.
+
+    Nothing is looked up for a caller without access to the namespace, so a rejection reveals nothing about it.
+    """
 
     authenticator: Authenticator
-    pace: RateLimiter
+    rate_limiter: RateLimiter
     calls: ConcurrencyLimiter
+    "Calls in progress, by namespace."
     callers: ConcurrencyLimiter
+    "Calls that gRPC has not finished, by caller: also those that send slowly or do not read their response."
     streams: ConcurrencyLimiter
+    "Open streams, by caller."
     receive_slots: ReceiveSlots | None
-    "None where nobody has to be guarded against: whoever reaches the address may do everything anyway."
-    unsent: Unsent
+    request_bytes: ByteBudget | None
+    "Both None without an access file: every caller may do everything, and gRPC reads the requests itself."
+    response_bytes: ByteBudget
     audit: AuditLog
     max_request_bytes: int
     max_repeated_items: int = MAX_REPEATED_ITEMS
@@ -47,115 +60,116 @@ class Admission:
     def is_unrestricted(self) -> bool:
         return self.receive_slots is None
 
-    def unary(self, method: MethodDescriptor, answer: Callable[[Any], Any]) -> UnaryHandler:
-        name, kind = method.name, GetMessageClass(method.input_type)
+    def unary(self, method: MethodDescriptor, handler: Callable[[Any], Any]) -> UnaryHandler:
+        name, request_class = method.name, GetMessageClass(method.input_type)
         is_read = ROLES[name] is AccessRole.READ
 
-        async def serve(asked: Request, context: Context) -> bytes:
-            visit = CallRecord(name, context.peer)
-            with self.audit.recording(visit):
-                tenant = self._admit(visit, context).name
-                data = asked if isinstance(asked, bytes) else await self._received(tenant, asked, context)
-                request = self._asked(visit, kind, data)
-                await self._pace(visit.namespace)
-                with self._keeping(visit.namespace, len(data)):
-                    response = _encoded(await self._answered(visit, answer, request))
-            if is_read:  # the answer of a write is never larger than its request, and says what has been done
-                self.unsent.hold(visit.namespace, len(response), context)
+        async def admit(request: Request, context: Context) -> bytes:
+            call = CallRecord(name, context.peer)
+            with self.audit.recording(call):
+                caller = self._authenticate(call, context)
+                data = await self._receive(caller, request, context)
+                message = self._decode(call, request_class, data)
+                self._authorize(call, message)
+                self._check_items(message, data)
+                await self._rate_limit(call.namespace)
+                with self._reserve_request_bytes(call.namespace, len(data)):
+                    response = await self._handle(call.namespace, handler, message)
+            # The response of a write is never larger than its request, and must not be lost: it says what was stored.
+            if is_read:
+                self.response_bytes.reserve_until_done(call.namespace, len(response), context)
             return response
 
-        return serve
+        return admit
 
-    def stream(self, method: MethodDescriptor, answer: Callable[[Any], AsyncIterator[Message]]) -> StreamHandler:
-        name, kind = method.name, GetMessageClass(method.input_type)
+    def stream(self, method: MethodDescriptor, handler: Callable[[Any], AsyncIterator[Message]]) -> StreamHandler:
+        name, request_class = method.name, GetMessageClass(method.input_type)
 
-        async def asked(visit: CallRecord, requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[Message]:
+        async def admit_requests(
+            call: CallRecord, requests: AsyncIterator[bytes], context: Context
+        ) -> AsyncIterator[Message]:
             async for data in requests:
-                before = visit.scope
-                # Once more for each: a token may expire, or be taken back, in the middle of a stream.
-                self._admit(visit, context)
-                request = self._asked(visit, kind, data)
-                await self._pace(visit.namespace)
-                if visit.scope != before:
-                    self.audit.note(visit, "STREAMING")
-                yield request
+                scope_before = call.scope
+                # For each request again: a token may expire, or be revoked, while a stream is open.
+                self._authenticate(call, context)
+                message = self._decode(call, request_class, data)
+                self._authorize(call, message)
+                self._check_items(message, data)
+                await self._rate_limit(call.namespace)
+                if call.scope != scope_before:
+                    self.audit.record(call, "STREAMING")
+                yield message
 
-        async def serve(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
-            visit = CallRecord(name, context.peer)
-            with self.audit.recording(visit):
-                tenant = self._admit(visit, context).name
-                self.streams.enter(tenant)
+        async def admit(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+            call = CallRecord(name, context.peer)
+            with self.audit.recording(call):
+                tenant = self._authenticate(call, context).name
+                self.streams.acquire(tenant)
                 try:
-                    async for response in answer(asked(visit, requests, context)):
+                    async for response in handler(admit_requests(call, requests, context)):
                         yield response.SerializeToString()
                 finally:
-                    self.streams.leave(tenant)
+                    self.streams.release(tenant)
 
-        return serve
+        return admit
 
-    async def _received(self, tenant: str, read: ReadRequest, context: Context) -> bytes:
-        """A call counts until gRPC is done with it: also while nothing comes, and while nobody reads the answer."""
-        assert self.receive_slots is not None  # else gRPC has read it already
-        self.callers.enter(tenant)
+    def _authenticate(self, call: CallRecord, context: Context) -> Caller:
+        call.caller = self.authenticator.authenticate(context)
+        return call.caller
+
+    async def _receive(self, caller: Caller, request: Request, context: Context) -> bytes:
+        if isinstance(request, bytes):
+            return request
+        assert self.receive_slots is not None  # without slots, gRPC has read the request already
+        self.callers.acquire(caller.name)
         # The stubs know a done-callback only as a class of their own.
-        context.add_done_callback(cast(Any, lambda _context: self.callers.leave(tenant)))
-        return await self.receive_slots.receive(tenant, read)
+        context.add_done_callback(cast(Any, lambda _context: self.callers.release(caller.name)))
+        return await self.receive_slots.receive(caller.name, request)
 
-    def _keeping(self, tenant: str, size: int) -> AbstractContextManager[None]:
-        return self.receive_slots.keeping(tenant, size) if self.receive_slots else _NOT_KEPT
-
-    def _admit(self, visit: CallRecord, context: Context) -> Caller:
-        visit.caller = self.authenticator.authenticate(context)
-        return visit.caller
-
-    def _asked(self, visit: CallRecord, kind: type[M], data: bytes) -> M:
+    def _decode(self, call: CallRecord, request_class: type[M], data: bytes) -> M:
         if len(data) > self.max_request_bytes:
             raise TooLarge(f"the request has {len(data)} bytes; {self.max_request_bytes} are allowed")
-        is_large = len(data) > SMALL_BYTES
-        if is_large:  # it may unfold to much more, so that is not done for somebody who has no business here
-            _check_namespace(visit, leading_namespace(data))
-        request = decode(kind, data)
-        visit.set_request(request)
-        _check_namespace(visit, visit.namespace)
-        _check_role(visit, required_role(visit.method, request))
-        if is_large:
-            check_repeated_fields(request, self.max_repeated_items)
-        current_tenant.set(visit.namespace)
-        return request
+        if len(data) > SMALL_BYTES:  # a decoded message may be much larger, so access is checked first
+            _check_namespace(call, leading_namespace(data))
+        message = decode(request_class, data)
+        call.set_request(message)
+        return message
 
-    async def _pace(self, namespace: str) -> None:
+    def _authorize(self, call: CallRecord, message: Message) -> None:
+        _check_namespace(call, call.namespace)
+        call.required_role = required_role(call.method, message)
+        if call.caller is None or call.caller.role < call.required_role:
+            raise PermissionDenied(f"this needs the role {call.required_role.name.lower()}")
+        current_tenant.set(call.namespace)
+
+    def _check_items(self, message: Message, data: bytes) -> None:
+        if len(data) > SMALL_BYTES:
+            check_repeated_fields(message, self.max_repeated_items)
+
+    async def _rate_limit(self, namespace: str) -> None:
         try:
-            self.pace.take(namespace)
+            self.rate_limiter.take(namespace)
         except RateLimited:
-            await self._hold_back(namespace)
+            self.calls.acquire(namespace)
+            try:
+                await asyncio.sleep(RATE_LIMIT_PENALTY_SECONDS)
+            finally:
+                self.calls.release(namespace)
             raise
 
-    async def _hold_back(self, namespace: str) -> None:
-        """Else whoever asks again at once is refused a thousand times a second, and all others wait for that."""
-        self.calls.enter(namespace)
+    def _reserve_request_bytes(self, namespace: str, size: int) -> AbstractContextManager[None]:
+        return self.request_bytes.reserve(namespace, size) if self.request_bytes else _NO_RESERVATION
+
+    async def _handle(self, namespace: str, handler: Callable[[Any], Any], message: Message) -> bytes:
+        self.calls.acquire(namespace)
         try:
-            await asyncio.sleep(RATE_LIMIT_PENALTY_SECONDS)
+            response = await handler(message)
         finally:
-            self.calls.leave(namespace)
-
-    async def _answered(self, visit: CallRecord, answer: Callable[[Any], Any], request: Message) -> Any:
-        self.calls.enter(visit.namespace)
-        try:
-            return await answer(request)
-        finally:
-            self.calls.leave(visit.namespace)
+            self.calls.release(namespace)
+        encoded: bytes = response if type(response) is bytes else response.SerializeToString()
+        return encoded
 
 
-def _check_namespace(visit: CallRecord, namespace: str) -> None:
-    if visit.caller is None or not visit.caller.may_access(namespace):
+def _check_namespace(call: CallRecord, namespace: str) -> None:
+    if call.caller is None or not call.caller.may_access(namespace):
         raise PermissionDenied("these credentials are not for this namespace")
-
-
-def _check_role(visit: CallRecord, needed: AccessRole) -> None:
-    visit.needed = needed
-    if visit.caller is None or visit.caller.role < needed:
-        raise PermissionDenied(f"this needs the role {needed.name.lower()}")
-
-
-def _encoded(response: Any) -> bytes:
-    return response if type(response) is bytes else response.SerializeToString()

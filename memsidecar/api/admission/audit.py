@@ -1,4 +1,4 @@
-"""Audit log; CallRecord."""
+"""The audit log: one line for a call, with caller, method, scope and outcome, and never any content."""
 
 import asyncio
 import logging
@@ -19,25 +19,25 @@ AUDIT_LOGGER = "memsidecar.audit"
 log = logging.getLogger(AUDIT_LOGGER)
 
 MAX_NAME_CHARACTERS = 256
-"Names are noted before they are checked, because a refusal is noted, too; whoever sends a longer one gets no log."
+"Ids are logged before they are validated, because rejected calls are logged too. Longer ones are cut."
 
-_NOT_FOLLOWED = nullcontext()
+_NOT_RECORDED = nullcontext()
 
 
 @dataclass(slots=True)
 class CallRecord:
-    """As far as it is known yet; what a request says of itself is not checked here."""
+    """Facts about a call for the audit log, filled in by the admission chain. The ids are as sent, not validated."""
 
     method: str
     peer: Callable[[], str]
     caller: Caller | None = None
-    needed: AccessRole | None = None
+    required_role: AccessRole | None = None
     namespace: str = ""
     user_id: str = ""
     session_id: str = ""
 
     def set_request(self, request: Any) -> None:
-        """Every request names a namespace; not every one a user and a session."""
+        """Take the scope from a decoded request. Every request has a namespace; not every one a user and a session."""
         self.namespace = request.namespace or DEFAULT_NAMESPACE
         self.user_id = getattr(request, "user_id", "")
         self.session_id = getattr(request, "session_id", "")
@@ -49,47 +49,51 @@ class CallRecord:
 
 @dataclass(frozen=True)
 class AuditLog:
-    which: str
+    """Writes the lines that the setting `audit` asks for: `off`, `changes` or `all`."""
+
+    level: str
     unauthenticated: logs.RateLimitedLog = field(default_factory=logs.RateLimitedLog)
 
-    def recording(self, visit: CallRecord) -> AbstractContextManager[None]:
-        return _NOT_FOLLOWED if self.which == "off" else self._following(visit)
+    def recording(self, call: CallRecord) -> AbstractContextManager[None]:
+        """Record the outcome of the call when the block ends."""
+        return _NOT_RECORDED if self.level == "off" else self._recording(call)
 
     @contextmanager
-    def _following(self, visit: CallRecord) -> Iterator[None]:
+    def _recording(self, call: CallRecord) -> Iterator[None]:
         try:
             yield
         except SidecarError as error:
-            self.note(visit, row_of(error).code.name, refused=isinstance(error, Unauthenticated | PermissionDenied))
+            self.record(call, row_of(error).code.name, denied=isinstance(error, Unauthenticated | PermissionDenied))
             raise
         except (asyncio.CancelledError, GeneratorExit):
-            self.note(visit, "CANCELLED")
+            self.record(call, "CANCELLED")
             raise
         except Exception:
-            self.note(visit, "INTERNAL")
+            self.record(call, "INTERNAL")
             raise
-        self.note(visit, "OK")
+        self.record(call, "OK")
 
-    def note(self, visit: CallRecord, code: str, refused: bool = False) -> None:
-        if not self._is_noted(visit, refused):
+    def record(self, call: CallRecord, code: str, denied: bool = False) -> None:
+        if not self._is_recorded(call, denied):
             return
-        missed = self.unauthenticated.suppressed(time.perf_counter()) if visit.caller is None else 0
-        if missed is not None:
-            logs.event(
-                log,
-                logging.INFO,
-                "audit",
-                who=visit.caller.name if visit.caller else "",
-                peer=visit.peer(),
-                method=visit.method,
-                namespace=visit.namespace[:MAX_NAME_CHARACTERS],
-                user=visit.user_id[:MAX_NAME_CHARACTERS],
-                session=visit.session_id[:MAX_NAME_CHARACTERS],
-                code=code,
-                **logs.suppressed_field(missed),
-            )
+        suppressed = self.unauthenticated.suppressed(time.perf_counter()) if call.caller is None else 0
+        if suppressed is None:
+            return
+        logs.event(
+            log,
+            logging.INFO,
+            "audit",
+            who=call.caller.name if call.caller else "",
+            peer=call.peer(),
+            method=call.method,
+            namespace=call.namespace[:MAX_NAME_CHARACTERS],
+            user=call.user_id[:MAX_NAME_CHARACTERS],
+            session=call.session_id[:MAX_NAME_CHARACTERS],
+            code=code,
+            **logs.suppressed_field(suppressed),
+        )
 
-    def _is_noted(self, visit: CallRecord, refused: bool) -> bool:
-        if self.which == "changes":
-            return refused or (visit.needed or ROLES[visit.method]) > AccessRole.READ
-        return self.which == "all"
+    def _is_recorded(self, call: CallRecord, denied: bool) -> bool:
+        if self.level == "changes":
+            return denied or (call.required_role or ROLES[call.method]) > AccessRole.READ
+        return self.level == "all"

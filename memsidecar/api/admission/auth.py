@@ -1,4 +1,4 @@
-"""Authentication; role required by each RPC."""
+"""Authentication of a call, and the role that each RPC requires."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -6,17 +6,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memsidecar.access.policy import ANONYMOUS, AccessPolicy, AccessRole, Caller, CertificateName, NameKind
-from memsidecar.api.interceptors import Context
+from memsidecar.api.interceptors.call import Context
 from memsidecar.domain.errors import Unauthenticated
 from memsidecar.v1.message_pb2 import Scope
 
 HEADER = "authorization"
 _SCHEME = "bearer "
-# As gRPC calls the names in a certificate that it has verified.
-_NAMES = (("peer_uri", NameKind.URI), ("peer_dns", NameKind.DNS))
+# Keys under which gRPC's auth context holds the names of a verified certificate.
+_CERTIFICATE_KEYS = (("peer_uri", NameKind.URI), ("peer_dns", NameKind.DNS))
 
 _READ, _WRITE, _ADMIN = AccessRole.READ, AccessRole.WRITE, AccessRole.ADMIN
 
+# Every RPC of the proto, also those without a handler (see `not_implemented` of each service).
 ROLES: dict[str, AccessRole] = {
     "Add": _WRITE,
     "AddBatch": _WRITE,
@@ -59,12 +60,13 @@ ROLES: dict[str, AccessRole] = {
 
 @dataclass(frozen=True)
 class Authenticator:
-    """`policy` is asked anew at every call, because the access file may have changed; None: everybody may come in."""
+    """Finds the caller of a call by its bearer token or its client certificate."""
 
     policy: Callable[[], AccessPolicy] | None
+    "Returns the current policy, which changes with the access file. None: no access file, every call is anonymous."
 
     def authenticate(self, context: Context) -> Caller:
-        """Raises BadCredentials. A token that is not good is not made good by a certificate."""
+        """Return the caller, or raise BadCredentials. An invalid token is not outweighed by a valid certificate."""
         if self.policy is None:
             return ANONYMOUS
         policy, header = self.policy(), _header(context)
@@ -78,10 +80,11 @@ class Authenticator:
 
 
 def _header(context: Context) -> str | None:
-    found = [value for key, value in context.invocation_metadata() or () if key == HEADER]
-    if not found:
+    """Return the authorization header; None without one, and empty for several or a binary one."""
+    values = [value for key, value in context.invocation_metadata() or () if key == HEADER]
+    if not values:
         return None
-    return found[0] if len(found) == 1 and isinstance(found[0], str) else ""
+    return values[0] if len(values) == 1 and isinstance(values[0], str) else ""
 
 
 def _bearer(header: str) -> str:
@@ -89,22 +92,22 @@ def _bearer(header: str) -> str:
 
 
 def _certificate_names(context: Context) -> Iterator[CertificateName]:
-    shown = context.auth_context()
-    for key, kind in _NAMES:
-        for name in shown.get(key, ()):
+    auth_context = context.auth_context()
+    for key, kind in _CERTIFICATE_KEYS:
+        for name in auth_context.get(key, ()):
             text = name.decode("utf-8", "replace")
             yield CertificateName(kind, text.lower() if kind is NameKind.DNS else text)
 
 
 def required_role(method: str, request: Any) -> AccessRole:
-    """More than the RPC's own where the request reaches for all users of the namespace at once, or stores something."""
+    """Return the RPC's role, or a higher one for a request that stores something or concerns the whole namespace."""
     if method == "GetPatterns" and request.refresh:
         return _WRITE
-    return _ADMIN if _is_for_everybody(method, request) else ROLES[method]
+    return _ADMIN if _concerns_whole_namespace(method, request) else ROLES[method]
 
 
-def _is_for_everybody(method: str, request: Any) -> bool:
+def _concerns_whole_namespace(method: str, request: Any) -> bool:
     if method in ("Search", "BuildContext"):
         return bool(request.scope == Scope.SCOPE_NAMESPACE)
-    # Without a session it is the policy of all sessions that have none of their own.
+    # Without a session, the policy applies to all sessions of the namespace that have none of their own.
     return method == "SetPolicy" and not request.session_id

@@ -1,152 +1,137 @@
-"""Receive slots against slow senders; message-size guards."""
+"""Receiving requests: slots that slow senders cannot occupy, and a limit on repeated fields."""
 
 import asyncio
 import time
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakValueDictionary
 
 from google.protobuf.message import Message
 
-from memsidecar.api.admission.tenant_limits import ByteBudget
-from memsidecar.api.interceptors import ReadRequest
+from memsidecar.api.interceptors.call import ReadRequest
 from memsidecar.domain.errors import RateLimited, TooLarge
 
 MAX_RECEIVING = 16
 GRACE_SECONDS = 0.5
-"How long a place is safe. Most requests are there within a millisecond."
-
-Caller = asyncio.Task[object]
-
+"Time after which a receiving call may be evicted. Most requests arrive within a millisecond."
 MAX_REPEATED_ITEMS = 200_000
+
+ReceivingTask = asyncio.Task[object]
 
 
 @dataclass(eq=False)
 class SlotPool:
-    """Whoever is slow gives way when somebody waits, and the last to come is the next to be let in.
+    """A number of slots. When all are taken, the slowest holder is evicted and the newest waiter is served first.
 
-    First come, first served would let a crowd of senders who never finish hold up everybody behind them.
+    First come, first served would let senders that never finish block every call behind them.
     """
 
-    most: int
-    _since: dict[Caller, float] = field(default_factory=dict)
+    size: int
+    _since: dict[ReceivingTask, float] = field(default_factory=dict)
     _waiting: list[asyncio.Future[None]] = field(default_factory=list)
-    _sent_away: set[Caller] = field(default_factory=set)
+    _evicted: set[ReceivingTask] = field(default_factory=set)
 
     @property
     def is_full(self) -> bool:
-        return len(self._since) >= self.most
+        return len(self._since) >= self.size
 
-    def take(self, caller: Caller) -> None:
-        self._since[caller] = time.monotonic()
+    def acquire(self, task: ReceivingTask) -> None:
+        self._since[task] = time.monotonic()
 
-    def give_back(self, caller: Caller) -> None:
-        del self._since[caller]
-        self._sent_away.discard(caller)
+    def release(self, task: ReceivingTask) -> None:
+        del self._since[task]
+        self._evicted.discard(task)
         if self._waiting:
-            self._let_one_in()
+            self._wake_newest()
 
-    def has_sent_away(self, caller: Caller) -> bool:
-        return caller in self._sent_away
+    def was_evicted(self, task: ReceivingTask) -> bool:
+        return task in self._evicted
 
-    async def turn(self) -> None:
-        """Wait until there may be room."""
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+    async def wait(self) -> None:
+        """Wait until a slot may be free."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
         slowest = min(self._since.values())
         try:
             async with asyncio.timeout(max(0.0, slowest + GRACE_SECONDS - time.monotonic())):
-                await turn
+                await waiter
         except TimeoutError:
-            self._send_slowest_away()
-            await asyncio.sleep(0)  # the one who was sent away leaves now
+            self._evict_slowest()
+            await asyncio.sleep(0)  # lets the evicted task release its slot
         finally:
-            if turn in self._waiting:
-                self._waiting.remove(turn)
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)
 
-    def _send_slowest_away(self) -> None:
-        staying = (one for one in self._since if one not in self._sent_away)
-        slowest = next(staying, None)
+    def _evict_slowest(self) -> None:
+        remaining = (task for task in self._since if task not in self._evicted)
+        slowest = next(remaining, None)
         if slowest is not None and self._since[slowest] + GRACE_SECONDS <= time.monotonic():
-            self._sent_away.add(slowest)
+            self._evicted.add(slowest)
             slowest.cancel()
 
-    def _let_one_in(self) -> None:
+    def _wake_newest(self) -> None:
         while self._waiting:
-            turn = self._waiting.pop()
-            if not turn.done():
-                turn.set_result(None)
+            waiter = self._waiting.pop()
+            if not waiter.done():
+                waiter.set_result(None)
                 return
 
 
 @dataclass(frozen=True)
 class ReceiveSlots:
-    """One tenant has half of the places: whoever sends slowly must not hold up all the others."""
+    """Slots for calls whose request is being received. One tenant gets at most half of them."""
 
-    load: ByteBudget
-    most: int = MAX_RECEIVING
+    size: int = MAX_RECEIVING
     _all: SlotPool = field(init=False)
-    _of: WeakValueDictionary[Hashable, SlotPool] = field(default_factory=WeakValueDictionary)
+    _by_tenant: WeakValueDictionary[Hashable, SlotPool] = field(default_factory=WeakValueDictionary)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_all", SlotPool(self.most))
+        object.__setattr__(self, "_all", SlotPool(self.size))
 
     async def receive(self, tenant: Hashable, read: ReadRequest) -> bytes:
-        # In one piece, because every call passes here, and nearly none has to wait.
-        caller, places, all_places = asyncio.current_task(), self._places_of(tenant), self._all
-        assert caller is not None
-        while places.is_full or all_places.is_full:
-            await (places if places.is_full else all_places).turn()
-        places.take(caller)
-        all_places.take(caller)
+        """Read a request. Raises RateLimited when the call was evicted for sending slowly."""
+        # One function without helpers: every call passes here, and nearly none has to wait.
+        task, own, shared = asyncio.current_task(), self._pool_of(tenant), self._all
+        assert task is not None
+        while own.is_full or shared.is_full:
+            await (own if own.is_full else shared).wait()
+        own.acquire(task)
+        shared.acquire(task)
         try:
             return await read()
         except asyncio.CancelledError:
-            if places.has_sent_away(caller) or all_places.has_sent_away(caller):
+            if own.was_evicted(task) or shared.was_evicted(task):
                 raise RateLimited("the request came too slowly while others waited; try again") from None
             raise
         finally:
-            places.give_back(caller)
-            all_places.give_back(caller)
+            own.release(task)
+            shared.release(task)
 
-    @contextmanager
-    def keeping(self, tenant: Hashable, size: int) -> Iterator[None]:
-        """Reckon a request while it is worked on."""
-        if self.load.is_small(size):
-            yield
-            return
-        self.load.take(tenant, size)
-        try:
-            yield
-        finally:
-            self.load.let_go(tenant, size)
-
-    def _places_of(self, tenant: Hashable) -> SlotPool:
-        places = self._of.get(tenant)
-        if places is None:
-            places = self._of[tenant] = SlotPool(max(1, self.most // 2))
-        return places
+    def _pool_of(self, tenant: Hashable) -> SlotPool:
+        pool = self._by_tenant.get(tenant)
+        if pool is None:
+            pool = self._by_tenant[tenant] = SlotPool(max(1, self.size // 2))
+        return pool
 
 
-def check_repeated_fields(request: Message, most: int) -> None:
-    """Before anybody keeps it: of all repeated fields together, also of what stands one level below."""
-    count = _repeated(request)
-    if count <= most:
-        count += sum(_repeated(part) for part in _below(request))
-    if count > most:
-        raise TooLarge(f"the request has {count} parts; {most} are allowed")
+def check_repeated_fields(request: Message, limit: int) -> None:
+    """Raise TooLarge when the repeated fields of a request, and of its direct submessages, have too many items."""
+    count = _item_count(request)
+    if count <= limit:
+        count += sum(_item_count(message) for message in _submessages(request))
+    if count > limit:
+        raise TooLarge(f"the request has {count} parts; {limit} are allowed")
 
 
-def _repeated(message: Message) -> int:
+def _item_count(message: Message) -> int:
     return sum(len(value) for field, value in message.ListFields() if field.is_repeated)
 
 
-def _below(message: Message) -> list[Any]:
-    parts: list[Any] = []
+def _submessages(message: Message) -> list[Any]:
+    submessages: list[Any] = []
     for descriptor, value in message.ListFields():
         if descriptor.message_type is None or descriptor.message_type.GetOptions().map_entry:
             continue
-        parts.extend(value if descriptor.is_repeated else (value,))
-    return parts
+        submessages.extend(value if descriptor.is_repeated else (value,))
+    return submessages

@@ -1,133 +1,152 @@
-"""Global in-flight limit, drain, load probe."""
+"""Global limit on calls and streams in flight, the load they put on the server, and draining at shutdown."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from memsidecar.api.interceptors import Context, Request, StreamHandler, UnaryHandler
+from memsidecar.api.interceptors.call import Context, Request, StreamHandler, UnaryHandler
 from memsidecar.domain.errors import Overloaded, ShuttingDown
 
 POLL_SECONDS = 0.01
 LAST_CALLS_SECONDS = 0.1
+"Time after draining in which late calls are still rejected with a status that clients retry."
 IDLE_STREAM_SECONDS = 5.0
-"A stream on which nothing came for so long is over, as soon as we are to stop."
+"A stream without a request for this long ends as soon as the server drains."
 
 
 @dataclass
 class InFlightCounter:
-    """Counted on the event loop only, so a plain number will do."""
+    """Counts calls or streams in flight. Written on the event loop only, so plain numbers suffice."""
 
-    most: int
+    limit: int
     what: str
-    now: int = 0
-    came: int = 0
-    "How many requests there were so far."
+    pending: int = 0
+    total: int = 0
+    "Requests so far, finished ones included."
     draining: bool = False
 
-    def enter(self) -> None:
+    def acquire(self) -> None:
         if self.draining:
             raise ShuttingDown()
-        if self.now >= self.most:
-            raise Overloaded(f"{self.most} {self.what} are in flight; try again")
-        self.now += 1
-        self.came += 1
+        if self.pending >= self.limit:
+            raise Overloaded(f"{self.limit} {self.what} are in flight; try again")
+        self.pending += 1
+        self.total += 1
+
+    def release(self) -> None:
+        self.pending -= 1
 
 
 @dataclass(frozen=True)
 class InFlightLimits:
+    """Interceptor that bounds calls and streams in flight."""
+
     calls: InFlightCounter
     streams: InFlightCounter
-    _listening: dict[asyncio.Task[Any], float] = field(default_factory=dict)
-    "Who waits for the next request of a stream, and since when."
-
-    def somebody_waits(self) -> Callable[[], bool]:
-        """Tells whether somebody waits for an answer now: a call, or a stream on which something came since it was last
-        asked. A stream that is only open waits for nothing. From any thread.
-        """
-        return _noticing(lambda: self.streams.came, lambda: self.calls.now > 0)
-
-    def somebody_is_here(self) -> Callable[[], bool]:
-        """The same, and whether somebody called since it was last asked: who calls again and again is about to."""
-        return _noticing(lambda: self.streams.came + self.calls.came, lambda: self.calls.now > 0)
+    _idle_since: dict[asyncio.Task[Any], float] = field(default_factory=dict)
+    "Streams that wait for their next request, and since when."
 
     @property
-    def most(self) -> int:
-        return self.calls.most + self.streams.most
+    def limit(self) -> int:
+        return self.calls.limit + self.streams.limit
 
-    def unary(self, _method: str, answer: UnaryHandler) -> UnaryHandler:
+    def load_probe(self, *, finished_calls: bool) -> "LoadProbe":
+        return LoadProbe(self, finished_calls=finished_calls)
+
+    def unary(self, _method: str, handler: UnaryHandler) -> UnaryHandler:
         calls = self.calls
 
-        async def limited(asked: Request, context: Context) -> bytes:
-            calls.enter()
+        async def limited(request: Request, context: Context) -> bytes:
+            calls.acquire()
             try:
-                return await answer(asked, context)
+                return await handler(request, context)
             finally:
-                calls.now -= 1
+                calls.release()
 
         return limited
 
-    def stream(self, _method: str, answer: StreamHandler) -> StreamHandler:
+    def stream(self, _method: str, handler: StreamHandler) -> StreamHandler:
         streams = self.streams
 
         async def limited(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
-            streams.enter()
+            streams.acquire()
             try:
-                async for one in answer(self._counted(requests), context):
-                    yield one
+                async for response in handler(self._count(requests), context):
+                    yield response
             finally:
-                streams.now -= 1
+                streams.release()
 
         return limited
 
-    async def _counted(self, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def _count(self, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         while (data := await self._next(requests)) is not None:
-            self.streams.came += 1
+            self.streams.total += 1
             yield data
 
     async def _next(self, requests: AsyncIterator[bytes]) -> bytes | None:
-        """The next request, or None behind the last one."""
-        here = cast("asyncio.Task[Any]", asyncio.current_task())
-        self._listening[here] = time.monotonic()
+        """Return the next request of a stream; None after the last one. Raises ShuttingDown when drained meanwhile."""
+        task = cast("asyncio.Task[Any]", asyncio.current_task())
+        self._idle_since[task] = time.monotonic()
         try:
             return await anext(requests, None)
         except asyncio.CancelledError:
-            if here in self._listening:
+            if task in self._idle_since:
                 raise
-            here.uncancel()
+            task.uncancel()
             raise ShuttingDown() from None
         finally:
-            self._listening.pop(here, None)
+            self._idle_since.pop(task, None)
 
-    def _end_streams(self, silent_seconds: float) -> None:
-        """Tell streams on which nothing comes; what came before is answered first."""
+    def _end_idle_streams(self, idle_seconds: float) -> None:
+        """Cancel streams without a request for so long. Requests that came before are answered first."""
         now = time.monotonic()
-        for task, since in list(self._listening.items()):
-            if now - since >= silent_seconds:
-                del self._listening[task]
+        for task, since in list(self._idle_since.items()):
+            if now - since >= idle_seconds:
+                del self._idle_since[task]
                 task.cancel()
 
     async def drain(self, seconds: float) -> None:
-        """Refuse what comes now in words that clients retry on, and let what has begun come to its end.
+        """Reject new calls with a status that clients retry, and let pending ones finish.
 
-        gRPC's own shutdown cancels calls that arrive while it closes, and nobody retries a cancelled call.
+        gRPC's own shutdown cancels calls that arrive while it closes, and clients do not retry a cancelled call.
         """
         self.calls.draining = self.streams.draining = True
-        give_up = time.monotonic() + seconds
-        while (self.calls.now or self.streams.now) and time.monotonic() < give_up:
-            self._end_streams(IDLE_STREAM_SECONDS)
+        end = time.monotonic() + seconds
+        while (self.calls.pending or self.streams.pending) and time.monotonic() < end:
+            self._end_idle_streams(IDLE_STREAM_SECONDS)
             await asyncio.sleep(POLL_SECONDS)
-        self._end_streams(0)
+        self._end_idle_streams(0)
         await asyncio.sleep(LAST_CALLS_SECONDS)
 
 
-def _noticing(came: Callable[[], int], waits: Callable[[], bool]) -> Callable[[], bool]:
-    seen = came()
+class LoadProbe:
+    """Tells a background task whether RPCs compete with it for the CPU. May be read from any thread.
 
-    def is_busy() -> bool:
-        nonlocal seen
-        before, seen = seen, came()
-        return waits() or seen != before
+    Each task needs a probe of its own, because a probe remembers its last check. An open stream without requests is
+    no load. With `finished_calls`, calls that came and went since the last check count too: their client is likely to
+    call again at once.
+    """
 
-    return is_busy
+    def __init__(self, limits: InFlightLimits, *, finished_calls: bool) -> None:
+        self._limits = limits
+        self._finished_calls = finished_calls
+        self._seen = self._total()
+
+    @property
+    def pending(self) -> int:
+        """Calls in progress."""
+        return self._limits.calls.pending
+
+    def recent_since_last_check(self) -> int:
+        """Return the number of requests since this method was last called."""
+        before, self._seen = self._seen, self._total()
+        return self._seen - before
+
+    def is_busy(self) -> bool:
+        recent = self.recent_since_last_check()
+        return self.pending > 0 or recent > 0
+
+    def _total(self) -> int:
+        return self._limits.streams.total + (self._limits.calls.total if self._finished_calls else 0)

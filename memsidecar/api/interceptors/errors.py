@@ -1,4 +1,4 @@
-"""The one place where errors become statuses, and the one that catches everything."""
+"""Errors to gRPC statuses: the only place that aborts calls of our services, and that catches every exception."""
 
 import asyncio
 import logging
@@ -10,62 +10,63 @@ import grpc.aio
 from grpc_status import rpc_status
 
 from memsidecar import logs
-from memsidecar.api.interceptors import Context, Request, StreamHandler, UnaryHandler
+from memsidecar.api.interceptors.call import Context, Request, StreamHandler, UnaryHandler
 from memsidecar.api.status import INTERNAL_ERROR, rich_status
 from memsidecar.domain.errors import SidecarError
 
 log = logging.getLogger(__name__)
 
 
-def unary(method: str, answer: UnaryHandler) -> UnaryHandler:
-    async def with_errors(asked: Request, context: Context) -> bytes:
+def unary(method: str, handler: UnaryHandler) -> UnaryHandler:
+    async def with_errors(request: Request, context: Context) -> bytes:
         try:
-            return await answer(asked, context)
+            return await handler(request, context)
         except SidecarError as error:
-            told = _alone(error)
+            raised = _without_frames(error)
         except grpc.aio.AbortError:
             raise
-        except Exception as bug:  # noqa: BLE001  the border: whatever it is, the caller learns nothing of the inside
-            _report(method, bug)
-            told = INTERNAL_ERROR
-        return await abort(context, told)
+        except Exception as bug:  # noqa: BLE001  the border: the caller learns nothing about the internals
+            _log_bug(method, bug)
+            raised = INTERNAL_ERROR
+        return await abort(context, raised)
 
     return with_errors
 
 
-def stream(method: str, answer: StreamHandler) -> StreamHandler:
+def stream(method: str, handler: StreamHandler) -> StreamHandler:
     async def with_errors(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
         try:
-            async for one in answer(requests, context):
-                yield one
+            async for response in handler(requests, context):
+                yield response
             return
         except SidecarError as error:
-            told = _alone(error)
+            raised = _without_frames(error)
         except grpc.aio.AbortError:
             raise
         except Exception as bug:  # noqa: BLE001  the border, as above
-            _report(method, bug)
-            told = INTERNAL_ERROR
-        await abort(context, told)
+            _log_bug(method, bug)
+            raised = INTERNAL_ERROR
+        await abort(context, raised)
 
     return with_errors
 
 
-def _alone(error: SidecarError) -> SidecarError:
-    """Without the frames it came through: gRPC keeps what a call is aborted with, and they keep the whole request."""
-    error.__cause__ = error.__context__ = None
-    return error.with_traceback(None)
-
-
-def _report(method: str, bug: Exception) -> None:
-    logs.event(log, logging.ERROR, "bug", exception=bug, method=method)
-
-
 async def abort(context: Context, error: SidecarError) -> NoReturn:
+    """End the call with the status of the error."""
     status = rpc_status.to_status(rich_status(error))
     try:
         await context.abort(status.code, status.details, status.trailing_metadata)
     except grpc.aio.InternalError:
-        # The caller has gone meanwhile: nobody is left to be told.
+        # The client has cancelled the call meanwhile.
         raise asyncio.CancelledError from None
     raise AssertionError("abort does not return")
+
+
+def _without_frames(error: SidecarError) -> SidecarError:
+    """Drop traceback and causes: gRPC keeps the error a call is aborted with, and its frames keep the request alive."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
+
+
+def _log_bug(method: str, bug: Exception) -> None:
+    logs.event(log, logging.ERROR, "bug", exception=bug, method=method)

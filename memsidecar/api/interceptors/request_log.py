@@ -1,6 +1,6 @@
-"""A line for calls that failed or were slow; for every call only when asked, because a line costs as much as a call.
+"""Request log: one line for each failed or slow call, or for every call when the setting `log_calls` asks for it.
 
-Never any content, and no ids: those are the caller's, and may name a person.
+A line costs about as much as a call. It holds no content and no ids: ids belong to the caller and may name a person.
 """
 
 import logging
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memsidecar import logs
-from memsidecar.api.interceptors import Context, Request, StreamHandler, UnaryHandler
+from memsidecar.api.interceptors.call import Context, Request, StreamHandler, UnaryHandler
 from memsidecar.api.status import reason_name, row_of
 from memsidecar.domain.errors import InvalidField, SidecarError, Unauthenticated
 
@@ -22,49 +22,49 @@ class RequestLog:
     log_calls: str
     slow_call_seconds: float
     unauthenticated: logs.RateLimitedLog = field(default_factory=logs.RateLimitedLog)
-    "Whoever has no credentials can still call as often as they like."
+    "Bounds the lines of callers without credentials, whose call rate is not limited."
 
-    def unary(self, method: str, answer: UnaryHandler) -> UnaryHandler:
+    def unary(self, method: str, handler: UnaryHandler) -> UnaryHandler:
         if self.log_calls == "none":
-            return answer
+            return handler
 
-        async def logged(asked: Request, context: Context) -> bytes:
+        async def logged(request: Request, context: Context) -> bytes:
             start = time.perf_counter()
             try:
-                result = await answer(asked, context)
+                response = await handler(request, context)
             except SidecarError as error:
-                self._failed(method, start, error)
+                self._log_failed(method, start, error)
                 raise
-            self._answered(method, start)
-            return result
+            self._log_completed(method, start)
+            return response
 
         return logged
 
-    def stream(self, method: str, answer: StreamHandler) -> StreamHandler:
+    def stream(self, method: str, handler: StreamHandler) -> StreamHandler:
         if self.log_calls == "none":
-            return answer
+            return handler
 
         async def logged(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
             start = time.perf_counter()
             try:
-                async for one in answer(requests, context):
-                    yield one
+                async for response in handler(requests, context):
+                    yield response
             except SidecarError as error:
-                self._failed(method, start, error)
+                self._log_failed(method, start, error)
                 raise
-            if self.log_calls == "all":  # a stream is long by nature, not slow
-                self._answered(method, start)
+            if self.log_calls == "all":  # the duration of a stream does not make it slow
+                self._log_completed(method, start)
 
         return logged
 
-    def _answered(self, method: str, start: float) -> None:
+    def _log_completed(self, method: str, start: float) -> None:
         seconds = time.perf_counter() - start
         if self.log_calls == "all" or seconds > self.slow_call_seconds:
             logs.event(log, logging.INFO, "call", method=method, code="OK", ms=_ms(seconds))
 
-    def _failed(self, method: str, start: float, error: SidecarError) -> None:
-        missed = self.unauthenticated.suppressed(start) if isinstance(error, Unauthenticated) else 0
-        if missed is None:
+    def _log_failed(self, method: str, start: float, error: SidecarError) -> None:
+        suppressed = self.unauthenticated.suppressed(start) if isinstance(error, Unauthenticated) else 0
+        if suppressed is None:
             return
         row = row_of(error)
         logs.event(
@@ -75,13 +75,13 @@ class RequestLog:
             code=row.code.name,
             reason=reason_name(row.reason),
             ms=_ms(time.perf_counter() - start),
-            **_place(error),
-            **logs.suppressed_field(missed),
+            **_field_of(error),
+            **logs.suppressed_field(suppressed),
         )
 
 
-def _place(error: SidecarError) -> dict[str, Any]:
-    """Where in the request it went wrong, if the error says so."""
+def _field_of(error: SidecarError) -> dict[str, Any]:
+    """Return the log field that names the invalid field of the request, if the error has one."""
     return {"field": error.field} if isinstance(error, InvalidField) else {}
 
 
