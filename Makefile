@@ -1,4 +1,4 @@
-# Every verb works from a clean clone: what it needs, it makes first.
+# Every target works from a clean clone: it first makes what it needs.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -48,11 +48,11 @@ VARIANTS_rust := rust
 
 .PHONY: help setup setup-all serve test test-long test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
 
-help: ## List the verbs
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# An editable install is the only one that pip compiles nothing of: without, each first start compiles hundreds of
-# modules, and where Python is told to write no bytecode every start does.
+# pip compiles no module of an editable install. Without this the first start compiles hundreds of modules, and every
+# start does where PYTHONDONTWRITEBYTECODE is set.
 setup: $(INSTALLED) ## Make .venv and install memsidecar with its development tools (needs Python >= 3.11)
 	-@$(BIN)/python -m compileall -q memsidecar
 
@@ -69,15 +69,14 @@ $(INSTALLED): pyproject.toml constraints.txt
 serve: setup ## Run the sidecar on 127.0.0.1:7600, data in ./memsidecar-data (ARGS='--listen ...' is passed on)
 	$(BIN)/memsidecar serve $(ARGS)
 
-test: setup ## Run all tests but those that have a verb of their own (ARGS='-k prune' is passed on)
+test: setup ## Run all tests but those that have a target of their own (ARGS='-k prune' is passed on)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile $(ARGS)
 
 test-kills: setup ## Kill a writing sidecar with SIGKILL 200 times and look for losses (KILL_ROUNDS=20 for less)
 	KILL_ROUNDS=$(KILL_ROUNDS) $(BIN)/python -m pytest -n $(TEST_WORKERS) -m kills tests/faults tests/faults_index tests/index $(ARGS)
 
-test-long: setup ## What takes long to show: bounds on RAM, disk and work, and stores compared over many more steps (three minutes)
+test-long: setup ## Test bounds on RAM, disk and work, compare stores with their references over many steps, test the benchmarks
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m long tests $(ARGS)
-	TWIN_EXAMPLES=50 $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile tests/stores/test_differential*.py tests/index/test_differential.py $(ARGS)
 
 test-index-faults: setup ## Damage, starve and kill sidecars with LanceDB: does the index complete itself? (a few minutes)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m 'index_faults and not kills' tests/faults_index tests/index tests/scenarios/test_reindexing.py $(ARGS)
@@ -258,6 +257,6 @@ $(LOAD): $(wildcard benchmarks/load/*.go) benchmarks/load/go.mod benchmarks/load
 	  echo "NOT MEASURED: the load generator is built with Go, and there is none." >&2; exit 1; }
 	cd benchmarks/load && go build -o "$(CURDIR)/$@" .
 
-clean: ## Remove what the verbs made: .venv, .tools, caches, build output; never ./memsidecar-data
+clean: ## Remove what the targets made: .venv, .tools, caches, build output; never ./memsidecar-data
 	rm -rf $(VENV) $(ADAPTERS_VENV) $(TOOLS) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find memsidecar tests benchmarks protos helm examples clients -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,15 +1,33 @@
-"""Parts that many tests use: a sidecar in a process of its own, and a client."""
+"""Fixtures of many tests: a sidecar in a process of its own, and a client."""
 
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from tests.support.process import Client, SidecarProcess
 
-# Folders and files whose tests take minutes in all, and the marker of the verb that runs them.
-VERBS = {
+# The same examples in every run, and no deadline: a deadline of an example is a promise about the machine.
+hypothesis_settings.register_profile(
+    "suite",
+    max_examples=50,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+hypothesis_settings.load_profile("suite")
+
+# Folders and files that targets other than `make test` run, and the markers of those targets.
+MARKERS = {
+    "benchmarks": "long",
+    "index/test_differential.py": "long",
+    "stores/test_differential.py": "long",
+    "stores/test_differential_notes.py": "long",
+    "stores/test_differential_quotas.py": "long",
     "context_wire": "contexts",
     "access": "access",
     "tls": "access",
@@ -24,14 +42,14 @@ HERE = Path(__file__).parent
 
 
 def marker_of(path: Path) -> str:
-    """The marker of the verb that runs the tests below a path; empty where `make test` does."""
+    """Return the marker of the target that runs the tests below a path; empty where `make test` does."""
     below = path.relative_to(HERE) if path.is_relative_to(HERE) else Path()
     places = [below, *below.parents]
-    return next((VERBS[str(place)] for place in places if str(place) in VERBS), "")
+    return next((MARKERS[str(place)] for place in places if str(place) in MARKERS), "")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """What another verb runs is not even read: in each worker that takes as long as many tests."""
+    """Do not import the tests of other targets: in each worker that takes as long as many tests."""
     marker = marker_of(collection_path)
     return True if marker and f"not {marker}" in config.option.markexpr else None
 
@@ -63,7 +81,7 @@ def data_dir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def tell(capfd: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Say at once how far a test of many minutes is, past everything that keeps its output for the end."""
+    """Print the progress of a test of many minutes at once, past the capture of output."""
 
     def say(line: str) -> None:
         with capfd.disabled():

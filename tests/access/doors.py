@@ -1,6 +1,5 @@
 """A real sidecar behind an access file that is rewritten while it runs."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,9 +11,9 @@ import grpc
 from tests.access.calling import Answer, call, minimal
 from tests.access.granting import Grant, write_access_file
 from tests.support.process import Client, SidecarProcess
+from tests.support.waiting import until
 
 NOT_LET_IN = grpc.StatusCode.UNAUTHENTICATED
-PATIENCE_SECONDS = 30.0
 
 
 @dataclass
@@ -55,13 +54,6 @@ class Guarded:
     def _rewrite(self, read: Callable[[], bool]) -> None:
         write_access_file(self.file, self.grants)
         until(read)
-
-
-def until(holds: Callable[[], bool]) -> None:
-    last = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < last, "it did not come in time"
-        time.sleep(0.05)
 
 
 @contextmanager

@@ -19,10 +19,11 @@ from memsidecar.settings import Settings
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.access.calling import call, minimal
-from tests.access.doors import Guarded, guarded, until
+from tests.access.doors import Guarded, guarded
 from tests.access.granting import Grant
 from tests.bad_input.rpcs import METHODS
 from tests.support.canaries import CANARY
+from tests.support.waiting import until
 
 WRITER = Caller("agent", AccessRole.WRITE, frozenset({"n"}))
 Line = dict[str, Any]

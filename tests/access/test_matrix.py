@@ -19,8 +19,8 @@ from tests.access.doors import Guarded, guarded
 from tests.access.granting import LONG_AGO, Grant
 from tests.access.needs import CASES, NEEDED, Case
 from tests.bad_input.rpcs import METHODS, NOT_BUILT
-from tests.scenarios.retrieval import until
 from tests.support.process import CALL_SECONDS, Refusal
+from tests.support.waiting import until
 
 HOME, AWAY = "home", "away"
 GOOD = {role: Grant(f"{role.name.lower()}-agent", (HOME,), role) for role in AccessRole}
@@ -233,7 +233,9 @@ def test_where_health_is_served_nothing_else_is(door: Guarded) -> None:
 def test_an_rpc_that_is_not_there_tells_nothing(door: Guarded) -> None:
     for token in (None, GOOD[AccessRole.ADMIN].text):
         with pytest.raises(grpc.RpcError) as refused:
-            door.channel.unary_unary("/memsidecar.v1.MemoryService/Drop")(b"", metadata=bearer(token), timeout=30)
+            door.channel.unary_unary("/memsidecar.v1.MemoryService/Drop")(
+                b"", metadata=bearer(token), timeout=CALL_SECONDS
+            )
         assert Refusal(refused.value).code is grpc.StatusCode.UNIMPLEMENTED
 
 

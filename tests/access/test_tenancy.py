@@ -21,6 +21,7 @@ from tests.access.tenants import HOSTILE, Pair, Step, Tenant, looking_around, pa
 from tests.access.worlds import World
 from tests.bad_input.rpcs import METHODS
 from tests.scenarios.retrieval import until_retrieval_is_there
+from tests.support.process import CALL_SECONDS
 
 MOST_PAIRS = 200
 PAIRS = pairs(MOST_PAIRS)
@@ -178,7 +179,7 @@ def test_nobody_gets_into_the_namespace_of_the_other(shared_and_alone: Rooms, sc
 def add(world: World, tenant: Tenant, session_id: str, content: str) -> None:
     said = Message(role=ROLE_USER, content=content, id=content)
     request = memory.AddRequest(namespace=tenant.namespace, session_id=session_id, message=said, user_id="u")
-    world.door.client.memory.Add(request, metadata=bearer(tenant.grant.text), timeout=30)
+    world.door.client.memory.Add(request, metadata=bearer(tenant.grant.text), timeout=CALL_SECONDS)
 
 
 def page_tokens(world: World, tenant: Tenant, way: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from tests.support.process import Client, Refusal, SidecarProcess, refusal
+from tests.support.process import CALL_SECONDS, Client, Refusal, SidecarProcess, refusal
 
 # Random letters are slow to count: no word of it is in the vocabulary. Of a whole batch it takes a second or so.
 SLOW_TEXT = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(100_000))
@@ -26,7 +26,7 @@ def refusals_meanwhile(client: Client, slow: Any) -> list[Refusal]:
     refused: list[Refusal] = []
     while not slow.done():
         try:
-            client.memory.Count(COUNT, timeout=10)
+            client.memory.Count(COUNT, timeout=CALL_SECONDS)
         except grpc.RpcError as error:
             refused.append(Refusal(error))
     return refused
@@ -34,18 +34,18 @@ def refusals_meanwhile(client: Client, slow: Any) -> list[Refusal]:
 
 def test_one_call_too_many_is_busy_and_told_to_come_back(data_dir: Path) -> None:
     with SidecarProcess(data_dir, "--max-concurrent-calls", "1") as sidecar, sidecar.client() as client:
-        slow = client.memory.AddBatch.future(slow_batch("slow"), timeout=30)
+        slow = client.memory.AddBatch.future(slow_batch("slow"), timeout=CALL_SECONDS)
         refused = refusals_meanwhile(client, slow)
         assert len(slow.result().results) == 8
         assert {(one.code.name, one.reason, one.retry) for one in refused} == {("UNAVAILABLE", "BUSY", True)}
-        client.memory.Count(COUNT, timeout=10)
+        client.memory.Count(COUNT, timeout=CALL_SECONDS)
 
 
 def test_refused_and_failed_calls_give_their_place_back(data_dir: Path) -> None:
     with SidecarProcess(data_dir, "--max-concurrent-calls", "1") as sidecar, sidecar.client() as client:
         for _ in range(20):
             assert refusal(lambda: client.memory.Count(memory.CountRequest())).reason == "INVALID_FIELD"
-            client.memory.Count(COUNT, timeout=10)
+            client.memory.Count(COUNT, timeout=CALL_SECONDS)
 
 
 def test_one_stream_too_many_is_busy_and_calls_go_on(data_dir: Path) -> None:
@@ -53,17 +53,17 @@ def test_one_stream_too_many_is_busy_and_calls_go_on(data_dir: Path) -> None:
 
     def unending() -> Any:
         yield memory.AddStreamRequest(session_id="s", message=Message(role=ROLE_USER, content="hello"))
-        done.wait(30)
+        done.wait(CALL_SECONDS)
 
     with SidecarProcess(data_dir, "--max-concurrent-streams", "1") as sidecar, sidecar.client() as client:
-        stream = client.memory.AddStream(unending(), timeout=30)
+        stream = client.memory.AddStream(unending(), timeout=CALL_SECONDS)
         assert next(stream).result.sequence == 1
-        refused = refusal(lambda: list(client.memory.AddStream(iter([]), timeout=10)))
+        refused = refusal(lambda: list(client.memory.AddStream(iter([]), timeout=CALL_SECONDS)))
         assert (refused.code.name, refused.reason, refused.retry) == ("UNAVAILABLE", "BUSY", True)
         assert client.memory.Count(COUNT).stats.message_count == 1
         done.set()
         assert list(stream) == []
-        assert list(client.memory.AddStream(iter([]), timeout=10)) == []
+        assert list(client.memory.AddStream(iter([]), timeout=CALL_SECONDS)) == []
 
 
 def test_a_call_without_a_deadline_gets_the_default_one(data_dir: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_call_without_a_deadline_gets_the_default_one(data_dir: Path) -> None:
         assert refused.code.name == "DEADLINE_EXCEEDED"
         assert client.all("slow") == []
         # A deadline of the caller's own takes its place.
-        assert len(client.memory.AddBatch(slow_batch("slow"), timeout=30).results) == 8
+        assert len(client.memory.AddBatch(slow_batch("slow"), timeout=CALL_SECONDS).results) == 8
 
 
 def test_a_deadline_that_passed_is_told_as_grpc_has_it(data_dir: Path) -> None:

@@ -11,8 +11,6 @@ from memsidecar.layers.background import BackgroundThrottle, CommitSignal, Retry
 from memsidecar.stores.contract import Append, Journal, LogEntries, LogEntry, NoOp
 from tests.conformance.said import carry_out, draft
 
-PATIENCE_SECONDS = 20.0
-
 
 @dataclass
 class Keeping:
@@ -86,10 +84,3 @@ def say(journal: Journal, namespace: str, *contents: str, session: str = "s") ->
     before = journal.stats().last_lsn
     carry_out(journal, Append(SessionKey(namespace, session), "", [draft(content) for content in contents]))
     return list(range(before + 1, journal.stats().last_lsn + 1))
-
-
-def until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "it never came to hold"
-        time.sleep(0.002)

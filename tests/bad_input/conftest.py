@@ -1,4 +1,4 @@
-"""A session that nothing in this folder may change, and a way to see that nothing did."""
+"""A session that no test of this folder may change, and a check that none did."""
 
 from collections.abc import Iterator
 
@@ -11,14 +11,15 @@ from memsidecar.v1 import session_pb2 as session
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL
 from tests.bad_input.rpcs import KNOWN_MESSAGE, WATCHED, calls, good, send
 from tests.scenarios.retrieval import until_retrieval_is_there
-from tests.support.moments import without_watermarks
+from tests.support.comparable import without_watermarks
 from tests.support.process import Client, SidecarProcess
 
 
 @pytest.fixture(scope="module")
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
-    """One for a module, which searches all that there is, and soon."""
-    with SidecarProcess(tmp_path_factory.mktemp("sidecar") / "data", "--index", "volatile") as running:
+    """One for a module, which searches all that there is, and soon. Megabytes are sent to it: it only estimates."""
+    data_dir = tmp_path_factory.mktemp("sidecar") / "data"
+    with SidecarProcess(data_dir, "--index", "volatile", "--tokenizer", "chars4") as running:
         until_retrieval_is_there(running)
         yield running
 
@@ -37,9 +38,9 @@ def connected(sidecar: SidecarProcess) -> Iterator[Client]:
 
 
 class Watch:
-    """The watched session to the last byte with all that is known in it, everybody's documents, all sessions.
+    """Compare the watched session, its knowledge, the documents of the namespace and all sessions, byte by byte.
 
-    That it answers shows that it lives.
+    An answer also shows that the sidecar runs.
     """
 
     def __init__(self, client: Client) -> None:
@@ -48,17 +49,17 @@ class Watch:
 
     @property
     def messages(self) -> bytes:
-        """What the watched session holds, whatever became of others and of the namespace's policy."""
+        """Return the watched session only; other sessions and the policy of the namespace may change."""
         everything = memory.GetAllRequest(session_id=WATCHED, include_pruned=True)
         answer: Proto = self._client.memory.GetAll(everything)
         return answer.SerializeToString(deterministic=True)
 
     def look_again(self) -> None:
-        """What changed until now was meant to."""
+        """Accept all changes until now."""
         self._seen = self._look()
 
     def saw_no_change(self) -> bool:
-        """Whether all is as it was when last looked at."""
+        """Return whether all is as it was at the last look."""
         before, self._seen = self._seen, self._look()
         return self._seen == before
 

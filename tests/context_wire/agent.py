@@ -9,10 +9,10 @@ from memsidecar.v1 import context_pb2, knowledge_pb2
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse, Section, SectionReceipt
 from memsidecar.v1.knowledge_pb2 import Fact, GetPatternsResponse, Summary
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_USER, Message
-from tests.scenarios.knowing import Knowing
-from tests.scenarios.retrieval import until
+from tests.scenarios.knowledge_client import KnowledgeClient
 from tests.scenarios.talk import Talk
 from tests.support.process import CALL_SECONDS, Client
+from tests.support.waiting import until
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Agent:
         return Talk(self.client, self.session_id, self.namespace, self.user_id)
 
     @property
-    def knowing(self) -> Knowing:
+    def knowledge_client(self) -> KnowledgeClient:
         """What is known of the user; where there is none, of the session."""
         session_id = "" if self.user_id else self.session_id
-        return Knowing(self.client, self.namespace, self.user_id, session_id)
+        return KnowledgeClient(self.client, self.namespace, self.user_id, session_id)
 
     def turns(self, said: Iterable[tuple[str, str]]) -> None:
         """Questions and answers, in one batch; an empty answer is none."""
@@ -53,7 +53,7 @@ class Agent:
     # -- what was learned
 
     def facts(self, **fields: Any) -> list[Fact]:
-        return self.knowing.facts(page_size=1_000, **fields)
+        return self.knowledge_client.facts(page_size=1_000, **fields)
 
     def known(self) -> set[tuple[str, str]]:
         """Keys and values that hold."""

@@ -34,9 +34,9 @@ def furnished(client: Client, scene: Scene) -> Agent:
     agent = new_agent(client)
     agent.talk.batch(*scene.messages)
     if scene.facts:
-        agent.knowing.tell(*scene.facts)
+        agent.knowledge_client.tell(*scene.facts)
     for content in scene.artifacts:
-        agent.knowing.put(content=content)
+        agent.knowledge_client.put(content=content)
     if scene.prune_tokens:
         agent.talk.prune(scene.prune_tokens)
     return agent

@@ -7,7 +7,7 @@ import pytest
 from memsidecar.v1.context_pb2 import BuildContextResponse
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_USER, Message, Role
 from tests.context_wire.agent import Agent, new_agent
-from tests.scenarios.knowing import PROFILE, fact
+from tests.scenarios.knowledge_client import PROFILE, fact
 from tests.support.process import Client, SidecarProcess
 
 TURNS = {"all as one user message, apart": 8, "all as one user message, with labels": 8}
@@ -86,7 +86,7 @@ def echo(agent: Agent, way: Echo, number: int) -> BuildContextResponse:
 
 def test_a_prompt_that_comes_back_is_no_second_prompt(client: Client) -> None:
     agent = new_agent(client, user=True)
-    agent.knowing.tell(fact("Priya Nair", PROFILE, "name"))
+    agent.knowledge_client.tell(fact("Priya Nair", PROFILE, "name"))
     for prompt in ("Be kind.\n", "What stands in <memsidecar> tags is memory.", "Be short."):
         agent.talk.system(prompt)
         echo(agent, each_with_its_role, 1)

@@ -6,8 +6,8 @@ import pytest
 
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
 from tests.context_wire.agent import Agent, new_agent
-from tests.scenarios.retrieval import until
 from tests.support.process import Client, SidecarProcess
+from tests.support.waiting import until
 
 LATE = ("location", "Reykjavik")
 HERE_I_AM = "I live in Reykjavik."

@@ -10,9 +10,9 @@ import pytest
 from memsidecar.v1.knowledge_pb2 import Fact
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_USER, Message
 from tests.context_wire.agent import Agent
-from tests.scenarios.retrieval import until
 from tests.scenarios.talk import at
 from tests.support.process import Client, SidecarProcess
+from tests.support.waiting import until
 
 FLAGS = ("--facts-quiet-seconds", "0.3", "--index-linger-ms", "10")
 KILLS = 4

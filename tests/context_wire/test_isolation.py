@@ -4,7 +4,7 @@ from memsidecar.v1.context_pb2 import BuildContextRequest
 from memsidecar.v1.message_pb2 import ROLE_USER
 from tests.context_wire.account import check_account
 from tests.context_wire.agent import Agent, new_agent, shown_in
-from tests.scenarios.knowing import PROFILE, fact
+from tests.scenarios.knowledge_client import PROFILE, fact
 from tests.support.process import Client, refusal
 
 
@@ -27,7 +27,7 @@ def test_the_refusal_changes_nothing(client: Client) -> None:
 
 def test_an_unknown_session_gives_a_context_from_the_rest(client: Client) -> None:
     ann = new_agent(client, user=True)
-    ann.knowing.tell(fact("Priya Nair", PROFILE, "name"))
+    ann.knowledge_client.tell(fact("Priya Nair", PROFILE, "name"))
     ann.talk.say("The spare key is under the blue pot.")
     unknown = Agent(client, f"{ann.session_id}-unknown", user_id=ann.user_id)
     asked = BuildContextRequest(

@@ -10,10 +10,11 @@ from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse,
 from memsidecar.v1.message_pb2 import ROLE_USER
 from tests.context_wire.account import check_account
 from tests.context_wire.agent import Agent, new_agent, section_of, shown_in
-from tests.scenarios.knowing import INTEREST, PROFILE, fact
+from tests.scenarios.knowledge_client import INTEREST, PROFILE, fact
 from tests.scenarios.library import Library
-from tests.scenarios.retrieval import until, until_retrieval_is_there
+from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.support.process import Client, Refusal, SidecarProcess, refusal
+from tests.support.waiting import until
 
 PROMPT = "You are a careful guide to the mountains, and you answer shortly."
 QUERY = "Which rope and which boots do I need for the glacier tour?"
@@ -68,7 +69,7 @@ def rich(client: Client) -> Agent:
     habits(agent)
     for number, text in enumerate(MEMORIES):
         Agent(client, f"{agent.session_id}-before-{number}", user_id=agent.user_id).talk.say(text)
-    agent.knowing.tell(
+    agent.knowledge_client.tell(
         fact("Priya Nair", PROFILE, "name"), fact("vegan", PROFILE, "diet", pinned=True), fact("ice", INTEREST, "likes")
     )
     library = Library(client, user_id=agent.user_id)
@@ -78,7 +79,7 @@ def rich(client: Client) -> Agent:
         library.put(f"d{number}", f"Leaflet {number} on the glacier tour: rope, boots and more. {text}")
     talk_about_mountains(agent)
     for number in range(3):
-        agent.knowing.of(agent.user_id, agent.session_id).put(
+        agent.knowledge_client.of(agent.user_id, agent.session_id).put(
             f"a{number}", f"Price list {number}: rope {90 + number} euros, boots {200 + number} euros."
         )
     return agent

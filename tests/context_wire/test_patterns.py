@@ -80,10 +80,10 @@ def test_without_a_refresh_they_are_as_they_were(ann: Agent) -> None:
 def test_what_is_erased_is_counted_no_more(ann: Agent) -> None:
     told(ann, habits())
     assert WISH.format(6) in ann.patterns().hints
-    ann.knowing.of(ann.user_id, "s2").delete_session()
-    ann.knowing.of(ann.user_id, "s3").delete_session()
+    ann.knowledge_client.of(ann.user_id, "s2").delete_session()
+    ann.knowledge_client.of(ann.user_id, "s3").delete_session()
     assert ann.patterns().hints.splitlines() == left_without(2, 3)
-    ann.knowing.of(ann.user_id, "s6").talk.clear()
+    ann.knowledge_client.of(ann.user_id, "s6").talk.clear()
     assert ann.patterns().hints.splitlines() == left_without(2, 3, 6)
     assert WISH.format(4) in ann.patterns().hints and ann.patterns().conversations == 17
     assert [item.preview for item in section_of(ann.build(), "HINTS").items] == ann.patterns().hints.splitlines()
@@ -98,7 +98,7 @@ def test_when_all_is_erased_nothing_is_left(ann: Agent) -> None:
     told(ann, habits())
     assert ann.patterns().hints
     for number in range(1, 21):
-        ann.knowing.of(ann.user_id, f"s{number}").delete_session()
+        ann.knowledge_client.of(ann.user_id, f"s{number}").delete_session()
     assert not section_of(ann.build(), "HINTS").items, "not even before somebody asks"
     found = ann.patterns()
     assert (found.hints, found.conversations, list(found.patterns)) == ("", 0, [])

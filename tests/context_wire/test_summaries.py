@@ -8,8 +8,8 @@ from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
 from tests.context_wire.agent import Agent, new_agent, section_of, spoken
 from tests.context_wire.made_up import turns
 from tests.context_wire.model import talk_of_huts
-from tests.scenarios.retrieval import until
 from tests.support.process import Client
+from tests.support.waiting import until
 
 EVERY, KEPT, A_TURN = 12, 6, 2
 "Messages: between two summaries, left as they were said, and of the turn that is under way."

@@ -20,8 +20,8 @@ from tests.context_wire.model import (
     with_model,
 )
 from tests.language.model_server import ModelServer, said
-from tests.scenarios.retrieval import until
 from tests.support.process import SidecarProcess
+from tests.support.waiting import until
 
 BETTER = "The user asked about many huts, and which of them has how many beds."
 

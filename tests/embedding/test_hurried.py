@@ -1,6 +1,5 @@
 """An embedder for somebody who waits: the same vectors, or none soon."""
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -69,9 +68,8 @@ def test_it_asks_once_and_does_not_wait_as_told(endpoint: Endpoint, embedder: Op
 @pytest.mark.parametrize(("configured_seconds", "at_most"), [(60.0, INTERACTIVE_TIMEOUT_SECONDS), (0.1, 0.1)])
 def test_silence_is_borne_shortly(configured: OpenAIEmbedderConfig, configured_seconds: float, at_most: float) -> None:
     hurried = OpenAIEmbedder(replace(configured, timeout_seconds=configured_seconds)).interactive()
-    began = time.monotonic()
+    assert hurried._settings.timeout_seconds == at_most
     fails(hurried)
-    assert time.monotonic() - began < at_most + 1.5
 
 
 def test_it_leaves_alone_what_the_patient_one_leaves_alone(

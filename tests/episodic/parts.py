@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,7 +30,6 @@ from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Message, Role, Scope
 
 DIMENSIONS = 8
-PATIENCE_SECONDS = 20.0
 SCOPES = (SCOPE_SESSION, SCOPE_USER, SCOPE_NAMESPACE)
 MODES = (pb.SEARCH_MODE_KEYWORD, pb.SEARCH_MODE_SEMANTIC, pb.SEARCH_MODE_HYBRID)
 HYBRID, KEYWORD, SEMANTIC = pb.SEARCH_MODE_HYBRID, pb.SEARCH_MODE_KEYWORD, pb.SEARCH_MODE_SEMANTIC
@@ -259,10 +257,3 @@ def said(*contents: str, role: Role = ROLE_USER, **fields: Any) -> list[Message]
 def names_of(scope: Scope, user: str = "u", session: str = "s") -> dict[str, Any]:
     """The fields of a request for this scope."""
     return {"scope": scope, "user_id": user, "session_id": "" if scope == SCOPE_USER and user else session}
-
-
-def until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "it never came to hold"
-        time.sleep(0.005)

@@ -11,7 +11,8 @@ from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.query import document_partition
 from memsidecar.stores.contract import DeleteDocument, Owner, PendingCommand
 from tests.conformance.said import put
-from tests.episodic.parts import NO_RAM, StuckIndex, World, until, world
+from tests.episodic.parts import NO_RAM, StuckIndex, World, world
+from tests.support.waiting import until
 
 PATHS = pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
 EVERYBODY, ANNA, BERT = Owner("default"), Owner("default", user_id="anna"), Owner("default", user_id="bert")

@@ -15,7 +15,6 @@ from tests.episodic.parts import (
     HYBRID,
     KEYWORD,
     NO_RAM,
-    PATIENCE_SECONDS,
     SCOPES,
     SEMANTIC,
     HeldEmbedder,
@@ -23,9 +22,9 @@ from tests.episodic.parts import (
     ToyEmbedders,
     World,
     names_of,
-    until,
     world,
 )
+from tests.support.waiting import HANG_SECONDS, until
 
 FAULTS = pytest.mark.parametrize("fault", [EmbedderUnavailable, EmbedderMismatch])
 PATHS = pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
@@ -118,10 +117,10 @@ def test_a_slow_embedder_keeps_nobody_from_adding() -> None:
     embedder = HeldEmbedder()
     with world(embedders=ToyEmbedders(embedder), stepped=False) as memory, ThreadPoolExecutor(1) as adding:
         try:
-            adding.submit(memory.add, "tea", user="u").result(PATIENCE_SECONDS)
-            assert embedder.asked.wait(PATIENCE_SECONDS)
+            adding.submit(memory.add, "tea", user="u").result(HANG_SECONDS)
+            assert embedder.asked.wait(HANG_SECONDS)
             for at in range(20):
-                adding.submit(memory.add, f"tea {at}", user="u").result(PATIENCE_SECONDS)
+                adding.submit(memory.add, f"tea {at}", user="u").result(HANG_SECONDS)
             assert embedder.texts == [] and memory.episodic.lags()
         finally:
             embedder.released.set()

@@ -22,9 +22,9 @@ from tests.episodic.parts import (
     ToyEmbedders,
     World,
     names_of,
-    until,
     world,
 )
+from tests.support.waiting import until
 
 OLD, NEW, OTHER = ToyEmbedder("toy/old"), ToyEmbedder("toy/new"), ToyEmbedder("toy/wide", dimensions=16)
 PATHS = pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])

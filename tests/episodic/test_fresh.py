@@ -8,7 +8,8 @@ from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.context_pb2 import DEGRADATION_INDEX_UNAVAILABLE
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_USER, Scope
-from tests.episodic.parts import MODES, NO_RAM, SCOPES, STATIC, StuckIndex, World, names_of, until, world
+from tests.episodic.parts import MODES, NO_RAM, SCOPES, STATIC, StuckIndex, World, names_of, world
+from tests.support.waiting import until
 
 IN_RAM = EpisodicLimits()
 TEXTS = st.lists(

@@ -1,4 +1,4 @@
-"""The same on the index that ships, against its twin in RAM."""
+"""The same on the index that ships, against its reference in RAM."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,8 @@ from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Scope
 from tests.conformance.said import put
-from tests.episodic.parts import KEYWORD, MODES, NO_RAM, SCOPES, STATIC, World, names_of, said, until, world
+from tests.episodic.parts import KEYWORD, MODES, NO_RAM, SCOPES, STATIC, World, names_of, said, world
+from tests.support.waiting import until
 
 WORDS = [
     "tea",
@@ -55,20 +56,20 @@ def both(request: pytest.FixtureRequest, data_dir: Path) -> Iterator[tuple[World
     options = {"limits": request.param, "embedders": STATIC}
     with (
         world(SqliteJournal(data_dir / "journal"), index=lance(data_dir), **options) as real,
-        world(**options) as twin,
+        world(**options) as reference,
     ):
-        yield real, twin
+        yield real, reference
 
 
 def test_both_rank_alike_in_every_mode_and_scope(both: tuple[World, World]) -> None:
-    real, twin = both
+    real, reference = both
     for memory in both:
         tell(memory)
     for mode in MODES:
         for scope in SCOPES:
             for query in ("tea cup", "run", "the", "STRASSE", "天気 привет"):
                 found = scores(real, query, mode, scope)
-                assert found == pytest.approx(scores(twin, query, mode, scope), abs=1e-4)
+                assert found == pytest.approx(scores(reference, query, mode, scope), abs=1e-4)
 
 
 def test_a_restart_finds_everything_and_indexes_nothing_again(data_dir: Path) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from memsidecar.layers.episodic import EpisodicLimits
@@ -68,6 +68,7 @@ def talks(draw: st.DrawFn) -> Talk:
 @pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
 @pytest.mark.parametrize("scope", SCOPES, ids=Scope.Name)
 @given(talk=talks())
+@example(talk=Talk("กิ", "กิ", ["A กิ, A", "A"], [0], 0))
 @FEW
 def test_every_message_with_the_word_is_found(limits: EpisodicLimits, scope: Scope, talk: Talk) -> None:
     with world(limits=limits) as memory:

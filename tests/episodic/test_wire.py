@@ -11,8 +11,9 @@ from memsidecar.v1 import knowledge_pb2, knowledge_pb2_grpc
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.knowledge_pb2 import Document
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
-from tests.episodic.parts import MODES, SCOPES, names_of, until
-from tests.support.process import Client, SidecarProcess, refusal
+from tests.episodic.parts import MODES, SCOPES, names_of
+from tests.support.process import CALL_SECONDS, Client, SidecarProcess, refusal
+from tests.support.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def space() -> str:
 
 
 def search(client: Client, query: str, **fields: Any) -> pb.SearchResponse:
-    answer: pb.SearchResponse = client.memory.Search(pb.SearchRequest(query=query, **fields), timeout=30)
+    answer: pb.SearchResponse = client.memory.Search(pb.SearchRequest(query=query, **fields), timeout=CALL_SECONDS)
     return answer
 
 
@@ -92,7 +93,7 @@ def test_documents_are_found_by_those_who_may_see_them(client: Client, space: st
 
     def visible(**names: Any) -> list[str]:
         request = knowledge_pb2.SearchDocumentsRequest(namespace=space, query="bicycle", **names)
-        return sorted(hit.chunk.document_id for hit in knowledge.SearchDocuments(request, timeout=30).hits)
+        return sorted(hit.chunk.document_id for hit in knowledge.SearchDocuments(request, timeout=CALL_SECONDS).hits)
 
     for name, scope in (("all", {}), ("annas", {"user_id": "anna"}), ("talks", {"session_id": "talk"})):
         document = Document(id=name, text=f"the bicycle of {name}")

@@ -10,7 +10,7 @@ from memsidecar.layers.episodic.query import MAX_QUERY_TERMS, analyze_query
 from memsidecar.layers.text_analysis import _cached_stem, index_terms, query_terms, stem, tokenize
 from tests.episodic.parts import KEYWORD, MODES, NO_RAM, world
 
-MANY = 20_000
+MANY = 2_000
 OTHERS = [f"w{at}" for at in range(MANY)]
 LONG = st.builds(
     lambda letter, length, ending: letter * length + ending,

@@ -1,4 +1,4 @@
-"""Parts that the tests of faults share."""
+"""Fixtures of the tests of faults."""
 
 from pathlib import Path
 

@@ -8,10 +8,12 @@ import threading
 import time
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
+
+from tests.support.waiting import until
 
 T = TypeVar("T")
 
@@ -151,24 +153,23 @@ def switching_often() -> Iterator[None]:
         sys.setswitchinterval(usual)
 
 
-def run_all(workers: Iterable[Callable[[], None]], seconds: float) -> None:
-    """Repeat each on a thread of its own for some time; the first failure is raised."""
+def run_all(workers: Sequence[Callable[[], None]], rounds: int) -> None:
+    """Repeat each worker on a thread of its own until all have done so many rounds; raise the first failure."""
     failures: list[BaseException] = []
-    end = time.monotonic() + seconds
+    done = [0] * len(workers)
 
-    def repeat(work: Callable[[], None]) -> None:
+    def repeat(at: int, work: Callable[[], None]) -> None:
         try:
-            while time.monotonic() < end and not failures:
+            while min(done) < rounds and not failures:
                 work()
+                done[at] += 1
         except BaseException as failure:  # noqa: BLE001  raised below, where the test sees it
             failures.append(failure)
 
-    threads = [threading.Thread(target=repeat, args=(work,), daemon=True) for work in workers]
+    threads = [threading.Thread(target=repeat, args=pair, daemon=True) for pair in enumerate(workers)]
     with switching_often():
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join(seconds + 60)
-    assert not any(thread.is_alive() for thread in threads), "a call was never answered"
+        until(lambda: not any(thread.is_alive() for thread in threads), "all rounds", progress=lambda: sum(done))
     if failures:
         raise failures[0]

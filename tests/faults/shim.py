@@ -1,7 +1,10 @@
-"""A sidecar whose fsyncs are watched, failed, slowed down or held up; `shim.c` says how."""
+"""A library that watches, fails, slows down or holds the fsyncs of a sidecar; see `shim.c`."""
 
+import atexit
 import shutil
 import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,18 +21,27 @@ class Sync(NamedTuple):
     path: str
 
 
+@cache
+def library() -> str:
+    """Build the library, once for this process."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("NOT TESTED: what happens at fsync. It needs a C compiler named cc, and there is none here.")
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    built = f"{folder}/shim.so"
+    build = [compiler, "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", built, str(SOURCE), "-ldl"]
+    subprocess.run(build, check=True)
+    return built
+
+
 class Shim:
-    """Builds the library in a folder of the test's own; `environ` is for the process to be watched."""
+    """Trace and orders of one test, in its folder; `environ` is for the process to be watched."""
 
     def __init__(self, folder: Path) -> None:
-        compiler = shutil.which("cc")
-        if compiler is None:
-            pytest.skip("NOT TESTED: what happens at fsync. It needs a C compiler named cc, and there is none here.")
-        library, self._trace, self._orders = folder / "shim.so", folder / "trace", folder / "orders"
-        build = [compiler, "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", str(library), str(SOURCE), "-ldl"]
-        subprocess.run(build, check=True)
+        self._trace, self._orders = folder / "trace", folder / "orders"
         self.environ = {
-            "LD_PRELOAD": str(library),
+            "LD_PRELOAD": library(),
             "FAULT_TRACE": str(self._trace),
             "FAULT_ORDERS": str(self._orders),
         }

@@ -10,8 +10,8 @@ import pytest
 from memsidecar.domain.errors import DataCorrupted
 from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.stores.sqlite.journal import SqliteJournal
-from tests.faults.crowd import Crowd
-from tests.faults.ledger import Ledger
+from tests.faults.acknowledged import Acknowledged
+from tests.faults.concurrent_writers import ConcurrentWriters
 from tests.support.process import CALL_SECONDS, SidecarProcess
 
 FLAGS = ("--tokenizer", "chars4", "--wal-checkpoint-bytes", "262144")
@@ -28,13 +28,13 @@ def back_up_online(data_dir: Path, to: Path) -> None:
 def test_a_backup_of_a_running_sidecar_holds_all_that_was_acknowledged_before_it(
     data_dir: Path, tmp_path: Path
 ) -> None:
-    before = Ledger()
+    before = Acknowledged()
     with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
         for n in range(100):
             (message,) = before.send("s", [f"m{n}"])
             before.acknowledge("s", [client.add("s", message.content, id=message.id)])
-        meanwhile = Ledger()
-        with Crowd(client, meanwhile, "c", shared=["other"]):
+        meanwhile = Acknowledged()
+        with ConcurrentWriters(client, meanwhile, "c", shared=["other"]):
             meanwhile.wait_for_acks(50, CALL_SECONDS)
             back_up_online(data_dir, tmp_path / "restored")
             sidecar.kill()
@@ -44,17 +44,17 @@ def test_a_backup_of_a_running_sidecar_holds_all_that_was_acknowledged_before_it
 
 
 def test_a_copy_of_a_stopped_sidecar_holds_everything(data_dir: Path, tmp_path: Path) -> None:
-    ledger = Ledger()
+    acknowledged = Acknowledged()
     with (
         SidecarProcess(data_dir, *FLAGS) as sidecar,
         sidecar.client() as client,
-        Crowd(client, ledger, "c", shared=["a", "b"]),
+        ConcurrentWriters(client, acknowledged, "c", shared=["a", "b"]),
     ):
-        ledger.wait_for_acks(50, CALL_SECONDS)
+        acknowledged.wait_for_acks(50, CALL_SECONDS)
         sidecar.kill()
     shutil.copytree(data_dir, tmp_path / "restored")
     with SidecarProcess(tmp_path / "restored", *FLAGS) as sidecar, sidecar.client() as client:
-        ledger.check(client)
+        acknowledged.check(client)
 
 
 def test_an_older_backup_under_a_newer_mark_is_refused_and_says_what_to_do(data_dir: Path, tmp_path: Path) -> None:

@@ -74,8 +74,8 @@ def test_a_deadline_that_passes_during_a_slow_fsync_is_answered_and_a_retry_is_n
         assert [message.id for message in client.all("s")][1:] == ["m"]
 
 
-def test_a_thousand_cancelled_calls_leave_room_for_others(client: Client) -> None:
-    for n in range(1000):
+def test_hundreds_of_cancelled_calls_leave_room_for_others(client: Client) -> None:
+    for n in range(300):
         client.memory.Add.future(add_request("cancelled", f"m{n}"), timeout=CALL_SECONDS).cancel()
     check_room_for_all(client, "cancelled")
     found = client.all("cancelled")
@@ -83,9 +83,9 @@ def test_a_thousand_cancelled_calls_leave_room_for_others(client: Client) -> Non
     assert len({message.id for message in found}) == len(found)
 
 
-def test_a_thousand_calls_past_their_deadline_leave_room_for_others(client: Client) -> None:
+def test_hundreds_of_calls_past_their_deadline_leave_room_for_others(client: Client) -> None:
     calls = []
-    for n in range(1000):
+    for n in range(300):
         calls.append(client.memory.GetAll.future(pb.GetAllRequest(session_id="late"), timeout=0.000_5 * (n % 4)))
     codes = {call.code() for call in calls}
     assert codes <= {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE}
@@ -93,7 +93,7 @@ def test_a_thousand_calls_past_their_deadline_leave_room_for_others(client: Clie
 
 
 def test_cancelled_streams_leave_the_sidecar_healthy(client: Client) -> None:
-    for n in range(100):
+    for n in range(40):
         stream = client.memory.AddStream((stream_request("streamed") for _ in itertools.count()), timeout=CALL_SECONDS)
         for _ in range(n % 5):
             next(stream)

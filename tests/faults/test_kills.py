@@ -13,9 +13,9 @@ import grpc
 import pytest
 
 from memsidecar.stores.sqlite.integrity import examine
-from tests.faults.crowd import WAIT_SECONDS, Crowd
-from tests.faults.ledger import Ledger
-from tests.support.process import SidecarProcess
+from tests.faults.acknowledged import Acknowledged
+from tests.faults.concurrent_writers import ConcurrentWriters
+from tests.support.process import CALL_SECONDS, SidecarProcess
 
 ROUNDS_PER_GENERATION = 10
 SHARED_SESSIONS = 3
@@ -31,7 +31,7 @@ class Rounds:
 
     def __init__(self, data_dir: Path, seed: str) -> None:
         self._chance = random.Random(seed)
-        self._ledger = Ledger()
+        self._acknowledged = Acknowledged()
         self._sidecar = SidecarProcess(data_dir, *FLAGS, executed=True)
 
     def run(self, rounds: int, tell: Callable[[str], None] = lambda _: None) -> None:
@@ -40,7 +40,7 @@ class Rounds:
                 self._round(number)
                 tell(f"kills of the journal: {number + 1} of {rounds}")
             with self._sidecar.client() as client:
-                self._ledger.check(client)
+                self._acknowledged.check(client)
             assert self._sidecar.stop() == 0
         assert examine(self._sidecar.data_dir) == []
 
@@ -50,24 +50,24 @@ class Rounds:
         owned = [f"owned-{generation}-{at}" for at in range(OWNED_SESSIONS)]
         with (
             self._sidecar.client() as client,
-            Crowd(client, self._ledger, f"r{number}", shared=shared, owned=owned) as crowd,
+            ConcurrentWriters(client, self._acknowledged, f"r{number}", shared=shared, owned=owned) as writers,
         ):
-            self._kill_at_some_moment(crowd)
-        assert set(crowd.codes) == {grpc.StatusCode.UNAVAILABLE}
+            self._kill_at_some_moment(writers)
+        assert set(writers.codes) == {grpc.StatusCode.UNAVAILABLE}
         if self._chance.random() < 0.25:
             self._kill_while_starting()
         self._sidecar.start()
         with self._sidecar.client() as client:
-            self._ledger.check(client, [*shared, *owned])
+            self._acknowledged.check(client, [*shared, *owned])
             for session_id in [*shared, *owned]:
-                self._ledger.retry_open_calls(client, session_id, RETRIED_AGAIN)
+                self._acknowledged.retry_open_calls(client, session_id, RETRIED_AGAIN)
 
-    def _kill_at_some_moment(self, crowd: Crowd) -> None:
+    def _kill_at_some_moment(self, writers: ConcurrentWriters) -> None:
         """After some acknowledgements, at any phase of a commit; each third time during a prune or a clear."""
-        self._ledger.wait_for_acks(self._chance.randint(1, 250), WAIT_SECONDS)
-        moment = self._chance.choice([None, None, None, None, crowd.pruning, crowd.clearing])
+        self._acknowledged.wait_for_acks(self._chance.randint(1, 250), CALL_SECONDS)
+        moment = self._chance.choice([None, None, None, None, writers.pruning, writers.clearing])
         if moment is not None:
-            assert moment.wait(WAIT_SECONDS), "neither pruned nor cleared"
+            assert moment.wait(CALL_SECONDS), "neither pruned nor cleared"
         _spin(self._chance.uniform(0, 0.004))
         self._sidecar.kill()
 

@@ -19,12 +19,12 @@ from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import Message, Role
 from tests.faults.history import Adding, Call, Counted, History, Seen, run_all, timed
 from tests.faults.memories import Memory, OnTheLayer, OverTheWire, key_of
-from tests.faults.witness import Meddling, Witness, figures, replayed, stored
+from tests.faults.recording_journal import InterferingJournal, RecordingJournal, figures, replayed, stored
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 
 SESSIONS = ("a", "b", "c", "d")
-SHORT_SECONDS = 8
-LONG_SECONDS = 30
+SHORT_ROUNDS = 30
+LONG_ROUNDS = 1_000
 
 Action = Callable[[random.Random, int, str], None]
 
@@ -39,11 +39,11 @@ class Threads:
         self._sequence_of: dict[str, int] = {}
         self._never = threading.Event()
 
-    def run(self, seconds: float) -> None:
+    def run(self, rounds: int) -> None:
         acts: list[Action] = [self._add, self._read] * 12
         acts += [self._prune, self._annotate] * 3
         acts += [self._clear] * 2
-        run_all([self._worker(number, act) for number, act in enumerate(acts)], seconds)
+        run_all([self._worker(number, act) for number, act in enumerate(acts)], rounds)
         self.history.check()
 
     def _worker(self, number: int, act: Action) -> Callable[[], None]:
@@ -96,13 +96,13 @@ def hash_of(message_id: str) -> int:
 # -- the layer, against the oracle
 
 
-def run_on_the_layer(directory: Path, seconds: float) -> None:
+def run_on_the_layer(directory: Path, rounds: int) -> None:
     with closing(SqliteJournal(directory, checkpoint_bytes=256 << 10, ballast_bytes=0)) as journal:
-        witness = Witness(journal)
+        recording = RecordingJournal(journal)
         # Little room, so that sessions leave RAM and come back all the time.
         limits = WorkingLimits(memory_bytes=20_000, tail_messages=8)
-        Threads(OnTheLayer(WorkingMemory(witness, Counters("chars4"), limits))).run(seconds)  # type: ignore[arg-type]
-        oracle = replayed(witness.committed())
+        Threads(OnTheLayer(WorkingMemory(recording, Counters("chars4"), limits))).run(rounds)  # type: ignore[arg-type]
+        oracle = replayed(recording.committed())
         for key in map(key_of, SESSIONS):
             assert figures(journal.head(key)) == figures(oracle.head(key))
             assert stored(journal, key) == stored(oracle, key)
@@ -111,23 +111,23 @@ def run_on_the_layer(directory: Path, seconds: float) -> None:
 
 @pytest.mark.slow
 def test_the_layer_is_linearizable_under_32_threads(data_dir: Path) -> None:
-    run_on_the_layer(data_dir, SHORT_SECONDS)
+    run_on_the_layer(data_dir, SHORT_ROUNDS)
 
 
 @pytest.mark.kills
 def test_the_layer_is_linearizable_under_32_threads_for_longer(data_dir: Path) -> None:
-    run_on_the_layer(data_dir, LONG_SECONDS)
+    run_on_the_layer(data_dir, LONG_ROUNDS)
 
 
 @pytest.mark.parametrize("strategy", list(Strategy), ids=lambda strategy: strategy.name)
 def test_a_prune_that_meets_a_clear_finds_nothing_to_prune(data_dir: Path, strategy: Strategy) -> None:
     with closing(SqliteJournal(data_dir, ballast_bytes=0)) as journal:
-        meddling = Meddling(journal)
-        memory = WorkingMemory(meddling, Counters("chars4"), WorkingLimits(tail_messages=1))  # type: ignore[arg-type]
+        interfering = InterferingJournal(journal)
+        memory = WorkingMemory(interfering, Counters("chars4"), WorkingLimits(tail_messages=1))  # type: ignore[arg-type]
         on_the_layer = OnTheLayer(memory)
         for n in range(8):
             on_the_layer.add("s", [Message(id=f"m{n}", role=Role.ROLE_USER, content="hello")])
-        meddling.meddle = lambda: on_the_layer.clear("s")
+        interfering.interfere = lambda: on_the_layer.clear("s")
         order = PruneRequest(max_tokens=20, strategy=strategy, window=5, min_messages=4)
         assert memory.prune(key_of("s"), "", order).removed_count == 0
         assert on_the_layer.recent("s", 10) == []
@@ -136,11 +136,11 @@ def test_a_prune_that_meets_a_clear_finds_nothing_to_prune(data_dir: Path, strat
 # -- over gRPC
 
 
-def run_over_the_wire(directory: Path, seconds: float) -> None:
+def run_over_the_wire(directory: Path, rounds: int) -> None:
     flags = ("--tokenizer", "chars4", "--working-memory-bytes", "1MiB", "--working-tail-messages", "8")
     with SidecarProcess(directory, *flags) as sidecar:
         with sidecar.client() as client:
-            Threads(OverTheWire(client)).run(seconds)
+            Threads(OverTheWire(client)).run(rounds)
             for session_id in SESSIONS:
                 check_sums(client, session_id)
         assert sidecar.stop() == 0
@@ -159,9 +159,9 @@ def check_sums(client: Client, session_id: str) -> None:
 
 @pytest.mark.slow
 def test_the_sidecar_is_linearizable_under_32_threads(data_dir: Path) -> None:
-    run_over_the_wire(data_dir, SHORT_SECONDS)
+    run_over_the_wire(data_dir, SHORT_ROUNDS)
 
 
 @pytest.mark.kills
 def test_the_sidecar_is_linearizable_under_32_threads_for_longer(data_dir: Path) -> None:
-    run_over_the_wire(data_dir, LONG_SECONDS)
+    run_over_the_wire(data_dir, LONG_ROUNDS)

@@ -1,4 +1,4 @@
-"""These start a sidecar with LanceDB for nearly every test: minutes in all, so they have a verb of their own."""
+"""Mark these tests for `make test-index-faults`: most of them start a sidecar with LanceDB, minutes in all."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 HERE = Path(__file__).parent
 
 
-@pytest.hookimpl(tryfirst=True)  # before the choice by marker
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):

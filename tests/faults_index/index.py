@@ -1,7 +1,6 @@
 """The index as a stranger sees it: the files of a data directory, read with LanceDB alone, healed by nobody."""
 
 import sqlite3
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import Any, NamedTuple
 import lancedb
 
 from memsidecar.stores.lance import files
+from tests.support import waiting
+from tests.support.waiting import HANG_SECONDS
 
-PATIENCE_SECONDS = 60.0
 NEWEST_POSSIBLE = 2**64 - 1
 
 Place = tuple[str, int]
@@ -28,20 +28,29 @@ class Row(NamedTuple):
 
 
 def until(
-    holds: Callable[[], object], what: str, seconds: float = PATIENCE_SECONDS, pause_seconds: float = 0.05
-) -> float:
-    """Wait for what comes by itself; how long it took. What `holds` raised last is told if it never comes."""
-    begin = time.monotonic()
-    while True:
-        trouble: Exception | None = None
+    holds: Callable[[], object],
+    what: str,
+    *,
+    progress: Callable[[], object] = lambda: None,
+    pause_seconds: float = 0.05,
+) -> None:
+    """Wait until a condition holds. A condition that raises does not hold; the last error is part of the failure.
+
+    A table that is being rewritten may be unreadable for a moment.
+    """
+    troubles: list[Exception] = []
+
+    def tried(ask: Callable[[], object]) -> object:
         try:
-            if holds():
-                return time.monotonic() - begin
-        except Exception as error:  # noqa: BLE001 - a table that is being rewritten may be unreadable for a moment
-            trouble = error
-        if time.monotonic() - begin > seconds:
-            raise AssertionError(f"{what}: not in {seconds} seconds") from trouble
-        time.sleep(pause_seconds)
+            return ask()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+            troubles[:] = [error]
+            return None
+
+    try:
+        waiting.until(lambda: tried(holds), what, progress=lambda: tried(progress), pause_seconds=pause_seconds)
+    except AssertionError as late:
+        raise late from (troubles[0] if troubles else None)
 
 
 class IndexFiles:
@@ -106,10 +115,15 @@ class IndexFiles:
     def is_complete(self, expected: Iterable[Place]) -> bool:
         return self.places() == Counter(set(expected))
 
-    def wait_until_complete(self, expected: Iterable[Place], seconds: float = PATIENCE_SECONDS) -> float:
+    def wait_until_complete(self, expected: Iterable[Place]) -> None:
+        """Wait for as long as the table gets new versions, or another takes its place."""
         wanted = set(expected)
         try:
-            return until(lambda: self.is_complete(wanted), "the index is complete", seconds)
+            until(
+                lambda: self.is_complete(wanted),
+                "the index is complete",
+                progress=lambda: (self.folder.name, self.version),
+            )
         except AssertionError as late:
             raise AssertionError(f"{self.namespace}: {self._difference(wanted)}") from late
 
@@ -150,7 +164,7 @@ class IndexFiles:
         return self._ask("SELECT lsn, reason FROM dead_letters WHERE namespace = ?")
 
     def _ask(self, query: str) -> list[Any]:
-        connection = sqlite3.connect(f"file:{self.data_dir}/journal.db?mode=ro", uri=True, timeout=5)
+        connection = sqlite3.connect(f"file:{self.data_dir}/journal.db?mode=ro", uri=True, timeout=HANG_SECONDS)
         try:
             return connection.execute(query, (self.namespace,)).fetchall()
         finally:

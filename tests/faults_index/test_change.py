@@ -1,7 +1,7 @@
 """Another embedder, and back again: the old table answers meanwhile, the switch is whole, and nothing old stays."""
 
 import random
-import time
+import threading
 from pathlib import Path
 
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE
@@ -9,14 +9,19 @@ from tests.embedding.endpoint import Endpoint, well
 from tests.endpoint.server import Handler, Request
 from tests.faults_index.index import IndexFiles, until
 from tests.faults_index.kept import FLAGS, Kept
-from tests.faults_index.test_embedder import flags
+from tests.faults_index.test_embedder import TIMEOUT_SECONDS, flags
 from tests.support.process import Client, SidecarProcess
 
 
-def slowly(handler: Handler, request: Request) -> None:
-    """So that there is a meanwhile: some seconds for everything."""
-    time.sleep(0.04)
-    well(handler, request)
+class Slow:
+    """Answer slowly, but within the sidecar's timeout, until the test has seen both tables."""
+
+    def __init__(self) -> None:
+        self.seen = threading.Event()
+
+    def __call__(self, handler: Handler, request: Request) -> None:
+        self.seen.wait(0.8 * TIMEOUT_SECONDS)
+        well(handler, request)
 
 
 def is_alone(files: IndexFiles) -> bool:
@@ -29,7 +34,7 @@ def check_meanwhile(kept: Kept, client: Client) -> None:
     kept.check_found(client, scope=SCOPE_NAMESPACE)
 
 
-def change(data_dir: Path, kept: Kept, *options: str, kills: int = 0) -> None:
+def change(data_dir: Path, kept: Kept, slow: Slow, *options: str, kills: int = 0) -> None:
     files = IndexFiles(data_dir)
     chance = random.Random(kills)
     for _ in range(kills):
@@ -45,6 +50,7 @@ def change(data_dir: Path, kept: Kept, *options: str, kills: int = 0) -> None:
         until(lambda: files.generation > before or not is_alone(files), "retrieval is there")
         while files.generation == before and not is_alone(files):
             check_meanwhile(kept, client)
+            slow.seen.set()
         until(lambda: kept.lacks_nothing(client), "a search lacks nothing")
         kept.say(client, "meanwhile")
         files.wait_until_complete(kept.said)
@@ -62,6 +68,6 @@ def test_from_one_embedder_to_another_and_back(data_dir: Path) -> None:
                 kept.say_many(client, f"s{at}", 500)
             IndexFiles(data_dir).wait_until_complete(kept.said)
             sidecar.kill()
-        endpoint.always = slowly
-        change(data_dir, kept, *flags(endpoint), kills=1)
-        change(data_dir, kept, *FLAGS)
+        endpoint.always = slow = Slow()
+        change(data_dir, kept, slow, *flags(endpoint), kills=1)
+        change(data_dir, kept, slow, *FLAGS)

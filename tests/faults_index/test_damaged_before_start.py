@@ -53,8 +53,8 @@ def furnish(data_dir: Path, kept: dict[str, Kept]) -> None:
         assert sidecar.stop() == 0
 
 
-def wait(data_dir: Path, kind: str, kept: Kept) -> float:
-    return IndexFiles(data_dir, kind).wait_until_complete(kept.said)
+def wait(data_dir: Path, kind: str, kept: Kept) -> None:
+    IndexFiles(data_dir, kind).wait_until_complete(kept.said)
 
 
 @KIND
@@ -73,7 +73,7 @@ def test_it_is_written_to_again(scene: Scene, kind: str) -> None:
 def test_what_is_erased_afterwards_is_in_no_file_not_even_in_one_that_was_set_aside(scene: Scene, kind: str) -> None:
     kept = scene.kept[kind]
     words = kept.clear(scene.client, "s0")
-    until(lambda: not files_with(scene.sidecar.data_dir / "index", *words), "the words are gone", 15)
+    until(lambda: not files_with(scene.sidecar.data_dir / "index", *words), "the words are gone")
     wait(scene.sidecar.data_dir, kind, kept)
 
 

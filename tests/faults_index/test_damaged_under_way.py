@@ -14,7 +14,6 @@ from tests.faults_index.index import IndexFiles, until
 from tests.faults_index.kept import FLAGS, Kept
 from tests.support.process import Client, SidecarProcess
 
-HEALED_SECONDS = 20.0
 OTHERS = {kind: damage for kind, damage in KINDS.items() if not kind.startswith("card")}
 KIND = pytest.mark.parametrize("kind", list(OTHERS))
 
@@ -52,8 +51,8 @@ def test_searches_go_on_and_it_heals_by_itself(scene: Scene, kind: str) -> None:
     # From RAM, and from the table: whichever is away, the journal answers in its place.
     kept.check_found(scene.client)
     kept.check_found(scene.client, scope=SCOPE_NAMESPACE)
-    scene.files(kind).wait_until_complete(kept.said, HEALED_SECONDS)
-    until(lambda: kept.lacks_nothing(scene.client), "a search lacks nothing", HEALED_SECONDS)
+    scene.files(kind).wait_until_complete(kept.said)
+    until(lambda: kept.lacks_nothing(scene.client), "a search lacks nothing")
 
 
 @KIND
@@ -61,7 +60,7 @@ def test_it_is_written_to_as_before(scene: Scene, kind: str) -> None:
     kept = scene.kept[kind]
     kept.say(scene.client, "s1")
     kept.clear(scene.client, "s0")
-    scene.files(kind).wait_until_complete(kept.said, HEALED_SECONDS)
+    scene.files(kind).wait_until_complete(kept.said)
 
 
 def test_afterwards_nothing_is_missing_doubled_or_left_over(scene: Scene) -> None:

@@ -2,7 +2,6 @@
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
@@ -14,12 +13,10 @@ from tests.embedding.endpoint import DIMENSIONS, Endpoint, well, with_first
 from tests.endpoint.server import Behaviour, Handler, Listener, Request, hung_up, silent_until, status
 from tests.faults_index.index import IndexFiles, until
 from tests.faults_index.kept import FLAGS, Kept, lack
-from tests.support.process import Client, SidecarProcess
+from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 
 TIMEOUT_SECONDS = 0.5
-ADD_SECONDS = 1.0
-BACK_SECONDS = 60.0
-"The breaker leaves a server alone for 30 seconds, the background waits for at most 15 more."
+ATTEMPTS = 10
 
 
 class Telephone(Endpoint):
@@ -49,22 +46,15 @@ def flags(endpoint: Endpoint) -> tuple[str, ...]:
     return (*FLAGS, *named, *sized)
 
 
-def check_adds_at_once(kept: Kept, client: Client, session: str) -> None:
+def check_adds(kept: Kept, client: Client, session: str) -> None:
     for _ in range(5):
-        began = time.monotonic()
         kept.say(client, session)
-        assert time.monotonic() - began < ADD_SECONDS, "an Add does not wait for the embedder"
 
 
-def check_degraded(kept: Kept, client: Client) -> float:
-    """Found by words, and the answer says what was missing; the longest that an answer took."""
-    longest = 0.0
+def check_degraded(kept: Kept, client: Client) -> None:
+    """Check that messages are found by words, and that the answer says what was missing."""
     for place in kept.some_places():
-        began = time.monotonic()
-        lacks = kept.check_found(client, [place])
-        longest = max(longest, time.monotonic() - began)
-        assert lack("EMBEDDER_UNAVAILABLE") <= lacks
-    return longest
+        assert lack("EMBEDDER_UNAVAILABLE") <= kept.check_found(client, [place])
 
 
 def has_meaning(kept: Kept, client: Client) -> bool:
@@ -76,10 +66,9 @@ def has_meaning(kept: Kept, client: Client) -> bool:
     return True
 
 
-def check_back(kept: Kept, client: Client, data_dir: Path, seconds: float) -> None:
-    took = IndexFiles(data_dir).wait_until_complete(kept.said, seconds)
-    took += until(lambda: has_meaning(kept, client), "all have a meaning", seconds)
-    print(f"everything has its vector {took:.1f} s after the endpoint came back")
+def check_back(kept: Kept, client: Client, data_dir: Path) -> None:
+    IndexFiles(data_dir).wait_until_complete(kept.said)
+    until(lambda: has_meaning(kept, client), "all have a meaning")
 
 
 WRONG: dict[str, Behaviour] = {
@@ -93,12 +82,12 @@ def test_a_wrong_answer_costs_the_meaning_only_and_only_while_it_lasts(data_dir:
     kept = Kept()
     with Endpoint() as endpoint, SidecarProcess(data_dir, *flags(endpoint)) as sidecar, sidecar.client() as client:
         kept.say(client, "before")
-        check_back(kept, client, data_dir, BACK_SECONDS)
+        check_back(kept, client, data_dir)
         endpoint.always = WRONG[wrong]
-        check_adds_at_once(kept, client, "s")
-        assert check_degraded(kept, client) < 2.0
+        check_adds(kept, client, "s")
+        check_degraded(kept, client)
         endpoint.always = well
-        check_back(kept, client, data_dir, BACK_SECONDS)
+        check_back(kept, client, data_dir)
         assert sidecar.stop() == 0
     IndexFiles(data_dir).check_settled(kept.said)
 
@@ -121,12 +110,11 @@ class Line:
         self.sidecar = SidecarProcess(data_dir, *flags(self.endpoint))
         self.client = self.sidecar.client()
 
-    def check_away(self) -> float:
-        check_adds_at_once(self.kept, self.client, "away")
-        longest = check_degraded(self.kept, self.client)
-        check_adds_at_once(self.kept, self.client, "away")
+    def check_away(self) -> None:
+        check_adds(self.kept, self.client, "away")
+        check_degraded(self.kept, self.client)
+        check_adds(self.kept, self.client, "away")
         self.kept.check_readable(self.client)
-        return longest
 
     def close(self) -> None:
         self.client.close()
@@ -134,23 +122,31 @@ class Line:
         self.endpoint.__exit__()
 
 
-def test_whoever_reads_does_not_wait_for_an_embedder_that_hangs(data_dir: Path, silent: Behaviour) -> None:
-    """As many searches as there are threads for them."""
-    kept = Kept()
+def test_reads_and_adds_do_not_wait_for_an_embedder_that_hangs(tmp_path: Path, silent: Behaviour) -> None:
+    """As many searches wait as there are threads for them, and they still wait when reads and adds are answered.
+
+    A search gives the embedder two seconds. A machine that needs longer for the reads is given more attempts. Reads
+    that waited for searches would be answered behind them in each one.
+    """
     with Endpoint(always=silent) as endpoint:
-        patient = (*flags(endpoint)[:-1], "3")
-        with SidecarProcess(data_dir, *patient, "--read-threads", "2") as sidecar, sidecar.client() as client:
-            kept.say(client, "s")
-            request = pb.SearchRequest(query="cat", user_id=kept.user_id)
-            under_way = [client.memory.Search.future(request, timeout=30) for _ in range(2)]
-            until(lambda: len(endpoint.requests) >= 2, "both wait")
-            began = time.monotonic()
-            kept.check_readable(client)
-            took = time.monotonic() - began
-            for one in under_way:
-                one.cancel()
-            sidecar.kill()
-    assert took < ADD_SECONDS
+        assert any(reads_and_adds_overtake(tmp_path / f"data-{at}", endpoint) for at in range(ATTEMPTS))
+
+
+def reads_and_adds_overtake(data_dir: Path, endpoint: Endpoint) -> bool:
+    kept, before = Kept(), len(endpoint.requests)
+    patient = (*flags(endpoint)[:-1], "600")
+    with SidecarProcess(data_dir, *patient, "--read-threads", "2") as sidecar, sidecar.client() as client:
+        kept.say(client, "s")
+        request = pb.SearchRequest(query="cat", user_id=kept.user_id)
+        under_way = [client.memory.Search.future(request, timeout=CALL_SECONDS) for _ in range(2)]
+        until(lambda: len(endpoint.requests) >= before + 2, "both wait", pause_seconds=0.001)
+        kept.say(client, "s")
+        kept.check_readable(client)
+        overtook = not any(search.done() for search in under_way)
+        for search in under_way:
+            search.cancel()
+        sidecar.kill()
+    return overtook
 
 
 def lines_that_are_away(folder: Path, silent: Behaviour) -> list[Line]:
@@ -162,12 +158,12 @@ def lines_that_are_away(folder: Path, silent: Behaviour) -> list[Line]:
     for name in ("down later", "hanging"):
         line = lines[name]
         line.kept.say(line.client, "before")
-        check_back(line.kept, line.client, line.sidecar.data_dir, BACK_SECONDS)
+        check_back(line.kept, line.client, line.sidecar.data_dir)
     lines["down later"].endpoint.always = hung_up  # whoever is connected already
     lines["down later"].endpoint.__exit__()
     lines["hanging"].endpoint.always = silent
-    for name, line in lines.items():
-        print(f"{name}: the longest search took {line.check_away():.2f} s")
+    for line in lines.values():
+        line.check_away()
     for name in ("down at start", "down later"):
         lines[name].endpoint.always = well
         lines[name].endpoint.__enter__()
@@ -185,7 +181,7 @@ def test_an_endpoint_that_is_away_costs_the_meaning_only(tmp_path: Path, silent:
 def test_when_the_endpoint_is_back_everything_gets_its_vector(tmp_path: Path, silent: Behaviour) -> None:
     """Three sidecars at once, because it takes half a minute until an endpoint is asked again."""
     for line in lines_that_are_away(tmp_path, silent):
-        check_back(line.kept, line.client, line.sidecar.data_dir, BACK_SECONDS)
+        check_back(line.kept, line.client, line.sidecar.data_dir)
         line.close()
         IndexFiles(line.sidecar.data_dir).check_settled(line.kept.said)
 
@@ -203,4 +199,4 @@ def test_a_text_that_the_endpoint_refuses_does_not_keep_the_rest_from_the_index(
         kept.say(client, "s")
         kept.say(client, "s", "poison")
         kept.say(client, "s")
-        IndexFiles(data_dir).wait_until_complete(kept.said, 8)
+        IndexFiles(data_dir).wait_until_complete(kept.said)

@@ -29,7 +29,6 @@ class Rounds:
         self._data_dir = data_dir
         self._dimensions = 256
         self._kept: dict[str, Kept] = {}
-        self.healed_seconds: list[float] = []
 
     def run(self, rounds: int, tell: Callable[[str], None] = lambda _: None) -> None:
         for number in range(rounds):
@@ -43,7 +42,6 @@ class Rounds:
             assert sidecar.stop() == 0
         for files, kept in self._namespaces():
             files.check_settled(kept.said)
-        print(f"complete {max(self.healed_seconds):.1f} s after a start at the latest")
 
     def _namespaces(self) -> list[tuple[IndexFiles, Kept]]:
         return [(IndexFiles(self._data_dir, name), kept) for name, kept in self._kept.items()]
@@ -65,7 +63,7 @@ class Rounds:
             writer.complete(client)
             kept.check_readable(client)
             kept.check_found(client)
-            self.healed_seconds.append(files.wait_until_complete(kept.said))
+            files.wait_until_complete(kept.said)
             until(lambda: kept.lacks_nothing(client), "a search lacks nothing")
             self._end(sidecar)
 

@@ -29,7 +29,7 @@ def test_after_a_killed_reindex_a_sidecar_completes_the_index(data_dir: Path, di
         kept.check_found(client)
         words = kept.clear(client, "s0")
         until(lambda: kept.lacks_nothing(client), "a search lacks nothing")
-        until(lambda: not files_with(files.directory, *words[:20]), "what was erased is in no table", 15)
+        until(lambda: not files_with(files.directory, *words[:20]), "what was erased is in no table")
         files.wait_until_complete(kept.said)
         assert sidecar.stop() == 0
     files.check_settled(kept.said)

@@ -1,4 +1,4 @@
-"""Arbitrary harvests against the index on disk and its naive twin: the same rows, the same answers."""
+"""Arbitrary harvests against the index on disk and its naive reference: the same rows, the same answers."""
 
 import shutil
 import tempfile
@@ -15,7 +15,7 @@ from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.volatile.index import VolatileTable
 from tests.index.conftest import CACHE_BYTES
 from tests.index.said import FIRST, Said, comparable, episodes, partition, unit
-from tests.support.twins import EXAMPLES
+from tests.support.differential import EXAMPLES
 
 WORDS = ["cat", "Cat", "dog", '"', "OR", "é", "日本", "a'b"]
 SESSIONS = [-2, -1, 0, 1, 2, 3]
@@ -60,7 +60,7 @@ class TwoIndexes(RuleBasedStateMachine):
     @initialize()
     def create(self) -> None:
         self._open_index().create("space", FIRST)
-        self.twin = VolatileTable(FIRST)
+        self.reference = VolatileTable(FIRST)
 
     def _open_index(self) -> LanceIndex:
         self.index = LanceIndex(self.folder, memory_bytes=CACHE_BYTES, retention_seconds=0.0, vector_index_rows=20)
@@ -75,7 +75,7 @@ class TwoIndexes(RuleBasedStateMachine):
     def _apply(self, harvest: IndexBatch) -> None:
         self.last = harvest
         self.table.apply(harvest)
-        self.twin.apply(harvest)
+        self.reference.apply(harvest)
 
     @rule(rows=st.lists(said(), min_size=1, max_size=8), sessions=st.lists(st.sampled_from(SESSIONS), max_size=2))
     def harvest(self, rows: list[Said], sessions: list[int]) -> None:
@@ -115,8 +115,8 @@ class TwoIndexes(RuleBasedStateMachine):
         self.index.close()
         self._open_index()
         assert self.index.repairs == 0
-        written_lsn = [row[2] for chunks in (False, True) for row in _all(self.twin, chunks)]
-        assert self.table.watermark == max(written_lsn, default=0) <= self.twin.watermark
+        written_lsn = [row[2] for chunks in (False, True) for row in _all(self.reference, chunks)]
+        assert self.table.watermark == max(written_lsn, default=0) <= self.reference.watermark
         # The layer reads the log again from there, and what it says is applied again.
         if self.last is not None:
             self._apply(self.last)
@@ -124,27 +124,27 @@ class TwoIndexes(RuleBasedStateMachine):
     @invariant()
     def the_shelves_are_equal(self) -> None:
         for chunks in (False, True):
-            assert _all(self.table, chunks) == _all(self.twin, chunks)
+            assert _all(self.table, chunks) == _all(self.reference, chunks)
 
     @rule(within=withins)
     def counts_are_equal(self, within: TableFilter) -> None:
-        assert self.table.count(within) == self.twin.count(within)
+        assert self.table.count(within) == self.reference.count(within)
 
     @rule(places=st.lists(st.tuples(st.sampled_from(SESSIONS), st.integers(1, 2)), max_size=4))
     def places_are_equal(self, places: list[tuple[int, int]]) -> None:
-        assert sorted(comparable(self.table.at_positions(places))) == sorted(comparable(self.twin.at_positions(places)))
+        assert sorted(comparable(self.table.at_positions(places))) == sorted(comparable(self.reference.around(places)))
 
     @rule(terms=st.lists(st.sampled_from([*WORDS, "none"]), max_size=3), within=withins)
     def the_same_rows_match(self, terms: list[str], within: TableFilter) -> None:
-        found, expected = (one.matching(terms, within, 1_000) for one in (self.table, self.twin))
+        found, expected = (one.matching(terms, within, 1_000) for one in (self.table, self.reference))
         assert sorted(comparable(found)) == sorted(comparable(expected))
 
     @rule(numbers=vectors, within=withins, limit=st.integers(1, 9))
     def the_nearest_are_as_near(self, numbers: list[float], within: TableFilter, limit: int) -> None:
         vector = unit(*numbers)
-        found, expected = (one.nearest(vector, within, limit) for one in (self.table, self.twin))
+        found, expected = (one.nearest(vector, within, limit) for one in (self.table, self.reference))
         np.testing.assert_allclose(_nearness(found, vector), _nearness(expected, vector), atol=1e-5)
-        everything = self.twin.nearest(vector, within, 1_000)
+        everything = self.reference.nearest(vector, within, 1_000)
         assert set(comparable(found)) <= set(comparable(everything))
 
     def teardown(self) -> None:

@@ -11,10 +11,10 @@ from memsidecar.stores.contract.index import IndexBatch, IndexUnavailable, Table
 from memsidecar.stores.lance.client import ReaderEpochs
 from tests.index.conftest import Reopen
 from tests.index.said import FIRST, Said, crowd, episodes, partition, unit
+from tests.support.waiting import HANG_SECONDS
 
-SECONDS = 4.0
-COMMITS = 6
-STARVED_SECONDS = 20.0
+COMMITS = 60
+ROUNDS = 3
 
 
 class Reader:
@@ -40,7 +40,7 @@ def test_readers_never_fail_while_versions_come_and_go(reopen: Reopen) -> None:
     with ThreadPoolExecutor(6) as threads:
         futures = [threads.submit(reader) for reader in readers]
         try:
-            _write_for_a_while(table, lambda: all(map(_has_read_or_failed, readers, futures)))
+            _write_for_a_while(table, readers, lambda: all(map(_has_read_or_failed, readers, futures)))
         finally:
             stop.set()
         for future in futures:
@@ -49,14 +49,16 @@ def test_readers_never_fail_while_versions_come_and_go(reopen: Reopen) -> None:
 
 
 def _has_read_or_failed(reader: Reader, future: "Future[None]") -> bool:
-    return reader.rounds > 0 or future.done()
+    return reader.rounds >= ROUNDS or future.done()
 
 
-def _write_for_a_while(table: Table, all_have_read: Callable[[], bool]) -> None:
-    """Pairs that come and go together, in one commit each: some at least, however slow the machine is."""
-    begin, lsn = time.monotonic(), 1_000
-    while time.monotonic() - begin < SECONDS or lsn < 1_000 + COMMITS or not all_have_read():
-        assert time.monotonic() - begin < STARVED_SECONDS, f"somebody starves: {lsn - 1_000} commits"
+def _write_for_a_while(table: Table, readers: list[Reader], all_have_read: Callable[[], bool]) -> None:
+    """Write pairs that come and go together, in one commit each, until all readers have read several times."""
+    rounds, give_up, lsn = 0, time.monotonic() + HANG_SECONDS, 1_000
+    while lsn < 1_000 + COMMITS or not all_have_read():
+        if rounds != (rounds := sum(reader.rounds for reader in readers)):
+            give_up = time.monotonic() + HANG_SECONDS
+        assert time.monotonic() < give_up, f"the readers starve: {lsn - 1_000} commits"
         lsn += 1
         pair = episodes(
             Said(lsn, "pair", partition=7, session=70), Said(lsn, "pair", partition=7, session=70, sequence=2)
@@ -91,20 +93,20 @@ def test_whoever_takes_files_away_waits_for_earlier_readers_only() -> None:
     def read() -> None:
         with readers.reading():
             began.set()
-            go_on.wait(10)
+            go_on.wait(HANG_SECONDS)
 
     earlier = threading.Thread(target=read)
     earlier.start()
-    began.wait(10)
+    began.wait(HANG_SECONDS)
     waiting = threading.Thread(target=readers.wait_for_older)
     waiting.start()
     waiting.join(0.05)
     assert waiting.is_alive()
     with readers.reading():
         go_on.set()
-        waiting.join(10)
+        waiting.join(HANG_SECONDS)
         assert not waiting.is_alive()
-    earlier.join(10)
+    earlier.join(HANG_SECONDS)
 
 
 def test_a_closed_index_answers_nobody(reopen: Reopen) -> None:

@@ -44,7 +44,7 @@ limits = st.one_of(st.integers(1, 12), st.integers(1, 400))
 counts = st.sampled_from([EXACT, ESTIMATE])
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(texts, utterances, limits, counts)
 def test_it_is_never_longer_than_allowed(
     before: str, said: list[Utterance], limit: int, count: Callable[[str], int]
@@ -52,7 +52,7 @@ def test_it_is_never_longer_than_allowed(
     assert count(ExtractiveSummarizer(count).summarize(before, said, limit)) <= limit
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(texts, utterances, limits)
 def test_it_says_only_what_was_said_and_in_that_order(before: str, said: list[Utterance], limit: int) -> None:
     summary = ExtractiveSummarizer(EXACT).summarize(before, said, limit)

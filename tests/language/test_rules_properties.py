@@ -1,7 +1,5 @@
 """For any text the findings are bounded, deterministic, of the user's messages only, and take linear time."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +10,9 @@ from memsidecar.language.rules.extractor import MAX_FINDINGS_PER_MESSAGE, RuleEx
 from memsidecar.language.rules.user_text import MAX_READ_CHARS, split_clauses, split_sentences, user_lines
 from memsidecar.language.rules.values import MAX_VALUE_CHARS
 from tests.language.rules_findings import RULES, found
+from tests.support.work import costs_at_most
+
+MEGABYTE = 1_000_000
 
 _FRAGMENTS = [
     *("I live in ", "I'm ", "I'm a ", "my name is ", "I work at ", "I love ", "I prefer ", "remind me to ", "I"),
@@ -76,26 +77,19 @@ def test_it_is_an_extractor() -> None:
 
 @pytest.mark.parametrize("piece", _HOSTILE.values(), ids=_HOSTILE.keys())
 def test_twice_the_text_takes_at_most_about_twice_the_time(piece: str) -> None:
-    half, whole = _filled(piece, MAX_READ_CHARS // 2), _filled(piece, MAX_READ_CHARS)
-    # In turn: a machine that is slow for a while is slow for both.
-    once, twice = map(min, zip(*((_seconds(half), _seconds(whole)) for _ in range(5)), strict=True))
-    assert twice <= 3 * once + 0.02
-
-
-@pytest.mark.parametrize("piece", _HOSTILE.values(), ids=_HOSTILE.keys())
-def test_a_megabyte_is_read_at_once(piece: str) -> None:
-    assert _seconds(_filled(piece, 1_000_000)) < 5
+    half, whole, megabyte = (_filled(piece, chars) for chars in (MAX_READ_CHARS // 2, MAX_READ_CHARS, MEGABYTE))
+    assert costs_at_most(3, lambda: _read(half), lambda: _read(whole), slack_seconds=0.02)
+    times = 1.5 * MEGABYTE / MAX_READ_CHARS
+    assert costs_at_most(times, lambda: _read(whole), lambda: _read(megabyte), slack_seconds=0.02)
 
 
 def _filled(piece: str, chars: int) -> str:
     return piece * (chars // len(piece))
 
 
-def _seconds(text: str) -> float:
-    """Measure the split of all of the text, and the rules on the part that they read."""
-    begin = time.thread_time()
+def _read(text: str) -> None:
+    """Split all of the text, and apply the rules to the part that they read."""
     for line in user_lines(text):
         for sentence in split_sentences(line):
             split_clauses(sentence.text)
     found(text)
-    return time.thread_time() - begin

@@ -8,11 +8,12 @@ from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.limits.refused import Refused, refused
 from tests.support.process import Client, SidecarProcess
+from tests.support.waiting import HANG_SECONDS
 
 # Random letters are slow to count: no word of it is in the vocabulary. Of a whole batch it takes a second or so.
 SLOW_TEXT = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(100_000))
 MOST_ON_A_PAGE = 1000
-SECONDS = 30
+SECONDS = HANG_SECONDS
 TRIES = 20
 
 

@@ -18,6 +18,7 @@ from memsidecar.access.policy import AccessRole
 from memsidecar.v1 import memory_pb2 as memory
 from tests.limits.refused import refused
 from tests.support.process import Client, SidecarProcess
+from tests.support.waiting import HANG_SECONDS
 from tests.tls.authority import Authority
 from tests.tls.serving import TlsClient, tls_sidecar
 
@@ -27,7 +28,7 @@ ASKING = memory.CountRequest(session_id="s").SerializeToString()
 INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAUTHENTICATED = 3, 4, 8, 16
 CONNECTIONS = 3000
 SPARE_FILES = 200
-SECONDS = 30
+SECONDS = HANG_SECONDS
 
 
 @pytest.fixture(scope="module")

@@ -15,12 +15,13 @@ from memsidecar.v1 import session_pb2 as session
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.limits.refused import Refused, refused
 from tests.support.process import SidecarProcess
+from tests.support.waiting import HANG_SECONDS
 
 TOKEN = new_token()
 METADATA = (("authorization", f"Bearer {TOKEN.text}"),)
 LINES = token_lines(TOKEN, "agent", ["*"], AccessRole.ADMIN, None)
-SECONDS = 30
-NOTICED_SECONDS = 10
+SECONDS = HANG_SECONDS
+NOTICED_SECONDS = HANG_SECONDS
 
 
 class Keeper:

@@ -14,10 +14,11 @@ from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.limits.refused import Refused, first_refusal, refused
 from tests.support.process import Client, SidecarProcess
+from tests.support.waiting import HANG_SECONDS
 
 RATE = 5
-SECONDS = 30
-NOTICED_SECONDS = 10
+SECONDS = HANG_SECONDS
+NOTICED_SECONDS = HANG_SECONDS
 
 
 @pytest.fixture(scope="module")

@@ -23,9 +23,10 @@ from memsidecar.v1.context_pb2 import BuildContextRequest
 from memsidecar.v1.message_pb2 import ROLE_USER, Message, ToolCall
 from tests.limits.refused import refused
 from tests.support.process import Client, SidecarProcess
+from tests.support.waiting import HANG_SECONDS
 
 Bearer = tuple[tuple[str, str], ...]
-SECONDS = 30
+SECONDS = HANG_SECONDS
 CALLS_OF_ONE = 8
 
 

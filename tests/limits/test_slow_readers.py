@@ -10,11 +10,12 @@ from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.limits.refused import refused
 from tests.support.process import Client, SidecarProcess
+from tests.support.waiting import HANG_SECONDS
 
 MIB = 1 << 20
 GET_ALL = f"{SERVICE}GetAll"
 RESOURCE_EXHAUSTED = 8
-SECONDS = 30
+SECONDS = HANG_SECONDS
 # An answer has 3 MiB, and half of 16 MiB is for one namespace.
 FIT = 2
 ASKED = 12

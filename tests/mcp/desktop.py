@@ -17,9 +17,9 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, TextContent, Tool
 
 from tests.support.canaries import check_log
+from tests.support.waiting import HANG_SECONDS
 
 USER = "ana"
-PATIENCE_SECONDS = 30.0
 PROGRAM = (sys.executable, "-m", "memsidecar", "mcp")
 # What a desktop program hands on, and a sidecar of our own that does not take seconds to load its index.
 QUICK = {"MEMSIDECAR_INDEX": "off"}
@@ -78,7 +78,7 @@ class Desktop:
         return self.log_path.read_text(errors="replace")
 
     async def _call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_SECONDS):
             return await self.client.call_tool(tool, arguments)
 
     async def _call_at_once(self, calls: list[tuple[str, dict[str, Any]]]) -> list[CallToolResult]:
@@ -119,7 +119,7 @@ async def _open(
     parameters = StdioServerParameters(command="sh", args=list(command), env={**QUICK, **variables})
     with log_path.open("w") as log:
         transport = stdio_client(parameters, errlog=log)
-        async with Client(transport, read_timeout_seconds=PATIENCE_SECONDS) as client:
+        async with Client(transport, read_timeout_seconds=HANG_SECONDS) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             yield Desktop(portal, client, tools, log_path, int(pid_path.read_text()))
     log_text = log_path.read_text(errors="replace")

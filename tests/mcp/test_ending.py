@@ -11,8 +11,9 @@ from typing import IO, Any
 import pytest
 
 from memsidecar.__main__ import main
-from tests.mcp.desktop import PATIENCE_SECONDS, PROGRAM
+from tests.mcp.desktop import PROGRAM
 from tests.support.canaries import CANARY
+from tests.support.waiting import HANG_SECONDS
 
 HANDSHAKE = {
     "protocolVersion": "2025-06-18",
@@ -48,7 +49,7 @@ def test_nothing_but_the_protocol_is_on_its_output_and_it_ends_when_it_is_told_t
         stdin.flush()
         assert json.loads(stdout.readline())["result"]["isError"] is True
         process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE_SECONDS) == 0 and stdout.read() == b""
+        assert process.wait(HANG_SECONDS) == 0 and stdout.read() == b""
         log = stderr.read().decode()
     assert "tool_failed" in log and "Traceback" not in log and CANARY not in log
 
@@ -58,7 +59,7 @@ def test_it_ends_in_peace_with_its_input_although_nobody_reads_its_answers() -> 
         stdout.close()
         stdin.write((request(2, "tools/list") * 50).encode())
         stdin.close()
-        assert process.wait(PATIENCE_SECONDS) == 0
+        assert process.wait(HANG_SECONDS) == 0
         assert b"Traceback" not in stderr.read()
 
 

@@ -18,8 +18,9 @@ from memsidecar.mcp_server.sidecar_client import open_client
 from memsidecar.settings.client import client_environment
 from memsidecar.v1 import memory_pb2, memory_pb2_grpc
 from tests.access.granting import Grant, write_access_file
-from tests.mcp.desktop import PATIENCE_SECONDS, Desktop, desktop
+from tests.mcp.desktop import Desktop, desktop
 from tests.support.process import SidecarProcess
+from tests.support.waiting import HANG_SECONDS
 
 HELLO = [{"role": "user", "content": "Hello."}]
 
@@ -69,7 +70,7 @@ class Silent(memory_pb2_grpc.MemoryServiceServicer):
         over = threading.Event()
         context.add_callback(over.set)
         self.asked.release()
-        if over.wait(PATIENCE_SECONDS):
+        if over.wait(HANG_SECONDS):
             self.given_up.release()
         return memory_pb2.SearchResponse()
 
@@ -96,7 +97,7 @@ def test_a_cancelled_call_is_cancelled_at_the_sidecar_and_the_next_one_is_answer
 
 
 def take(semaphore: threading.Semaphore) -> None:
-    assert semaphore.acquire(timeout=PATIENCE_SECONDS)
+    assert semaphore.acquire(timeout=HANG_SECONDS)
 
 
 @pytest.mark.usefixtures("silent")

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.mcp.desktop import Desktop, desktop
-from tests.mcp.waiting import is_running, parent_of, sidecar_pid, until
+from tests.mcp.waiting import is_running, parent_of, sidecar_pid
 from tests.support.canaries import CANARY
 from tests.support.process import SidecarProcess
+from tests.support.waiting import until
 
 
 @pytest.fixture

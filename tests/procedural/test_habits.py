@@ -84,7 +84,7 @@ def test_a_conversation_from_long_ago_that_goes_on_is_not_a_new_one() -> None:
     assert (habits.conversations, before) == (399, 399)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.lists(HEARD, max_size=12))
 def test_no_text_is_too_strange(messages: list[ObservedMessage]) -> None:
     habits = habits_of(messages)

@@ -1,30 +1,18 @@
-"""Waiting for retrieval, which is there a while after the rest, and for what is written in the background."""
+"""Wait until a sidecar can search: its index opens after its port."""
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from tests.support.process import SidecarProcess
+from tests.support.waiting import until
 
 EPISODIC = "memsidecar.episodic"
 "As health calls it."
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
-
-_PATIENCE_SECONDS = 60.0
-_PAUSE_SECONDS = 0.05
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for what comes by itself."""
-    last = time.monotonic() + _PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < last, "it did not come in a minute"
-        time.sleep(_PAUSE_SECONDS)
 
 
 def health_of(channel: grpc.Channel, service: str) -> int:

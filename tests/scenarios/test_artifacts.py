@@ -9,7 +9,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from memsidecar.v1 import knowledge_pb2 as pb
 from memsidecar.v1.knowledge_pb2 import Artifact
-from tests.scenarios.knowing import Knowing
+from tests.scenarios.knowledge_client import KnowledgeClient
 from tests.scenarios.talk import at, tagged
 from tests.scenarios.test_clearing import files_with
 from tests.support.process import Client, SidecarProcess, refusal
@@ -23,18 +23,18 @@ def report(lines: int = 400) -> str:
 
 
 @pytest.fixture
-def here(client: Client, namespace: str) -> Knowing:
-    return Knowing(client, namespace, "ann", "s1")
+def here(client: Client, namespace: str) -> KnowledgeClient:
+    return KnowledgeClient(client, namespace, "ann", "s1")
 
 
-def with_result(here: Knowing, content: str = "", message_id: str = "big") -> Knowing:
+def with_result(here: KnowledgeClient, content: str = "", message_id: str = "big") -> KnowledgeClient:
     here.talk.say("look it up", id=f"ask-{message_id}")
     here.talk.call(f"c-{message_id}", id=f"call-{message_id}")
     here.talk.answer(f"c-{message_id}", content or report(), id=message_id, name="search")
     return here
 
 
-def test_an_artifact_comes_back_as_it_was_put(here: Knowing) -> None:
+def test_an_artifact_comes_back_as_it_was_put(here: KnowledgeClient) -> None:
     given = Artifact(
         id="a",
         source="https://example.org",
@@ -49,19 +49,19 @@ def test_an_artifact_comes_back_as_it_was_put(here: Knowing) -> None:
     assert stored == given
 
 
-def test_what_only_the_server_may_set_is_of_no_effect(here: Knowing) -> None:
+def test_what_only_the_server_may_set_is_of_no_effect(here: KnowledgeClient) -> None:
     stored = here.put(content="It rains.", tokens=1_000, message_id="m")
     assert (stored.tokens, stored.message_id) == (3, "") and stored.id and stored.HasField("create_time")
 
 
-def test_the_same_id_again_replaces_it(here: Knowing) -> None:
+def test_the_same_id_again_replaces_it(here: KnowledgeClient) -> None:
     here.put("a", "old")
     here.put("a", "new", source="tool")
     (stored,) = here.artifacts()
     assert (stored.content, stored.source) == ("new", "tool")
 
 
-def test_an_artifact_belongs_to_its_session(here: Knowing) -> None:
+def test_an_artifact_belongs_to_its_session(here: KnowledgeClient) -> None:
     here.talk.say("hello")
     here.put("a", "x")
     assert here.of("ann", "s2").ids() == [] and here.of("", "s1").ids() == ["a"]
@@ -71,7 +71,7 @@ def test_an_artifact_belongs_to_its_session(here: Knowing) -> None:
         assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "NOT_YOUR_SESSION")
 
 
-def test_an_expired_one_is_not_listed(here: Knowing) -> None:
+def test_an_expired_one_is_not_listed(here: KnowledgeClient) -> None:
     for name in ("a", "b"):
         here.put(name, "x", expire_time=LATER)
     assert here.ids() == ["b", "a"]
@@ -87,7 +87,7 @@ def test_an_expired_one_is_not_listed(here: Knowing) -> None:
     here.drop("a")
 
 
-def test_a_list_is_read_page_by_page_the_newest_first(here: Knowing) -> None:
+def test_a_list_is_read_page_by_page_the_newest_first(here: KnowledgeClient) -> None:
     for number in range(5):
         here.put(f"a{number}", "x")
     first = here.artifact_page(page_size=2)
@@ -100,7 +100,7 @@ def test_a_list_is_read_page_by_page_the_newest_first(here: Knowing) -> None:
     assert refused.field == "page_token"
 
 
-def test_large_ones_are_answered_in_pages_that_fit(here: Knowing) -> None:
+def test_large_ones_are_answered_in_pages_that_fit(here: KnowledgeClient) -> None:
     for number in range(5):
         here.put(f"a{number}", "x" * (1 << 20))
     found, token = [], ""
@@ -127,17 +127,17 @@ def test_large_ones_are_answered_in_pages_that_fit(here: Knowing) -> None:
         ("artifact.metadata", Artifact(content="x", metadata=tagged({"a": "x" * 20_000}))),
     ],
 )
-def test_what_is_wrong_with_an_artifact_is_named(here: Knowing, field: str, wrong: Artifact) -> None:
+def test_what_is_wrong_with_an_artifact_is_named(here: KnowledgeClient, field: str, wrong: Artifact) -> None:
     refused = refusal(lambda: here.put_request(pb.PutArtifactRequest(**here.names, artifact=wrong)))
     assert (refused.code.name, refused.reason, refused.field) == ("INVALID_ARGUMENT", "INVALID_FIELD", field)
 
 
-def test_more_than_a_message_may_have_is_too_large(here: Knowing) -> None:
+def test_more_than_a_message_may_have_is_too_large(here: KnowledgeClient) -> None:
     refused = refusal(lambda: here.put("a", "x" * ((1 << 20) + 1)))
     assert (refused.code.name, refused.reason) == ("RESOURCE_EXHAUSTED", "TOO_LARGE")
 
 
-def test_a_deleted_artifact_is_in_no_answer_and_in_no_file(sidecar: SidecarProcess, here: Knowing) -> None:
+def test_a_deleted_artifact_is_in_no_answer_and_in_no_file(sidecar: SidecarProcess, here: KnowledgeClient) -> None:
     secret = f"secret{uuid4().hex}"
     here.put("a", secret, metadata=tagged({"tag": secret}))
     assert files_with(sidecar.data_dir, secret)
@@ -150,7 +150,7 @@ def test_a_deleted_artifact_is_in_no_answer_and_in_no_file(sidecar: SidecarProce
 # -- offloading
 
 
-def test_a_large_result_leaves_the_window_and_nothing_is_lost(here: Knowing) -> None:
+def test_a_large_result_leaves_the_window_and_nothing_is_lost(here: KnowledgeClient) -> None:
     with_result(here)
     before = here.talk.count().tokens
     stored = here.offload("big")
@@ -165,7 +165,7 @@ def test_a_large_result_leaves_the_window_and_nothing_is_lost(here: Knowing) -> 
     assert here.talk.answer("c-big", report(), id="big", name="search").duplicate
 
 
-def test_to_offload_it_again_changes_nothing(here: Knowing) -> None:
+def test_to_offload_it_again_changes_nothing(here: KnowledgeClient) -> None:
     with_result(here)
     first, messages = here.offload("big"), here.talk.messages()
     assert here.offload("big") == first
@@ -173,7 +173,7 @@ def test_to_offload_it_again_changes_nothing(here: Knowing) -> None:
 
 
 @pytest.mark.parametrize("tokens", [50, 100, 600])
-def test_a_preview_has_at_most_the_asked_tokens(here: Knowing, tokens: int) -> None:
+def test_a_preview_has_at_most_the_asked_tokens(here: KnowledgeClient, tokens: int) -> None:
     with_result(here)
     here.offload("big", tokens, id="whole")
     preview = here.talk.messages()[-1].content
@@ -181,13 +181,13 @@ def test_a_preview_has_at_most_the_asked_tokens(here: Knowing, tokens: int) -> N
     assert tokens * 0.7 <= counted <= tokens and preview.endswith("[the whole is artifact whole]")
 
 
-def test_a_small_result_stays_in_the_window(here: Knowing) -> None:
+def test_a_small_result_stays_in_the_window(here: KnowledgeClient) -> None:
     with_result(here, "three small words")
     assert here.offload("big").content == "three small words"
     assert not here.talk.messages()[-1].synthetic
 
 
-def test_a_pruned_result_is_kept_as_an_artifact(here: Knowing) -> None:
+def test_a_pruned_result_is_kept_as_an_artifact(here: KnowledgeClient) -> None:
     with_result(here)
     here.talk.turns(3)
     here.talk.prune(100)
@@ -196,7 +196,7 @@ def test_a_pruned_result_is_kept_as_an_artifact(here: Knowing) -> None:
     assert "big" not in here.talk.ids()
 
 
-def test_only_a_tools_message_of_the_session_can_be_offloaded(here: Knowing) -> None:
+def test_only_a_tools_message_of_the_session_can_be_offloaded(here: KnowledgeClient) -> None:
     refused = refusal(lambda: here.offload("big"))
     assert (refused.code.name, refused.reason) == ("NOT_FOUND", "NO_SUCH_THING")
     with_result(here)
@@ -209,7 +209,9 @@ def test_only_a_tools_message_of_the_session_can_be_offloaded(here: Knowing) -> 
     assert here.ids() == [] and not here.talk.messages()[-1].synthetic
 
 
-def test_a_clear_erases_what_was_offloaded_and_a_deleted_session_all(sidecar: SidecarProcess, here: Knowing) -> None:
+def test_a_clear_erases_what_was_offloaded_and_a_deleted_session_all(
+    sidecar: SidecarProcess, here: KnowledgeClient
+) -> None:
     secret = f"secret{uuid4().hex}"
     with_result(here, f"{secret}\n{report()}")
     here.offload("big")
@@ -226,14 +228,14 @@ def test_a_clear_erases_what_was_offloaded_and_a_deleted_session_all(sidecar: Si
 def test_artifacts_outlive_a_kill(data_dir: Path) -> None:
     with SidecarProcess(data_dir) as sidecar:
         with sidecar.client() as client:
-            here = with_result(Knowing(client, session_id="s1"))
+            here = with_result(KnowledgeClient(client, session_id="s1"))
             here.put("a", "It rains.", metadata=tagged({"lang": "en"}), expire_time=LATER)
             here.offload("big")
             artifacts, messages = here.artifacts(), here.talk.messages()
         sidecar.kill()
         sidecar.start()
         with sidecar.client() as client:
-            here = Knowing(client, session_id="s1")
+            here = KnowledgeClient(client, session_id="s1")
             assert (here.artifacts(), here.talk.messages()) == (artifacts, messages)
             assert here.offload("big") in artifacts
             assert here.talk.messages() == messages

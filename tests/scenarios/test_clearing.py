@@ -10,11 +10,11 @@ import pytest
 from memsidecar.v1 import session_pb2
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from memsidecar.v1.session_pb2 import DeleteSessionRequest, ErasureReceipt
-from tests.scenarios.knowing import Knowing, fact
+from tests.scenarios.knowledge_client import KnowledgeClient, fact
 from tests.scenarios.library import Library
-from tests.scenarios.retrieval import until
 from tests.scenarios.talk import Talk, tagged
 from tests.support.process import Client, SidecarProcess, refusal
+from tests.support.waiting import until
 
 
 def delete(talk: Talk, dry_run: bool = False) -> ErasureReceipt:
@@ -117,7 +117,7 @@ def test_a_dry_run_of_a_deletion_tells_what_would_go_and_changes_nothing(talk: T
 
 
 def test_a_receipt_tells_how_much_of_each_layer_goes_and_not_what_stays(client: Client, namespace: str) -> None:
-    here = Knowing(client, namespace, "ann", "s")
+    here = KnowledgeClient(client, namespace, "ann", "s")
     here.talk.turns(3)
     here.talk.prune(1, summarize=True)
     here.talk.call("c", id="call")
@@ -139,7 +139,7 @@ def test_a_receipt_tells_how_much_of_each_layer_goes_and_not_what_stays(client: 
 
 
 def test_what_was_learned_of_a_session_is_in_its_receipt(client: Client, namespace: str) -> None:
-    ann = Knowing(client, namespace, "ann", "s")
+    ann = KnowledgeClient(client, namespace, "ann", "s")
     ann.talk.say("I live in Lisbon and I work at Acme.")
     until(lambda: len(ann.values()) >= 2)
     known = len(ann.facts(include_history=True))
@@ -152,7 +152,10 @@ def test_what_was_learned_of_a_session_is_in_its_receipt(client: Client, namespa
 def test_a_session_that_nobody_spoke_in_is_deleted_as_its_dry_run_told(
     client: Client, namespace: str, user_id: str
 ) -> None:
-    papers, tools = Knowing(client, namespace, user_id, "papers"), Knowing(client, namespace, user_id, "tools")
+    papers, tools = (
+        KnowledgeClient(client, namespace, user_id, "papers"),
+        KnowledgeClient(client, namespace, user_id, "tools"),
+    )
     Library(client, namespace, user_id, "papers").put("d", "short text")
     tools.put("a", "what a tool found")
     document = ErasureReceipt(documents=1, index_rows=1, sessions=1)

@@ -9,19 +9,19 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from memsidecar.v1 import knowledge_pb2 as pb
 from memsidecar.v1.knowledge_pb2 import Fact
-from tests.scenarios.knowing import INTEREST, PROFILE, Knowing, fact
-from tests.scenarios.retrieval import until
+from tests.scenarios.knowledge_client import INTEREST, PROFILE, KnowledgeClient, fact
 from tests.scenarios.talk import at
 from tests.scenarios.test_clearing import files_with
 from tests.support.process import Client, SidecarProcess, refusal
+from tests.support.waiting import until
 
 
 @pytest.fixture
-def ann(client: Client, namespace: str) -> Knowing:
-    return Knowing(client, namespace, "ann")
+def ann(client: Client, namespace: str) -> KnowledgeClient:
+    return KnowledgeClient(client, namespace, "ann")
 
 
-def test_a_fact_comes_back_as_it_was_told(ann: Knowing) -> None:
+def test_a_fact_comes_back_as_it_was_told(ann: KnowledgeClient) -> None:
     told = fact(
         "Paris",
         confidence=0.75,
@@ -40,7 +40,7 @@ def test_a_fact_comes_back_as_it_was_told(ann: Knowing) -> None:
     assert stored == told
 
 
-def test_what_was_not_said_is_set_by_the_server(ann: Knowing) -> None:
+def test_what_was_not_said_is_set_by_the_server(ann: KnowledgeClient) -> None:
     before, after = Timestamp(), Timestamp()
     before.GetCurrentTime()
     (stored,) = ann.of("ann", "s1").tell(fact("Paris"))
@@ -50,12 +50,12 @@ def test_what_was_not_said_is_set_by_the_server(ann: Knowing) -> None:
         assert before.ToMicroseconds() <= stamp.ToMicroseconds() <= after.ToMicroseconds()
 
 
-def test_what_only_the_server_may_set_is_of_no_effect(ann: Knowing) -> None:
+def test_what_only_the_server_may_set_is_of_no_effect(ann: KnowledgeClient) -> None:
     (stored,) = ann.tell(fact("Paris", id="mine", origin="me", valid_until=at("2024-05-01T12:00:00Z")))
     assert stored.id != "mine" and stored.origin == "client" and not stored.HasField("valid_until")
 
 
-def test_another_value_supersedes_and_the_answer_shows_facts_as_they_are_now(ann: Knowing) -> None:
+def test_another_value_supersedes_and_the_answer_shows_facts_as_they_are_now(ann: KnowledgeClient) -> None:
     (paris,) = ann.tell(fact("Paris"))
     rome, oslo, tea, coffee = ann.tell(
         fact("Rome"), fact("Oslo"), fact("tea", INTEREST, "likes"), fact("coffee", INTEREST, "likes")
@@ -67,7 +67,7 @@ def test_another_value_supersedes_and_the_answer_shows_facts_as_they_are_now(ann
     assert history[paris.id].valid_until == rome.valid_from
 
 
-def test_the_same_value_again_is_seen_again_and_nothing_else(ann: Knowing) -> None:
+def test_the_same_value_again_is_seen_again_and_nothing_else(ann: KnowledgeClient) -> None:
     (first,) = ann.tell(fact("Paris", confidence=0.5))
     (again,) = ann.tell(fact("paris.", confidence=0.9, pinned=True))
     assert again.last_updated.ToMicroseconds() > first.last_updated.ToMicroseconds()
@@ -75,14 +75,14 @@ def test_the_same_value_again_is_seen_again_and_nothing_else(ann: Knowing) -> No
     assert again == first
 
 
-def test_an_older_fact_goes_into_the_history(ann: Knowing) -> None:
+def test_an_older_fact_goes_into_the_history(ann: KnowledgeClient) -> None:
     ann.tell(fact("Rome", valid_from=at("2024-05-01T12:00:00Z"), last_updated=at("2024-06-01T12:00:00Z")))
     (older,) = ann.tell(fact("Paris", valid_from=at("2020-05-01T12:00:00Z"), last_updated=at("2024-06-01T12:00:00Z")))
     assert older.valid_until == at("2024-05-01T12:00:00Z")
     assert (ann.values(), ann.values(include_history=True)) == (["Rome"], ["Rome", "Paris"])
 
 
-def test_one_wrong_fact_refuses_them_all(ann: Knowing) -> None:
+def test_one_wrong_fact_refuses_them_all(ann: KnowledgeClient) -> None:
     refused = refusal(lambda: ann.tell(fact("Paris"), fact("", INTEREST)))
     assert (refused.code.name, refused.field) == ("INVALID_ARGUMENT", "facts[1].value")
     assert ann.facts() == []
@@ -107,12 +107,12 @@ def test_one_wrong_fact_refuses_them_all(ann: Knowing) -> None:
         ("facts[1].session_id", fact("x", source_message_ids=["m"])),
     ],
 )
-def test_what_is_wrong_with_a_fact_is_named(ann: Knowing, field: str, wrong: Fact) -> None:
+def test_what_is_wrong_with_a_fact_is_named(ann: KnowledgeClient, field: str, wrong: Fact) -> None:
     refused = refusal(lambda: ann.tell(fact("good"), wrong))
     assert (refused.code.name, refused.reason, refused.field) == ("INVALID_ARGUMENT", "INVALID_FIELD", field)
 
 
-def test_facts_are_somebodys(ann: Knowing) -> None:
+def test_facts_are_somebodys(ann: KnowledgeClient) -> None:
     nobody = ann.of()
     for call in (lambda: nobody.tell(fact("x")), nobody.facts, lambda: nobody.forget("id")):
         assert refusal(call).field == "user_id"
@@ -120,7 +120,7 @@ def test_facts_are_somebodys(ann: Knowing) -> None:
 
 @pytest.mark.parametrize("claim", [lambda ann: ann.talk.say("hello"), lambda ann: ann.tell(fact("Ann", key="name"))])
 def test_what_is_known_of_a_session_is_its_users_as_soon_as_it_has_one(
-    ann: Knowing, claim: Callable[[Knowing], object]
+    ann: KnowledgeClient, claim: Callable[[KnowledgeClient], object]
 ) -> None:
     nobodys = ann.of("", "later hers")
     nobodys.tell(fact("Paris"))
@@ -130,7 +130,7 @@ def test_what_is_known_of_a_session_is_its_users_as_soon_as_it_has_one(
     assert "Paris" in nobodys.values()
 
 
-def test_a_session_stands_for_its_user_and_another_user_is_refused(ann: Knowing) -> None:
+def test_a_session_stands_for_its_user_and_another_user_is_refused(ann: KnowledgeClient) -> None:
     here, theirs = ann.of("ann", "s1"), ann.of("bob", "s1")
     here.talk.say("hello")
     ann.of("", "s1").tell(fact("Paris"))
@@ -140,7 +140,7 @@ def test_a_session_stands_for_its_user_and_another_user_is_refused(ann: Knowing)
         assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "NOT_YOUR_SESSION")
 
 
-def test_a_session_without_a_user_has_facts_of_its_own(ann: Knowing) -> None:
+def test_a_session_without_a_user_has_facts_of_its_own(ann: KnowledgeClient) -> None:
     alone = ann.of("", "alone")
     (stored,) = alone.tell(fact("Paris"))
     assert alone.values() == ["Paris"] and ann.values() == ann.of("", "other").values() == []
@@ -148,7 +148,7 @@ def test_a_session_without_a_user_has_facts_of_its_own(ann: Knowing) -> None:
     assert alone.values() == []
 
 
-def test_a_list_is_read_page_by_page_the_surest_first(ann: Knowing) -> None:
+def test_a_list_is_read_page_by_page_the_surest_first(ann: KnowledgeClient) -> None:
     sure = [0.25, 0.5, 1.0, 0.75, 0.5]
     ann.tell(*(fact(f"v{number}", INTEREST, "likes", confidence=one) for number, one in enumerate(sure)))
     first = ann.page(page_size=2)
@@ -162,7 +162,7 @@ def test_a_list_is_read_page_by_page_the_surest_first(ann: Knowing) -> None:
     assert refused.field == "page_token"
 
 
-def test_a_list_has_the_wanted_types(ann: Knowing) -> None:
+def test_a_list_has_the_wanted_types(ann: KnowledgeClient) -> None:
     ann.tell(fact("Paris"), fact("tea", INTEREST, "likes"))
     assert ann.values(types=[PROFILE]) == ["Paris"] and ann.values(types=[INTEREST]) == ["tea"]
     assert len(ann.values(types=[PROFILE, INTEREST])) == 2
@@ -170,7 +170,7 @@ def test_a_list_has_the_wanted_types(ann: Knowing) -> None:
     assert refused.field == "types[1]"
 
 
-def test_many_large_facts_are_answered_in_pages_that_fit(ann: Knowing) -> None:
+def test_many_large_facts_are_answered_in_pages_that_fit(ann: KnowledgeClient) -> None:
     for part in range(2):
         ann.tell(*(fact(f"{part} {number} {'x' * 16_000}", INTEREST, "likes") for number in range(150)))
     found, token = 0, ""
@@ -183,7 +183,7 @@ def test_many_large_facts_are_answered_in_pages_that_fit(ann: Knowing) -> None:
     assert found == 300
 
 
-def test_a_forgotten_fact_is_in_no_answer_and_in_no_file(sidecar: SidecarProcess, ann: Knowing) -> None:
+def test_a_forgotten_fact_is_in_no_answer_and_in_no_file(sidecar: SidecarProcess, ann: KnowledgeClient) -> None:
     secret = f"secret{uuid4().hex}"
     old, new = ann.tell(fact(f"old {secret}"), fact(f"new {secret}"))
     assert files_with(sidecar.data_dir, secret)
@@ -197,7 +197,7 @@ def test_a_forgotten_fact_is_in_no_answer_and_in_no_file(sidecar: SidecarProcess
 
 
 def test_a_clear_leaves_facts_and_a_deleted_session_takes_those_that_came_from_it_alone(
-    sidecar: SidecarProcess, ann: Knowing
+    sidecar: SidecarProcess, ann: KnowledgeClient
 ) -> None:
     secret = f"secret{uuid4().hex}"
     for name in ("s1", "s2"):
@@ -221,7 +221,7 @@ def test_a_clear_leaves_facts_and_a_deleted_session_takes_those_that_came_from_i
 def test_facts_outlive_a_kill(data_dir: Path) -> None:
     with SidecarProcess(data_dir) as sidecar:
         with sidecar.client() as client:
-            ann = Knowing(client, user_id="ann")
+            ann = KnowledgeClient(client, user_id="ann")
             ann.tell(fact("Paris"), fact("Rome"), fact("tea", INTEREST, "likes", pinned=True))
             before = ann.facts(include_history=True)
             (gone,) = ann.tell(fact("milk", INTEREST, "likes"))
@@ -229,6 +229,6 @@ def test_facts_outlive_a_kill(data_dir: Path) -> None:
         sidecar.kill()
         sidecar.start()
         with sidecar.client() as client:
-            ann = Knowing(client, user_id="ann")
+            ann = KnowledgeClient(client, user_id="ann")
             assert ann.facts(include_history=True) == before
             assert ann.tell(fact("rome"))[0].id == next(one.id for one in before if one.value == "Rome")

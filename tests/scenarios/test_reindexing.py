@@ -8,10 +8,11 @@ import pytest
 
 from memsidecar.v1 import memory_pb2 as pb
 from tests.scenarios.library import Library
-from tests.scenarios.retrieval import until, until_retrieval_is_there
+from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.scenarios.talk import Talk
 from tests.support.forked import run
 from tests.support.process import START_SECONDS, Client, SidecarProcess
+from tests.support.waiting import until
 
 PEANUTS = "My daughter Emma is allergic to peanuts, so we never keep them at home."
 

@@ -9,10 +9,10 @@ import grpc
 
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.session_pb2 import GetSessionRequest, ListSessionsRequest, SessionPolicy, SetPolicyRequest
-from tests.scenarios.retrieval import until
 from tests.scenarios.talk import Talk
-from tests.support.moments import without_watermarks
+from tests.support.comparable import without_watermarks
 from tests.support.process import CALL_SECONDS, Client, Refusal, SidecarProcess, refusal
+from tests.support.waiting import until
 
 LEARNING = ("semantic.facts", "summaries", "procedural")
 NAMES = ("plain", "pruned", "shortened", "cleared", "summarized", "automatic")

@@ -17,7 +17,7 @@ from memsidecar.v1.message_pb2 import (
     Message,
     Scope,
 )
-from tests.scenarios.knowing import fact
+from tests.scenarios.knowledge_client import fact
 from tests.scenarios.talk import SUBSTRING, Talk
 from tests.support.process import CALL_SECONDS, Client, refusal
 

@@ -16,10 +16,10 @@ from memsidecar.v1.session_pb2 import (
     SessionPolicy,
     SetPolicyRequest,
 )
-from tests.scenarios.retrieval import until
 from tests.scenarios.talk import Talk
-from tests.support.moments import without_watermarks
+from tests.support.comparable import without_watermarks
 from tests.support.process import Client, SidecarProcess, refusal
+from tests.support.waiting import until
 
 
 def listed(client: Client, namespace: str, **fields: Any) -> ListSessionsResponse:

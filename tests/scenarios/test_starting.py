@@ -3,7 +3,6 @@
 import socket
 import stat
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.scenarios.talk import Talk
+from tests.support.forked import run
 from tests.support.process import START_SECONDS, SidecarProcess
 
 
@@ -22,11 +22,11 @@ def socket_path() -> Iterator[Path]:
 
 
 def refused(data_dir: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    """A start that must fail."""
-    command = [sys.executable, "-m", "memsidecar", "serve", "--data-dir", str(data_dir), "--health-listen", ""]
+    """Run a start that must fail."""
+    arguments = ["serve", "--data-dir", str(data_dir), "--health-listen", ""]
     if "--listen" not in flags:
-        command += ["--listen", "127.0.0.1:0"]
-    return subprocess.run([*command, *flags], capture_output=True, text=True, timeout=START_SECONDS, check=False)
+        arguments += ["--listen", "127.0.0.1:0"]
+    return run(*arguments, *flags, timeout=START_SECONDS)
 
 
 def test_the_ready_line_names_the_addresses_it_really_has(sidecar: SidecarProcess) -> None:
@@ -49,7 +49,7 @@ def test_a_unix_socket_serves_the_owner_and_the_group(data_dir: Path, socket_pat
 
 def test_a_second_server_does_not_take_a_living_socket_away(tmp_path: Path, data_dir: Path, socket_path: Path) -> None:
     listen = ("--listen", f"unix:{socket_path}")
-    with SidecarProcess(data_dir, *listen, executed=True) as sidecar:
+    with SidecarProcess(data_dir, *listen) as sidecar:
         second = refused(tmp_path / "other", *listen)
         assert second.returncode == 1
         assert str(socket_path) in second.stderr and "in use" in second.stderr
@@ -59,7 +59,7 @@ def test_a_second_server_does_not_take_a_living_socket_away(tmp_path: Path, data
 
 
 def test_the_socket_of_a_killed_server_is_replaced(data_dir: Path, socket_path: Path) -> None:
-    with SidecarProcess(data_dir, "--listen", f"unix:{socket_path}", executed=True) as sidecar:
+    with SidecarProcess(data_dir, "--listen", f"unix:{socket_path}") as sidecar:
         sidecar.kill()
         assert socket_path.is_socket()
         sidecar.start()

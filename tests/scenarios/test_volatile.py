@@ -13,9 +13,9 @@ from memsidecar.v1.session_pb2 import (
     SessionPolicy,
     SetPolicyRequest,
 )
-from tests.scenarios.retrieval import until
 from tests.scenarios.talk import Talk, tagged
 from tests.support.process import Client, SidecarProcess, refusal
+from tests.support.waiting import until
 
 
 @pytest.fixture(scope="module")

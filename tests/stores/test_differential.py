@@ -1,4 +1,4 @@
-"""Arbitrary commands against the journal on disk and its naive twin: the same answers, the same reads.
+"""Arbitrary commands against the journal on disk and its naive reference: the same answers, the same reads.
 
 Times are each journal's own, and the window's start is a bound on disk; everything else must be equal.
 """
@@ -45,7 +45,7 @@ from memsidecar.stores.contract import (
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.conformance.said import Replica, document, draft, follow, recount, scored, shortened
-from tests.support.twins import EXAMPLES
+from tests.support.differential import EXAMPLES
 
 KEYS = [SessionKey("n", "a"), SessionKey("n", "b"), SessionKey("o", "a")]
 USERS = ["", "", "", "ann", "bob"]
@@ -100,7 +100,7 @@ def comparable_result(result: Any) -> Any:
     return result
 
 
-class Twins(RuleBasedStateMachine):
+class Differential(RuleBasedStateMachine):
     """Every rule does the same to both and compares what was answered."""
 
     @initialize()
@@ -289,7 +289,7 @@ class Twins(RuleBasedStateMachine):
 
     @invariant()
     def usage_agrees(self) -> None:
-        """The twin counts it all again each time; what can be read says the same."""
+        """The reference counts it all again each time; what can be read says the same."""
         for namespace in "no":
             counted = recount(self.disk, namespace, OWNERS)
             assert self.disk.usage(namespace) == self.ram.usage(namespace) == counted
@@ -315,7 +315,7 @@ class Twins(RuleBasedStateMachine):
             disk, ram = self.disk.head(key), self.ram.head(key)
             assert comparable(disk) == comparable(ram)
             if disk and ram:
-                # A lower bound is promised; the twin knows the exact place.
+                # A lower bound is promised; the reference knows the exact place.
                 assert disk.window_start <= ram.window_start
         assert self.disk.default_policies().get("n") == self.ram.default_policies().get("n")
         assert self.disk.calibration("n", "m") == self.ram.calibration("n", "m")
@@ -341,7 +341,7 @@ class Twins(RuleBasedStateMachine):
                 assert replica.heads.get(key) == journal.head(key)
 
 
-TestTwins = Twins.TestCase
-TestTwins.settings = settings(
+TestDifferential = Differential.TestCase
+TestDifferential.settings = settings(
     max_examples=EXAMPLES, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -1,4 +1,4 @@
-"""The twins of `test_differential` with notes among all their commands."""
+"""The stores of `test_differential` with notes among all their commands."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,8 +21,8 @@ from memsidecar.stores.contract import (
     RecordQuery,
     UpsertRecords,
 )
-from tests.stores.test_differential import KEYS, OWNERS, Twins, keys, users
-from tests.support.twins import EXAMPLES
+from tests.stores.test_differential import KEYS, OWNERS, Differential, keys, users
+from tests.support.differential import EXAMPLES
 
 KINDS = [RecordKind.FACT, RecordKind.PATTERNS]
 TASK = "notes"
@@ -39,7 +39,7 @@ noted = st.builds(
 
 
 class Merge(NamedTuple):
-    """A revision that writes down what it was given: twins that are given different things differ from then on."""
+    """A revision that writes down what it was given: stores that are given different things differ from then on."""
 
     kept: Sequence[Record]
     dropped: Sequence[str]
@@ -65,7 +65,7 @@ pages = st.builds(
 )
 
 
-class NoteTwins(Twins):
+class NotesDifferential(Differential):
     @rule(command=revisions)
     def revise(self, command: UpsertRecords) -> None:
         self.both(lambda _: command)
@@ -112,7 +112,7 @@ class NoteTwins(Twins):
         assert disk == ram == [self.disk.record(owner, kind, one.id) for one in ram]
 
 
-TestNoteTwins = NoteTwins.TestCase
-TestNoteTwins.settings = settings(
+TestNotesDifferential = NotesDifferential.TestCase
+TestNotesDifferential.settings = settings(
     max_examples=EXAMPLES, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -1,4 +1,4 @@
-"""The twins of `test_differential_notes` with quotas: the same is refused, and nothing grows past a limit."""
+"""The stores of `test_differential_notes` with quotas: the same is refused, and nothing grows past a limit."""
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -8,13 +8,13 @@ from memsidecar.domain.quota import Quota, Usage
 from memsidecar.stores.contract import Command, Owner, RecordKind
 from tests.conformance.said import note, revising
 from tests.stores.test_differential import OWNERS
-from tests.stores.test_differential_notes import NoteTwins
-from tests.support.twins import EXAMPLES
+from tests.stores.test_differential_notes import NotesDifferential
+from tests.support.differential import EXAMPLES
 
 quotas = st.builds(Quota, st.integers(0, 3), st.integers(0, 12), st.integers(0, 300))
 
 
-class QuotaTwins(NoteTwins):
+class QuotasDifferential(NotesDifferential):
     def __init__(self) -> None:
         super().__init__()
         self.before: dict[str, Usage] = {}
@@ -32,7 +32,7 @@ class QuotaTwins(NoteTwins):
 
     @invariant()
     def nothing_grows_past_its_limit(self) -> None:
-        """But for bytes, which patterns and learned facts may add: what is refused of others is the twin's to say."""
+        """But for bytes, which patterns and learned facts may add: the reference decides what is refused of others."""
         for namespace in "no":
             quota, before, now = self.quota(namespace), self.before.get(namespace, Usage()), self.disk.usage(namespace)
             assert now.sessions <= max(before.sessions, quota.sessions) or not quota.sessions
@@ -40,7 +40,7 @@ class QuotaTwins(NoteTwins):
             self.before[namespace] = now
 
 
-TestQuotaTwins = QuotaTwins.TestCase
-TestQuotaTwins.settings = settings(
+TestQuotasDifferential = QuotasDifferential.TestCase
+TestQuotasDifferential.settings = settings(
     max_examples=EXAMPLES, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -1,8 +1,8 @@
-"""Commands of memsidecar, forked from a process that has loaded its code: loading is most of what a start costs.
+"""Run commands of memsidecar as forks of a process that has loaded its code: loading is most of the cost of a start.
 
-Everything else is as with `python -m memsidecar`: a process of its own, with arguments, environment and standard
-streams of its own, which begins in `memsidecar.__main__.main` and ends as an interpreter ends. What exec does beyond
-that is seen by the tests of the command line and of starting, and by everybody who gives an environment.
+All else is as with `python -m memsidecar`: a process of its own, with its own arguments, environment and standard
+streams, which begins in `memsidecar.__main__.main` and ends as an interpreter ends. The tests of the command line and
+of starting cover what exec does beyond that, and so does each test that gives an environment.
 """
 
 import atexit
@@ -19,43 +19,44 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
-from tests.support.nursery import MOST_REQUEST_BYTES
+from tests.support.fork_server import MOST_REQUEST_BYTES
+from tests.support.waiting import HANG_SECONDS
 
-END_SECONDS = 30
 
+class ForkServer:
+    """The process that forks. It ends when its socket is closed."""
 
-class Nursery:
-    """The process that is forked. It ends when nobody is at its door any more."""
-
-    def __init__(self) -> None:
-        self._door, inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    def __init__(self, preloaded: str) -> None:
+        environ = {**os.environ, "LD_PRELOAD": preloaded} if preloaded else None
+        self._socket, inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with inner:
-            command = [sys.executable, "-m", "tests.support.nursery", str(inner.fileno())]
-            self._process = subprocess.Popen(command, pass_fds=[inner.fileno()], stdout=subprocess.DEVNULL)
+            command = [sys.executable, "-m", "tests.support.fork_server", str(inner.fileno())]
+            self._process = subprocess.Popen(command, pass_fds=[inner.fileno()], stdout=subprocess.DEVNULL, env=environ)
         atexit.register(self.close)
 
-    def ask(self, arguments: Sequence[str], environ: Mapping[str, str], descriptors: Sequence[int]) -> None:
+    def fork(self, arguments: Sequence[str], environ: Mapping[str, str], descriptors: Sequence[int]) -> None:
         request = json.dumps([list(arguments), dict(environ), str(Path.cwd())]).encode()
         assert len(request) <= MOST_REQUEST_BYTES
-        socket.send_fds(self._door, [request], descriptors)
+        socket.send_fds(self._socket, [request], descriptors)
 
     def close(self) -> None:
-        self._door.close()
-        self._process.wait(END_SECONDS)
+        self._socket.close()
+        self._process.wait(HANG_SECONDS)
 
 
 @cache
-def nursery() -> Nursery:
-    return Nursery()
+def fork_server(preloaded: str) -> ForkServer:
+    """Return the fork server of this process whose children have a library loaded before all others, or none."""
+    return ForkServer(preloaded)
 
 
 class Forked:
-    """As much of `subprocess.Popen` as tests use, for a process that is somebody else's child."""
+    """The part of `subprocess.Popen` that tests use, for a process that is not a child of this one."""
 
     def __init__(self, arguments: Sequence[str], environ: Mapping[str, str], stderr: int) -> None:
         reading, writing = os.pipe()
         status, told = os.pipe()
-        nursery().ask(arguments, environ, (writing, stderr, told))
+        fork_server(environ.get("LD_PRELOAD", "")).fork(arguments, environ, (writing, stderr, told))
         os.close(writing)
         os.close(told)
         self.stdout: IO[bytes] = os.fdopen(reading, "rb")
@@ -64,7 +65,7 @@ class Forked:
         self._code: int | None = None
 
     def wait(self, timeout: float | None = None) -> int:
-        """The exit code, negative for a signal, as soon as the kernel has taken everything back from it."""
+        """Return the exit code, negative for a signal, once the kernel has freed all resources of the process."""
         if self._code is None:
             if not select.select([self._status], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired(f"process {self.pid}", timeout or 0)
@@ -90,7 +91,7 @@ class Forked:
 
 
 def run(*arguments: str, timeout: float, environ: Mapping[str, str] = os.environ) -> subprocess.CompletedProcess[str]:
-    """A command that says less than a pipe holds, until its end; one that does not end is killed and fails the test."""
+    """Run a command that prints less than a pipe holds. One that does not end is killed, and fails the test."""
     with tempfile.TemporaryFile() as errors:
         process = Forked(arguments, environ, errors.fileno())
         with process.stdout:
@@ -98,7 +99,7 @@ def run(*arguments: str, timeout: float, environ: Mapping[str, str] = os.environ
                 code = process.wait(timeout)
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait(END_SECONDS)
+                process.wait(HANG_SECONDS)
                 raise
             said = process.stdout.read().decode()
         errors.seek(0)

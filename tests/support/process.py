@@ -1,4 +1,4 @@
-"""A real sidecar in a process of its own, and a client that speaks to it over a real socket."""
+"""A real sidecar in a process of its own, and a client that is connected to it over a real socket."""
 
 import json
 import os
@@ -16,18 +16,21 @@ from memsidecar.v1 import knowledge_pb2_grpc, memory_pb2, memory_pb2_grpc, sessi
 from memsidecar.v1.message_pb2 import Message, Role
 from tests.support import canaries
 from tests.support.forked import Forked
+from tests.support.waiting import HANG_SECONDS
 
-START_SECONDS = 30
-STOP_SECONDS = 30
-CALL_SECONDS = 30
+START_SECONDS = STOP_SECONDS = CALL_SECONDS = HANG_SECONDS
+"Bounds for a process that hangs, whatever the speed of the machine."
+
+
+READ_WHEN_NEEDED = frozenset({"LD_PRELOAD", "FAULT_TRACE", "FAULT_ORDERS"})
+"Variables that a fork can be given: a fork server has the library loaded, and the library reads the others later."
 
 
 class SidecarProcess:
     """`memsidecar serve` on loopback and free ports, in a process of its own.
 
-    It is forked from one that has loaded the code, or executed as `python -m memsidecar` when it is told so, has an
-    environment of its own (what is in there may have to be there before any code is: LD_PRELOAD ...), or a command
-    to go before it (`wrap`).
+    It is forked from one that has loaded the code. It is executed as `python -m memsidecar` when told so, when it has
+    an environment of its own (a variable may have to be there before any code is), or a command before it (`wrap`).
     """
 
     def __init__(
@@ -43,7 +46,7 @@ class SidecarProcess:
         self._flags = flags
         self._environ = {**_clean_environ(), **(environ or {})}
         self._wrap = wrap
-        self._executed = executed or environ is not None or bool(wrap)
+        self._executed = executed or bool(wrap) or not (environ or {}).keys() <= READ_WHEN_NEEDED
         canaries.secrets_given(flags)
         self.start()
 
@@ -52,7 +55,7 @@ class SidecarProcess:
         if "--listen" not in self._flags:
             command += ["--listen", "127.0.0.1:0"]
         if "--index" not in self._flags:
-            # LanceDB takes seconds to load: whoever tests retrieval asks for it.
+            # LanceDB takes a second to load: a test of retrieval asks for it.
             command += ["--index", "off"]
         if "--health-listen" not in self._flags:
             command += ["--health-listen", "127.0.0.1:0"]
@@ -78,12 +81,12 @@ class SidecarProcess:
         return Client(self.address)
 
     def kill(self) -> None:
-        """kill -9, and the address is free when this returns."""
+        """Send SIGKILL and wait: the address is free when this returns."""
         self.process.send_signal(signal.SIGKILL)
         self._reap()
 
     def stop(self) -> int:
-        """SIGTERM; the exit code."""
+        """Send SIGTERM and return the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self._reap()
 
@@ -136,7 +139,7 @@ class Client:
         return answer
 
     def all(self, session_id: str, include_pruned: bool = False, **fields: Any) -> list[Message]:
-        """Every page of the session, oldest first."""
+        """Return the messages of all pages of the session, oldest first."""
         found: list[Message] = []
         token = ""
         while True:
@@ -166,7 +169,7 @@ class Client:
 
 
 class Refusal:
-    """What a failed call said: code, reason, field, metadata, and the message for a person."""
+    """The error of a failed call: code, reason, field, metadata, and the message for a person."""
 
     def __init__(self, error: grpc.RpcError) -> None:
         self.code: grpc.StatusCode = error.code()
@@ -196,7 +199,7 @@ class Refusal:
 
 
 def refusal(call: Callable[[], Any]) -> Refusal:
-    """The refusal of a call that must fail."""
+    """Return the error of a call that must fail."""
     try:
         answer = call()
     except grpc.RpcError as error:

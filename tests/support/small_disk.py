@@ -1,4 +1,4 @@
-"""A disk that is small enough to be filled, and who fills it."""
+"""A disk that is small enough to be filled, and a file that fills it."""
 
 import subprocess
 from collections.abc import Callable, Iterator
@@ -24,13 +24,15 @@ def small_disk_at(point: Path, size: int) -> Iterator[Path]:
     try:
         yield point
     except BaseException:
-        subprocess.run(["umount", "--lazy", str(point)], check=True)  # whatever failed may still have files open there
+        subprocess.run(
+            ["umount", "--lazy", str(point)], check=True
+        )  # the code that failed may still have files open there
         raise
     subprocess.run(["umount", str(point)], check=True)
 
 
 class Foreign:
-    """Somebody else's file that takes all the room there is."""
+    """A file of another program that takes all free space."""
 
     def __init__(self, disk: Path) -> None:
         self._path = disk / "foreign"
@@ -54,10 +56,10 @@ class Foreign:
 
 
 def write_until_full(write: Callable[[int], object]) -> None:
-    """Until it is refused twice in a row. Each refusal has to say why, and that it may be tried again.
+    """Write until two writes in a row are refused. Each refusal must have its reason, and allow a retry.
 
-    Once is not enough: the journal's own readers and writers go on meanwhile, and may give room back between the two,
-    but not again and again.
+    One is not enough: the journal's readers and writers go on meanwhile. They may free space between the two, but not
+    again and again.
     """
     refused: list[int] = []
     for number in range(MOST_WRITES):

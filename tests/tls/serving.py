@@ -12,10 +12,11 @@ from cryptography import x509
 
 from memsidecar.v1 import memory_pb2, memory_pb2_grpc
 from tests.support.process import SidecarProcess
+from tests.support.waiting import HANG_SECONDS
 from tests.tls.authority import HOST, Authority, Pair
 
-CALL_SECONDS = 20
-FIRST_SECONDS = 5
+CALL_SECONDS = HANG_SECONDS
+FIRST_SECONDS = HANG_SECONDS
 COUNT = memory_pb2.CountRequest(session_id="s")
 
 

@@ -84,6 +84,6 @@ def test_other_calls_are_answered_while_a_large_request_is_counted(
         counting, _ = told.accept()
         with counting:
             for _ in range(COUNTS):
-                reader.memory.Count(pb.CountRequest(session_id="other"), timeout=5)
+                reader.memory.Count(pb.CountRequest(session_id="other"), timeout=CALL_SECONDS)
             assert not call.done(), "the request is being counted all the time"
         call.result(CALL_SECONDS)

@@ -3,9 +3,9 @@
 import os
 import socket
 
+HANG_SECONDS = 300
 MARK = "count me when you are told to"
 ADDRESS_VARIABLE = "WAITING_COUNTER_SOCKET"
-PATIENCE_SECONDS = 60
 
 
 def count(text: str) -> int:
@@ -16,6 +16,6 @@ def count(text: str) -> int:
 
 def _wait_to_be_told() -> None:
     with socket.socket(socket.AF_UNIX) as told:
-        told.settimeout(PATIENCE_SECONDS)
+        told.settimeout(HANG_SECONDS)
         told.connect(os.environ[ADDRESS_VARIABLE])
         told.recv(1)

@@ -1,4 +1,4 @@
-"""A journal that is watched: what was done to it can be replayed on the oracle, and something can happen meanwhile."""
+"""A journal that records its commands, so that they can be replayed on the reference, or interfered with."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -20,8 +20,8 @@ from memsidecar.stores.contract import (
 from memsidecar.stores.volatile.journal import VolatileJournal
 
 
-class Witness:
-    """The journal, with every command remembered so that it can be replayed."""
+class RecordingJournal:
+    """Record all commands of a journal."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -47,7 +47,7 @@ class Witness:
     def committed(self) -> Iterator[Command]:
         """What took effect, in the order in which it did: by the version that each left its session at."""
         done = [ticket for ticket in self.tickets if ticket.error is None and ticket.result().head is not None]
-        for ticket in sorted(done, key=lambda one: one.result().head.version):
+        for ticket in sorted(done, key=lambda one: one.result.head.version):
             yield self.decided.get(id(ticket), ticket.command)
 
 
@@ -80,15 +80,15 @@ def stored(journal: Journal, key: SessionKey) -> list[StoredMessage]:
     return list(journal.messages(key, selection).messages)
 
 
-class Meddling(Witness):
-    """Something happens at the very moment when the next messages are read."""
+class InterferingJournal(RecordingJournal):
+    """Call `interfere` when messages are read the next time."""
 
     def __init__(self, journal: Journal) -> None:
         super().__init__(journal)
-        self.meddle: Callable[[], None] | None = None
+        self.interfere: Callable[[], None] | None = None
 
     def messages(self, key: SessionKey, selection: MessageQuery) -> MessagePage:
-        meddle, self.meddle = self.meddle, None
-        if meddle is not None:
-            meddle()
+        interfere, self.interfere = self.interfere, None
+        if interfere is not None:
+            interfere()
         return self._journal.messages(key, selection)

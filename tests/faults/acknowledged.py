@@ -1,4 +1,4 @@
-"""What was sent and what was acknowledged, so that after a fault both can be compared with what is there."""
+"""The messages that were sent and those acknowledged, to compare with the stored ones after a fault."""
 
 import threading
 import zlib
@@ -79,7 +79,7 @@ class Account:
         self.last = max([self.last, *there.values()])
 
 
-class Ledger:
+class Acknowledged:
     """All sessions of a test. Thread-safe."""
 
     def __init__(self) -> None:

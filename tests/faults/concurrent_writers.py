@@ -1,4 +1,4 @@
-"""Threads that write to a sidecar in every way there is until it is gone, and remember each acknowledgement."""
+"""Threads that write to a sidecar by all RPCs until it ends, and record each acknowledgement."""
 
 import itertools
 import random
@@ -9,20 +9,20 @@ from typing import Self
 import grpc
 
 from memsidecar.v1 import memory_pb2 as pb
-from tests.faults.ledger import Ledger
+from tests.faults.acknowledged import Acknowledged
 from tests.support.process import CALL_SECONDS, Client
-
-WAIT_SECONDS = 30
 
 Action = Callable[[random.Random, Iterator[str]], None]
 
 
-class Crowd:
-    """Writers share the sessions of `shared`; each of `owned` is one more writer's own, who also clears it."""
+class ConcurrentWriters:
+    """Writers share the sessions of `shared`. Each of `owned` belongs to one more writer, which also clears it."""
 
-    def __init__(self, client: Client, ledger: Ledger, name: str, *, shared: Sequence[str], owned: Sequence[str] = ()):
+    def __init__(
+        self, client: Client, acknowledged: Acknowledged, name: str, *, shared: Sequence[str], owned: Sequence[str] = ()
+    ):
         self._client = client
-        self._ledger = ledger
+        self._acknowledged = acknowledged
         self._name = name
         self._shared = shared
         self.codes: list[grpc.StatusCode] = []
@@ -45,7 +45,7 @@ class Crowd:
 
     def __exit__(self, *_: object) -> None:
         for thread in self._threads:
-            thread.join(WAIT_SECONDS)
+            thread.join(CALL_SECONDS)
         assert not any(thread.is_alive() for thread in self._threads), "a call was never answered"
         if self.bugs:
             raise self.bugs[0]
@@ -58,34 +58,34 @@ class Crowd:
                 act(chance, ids)
         except grpc.RpcError as error:
             self.codes.append(error.code())
-        except BaseException as bug:  # noqa: BLE001  a thread's failure is raised where the crowd is left
+        except BaseException as bug:  # noqa: BLE001  a thread's failure is raised where the block ends
             self.bugs.append(bug)
 
     def _add(self, chance: random.Random, ids: Iterator[str]) -> None:
         self._add_to(chance.choice(self._shared), ids)
 
     def _add_to(self, session_id: str, ids: Iterator[str]) -> None:
-        (message,) = self._ledger.send(session_id, [next(ids)])
+        (message,) = self._acknowledged.send(session_id, [next(ids)])
         request = pb.AddRequest(session_id=session_id, message=message)
-        self._ledger.acknowledge(session_id, [self._client.memory.Add(request, timeout=CALL_SECONDS)])
+        self._acknowledged.acknowledge(session_id, [self._client.memory.Add(request, timeout=CALL_SECONDS)])
 
     def _batch(self, chance: random.Random, ids: Iterator[str]) -> None:
         session_id = chance.choice(self._shared)
-        messages = self._ledger.send(session_id, [next(ids) for _ in range(chance.randint(2, 8))])
+        messages = self._acknowledged.send(session_id, [next(ids) for _ in range(chance.randint(2, 8))])
         request = pb.AddBatchRequest(session_id=session_id, messages=messages)
-        self._ledger.acknowledge(session_id, self._client.memory.AddBatch(request, timeout=CALL_SECONDS).results)
+        self._acknowledged.acknowledge(session_id, self._client.memory.AddBatch(request, timeout=CALL_SECONDS).results)
 
     def _stream(self, chance: random.Random, ids: Iterator[str]) -> None:
         sessions = [chance.choice(self._shared) for _ in range(chance.randint(3, 20))]
 
         def requests() -> Iterator[pb.AddStreamRequest]:
             for session_id in sessions:
-                (message,) = self._ledger.send(session_id, [next(ids)])
+                (message,) = self._acknowledged.send(session_id, [next(ids)])
                 yield pb.AddStreamRequest(session_id=session_id, message=message)
 
         answers = self._client.memory.AddStream(requests(), timeout=CALL_SECONDS)
         for session_id, answer in zip(sessions, answers, strict=True):
-            self._ledger.acknowledge(session_id, [answer.result])
+            self._acknowledged.acknowledge(session_id, [answer.result])
 
     def _mixed(self, chance: random.Random, ids: Iterator[str]) -> None:
         chance.choice([self._add, self._batch, self._stream])(chance, ids)
@@ -104,10 +104,10 @@ class Crowd:
         def add_and_clear(chance: random.Random, ids: Iterator[str]) -> None:
             for _ in range(chance.randint(1, 12)):
                 self._add_to(session_id, ids)
-            self._ledger.begin_clear(session_id)
+            self._acknowledged.begin_clear(session_id)
             self.clearing.set()
             self._client.memory.Clear(pb.ClearRequest(session_id=session_id), timeout=CALL_SECONDS)
             self.clearing.clear()
-            self._ledger.end_clear(session_id)
+            self._acknowledged.end_clear(session_id)
 
         return add_and_clear

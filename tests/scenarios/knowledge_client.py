@@ -1,4 +1,4 @@
-"""Facts and artifacts as a user of the sidecar has them: put, listed, deleted."""
+"""A client of the knowledge service: put, list and delete facts and artifacts."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,13 +17,13 @@ def fact(value: str, kind: FactType = PROFILE, key: str = "city", **fields: Any)
 
 
 @dataclass(frozen=True)
-class Knowing:
+class KnowledgeClient:
     client: Client
     namespace: str = ""
     user_id: str = ""
     session_id: str = ""
 
-    def of(self, user_id: str = "", session_id: str = "") -> "Knowing":
+    def of(self, user_id: str = "", session_id: str = "") -> "KnowledgeClient":
         return replace(self, user_id=user_id, session_id=session_id)
 
     @property

@@ -1,10 +1,10 @@
-"""Answers that are compared with each other, without what is only of the moment."""
+"""Sessions as they are compared with each other: without the progress of background tasks."""
 
 from memsidecar.v1.session_pb2 import Session
 
 
 def without_watermarks(session: Session) -> Session:
-    """How far the background has come goes on by itself."""
+    """Return a copy without watermarks, which background tasks move by themselves."""
     still = Session()
     still.CopyFrom(session)
     still.ClearField("watermarks")

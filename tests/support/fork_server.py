@@ -1,0 +1,87 @@
+"""A process that has loaded the code of the sidecar, and forks a child for each command; see `forked`."""
+
+import gc
+import json
+import os
+import socket
+import sys
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+
+from memsidecar.__main__ import main
+from memsidecar.embedding import bundled
+from memsidecar.settings import quiet_native_logs
+from memsidecar.tokens import exact
+
+MOST_REQUEST_BYTES = 128 << 10
+
+
+def preload() -> None:
+    """Load what most children would load by themselves, and what is the same for all of them.
+
+    These are the modules of the sidecar, the default vocabulary, and the bundled embedding model.
+    """
+    import_module("memsidecar.assembly")
+    exact.load_encoding = cache(exact.load_encoding)  # type: ignore[assignment, attr-defined]
+    bundled._load = cache(bundled._load)
+    exact.TiktokenCounter("o200k_base").warm()
+    bundled.BundledModel().loaded()
+
+
+def serve(requests: socket.socket) -> None:
+    """Start a supervisor for each request, until the other end of the socket is closed."""
+    while True:
+        request, descriptors, _, _ = socket.recv_fds(requests, MOST_REQUEST_BYTES, 3)
+        if not request:
+            return
+        if b"lancedb" in request:
+            import_module("lance_namespace")  # most of LanceDB's loading time; LanceDB itself starts a thread
+        if os.fork() == 0:
+            requests.close()
+            supervise(request, *descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        reap()
+
+
+def reap() -> None:
+    """Collect the supervisors that have ended; their exit status says nothing."""
+    with suppress(ChildProcessError):
+        while os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG):
+            pass
+
+
+def supervise(request: bytes, stdout: int, stderr: int, status: int) -> None:
+    """Fork the command, report its process id, wait for it, and report its exit code."""
+    pid = os.fork()
+    if pid == 0:
+        os.close(status)
+        run_command(request, stdout, stderr)
+    os.close(stdout)
+    os.close(stderr)
+    os.write(status, b"%d\n" % pid)
+    _, ended = os.waitpid(pid, 0)
+    os.write(status, b"%d\n" % os.waitstatus_to_exitcode(ended))
+    os._exit(0)
+
+
+def run_command(request: bytes, stdout: int, stderr: int) -> None:
+    """Run the command, and end as an interpreter ends."""
+    arguments, environ, directory = json.loads(request)
+    for descriptor, standard in ((stdout, 1), (stderr, 2)):
+        os.dup2(descriptor, standard)
+        os.close(descriptor)
+    os.chdir(directory)
+    os.environ.clear()
+    os.environ.update(environ)
+    sys.argv = ["memsidecar", *arguments]
+    sys.exit(main(arguments))
+
+
+if __name__ == "__main__":
+    quiet_native_logs()
+    preload()
+    gc.freeze()  # keeps the pages of loaded objects shared with the children
+    with socket.socket(fileno=int(sys.argv[1])) as served:
+        serve(served)
