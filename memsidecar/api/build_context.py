@@ -2,20 +2,20 @@
 
 import asyncio
 import time
-from dataclasses import dataclass, field, replace
-from threading import Event
+from dataclasses import dataclass, replace
 
 from memsidecar.api.executors import Executors
 from memsidecar.api.interceptors.deadlines import remaining_seconds
 from memsidecar.api.search import vector_of
 from memsidecar.api.wire import at_least, key_of
 from memsidecar.context.budgets import parse_section_budgets
-from memsidecar.context.builder import ContextBuilder, PreparedContext, RetrievalResult
+from memsidecar.context.builder import ContextBuilder
+from memsidecar.context.pipeline import ContextBuild
 from memsidecar.context.request import ContextRequest
 from memsidecar.context.retrieval import Retrieval
 from memsidecar.domain.errors import BudgetTooSmall, InvalidField, TooLarge
 from memsidecar.domain.ids import optional_id
-from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse, Degradation
+from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse
 from memsidecar.v1.message_pb2 import Scope
 
 MIN_RENDERING_SECONDS = 0.05
@@ -28,33 +28,16 @@ MAX_RESPONSE_BYTES = 4 << 20
 "The default receive limit of gRPC clients."
 
 
-@dataclass
-class BuildState:
-    """Progress of one context build. One thread writes it, and replaces each field as a whole.
-
-    A dry run only finds out whether the budget suffices; its context is not returned and not remembered.
-    """
-
-    context_request: ContextRequest
-    dry_run: bool = False
-    prepared: PreparedContext | None = None
-    found: RetrievalResult = field(default_factory=RetrievalResult)
-    cancelled: Event = field(default_factory=Event)
-
-    def is_active(self) -> bool:
-        return not self.cancelled.is_set()
-
-
 @dataclass(frozen=True)
 class BuildContextHandler:
-    build: ContextBuilder
-    retrieve: Retrieval
+    builder: ContextBuilder
+    retrieval: Retrieval
     executors: Executors
 
     async def __call__(self, request: BuildContextRequest) -> BuildContextResponse:
         context_request = self._parse(request)
         try:
-            response = await self._build_in_time(BuildState(context_request))
+            response = await self._build_in_time(self._build(context_request))
         except BudgetTooSmall as error:
             required_tokens = await self._minimum_budget(context_request, error.required_tokens)
             raise BudgetTooSmall(error.max_tokens, required_tokens) from None
@@ -64,35 +47,17 @@ class BuildContextHandler:
             )
         return response
 
-    async def _build_in_time(self, state: BuildState) -> BuildContextResponse:
-        """Build in one thread: each change of threads costs more than most of the steps.
+    def _build(self, context_request: ContextRequest, dry_run: bool = False) -> ContextBuild:
+        return ContextBuild(self.builder, self.retrieval, context_request, dry_run)
 
-        When the time for retrieval is over, the context is made from what was found so far, and marked as degraded.
-        """
+    async def _build_in_time(self, build: ContextBuild) -> BuildContextResponse:
+        """Run the build. When the time for retrieval is over, finish it with what was found so far."""
         try:
-            building = self.executors.run_search(self._build, state)
-            return await asyncio.wait_for(building, _seconds_for_retrieval())
+            return await asyncio.wait_for(self.executors.run_search(build.run), _seconds_for_retrieval())
         except TimeoutError:
-            return await self.executors.run_read(self._finish_now, state)
+            return await self.executors.run_read(build.finish_partial)
         finally:
-            state.cancelled.set()
-
-    def _build(self, state: BuildState) -> BuildContextResponse:
-        prepared = state.prepared = self.build.prepare(state.context_request)
-        state.found = state.found.with_memories(*self.retrieve.memories(prepared, state.is_active))
-        state.found = state.found.with_chunks(self.retrieve.chunks(prepared))
-        return self._finish(state, prepared, state.found)
-
-    def _finish_now(self, state: BuildState) -> BuildContextResponse:
-        prepared = state.prepared or self.build.prepare(state.context_request)
-        late = frozenset({int(Degradation.DEGRADATION_DEADLINE)})
-        return self._finish(state, prepared, replace(state.found, degraded=state.found.degraded | late))
-
-    def _finish(self, state: BuildState, prepared: PreparedContext, found: RetrievalResult) -> BuildContextResponse:
-        response = self.build.finish(prepared, found)
-        if not state.dry_run:
-            self.build.remember(prepared, response)
-        return response
+            build.cancel()
 
     async def _minimum_budget(self, context_request: ContextRequest, tokens: int) -> int:
         """Return the tokens with which the request succeeds.
@@ -103,9 +68,8 @@ class BuildContextHandler:
             if tokens > MAX_INT32:
                 break  # max_tokens cannot hold it
             try:
-                response = await self._build_in_time(
-                    BuildState(replace(context_request, max_tokens=tokens), dry_run=True)
-                )
+                larger = replace(context_request, max_tokens=tokens)
+                response = await self._build_in_time(self._build(larger, dry_run=True))
             except BudgetTooSmall as error:
                 tokens = error.required_tokens
                 continue
@@ -139,7 +103,7 @@ class BuildContextHandler:
             scope=request.scope,
             append_query=request.append_query,
             debug=request.debug,
-            query_vector=vector_of("query_vector", request.query_vector, self.retrieve.dimensions),
+            query_vector=vector_of("query_vector", request.query_vector, self.retrieval.dimensions),
             include_reasoning=request.include_reasoning,
         )
 

@@ -81,7 +81,7 @@ class SummaryHandlers:
         if head is None:
             return None
         try:
-            return self.summarizer.up_to(head, head.last_sequence, max_tokens)
+            return self.summarizer.update_to(head, head.last_sequence, max_tokens)
         except (ModelUnavailable, MalformedAnswer) as failure:
             log.warning("Summarize returns the previous summary: %s", failure)
             return self.summarizer.store.get(key)

@@ -184,7 +184,7 @@ def _search_scope(scope: Scope, head: SessionHead | None, filters: MessageFilter
     else:
         search_scope = SearchScope(scope.namespace)
     return replace(
-        search_scope, scope=scope, roles=filters.roles, after_us=filters.after_us, before_us=filters.before_us
+        search_scope, message_scope=scope, roles=filters.roles, after_us=filters.after_us, before_us=filters.before_us
     )
 
 

@@ -23,31 +23,31 @@ class StatusRow(NamedTuple):
 
 TABLE: dict[type[errors.SidecarError], StatusRow] = {
     errors.InvalidField: StatusRow(grpc.StatusCode.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_INVALID_FIELD),
-    errors.NotFound: StatusRow(grpc.StatusCode.NOT_FOUND, ErrorReason.ERROR_REASON_NO_SUCH_THING),
+    errors.NotFound: StatusRow(grpc.StatusCode.NOT_FOUND, ErrorReason.ERROR_REASON_NOT_FOUND),
     errors.IdConflict: StatusRow(grpc.StatusCode.ALREADY_EXISTS, ErrorReason.ERROR_REASON_ID_CONFLICT),
     errors.SequenceMismatch: StatusRow(grpc.StatusCode.ABORTED, ErrorReason.ERROR_REASON_SEQUENCE_MISMATCH),
     errors.SessionOwnerMismatch: StatusRow(
-        grpc.StatusCode.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_NOT_YOUR_SESSION
+        grpc.StatusCode.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_SESSION_OWNER_MISMATCH
     ),
     errors.BudgetTooSmall: StatusRow(grpc.StatusCode.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_BUDGET_TOO_SMALL),
     errors.TooLarge: StatusRow(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_TOO_LARGE),
     errors.RateLimited: StatusRow(
         grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_RATE_LIMITED, retry=True
     ),
-    errors.Unauthenticated: StatusRow(grpc.StatusCode.UNAUTHENTICATED, ErrorReason.ERROR_REASON_BAD_CREDENTIALS),
-    errors.PermissionDenied: StatusRow(grpc.StatusCode.PERMISSION_DENIED, ErrorReason.ERROR_REASON_NOT_ALLOWED),
+    errors.Unauthenticated: StatusRow(grpc.StatusCode.UNAUTHENTICATED, ErrorReason.ERROR_REASON_UNAUTHENTICATED),
+    errors.PermissionDenied: StatusRow(grpc.StatusCode.PERMISSION_DENIED, ErrorReason.ERROR_REASON_PERMISSION_DENIED),
     errors.QuotaExceeded: StatusRow(
         grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_QUOTA_EXCEEDED, retry=True
     ),
     errors.DiskFull: StatusRow(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_DISK_FULL, retry=True),
-    errors.Overloaded: StatusRow(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_BUSY, retry=True),
+    errors.Overloaded: StatusRow(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_OVERLOADED, retry=True),
     errors.ShuttingDown: StatusRow(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_SHUTTING_DOWN, retry=True),
     errors.Unavailable: StatusRow(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_STARTING, retry=True),
-    errors.DataCorrupted: StatusRow(grpc.StatusCode.DATA_LOSS, ErrorReason.ERROR_REASON_DAMAGED_FILE),
-    errors.Unimplemented: StatusRow(grpc.StatusCode.UNIMPLEMENTED, ErrorReason.ERROR_REASON_NOT_BUILT),
+    errors.DataCorrupted: StatusRow(grpc.StatusCode.DATA_LOSS, ErrorReason.ERROR_REASON_DATA_CORRUPTED),
+    errors.Unimplemented: StatusRow(grpc.StatusCode.UNIMPLEMENTED, ErrorReason.ERROR_REASON_NOT_IMPLEMENTED),
     errors.DeadlineExceeded: StatusRow(grpc.StatusCode.DEADLINE_EXCEEDED, ErrorReason.ERROR_REASON_UNSPECIFIED),
     errors.FatalStoreError: StatusRow(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_SHUTTING_DOWN, retry=True),
-    errors.SidecarError: StatusRow(grpc.StatusCode.INTERNAL, ErrorReason.ERROR_REASON_BUG),
+    errors.SidecarError: StatusRow(grpc.StatusCode.INTERNAL, ErrorReason.ERROR_REASON_INTERNAL),
 }
 
 INTERNAL_ERROR = errors.SidecarError("an internal error; the sidecar's log has the details")

@@ -31,10 +31,8 @@ from memsidecar.settings import Settings
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.registry import Counters
 
-LEARNING_MAX_SLEEP_RATIO = 49.0
+LEARNING_THROTTLE = ThrottleConfig(max_sleep_ratio=49.0, min_sleep_ratio=9.0, speedup_after_seconds=20.0)
 "No RPC waits for derived memory: while RPCs are in flight, its tasks get a fiftieth of the time."
-LEARNING_MIN_SLEEP_RATIO = 9.0
-LEARNING_LAG_BEFORE_SPEEDUP_SECONDS = 20.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +93,7 @@ def open_layers(
     runner.start()
     opened.callback(runner.stop)
     working = WorkingMemory(
-        journal, counters, components.working_limits(settings), episodic.relevance, summarizer.at_once
+        journal, counters, components.working_limits(settings), episodic.relevance, summarizer.update_now
     )
     reached: dict[str, CompletedLsn] = {task.name: task.reached for task in (summary_task, fact_task, procedural)}
     return Layers(
@@ -114,12 +112,7 @@ def open_layers(
 
 
 def _learning_throttle(limits: InFlightLimits) -> BackgroundThrottle:
-    return BackgroundThrottle(
-        limits.load_probe(finished_calls=True).is_busy,
-        LEARNING_MAX_SLEEP_RATIO,
-        LEARNING_MIN_SLEEP_RATIO,
-        LEARNING_LAG_BEFORE_SPEEDUP_SECONDS,
-    )
+    return BackgroundThrottle(limits.load_probe(finished_calls=True).is_busy, LEARNING_THROTTLE)
 
 
 def _summarizer(

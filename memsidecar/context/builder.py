@@ -37,7 +37,6 @@ from memsidecar.layers.semantic.echo_filter import EchoFilter
 from memsidecar.layers.summaries.store import RollingSummary
 from memsidecar.layers.text_analysis import is_question
 from memsidecar.layers.working.conversation import Conversation
-from memsidecar.stores.contract import LocatedMessage, MessageQuery
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.models import lookup
 from memsidecar.v1.context_pb2 import (
@@ -213,18 +212,8 @@ class ContextBuilder:
 
     def _with_neighbour(self, relevant: RelevanceFilter, memory: MemoryItem, count: Callable[[str], int]) -> Item:
         return relevant.with_neighbour(
-            memory, self._neighbour, lambda text: truncate_to_sentences(text, _NEIGHBOUR_TOKENS, count)
+            memory, self.sources.working.neighbour, lambda text: truncate_to_sentences(text, _NEIGHBOUR_TOKENS, count)
         )
-
-    def _neighbour(self, found: LocatedMessage) -> LocatedMessage | None:
-        """Return the answer after a question, or the question before an answer."""
-        sequence = found.message.sequence + (1 if found.message.role == Role.USER else -1)
-        wanted = Role.ASSISTANT if found.message.role == Role.USER else Role.USER
-        selection = MessageQuery(sequence - 1, sequence + 1, include_pruned=True)
-        for message in self.sources.working.read.journal.messages(found.key, selection).messages:
-            if message.role == wanted:
-                return found._replace(message=message)
-        return None
 
     def _chunks(self, found: FoundChunks) -> tuple[list[ChunkHit], list[Omission]]:
         """Separate relevant chunks from the others, which are not shown even if there are no better ones."""

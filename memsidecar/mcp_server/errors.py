@@ -16,31 +16,31 @@ STARTING = "STARTING"
 NOT_STARTED = "NOT_STARTED"
 UNREACHABLE = "UNREACHABLE"
 TIMED_OUT = "TIMED_OUT"
-BUG = "BUG"
+INTERNAL = "INTERNAL"
 
 _RETRY_LATER = "Wait some seconds, then call again."
 _TELL_USER = "Calling again does not help. Tell the user."
 # Advice by reason: the reasons of docs/errors.md, and those above, which this program adds.
 ADVICE = {
     INVALID_FIELD: "Correct this argument and call again.",
-    "NO_SUCH_THING": "Check the id; what it named may have been erased already.",
+    "NOT_FOUND": "Check the id; what it named may have been erased already.",
     "ID_CONFLICT": "Call again.",
     "SEQUENCE_MISMATCH": "Call again.",
-    "NOT_YOUR_SESSION": "Leave session_id out, or use another one: this one is another user's.",
+    "SESSION_OWNER_MISMATCH": "Leave session_id out, or use another one: this one is another user's.",
     "BUDGET_TOO_SMALL": "Call again with a larger max_tokens.",
     "TOO_LARGE": "Send less at once, or split it.",
     "DISK_FULL": "Tell the user that the disk is full. Reading still works.",
     "RATE_LIMITED": _RETRY_LATER,
     "QUOTA_EXCEEDED": "Tell the user: something has to be erased, or the quota raised.",
-    "BAD_CREDENTIALS": "Tell the user: `memsidecar mcp` needs a valid token (--token-file or MEMSIDECAR_TOKEN).",
-    "NOT_ALLOWED": "Tell the user: the token of `memsidecar mcp` does not allow this.",
-    "BUSY": _RETRY_LATER,
+    "UNAUTHENTICATED": "Tell the user: `memsidecar mcp` needs a valid token (--token-file or MEMSIDECAR_TOKEN).",
+    "PERMISSION_DENIED": "Tell the user: the token of `memsidecar mcp` does not allow this.",
+    "OVERLOADED": _RETRY_LATER,
     STARTING: _RETRY_LATER,
     "SHUTTING_DOWN": _RETRY_LATER,
     "INDEX_UNAVAILABLE": _RETRY_LATER,
-    "DAMAGED_FILE": "Tell the user: a person must look, with `memsidecar doctor`.",
-    "NOT_BUILT": "Do without it: this sidecar does not have it.",
-    BUG: "Call again once; if it happens again, tell the user to look at the log.",
+    "DATA_CORRUPTED": "Tell the user: a person must look, with `memsidecar doctor`.",
+    "NOT_IMPLEMENTED": "Do without it: this sidecar does not have it.",
+    INTERNAL: "Call again once; if it happens again, tell the user to look at the log.",
     NOT_STARTED: "Tell the user. Where another sidecar uses the directory, `memsidecar mcp --address` talks to it.",
     UNREACHABLE: "Call again in a moment. If it stays so, tell the user that the sidecar has to be started.",
     TIMED_OUT: "Call again. What was to be added may have been: search for it first.",

@@ -33,7 +33,7 @@ from memsidecar.cli.mcp_options import McpOptions, mcp_options
 from memsidecar.cli.parser import installed_version
 from memsidecar.mcp_server.context_tools import CONTEXT_TOOLS
 from memsidecar.mcp_server.document_tools import DOCUMENT_TOOLS
-from memsidecar.mcp_server.errors import BUG, ToolError, invalid_arguments
+from memsidecar.mcp_server.errors import INTERNAL, ToolError, invalid_arguments
 from memsidecar.mcp_server.fact_tools import FACT_TOOLS
 from memsidecar.mcp_server.message_tools import MESSAGE_TOOLS
 from memsidecar.mcp_server.sidecar_client import SidecarClient, open_client
@@ -100,7 +100,7 @@ class ToolServer:
             raise
         except Exception as error:  # noqa: BLE001  the border: the model learns nothing about the internals
             _log_bug(tool, error)
-            raise ToolError(BUG, "an internal error of `memsidecar mcp`") from None
+            raise ToolError(INTERNAL, "an internal error of `memsidecar mcp`") from None
         return result
 
 

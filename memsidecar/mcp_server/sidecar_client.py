@@ -120,7 +120,7 @@ class SidecarClient:
         try:
             token = self._options.token()
         except UsageError as error:
-            raise ToolError("BAD_CREDENTIALS", str(error)) from error
+            raise ToolError("UNAUTHENTICATED", str(error)) from error
         return (("authorization", f"Bearer {token}"),) if token else ()
 
 

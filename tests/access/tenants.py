@@ -17,7 +17,7 @@ from memsidecar.v1 import message_pb2 as message
 from memsidecar.v1 import session_pb2 as session
 from tests.access.calling import minimal
 from tests.access.granting import Grant
-from tests.bad_input.rpcs import NOT_BUILT
+from tests.bad_input.rpcs import NOT_IMPLEMENTED
 from tests.support import canaries
 
 HOSTILE = [
@@ -108,7 +108,7 @@ class Asking:
 
     def requests(self) -> list[Proto]:
         """What to send; more than one to a stream."""
-        if self.step.method in NOT_BUILT:
+        if self.step.method in NOT_IMPLEMENTED:
             return [minimal(self.step.method, self.tenant.namespace, self.step.session_id)]
         made = _BUILDERS[self.step.method](self)
         return made if isinstance(made, list) else [made]

@@ -18,7 +18,7 @@ from tests.access.calling import Answer, bearer, call, minimal
 from tests.access.doors import Guarded, guarded
 from tests.access.granting import LONG_AGO, Grant
 from tests.access.needs import CASES, NEEDED, Case
-from tests.bad_input.rpcs import METHODS, NOT_BUILT
+from tests.bad_input.rpcs import METHODS, NOT_IMPLEMENTED
 from tests.support.process import CALL_SECONDS, Refusal
 from tests.support.waiting import until
 
@@ -31,11 +31,11 @@ NEIGHBOUR = Grant("neighbour", (AWAY,), AccessRole.ADMIN)
 KEEPER = Grant("keeper", ("*",), AccessRole.ADMIN)
 PLAIN = Grant("plain", ("default",), AccessRole.ADMIN)
 
-UNAUTHENTICATED = (grpc.StatusCode.UNAUTHENTICATED, "BAD_CREDENTIALS")
-DENIED = (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")
+UNAUTHENTICATED = (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
+DENIED = (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED")
 OK = (grpc.StatusCode.OK, "")
-NO_SUCH_THING = (grpc.StatusCode.NOT_FOUND, "NO_SUCH_THING")
-UNBUILT = (grpc.StatusCode.UNIMPLEMENTED, "NOT_BUILT")
+NOT_FOUND = (grpc.StatusCode.NOT_FOUND, "NOT_FOUND")
+UNBUILT = (grpc.StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED")
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +71,9 @@ def ask(door: Guarded, case: Case, namespace: str, token: str | None) -> Answer:
 
 def has_passed(case: Case, answer: Answer) -> bool:
     """What became of the request is the business of the RPC; that it came to it is ours."""
-    if case.method in NOT_BUILT:
+    if case.method in NOT_IMPLEMENTED:
         return answer.verdict == UNBUILT
-    return answer.verdict in (OK, NO_SUCH_THING)
+    return answer.verdict in (OK, NOT_FOUND)
 
 
 def test_the_table_has_every_rpc_of_the_contract() -> None:

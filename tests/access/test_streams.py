@@ -76,8 +76,8 @@ def stored(door: Guarded, session_id: str, namespace: str = HOME) -> list[str]:
     return [message.content for message in answer.messages]
 
 
-UNAUTHENTICATED = (grpc.StatusCode.UNAUTHENTICATED, "BAD_CREDENTIALS")
-DENIED = (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED")
+UNAUTHENTICATED = (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
+DENIED = (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED")
 
 
 def test_a_token_that_expires_ends_its_stream(door: Guarded, session_id: str) -> None:

@@ -37,7 +37,7 @@ def test_one_call_too_many_is_busy_and_told_to_come_back(data_dir: Path) -> None
         slow = client.memory.AddBatch.future(slow_batch("slow"), timeout=CALL_SECONDS)
         refused = refusals_meanwhile(client, slow)
         assert len(slow.result().results) == 8
-        assert {(one.code.name, one.reason, one.retry) for one in refused} == {("UNAVAILABLE", "BUSY", True)}
+        assert {(one.code.name, one.reason, one.retry) for one in refused} == {("UNAVAILABLE", "OVERLOADED", True)}
         client.memory.Count(COUNT, timeout=CALL_SECONDS)
 
 
@@ -59,7 +59,7 @@ def test_one_stream_too_many_is_busy_and_calls_go_on(data_dir: Path) -> None:
         stream = client.memory.AddStream(unending(), timeout=CALL_SECONDS)
         assert next(stream).result.sequence == 1
         refused = refusal(lambda: list(client.memory.AddStream(iter([]), timeout=CALL_SECONDS)))
-        assert (refused.code.name, refused.reason, refused.retry) == ("UNAVAILABLE", "BUSY", True)
+        assert (refused.code.name, refused.reason, refused.retry) == ("UNAVAILABLE", "OVERLOADED", True)
         assert client.memory.Count(COUNT).stats.message_count == 1
         done.set()
         assert list(stream) == []

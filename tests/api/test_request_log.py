@@ -9,7 +9,7 @@ import pytest
 
 from memsidecar.v1 import memory_pb2 as memory
 from tests.api.canaries import canary_requests
-from tests.bad_input.rpcs import METHODS, NOT_BUILT, send_bytes
+from tests.bad_input.rpcs import METHODS, NOT_IMPLEMENTED, send_bytes
 from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.support.canaries import CANARY
 from tests.support.process import Client, SidecarProcess, refusal
@@ -70,9 +70,9 @@ def test_streams_are_logged_when_all_calls_are(data_dir: Path) -> None:
 
 def test_a_call_of_what_is_not_built_is_logged_as_a_failed_one(data_dir: Path) -> None:
     with SidecarProcess(data_dir, "--log-format", "json") as sidecar, sidecar.client() as client:
-        for name in sorted(NOT_BUILT):
+        for name in sorted(NOT_IMPLEMENTED):
             refusal(partial(send_bytes, client, name, [b""]))
-        assert {str(line["method"]).rpartition(".")[2] for line in calls_logged(sidecar)} == NOT_BUILT
+        assert {str(line["method"]).rpartition(".")[2] for line in calls_logged(sidecar)} == NOT_IMPLEMENTED
 
 
 def call_everything(client: Client) -> int:

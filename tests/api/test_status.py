@@ -61,11 +61,11 @@ EXAMPLES: dict[type[errors.SidecarError], errors.SidecarError] = {
     errors.SidecarError: errors.SidecarError("secret"),
 }
 # What the sidecar says as a matter of course; what takes a fault to hear; and what no part of this version says.
-BY_CALLS = {"INVALID_FIELD", "NO_SUCH_THING", "ID_CONFLICT", "SEQUENCE_MISMATCH", "NOT_YOUR_SESSION", "TOO_LARGE"}
-BY_CALLS |= {"BUDGET_TOO_SMALL", "NOT_BUILT", "BUSY"}
+BY_CALLS = {"INVALID_FIELD", "NOT_FOUND", "ID_CONFLICT", "SEQUENCE_MISMATCH", "SESSION_OWNER_MISMATCH", "TOO_LARGE"}
+BY_CALLS |= {"BUDGET_TOO_SMALL", "NOT_IMPLEMENTED", "OVERLOADED"}
 # What takes a quota or an access file: see tests/access.
-BY_ACCESS = {"RATE_LIMITED", "QUOTA_EXCEEDED", "BAD_CREDENTIALS", "NOT_ALLOWED"}
-BY_FAULTS = {"DISK_FULL", "STARTING", "SHUTTING_DOWN", "DAMAGED_FILE", "BUG"}
+BY_ACCESS = {"RATE_LIMITED", "QUOTA_EXCEEDED", "UNAUTHENTICATED", "PERMISSION_DENIED"}
+BY_FAULTS = {"DISK_FULL", "STARTING", "SHUTTING_DOWN", "DATA_CORRUPTED", "INTERNAL"}
 LATER = {"INDEX_UNAVAILABLE"}
 
 
@@ -202,26 +202,26 @@ def provocations(client: Client) -> dict[str, tuple[Any, Proto]]:
     call = client.memory
     return {
         "INVALID_FIELD": (call.Count, memory.CountRequest()),
-        "NO_SUCH_THING": (call.Annotate, memory.AnnotateRequest(session_id="s", message_id="none", evaluation_score=1)),
+        "NOT_FOUND": (call.Annotate, memory.AnnotateRequest(session_id="s", message_id="none", evaluation_score=1)),
         "ID_CONFLICT": (call.Add, memory.AddRequest(session_id="s", message=said)),
         "SEQUENCE_MISMATCH": (
             call.Add,
             memory.AddRequest(session_id="s", message=Message(role=ROLE_USER, content="x"), expected_sequence=9),
         ),
-        "NOT_YOUR_SESSION": (call.Clear, memory.ClearRequest(session_id="s", user_id="thief")),
+        "SESSION_OWNER_MISMATCH": (call.Clear, memory.ClearRequest(session_id="s", user_id="thief")),
         "TOO_LARGE": (
             call.Add,
             memory.AddRequest(session_id="s", message=Message(role=ROLE_USER, content="x" * (1 << 20))),
         ),
         "BUDGET_TOO_SMALL": (call.BuildContext, BuildContextRequest(session_id="s", max_tokens=1)),
-        "NOT_BUILT": (client.sessions.ForgetMessage, ForgetMessageRequest(session_id="s", message_id="m")),
+        "NOT_IMPLEMENTED": (client.sessions.ForgetMessage, ForgetMessageRequest(session_id="s", message_id="m")),
     }
 
 
 def test_every_reason_of_this_version_is_heard(client: Client) -> None:
     client.add("s", "hello", id="m", user_id="owner")
     asked = provocations(client)
-    assert set(asked) == BY_CALLS - {"BUSY"}  # that one takes load: see test_limits
+    assert set(asked) == BY_CALLS - {"OVERLOADED"}  # that one takes load: see test_limits
     for reason, (call, request) in asked.items():
         refused = refusal(partial(call, request))
         assert refused.reason == reason

@@ -62,7 +62,7 @@ class Rests(threading.Event):
 
 def rests_of(courtesy: BackgroundThrottle) -> Rests:
     """Count the rests of a courtesy from now on."""
-    courtesy._ended = rests = Rests()
+    courtesy._stopped = rests = Rests()
     return rests
 
 

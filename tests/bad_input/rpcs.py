@@ -22,8 +22,8 @@ SERVICES = (
     knowledge.DESCRIPTOR.services_by_name["KnowledgeService"],
 )
 METHODS: dict[str, MethodDescriptor] = {method.name: method for service in SERVICES for method in service.methods}
-NOT_BUILT = frozenset({"ForgetMessage", "ForgetUser", "Export", "Import", "Watch"})
-BUILT = sorted(METHODS.keys() - NOT_BUILT)
+NOT_IMPLEMENTED = frozenset({"ForgetMessage", "ForgetUser", "Export", "Import", "Watch"})
+BUILT = sorted(METHODS.keys() - NOT_IMPLEMENTED)
 
 WATCHED = "watched"
 KNOWN_MESSAGE = "known"

@@ -44,7 +44,7 @@ def test_another_user_s_session_is_refused(connected: Client, watch: Watch, call
     for path, value in (OF_A_SESSION[call] | {"user_id": "thief"}).items():
         put(request, path, value)
     refused = refusal(partial(send, connected, name, request))
-    assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "NOT_YOUR_SESSION")
+    assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "SESSION_OWNER_MISMATCH")
     assert watch.saw_no_change()
 
 

@@ -21,7 +21,7 @@ from memsidecar.v1.knowledge_pb2 import (
 )
 from memsidecar.v1.message_pb2 import ROLE_USER
 from tests.bad_input.conftest import Watch
-from tests.bad_input.rpcs import BUILT, METHODS, NOT_BUILT, good, put, send
+from tests.bad_input.rpcs import BUILT, METHODS, NOT_IMPLEMENTED, good, put, send
 from tests.bad_input.table import TABLE
 from tests.bad_input.values import Right, Wrong
 from tests.support.process import Client, Refusal, refusal
@@ -57,10 +57,10 @@ def test_every_field_has_a_value_that_is_taken() -> None:
     assert [(name, path) for name, fields in TABLE.items() for path, field in fields.items() if not field.right] == []
 
 
-@pytest.mark.parametrize("name", sorted(NOT_BUILT))
+@pytest.mark.parametrize("name", sorted(NOT_IMPLEMENTED))
 def test_what_is_not_built_says_so(connected: Client, name: str) -> None:
     from_nothing = refusal(lambda: _send_empty(connected, name))
-    assert (from_nothing.code.name, from_nothing.reason) == ("UNIMPLEMENTED", "NOT_BUILT")
+    assert (from_nothing.code.name, from_nothing.reason) == ("UNIMPLEMENTED", "NOT_IMPLEMENTED")
 
 
 def _send_empty(client: Client, name: str) -> Any:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.bad_input.conftest import Watch
 from tests.bad_input.mutations import BROKEN_UTF8, DEEP_LEVELS, delimited, mutated
-from tests.bad_input.rpcs import BUILT, METHODS, NOT_BUILT, calls, good, put, send_bytes
+from tests.bad_input.rpcs import BUILT, METHODS, NOT_IMPLEMENTED, calls, good, put, send_bytes
 from tests.bad_input.table import TABLE
 from tests.support.process import Client, Refusal, SidecarProcess
 
@@ -36,7 +36,7 @@ KEPT = ("session_id", "message_id", "document_id", "document.id", "artifact_id",
 
 def rich(name: str) -> Proto:
     """A request with nearly every field set, to a session that nobody watches, in a namespace of its own."""
-    if name in NOT_BUILT:
+    if name in NOT_IMPLEMENTED:
         return GetMessageClass(METHODS[name].input_type)()
     request = good(name, FUZZED)
     for path, field in TABLE[name].items():
@@ -78,11 +78,11 @@ def test_a_spoiled_request_gets_a_clear_answer(connected: Client, watch: Watch, 
     before = watch.messages
     random = Random(f"{SEED} {name}")
     sources = [rich(name).SerializeToString() or b"\x0a\x01a"]
-    if name not in NOT_BUILT:
+    if name not in NOT_IMPLEMENTED:
         sources.append(good(name, FUZZED).SerializeToString())
     seen = {answer_to(connected, name, [mutated(random.choice(sources), random)]) for _ in range(ROUNDS)}
     # Bytes that are no request are told from one that cannot be answered yet, as who asks must be known first.
-    assert seen == {"UNIMPLEMENTED", "INVALID_ARGUMENT"} if name in NOT_BUILT else "INVALID_ARGUMENT" in seen
+    assert seen == {"UNIMPLEMENTED", "INVALID_ARGUMENT"} if name in NOT_IMPLEMENTED else "INVALID_ARGUMENT" in seen
     assert watch.messages == before
 
 

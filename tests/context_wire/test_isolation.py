@@ -14,7 +14,7 @@ def test_the_context_of_another_users_session_is_refused(client: Client) -> None
     for fields in ({}, {"query": "password"}, {"scope": 2, "query": "password"}):
         bob = Agent(client, ann.session_id, user_id="bob")
         refused = refusal(lambda fields=fields, bob=bob: bob.build(**fields))  # type: ignore[misc]
-        assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "NOT_YOUR_SESSION")
+        assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "SESSION_OWNER_MISMATCH")
         assert "hunter2" not in refused.message
 
 

@@ -85,7 +85,7 @@ def test_delete_tells_how_many_chunks_there_were_and_then_not_found(served: Serv
     assert served.call("DeleteDocument", request).removed_chunks == count
     assert served.ids(namespace=scope) == [] and search(served, "fox", namespace=scope) == []
     refused = refusal(lambda: served.call("DeleteDocument", request))
-    assert (refused.code.name, refused.reason) == ("NOT_FOUND", "NO_SUCH_THING")
+    assert (refused.code.name, refused.reason) == ("NOT_FOUND", "NOT_FOUND")
 
 
 def test_a_document_is_deleted_only_for_whom_it_was_put(served: Served, scope: str) -> None:
@@ -171,7 +171,7 @@ def test_another_users_session_is_refused_by_every_rpc(served: Served, name: str
         "SearchDocuments": pb.SearchDocumentsRequest(query="hello", **scope),
     }
     refused = refusal(lambda: served.call(name, requests[name]))
-    assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "NOT_YOUR_SESSION")
+    assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "SESSION_OWNER_MISMATCH")
 
 
 def test_search_answers_three_chunks_or_as_many_as_asked_for_up_to_five(served: Served, scope: str) -> None:

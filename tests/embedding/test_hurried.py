@@ -68,7 +68,7 @@ def test_it_asks_once_and_does_not_wait_as_told(endpoint: Endpoint, embedder: Op
 @pytest.mark.parametrize(("configured_seconds", "at_most"), [(60.0, INTERACTIVE_TIMEOUT_SECONDS), (0.1, 0.1)])
 def test_silence_is_borne_shortly(configured: OpenAIEmbedderConfig, configured_seconds: float, at_most: float) -> None:
     hurried = OpenAIEmbedder(replace(configured, timeout_seconds=configured_seconds)).interactive()
-    assert hurried._settings.timeout_seconds == at_most
+    assert hurried._config.timeout_seconds == at_most
     fails(hurried)
 
 

@@ -47,7 +47,7 @@ class RecordingJournal:
     def committed(self) -> Iterator[Command]:
         """What took effect, in the order in which it did: by the version that each left its session at."""
         done = [ticket for ticket in self.tickets if ticket.error is None and ticket.result().head is not None]
-        for ticket in sorted(done, key=lambda one: one.result.head.version):
+        for ticket in sorted(done, key=lambda ticket: ticket.result().head.version):
             yield self.decided.get(id(ticket), ticket.command)
 
 

@@ -237,7 +237,7 @@ def test_a_flipped_bit_in_a_summary_is_answered_with_damage(data_dir: Path) -> N
         assert not doctor_in_process(data_dir)
         sidecar.start()
         with sidecar.client() as client:
-            assert refusal(lambda: summary_of(client)).reason == "DAMAGED_FILE"
+            assert refusal(lambda: summary_of(client)).reason == "DATA_CORRUPTED"
             assert len(client.all("s")) == 1
 
 
@@ -252,7 +252,7 @@ def test_a_flipped_bit_is_answered_with_data_loss_that_names_the_file(original: 
     flip(data_dir / "journal.db", place_in((data_dir / "journal.db").read_bytes(), text))
     with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
         for said in (refusal(lambda: client.all("a")), refusal(lambda: client.recent("a", 1000))):
-            assert said.code is grpc.StatusCode.DATA_LOSS and said.reason == "DAMAGED_FILE"
+            assert said.code is grpc.StatusCode.DATA_LOSS and said.reason == "DATA_CORRUPTED"
             assert said.metadata["file"] == str(data_dir / "journal.db")
         assert [message.content for message in client.all("b")] == original.said["b"], "the other session is whole"
     assert doctor(data_dir).returncode == 1

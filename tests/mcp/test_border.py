@@ -26,7 +26,7 @@ def test_a_bug_is_told_without_its_words_and_logged_with_its_place(
     serving = ToolServer(cast(SidecarClient, None), "1")
     with caplog.at_level(logging.INFO):
         result = asyncio.run(serving._call_tool(None, CallToolRequestParams(name="list_facts", arguments={})))
-    assert result.is_error and text_of(result).startswith("BUG: ") and CANARY not in text_of(result)
+    assert result.is_error and text_of(result).startswith("INTERNAL: ") and CANARY not in text_of(result)
     logged = str([record.__dict__ for record in caplog.records])
     assert "KeyError" in logged and "stumble" in logged and CANARY not in logged
 

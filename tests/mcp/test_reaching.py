@@ -118,11 +118,11 @@ def test_a_token_is_read_anew_for_each_call_and_its_role_holds(
     reader, writer = Grant("reader", ("default",), AccessRole.READ), Grant("writer", ("default",), AccessRole.WRITE)
     access_file = write_access_file(tmp_path / "access.toml", [reader, writer])
     with SidecarProcess(tmp_path / "data", "--listen", address, "--access-file", str(access_file)):
-        assert desk.refusal("list_facts").startswith("BAD_CREDENTIALS")
+        assert desk.refusal("list_facts").startswith("UNAUTHENTICATED")
         token_file.write_text(reader.text)
         assert desk.use("list_facts")["facts"] == []
-        assert desk.refusal("add_messages", messages=HELLO).startswith("NOT_ALLOWED")
+        assert desk.refusal("add_messages", messages=HELLO).startswith("PERMISSION_DENIED")
         token_file.write_text(writer.text)
         desk.use("add_messages", messages=HELLO)
         token_file.unlink()
-        assert desk.refusal("list_facts").startswith("BAD_CREDENTIALS")
+        assert desk.refusal("list_facts").startswith("UNAUTHENTICATED")

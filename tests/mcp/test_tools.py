@@ -123,7 +123,7 @@ def test_a_conversation_is_forgotten_on_request(desk: Desktop) -> None:
     desk.use("add_messages", messages=[said("A secret.")], session_id="private")
     assert desk.use("forget_session", session_id="private") == {"messages": 1, "facts": 0}
     assert desk.use("recent_messages", session_id="private")["messages"] == []
-    assert desk.refusal("forget_session", session_id="private").startswith("NO_SUCH_THING")
+    assert desk.refusal("forget_session", session_id="private").startswith("NOT_FOUND")
 
 
 # -- facts and documents
@@ -166,7 +166,7 @@ def test_other_users_and_namespaces_are_out_of_reach(desk: Desktop, client: Clie
         "search_messages": {"query": "walrus"},
         "forget_session": {},
     }.items():
-        assert desk.refusal(tool, session_id="theirs", **arguments).startswith("NOT_YOUR_SESSION")
+        assert desk.refusal(tool, session_id="theirs", **arguments).startswith("SESSION_OWNER_MISMATCH")
     refusal = desk.refusal("search_messages", query="walrus", namespace="elsewhere")
     assert "INVALID_FIELD" in refusal and "Argument: namespace" in refusal
 

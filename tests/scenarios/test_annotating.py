@@ -78,11 +78,11 @@ def test_an_annotated_message_is_still_the_same_for_a_retry(talk: Talk) -> None:
 def test_an_unknown_message_is_not_found(talk: Talk, message_id: str) -> None:
     talk.say("hi", id="m")
     refused = refusal(lambda: talk.annotate(message_id, evaluation_score=1))
-    assert (refused.code, refused.reason) == (grpc.StatusCode.NOT_FOUND, "NO_SUCH_THING")
+    assert (refused.code, refused.reason) == (grpc.StatusCode.NOT_FOUND, "NOT_FOUND")
 
 
 def test_a_message_of_an_unknown_session_is_not_found_and_no_session_comes_into_being(talk: Talk) -> None:
-    assert refusal(lambda: talk.annotate("m", evaluation_score=1)).reason == "NO_SUCH_THING"
+    assert refusal(lambda: talk.annotate("m", evaluation_score=1)).reason == "NOT_FOUND"
     assert talk.count().last_sequence == 0
 
 

@@ -68,7 +68,7 @@ def test_an_artifact_belongs_to_its_session(here: KnowledgeClient) -> None:
     theirs = here.of("bob", "s1")
     for call in (lambda: theirs.put("b", "x"), theirs.ids, lambda: theirs.drop("a")):
         refused = refusal(call)
-        assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "NOT_YOUR_SESSION")
+        assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "SESSION_OWNER_MISMATCH")
 
 
 def test_an_expired_one_is_not_listed(here: KnowledgeClient) -> None:
@@ -144,7 +144,7 @@ def test_a_deleted_artifact_is_in_no_answer_and_in_no_file(sidecar: SidecarProce
     here.drop("a")
     assert here.ids() == [] and files_with(sidecar.data_dir, secret) == []
     refused = refusal(lambda: here.drop("a"))
-    assert (refused.code.name, refused.reason) == ("NOT_FOUND", "NO_SUCH_THING")
+    assert (refused.code.name, refused.reason) == ("NOT_FOUND", "NOT_FOUND")
 
 
 # -- offloading
@@ -198,7 +198,7 @@ def test_a_pruned_result_is_kept_as_an_artifact(here: KnowledgeClient) -> None:
 
 def test_only_a_tools_message_of_the_session_can_be_offloaded(here: KnowledgeClient) -> None:
     refused = refusal(lambda: here.offload("big"))
-    assert (refused.code.name, refused.reason) == ("NOT_FOUND", "NO_SUCH_THING")
+    assert (refused.code.name, refused.reason) == ("NOT_FOUND", "NOT_FOUND")
     with_result(here)
     assert refusal(lambda: here.offload("other")).code.name == "NOT_FOUND"
     for wrong in ("ask-big", "call-big"):

@@ -74,7 +74,7 @@ def test_an_answer_to_a_cleared_call_stands_alone(talk: Talk) -> None:
 
 def test_clearing_an_unknown_session_removes_nothing_and_makes_none(talk: Talk) -> None:
     assert talk.clear() == 0
-    assert refusal(lambda: delete(talk)).reason == "NO_SUCH_THING"
+    assert refusal(lambda: delete(talk)).reason == "NOT_FOUND"
 
 
 def test_clearing_twice_removes_nothing_more(talk: Talk) -> None:
@@ -87,7 +87,7 @@ def test_a_cleared_session_stays_its_users(talk: Talk) -> None:
     mine.say("hello")
     mine.clear()
     theirs = Talk(talk.client, talk.session_id, user_id="bob")
-    assert refusal(lambda: theirs.say("hello")).reason == "NOT_YOUR_SESSION"
+    assert refusal(lambda: theirs.say("hello")).reason == "SESSION_OWNER_MISMATCH"
 
 
 def test_a_clear_leaves_the_text_in_no_file(sidecar: SidecarProcess, talk: Talk) -> None:
@@ -164,14 +164,14 @@ def test_a_session_that_nobody_spoke_in_is_deleted_as_its_dry_run_told(
         foretold.dry_run = False
         assert delete(here.talk) == foretold == expected
         for dry_run in (True, False):
-            assert refusal(partial(delete, here.talk, dry_run)).reason == "NO_SUCH_THING"
+            assert refusal(partial(delete, here.talk, dry_run)).reason == "NOT_FOUND"
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_a_stranger_is_not_told_what_would_go(talk: Talk, dry_run: bool) -> None:
     Talk(talk.client, talk.session_id, user_id="alice").say("hello")
     theirs = Talk(talk.client, talk.session_id, user_id="bob")
-    assert refusal(lambda: delete(theirs, dry_run)).reason == "NOT_YOUR_SESSION"
+    assert refusal(lambda: delete(theirs, dry_run)).reason == "SESSION_OWNER_MISMATCH"
 
 
 def test_a_deleted_session_is_unknown_and_its_name_begins_anew(talk: Talk) -> None:
@@ -196,4 +196,4 @@ def test_a_deleted_policy_does_not_come_back_with_the_name(talk: Talk) -> None:
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_an_unknown_session_cannot_be_deleted(talk: Talk, dry_run: bool) -> None:
     refused = refusal(lambda: delete(talk, dry_run))
-    assert (refused.code, refused.reason) == (grpc.StatusCode.NOT_FOUND, "NO_SUCH_THING")
+    assert (refused.code, refused.reason) == (grpc.StatusCode.NOT_FOUND, "NOT_FOUND")

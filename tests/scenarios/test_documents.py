@@ -47,7 +47,7 @@ def test_a_document_is_found_the_moment_it_is_put_and_not_after_it_is_deleted(li
         assert library.find(f"xylophone{number}") == []
     assert library.ids() == []
     refused = refusal(lambda: library.delete("d0"))
-    assert (refused.code.name, refused.reason) == ("NOT_FOUND", "NO_SUCH_THING")
+    assert (refused.code.name, refused.reason) == ("NOT_FOUND", "NOT_FOUND")
 
 
 def test_the_same_again_changes_nothing_and_another_text_replaces_it(library: Library) -> None:
@@ -83,7 +83,7 @@ def test_documents_are_seen_by_those_they_were_put_for(library: Library) -> None
     assert seen("bob") == {"all", "bob"}
     assert [library.of(*who).ids() for who in (("", ""), ("ann", ""), ("", "s1"))] == [["all"], ["ann"], ["s1"]]
     refused = refusal(lambda: library.of("bob", "s1").search("heron"))
-    assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "NOT_YOUR_SESSION")
+    assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "SESSION_OWNER_MISMATCH")
 
 
 def test_one_id_is_another_document_for_each_whom_it_was_put_for(library: Library) -> None:

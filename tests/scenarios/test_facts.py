@@ -137,7 +137,7 @@ def test_a_session_stands_for_its_user_and_another_user_is_refused(ann: Knowledg
     assert ann.values() == here.values() == ["Paris"] and ann.of("bob").values() == []
     for call in (lambda: theirs.tell(fact("x")), theirs.facts, lambda: theirs.forget("id")):
         refused = refusal(call)
-        assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "NOT_YOUR_SESSION")
+        assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "SESSION_OWNER_MISMATCH")
 
 
 def test_a_session_without_a_user_has_facts_of_its_own(ann: KnowledgeClient) -> None:
@@ -193,7 +193,7 @@ def test_a_forgotten_fact_is_in_no_answer_and_in_no_file(sidecar: SidecarProcess
     assert ann.facts(include_history=True) == []
     assert files_with(sidecar.data_dir, secret) == []
     refused = refusal(lambda: ann.forget(new.id))
-    assert (refused.code.name, refused.reason) == ("NOT_FOUND", "NO_SUCH_THING")
+    assert (refused.code.name, refused.reason) == ("NOT_FOUND", "NOT_FOUND")
 
 
 def test_a_clear_leaves_facts_and_a_deleted_session_takes_those_that_came_from_it_alone(

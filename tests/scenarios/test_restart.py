@@ -74,7 +74,7 @@ def test_everything_survives_a_restart(data_dir: Path) -> None:
 def go_on(client: Client) -> None:
     """What was known before the restart counts after it."""
     plain = Talk(client, "plain", user_id="bob")
-    assert refusal(plain.messages).reason == "NOT_YOUR_SESSION"
+    assert refusal(plain.messages).reason == "SESSION_OWNER_MISMATCH"
     assert Talk(client, "plain").say("q1 and some words to weigh something", id="q1").duplicate
     assert Talk(client, "cleared").say("next").sequence == 3
     Talk(client, "pruned").answer("open", "at last", id="late")

@@ -68,8 +68,8 @@ def test_what_the_page_calls_built_is_built_and_nothing_else(client: Client, row
         assert end is None or (end.code, end.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
     else:
         assert end is not None
-        assert (end.code, end.reason) == (grpc.StatusCode.UNIMPLEMENTED, "NOT_BUILT")
-        assert row.reasons == "`NOT_BUILT`"
+        assert (end.code, end.reason) == (grpc.StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED")
+        assert row.reasons == "`NOT_IMPLEMENTED`"
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)

@@ -122,7 +122,7 @@ def test_a_session_is_closed_to_whoever_names_another_user(alices: Talk, rpc: st
     call = getattr(getattr(alices.client, service), rpc.partition(" ")[0])
     before = alices.messages()
     refused = refusal(lambda: call(request(**{**alices.names, "user_id": "bob"}, **fields)))
-    assert (refused.code, refused.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "NOT_YOUR_SESSION")
+    assert (refused.code, refused.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_OWNER_MISMATCH")
     assert alices.messages() == before
 
 
@@ -130,7 +130,7 @@ def test_a_stream_is_refused_where_it_names_another_user(alices: Talk) -> None:
     names = {**alices.names, "user_id": "bob"}
     request = pb.AddStreamRequest(**names, message=Message(role=ROLE_USER, content="mine"))
     refused = refusal(lambda: list(alices.client.memory.AddStream(iter([request]), timeout=CALL_SECONDS)))
-    assert (refused.code, refused.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "NOT_YOUR_SESSION")
+    assert (refused.code, refused.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_OWNER_MISMATCH")
     assert alices.contents() == ["secret"]
 
 
@@ -160,10 +160,10 @@ def test_the_first_write_of_any_kind_makes_the_session_theirs(talk: Talk, rpc: s
     assert answer.session.user_id == "alice"
     for read, asking in THEIRS.items():
         call = getattr(talk.client.knowledge, read)
-        assert refusal(lambda: call(asking(**names, user_id="bob"))).reason == "NOT_YOUR_SESSION"  # noqa: B023
-    assert refusal(lambda: talk.client.add(talk.session_id, "mine", user_id="bob")).reason == "NOT_YOUR_SESSION"
+        assert refusal(lambda: call(asking(**names, user_id="bob"))).reason == "SESSION_OWNER_MISMATCH"  # noqa: B023
+    assert refusal(lambda: talk.client.add(talk.session_id, "mine", user_id="bob")).reason == "SESSION_OWNER_MISMATCH"
     delete = session_pb2.DeleteSessionRequest(**names, user_id="bob")
-    assert refusal(lambda: talk.client.sessions.DeleteSession(delete)).reason == "NOT_YOUR_SESSION"
+    assert refusal(lambda: talk.client.sessions.DeleteSession(delete)).reason == "SESSION_OWNER_MISMATCH"
 
 
 def test_what_is_refused_makes_no_session(talk: Talk) -> None:
@@ -181,7 +181,7 @@ def test_what_is_refused_makes_no_session(talk: Talk) -> None:
 def test_the_first_write_that_names_a_user_makes_the_session_theirs(talk: Talk) -> None:
     talk.say("nobody's yet")
     talk.client.add(talk.session_id, "hello", user_id="alice")
-    assert refusal(lambda: talk.client.add(talk.session_id, "hello", user_id="bob")).reason == "NOT_YOUR_SESSION"
+    assert refusal(lambda: talk.client.add(talk.session_id, "hello", user_id="bob")).reason == "SESSION_OWNER_MISMATCH"
     assert talk.say("without a name").sequence == 3
     session = talk.client.sessions.GetSession(session_pb2.GetSessionRequest(**talk.names)).session
     assert session.user_id == "alice"

@@ -84,7 +84,7 @@ def test_policies_annotations_and_reports_are_kept(talk: Talk) -> None:
 def test_users_are_apart_and_sessions_listed(client: Client, namespace: str) -> None:
     Talk(client, "a", namespace, "alice").say("tea")
     Talk(client, "b", namespace, "bob").say("tea")
-    assert refusal(Talk(client, "a", namespace, "bob").messages).reason == "NOT_YOUR_SESSION"
+    assert refusal(Talk(client, "a", namespace, "bob").messages).reason == "SESSION_OWNER_MISMATCH"
     assert len(Talk(client, "a", namespace, "alice").find("tea", scope=SCOPE_USER)) == 1
     listed = client.sessions.ListSessions(ListSessionsRequest(namespace=namespace)).sessions
     assert [session.session_id for session in listed] == ["b", "a"]

@@ -204,7 +204,7 @@ def test_the_write_ahead_log_stays_bounded_while_readers_follow_each_other(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The restart of the log waits until the readers of the moment are done, however long the machine makes of it."""
-    monkeypatch.setitem(wal.WAIT_FOR_READERS_MS, "RESTART", int(1_000 * HANG_SECONDS))
+    monkeypatch.setitem(wal.READER_TIMEOUT_MS, "RESTART", int(1_000 * HANG_SECONDS))
     limit = 256 << 10
     over = threading.Event()
 

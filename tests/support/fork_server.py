@@ -10,9 +10,9 @@ from functools import cache
 from importlib import import_module
 
 from memsidecar.__main__ import main
-from memsidecar.embedding import bundled
+from memsidecar.embedding import bundled_model
 from memsidecar.settings import quiet_native_logs
-from memsidecar.tokens import exact
+from memsidecar.tokens import tiktoken_counter
 
 MOST_REQUEST_BYTES = 128 << 10
 
@@ -23,10 +23,10 @@ def preload() -> None:
     These are the modules of the sidecar, the default vocabulary, and the bundled embedding model.
     """
     import_module("memsidecar.assembly")
-    exact.load_encoding = cache(exact.load_encoding)  # type: ignore[assignment, attr-defined]
-    bundled._load = cache(bundled._load)
-    exact.TiktokenCounter("o200k_base").warm()
-    bundled.BundledModel().loaded()
+    tiktoken_counter.load_encoding = cache(tiktoken_counter.load_encoding)  # type: ignore[assignment]
+    bundled_model._load = cache(bundled_model._load)
+    tiktoken_counter.TiktokenCounter("o200k_base").warm()
+    bundled_model.BundledModel().loaded()
 
 
 def serve(requests: socket.socket) -> None:

@@ -64,7 +64,7 @@ def test_adds_to_other_sessions_do_not_wait_with_a_clear_for_an_outside_reader(
 
 def busy(error: grpc.RpcError) -> bool:
     refused = Refusal(error)
-    return refused.code is grpc.StatusCode.UNAVAILABLE and refused.reason == "BUSY"
+    return refused.code is grpc.StatusCode.UNAVAILABLE and refused.reason == "OVERLOADED"
 
 
 def test_a_clear_that_waits_for_an_outside_reader_does_not_keep_the_server_from_stopping(

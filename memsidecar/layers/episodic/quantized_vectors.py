@@ -74,9 +74,13 @@ class QuantizedVectors:
         return products
 
     def _multiply(self, query: Bytes, first: int, last: int, out: Floats) -> None:
-        """Multiply without the GIL and without a float copy of the matrix, which numpy would make."""
+        """Multiply without the GIL and without a float copy of the matrix, which numpy would make.
+
+        Without simsimd's `out=`: each such call releases a reference to None that it does not own, and before
+        Python 3.12 the process aborts after some ten thousand of them.
+        """
         if first < last:
-            simsimd.cdist(query, self._values[first:last], "dot", out=out[:, first:last])
+            out[:, first:last] = simsimd.cdist(query, self._values[first:last], "dot", out_dtype="float32")
 
 
 def _quantize(vectors: Floats) -> tuple[Bytes, Floats]:

@@ -50,7 +50,7 @@ class SummaryUpdater:
     def update_to(self, head: SessionHead, last: int, max_tokens: int = 0) -> RollingSummary | None:
         """Update the summary through the message `last`; return the one that is stored then.
 
-        Raises ModelUnavailable or MalformedAnswer if there is a summary already; the first one is then made by the fallback.
+        Raise ModelUnavailable or MalformedAnswer if there is a summary already; the fallback makes the first one.
         """
         known, limit = self.store.get(head.key), max_tokens or self.max_tokens
         try:
