@@ -1,5 +1,6 @@
 """The two large things of a shelf, against naive ones."""
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 
@@ -87,3 +88,13 @@ def test_who_was_told_how_many_rows_come_does_not_grow_meanwhile() -> None:
     for _ in range(10):
         packed.extend(np.eye(8, dtype=np.float32)[np.arange(10) % 8])
     assert (len(packed), packed.size_bytes) == (100, room)
+
+
+def test_dot_products_keep_the_references_to_none() -> None:
+    """A library that releases a reference to None that it does not own ends the process some time later."""
+    vectors = QuantizedVectors(8)
+    vectors.extend(np.eye(8, dtype=np.float32))
+    before = sys.getrefcount(None)
+    for _ in range(2_000):
+        vectors.dots(np.ones(8, np.float32))
+    assert abs(sys.getrefcount(None) - before) < 1_000
