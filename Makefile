@@ -5,6 +5,10 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules
 
+# pytest rewrites the assertions of 321 modules. It keeps the result only where Python may write bytecode; else each
+# worker does it again, for ten seconds.
+export PYTHONDONTWRITEBYTECODE :=
+
 PYTHON ?= python3
 BUF_VERSION := 1.74.0
 GRPCURL_VERSION := v1.9.4
