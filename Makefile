@@ -50,7 +50,7 @@ VARIANTS_typescript := typescript
 VARIANTS_java := java java-async
 VARIANTS_rust := rust
 
-.PHONY: help setup setup-all serve test test-long test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality soak clean
+.PHONY: help setup setup-all serve test test-long test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -252,6 +252,12 @@ bench: setup $(LOAD) ## Measure speed beside an empty handler and bare LanceDB (
 
 quality: setup ## Measure what retrieval finds (ARGS='--ablations --locomo FILE' for each signal's share, and LoCoMo)
 	$(BIN)/python -m benchmarks.retrieval.quality $(ARGS)
+
+shape: setup ## Print figures of the module tree: sizes, names, cycles
+	$(BIN)/python -m tools.shape $(ARGS)
+
+trace: setup ## Print the files that one warm Add, Search and BuildContext pass through
+	$(BIN)/python -m tools.trace_files $(ARGS)
 
 soak: setup $(LOAD) ## Ten minutes of mixed load: does resident memory grow? (needs Go)
 	$(BIN)/python -m benchmarks.retrieval.soak $(ARGS)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from memsidecar.context.budgets import SectionLimits
 from memsidecar.context.sections import Content, FilledSection
-from memsidecar.context.window import Unit, VisibleTurns
+from memsidecar.context.window import VisibleTurns, WindowUnit
 from memsidecar.v1.context_pb2 import (
     SECTION_ARTIFACTS,
     SECTION_DOCUMENTS,
@@ -50,7 +50,7 @@ class EvictionStep(NamedTuple):
 class EvictionOrder:
     """All steps from the full content down to what is never evicted: `kept` units and the sections' `min_tokens`."""
 
-    def __init__(self, content: Content, kept: frozenset[Unit], limits: SectionLimits, min_turns: int) -> None:
+    def __init__(self, content: Content, kept: frozenset[WindowUnit], limits: SectionLimits, min_turns: int) -> None:
         self._content = content
         self._kept = kept
         self._limits = limits
@@ -101,7 +101,7 @@ class EvictionOrder:
                 return
             yield step._replace(units=gone)
 
-    def _evictable(self, turns_gone: int) -> list[Unit]:
+    def _evictable(self, turns_gone: int) -> list[WindowUnit]:
         """Return the units that may be evicted from the remaining turns, oldest first."""
         return [unit for turn in self._content.turns[turns_gone:] for unit in turn if unit not in self._kept]
 

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from memsidecar.context.budgets import SectionLimit
-from memsidecar.context.window import Unit
+from memsidecar.context.window import WindowUnit
 from memsidecar.domain.fact import ScoreBreakdown
 from memsidecar.domain.text import truncate_to_sentences
 from memsidecar.tokens.contract import Counter
@@ -88,7 +88,7 @@ class Content:
     """All items of a context by section, and the visible turns."""
 
     sections: Mapping[Section, tuple[Item, ...]]
-    turns: tuple[tuple[Unit, ...], ...]
+    turns: tuple[tuple[WindowUnit, ...], ...]
 
 
 def fill(candidates: Iterable[Item], limit: SectionLimit, count: CountTokens) -> FilledSection:

@@ -52,7 +52,7 @@ class WindowMessage(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Unit:
+class WindowUnit:
     """Messages that are kept or evicted together: an exchange, or a single message. Compared by identity."""
 
     messages: tuple[WindowMessage, ...]
@@ -66,7 +66,7 @@ class Unit:
 class Turn:
     """One turn. `number` and `start` are the turns and tokens of the window before it."""
 
-    units: tuple[Unit, ...]
+    units: tuple[WindowUnit, ...]
     number: int
     start: int
 
@@ -125,20 +125,20 @@ def _join_exchanges(turns: Iterable[list[WindowMessage]]) -> list[list[WindowMes
     return joined
 
 
-def _units(group: Sequence[WindowMessage]) -> tuple[Unit, ...]:
+def _units(group: Sequence[WindowMessage]) -> tuple[WindowUnit, ...]:
     """Return the units in the order of their first messages."""
     units: dict[int, list[WindowMessage]] = {}
     for message in group:
         units.setdefault(message.exchange or message.sequence, []).append(message)
-    return tuple(Unit(tuple(unit)) for unit in units.values())
+    return tuple(WindowUnit(tuple(unit)) for unit in units.values())
 
 
 @dataclass(frozen=True, slots=True)
 class VisibleTurns:
     """The visible turns, oldest first, each as its units. Units in `kept` are never evicted."""
 
-    turns: tuple[tuple[Unit, ...], ...] = ()
-    kept: frozenset[Unit] = frozenset()
+    turns: tuple[tuple[WindowUnit, ...], ...] = ()
+    kept: frozenset[WindowUnit] = frozenset()
     omitted: tuple[WindowMessage, ...] = ()
 
 
@@ -157,7 +157,7 @@ def visible_turns(
     return VisibleTurns(tuple(chosen), kept, tuple(omitted))
 
 
-def _last_units(turns: Sequence[Turn]) -> frozenset[Unit]:
+def _last_units(turns: Sequence[Turn]) -> frozenset[WindowUnit]:
     units = [unit for turn in turns[-MIN_MESSAGES:] for unit in turn.units]
     last = sorted(message.sequence for unit in units for message in unit.messages)[-MIN_MESSAGES:]
     return frozenset(unit for unit in units if any(message.sequence in last for message in unit.messages))
@@ -186,7 +186,9 @@ def _cut_point(at_least: int, blocks: Sequence[int]) -> int:
     return next((at for at in later if blocks[at] != blocks[at - 1]), at_least)
 
 
-def _newest_units(turns: Sequence[Turn], limit: SectionLimit, kept: frozenset[Unit]) -> list[tuple[Unit, ...]]:
+def _newest_units(
+    turns: Sequence[Turn], limit: SectionLimit, kept: frozenset[WindowUnit]
+) -> list[tuple[WindowUnit, ...]]:
     """Return the newest units that fit of a turn that is too large as a whole."""
     left, chosen = limit.tokens if limit.items else 0, []
     for unit in reversed([unit for turn in turns for unit in turn.units]):
@@ -198,8 +200,8 @@ def _newest_units(turns: Sequence[Turn], limit: SectionLimit, kept: frozenset[Un
 
 
 def _with_newest(
-    chosen: list[tuple[Unit, ...]], turns: Sequence[Turn], kept: frozenset[Unit]
-) -> list[tuple[Unit, ...]]:
+    chosen: list[tuple[WindowUnit, ...]], turns: Sequence[Turn], kept: frozenset[WindowUnit]
+) -> list[tuple[WindowUnit, ...]]:
     """Add the units that are never evicted, even beyond the limit."""
     included = {unit for units in chosen for unit in units}
     missing = [

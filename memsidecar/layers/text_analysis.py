@@ -21,7 +21,7 @@ _LETTER = (
     r"[[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
     r"\u3006\u3031-\u3035\u303c\u30fc]&&[\p{L}\p{M}\p{N}--\p{Nd}]]"
 )
-_CHARACTER = rf"{_LETTER}\p{{M}}*"  # with its vowel signs and tone marks, which distinguish words
+_CHARACTER = rf"{_LETTER}\p{{M}}*+"  # with its vowel signs and tone marks, which distinguish words
 _UNSEGMENTED = regex.compile(_LETTER, regex.V1)
 # Blocks that contain all letters of _LETTER among others. This check is ten times as fast, and is enough for English
 # text with a typographic quote.

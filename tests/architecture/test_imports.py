@@ -52,12 +52,6 @@ SHARED_LAYER = "background"
 SIBLING_IMPORTS: dict[tuple[str, str], str] = {
     ("layers/artifacts/offload.py", "memsidecar.layers.working.window_update"): "offloading replaces a message's text",
     ("layers/episodic/hits.py", "memsidecar.layers.documents.documents"): "chunks are hits of a search too",
-    ("layers/artifacts/artifact.py", "memsidecar.layers.working.validation"): "field checks; belong to field_checks",
-    ("layers/artifacts/artifacts.py", "memsidecar.layers.working.reads"): "size of a response; belongs to field_checks",
-    ("layers/documents/documents.py", "memsidecar.layers.working.reads"): "size of a response; belongs to field_checks",
-    ("layers/documents/documents.py", "memsidecar.layers.working.validation"): "field checks; belong to field_checks",
-    ("layers/semantic/fact.py", "memsidecar.layers.working.validation"): "field checks; belong to field_checks",
-    ("layers/semantic/facts.py", "memsidecar.layers.working.reads"): "size of a response; belongs to field_checks",
 }
 
 # Libraries, and the only packages that may import them.

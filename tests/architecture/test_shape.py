@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MAX_MODULES = 240
 MIN_MEDIAN_LINES = 120
 MAX_SHORT_MODULES = 10
-MAX_DUPLICATE_CLASSES = 24
+MAX_DUPLICATE_CLASSES = 0
 "Falls with every rename, and stays at zero once there."
 
 

@@ -92,7 +92,7 @@ def test_the_journal_itself_fills_the_disk(sidecar: SidecarProcess) -> None:
 @pytest.mark.parametrize("delete_session", [False, True], ids=["Clear", "DeleteSession"])
 @pytest.mark.parametrize("by_foreign_file", [False, True], ids=["filled by the journal", "filled by a foreign file"])
 def test_erasing_works_on_a_full_disk_and_makes_room(
-    sidecar: SidecarProcess, whole: bool, by_foreign_file: bool
+    sidecar: SidecarProcess, delete_session: bool, by_foreign_file: bool
 ) -> None:
     with sidecar.client() as client:
         for n in range(20):
@@ -100,7 +100,7 @@ def test_erasing_works_on_a_full_disk_and_makes_room(
         if by_foreign_file:
             Foreign(sidecar.data_dir).take_all()
         expected = {"kept": fill(client, "kept", LARGE)}
-        erase(client, "erased", whole)
+        erase(client, "erased", delete_session)
         expected["erased"] = []
         check_whole(client, expected)
         client.add("kept", LARGE)
@@ -123,8 +123,8 @@ def test_erasing_works_with_a_log_that_needs_more_room_than_there_is(small_disk:
         client.add("kept", content)
 
 
-def erase(client: Client, session_id: str, whole: bool) -> None:
-    if whole:
+def erase(client: Client, session_id: str, delete_session: bool) -> None:
+    if delete_session:
         request = session_pb2.DeleteSessionRequest(session_id=session_id)
         assert client.sessions.DeleteSession(request, timeout=CALL_SECONDS).receipt.messages == 20
     else:

@@ -251,5 +251,5 @@ def test_a_batch_that_is_too_long_for_the_model_is_bisected(server: ModelServer,
 
 def test_a_rejected_message_is_not_retried_for_ever(server: ModelServer, facts: FactExtractor) -> None:
     server.always = unless(lambda request: "unspeakable" in request.told[1], said(facts_of()))
-    with pytest.raises(MalformedAnswer, match="refuses the input"):
+    with pytest.raises(MalformedAnswer, match="rejects the input"):
         facts.extract([*TALK, user("m4", "unspeakable")])

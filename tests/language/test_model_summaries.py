@@ -149,7 +149,7 @@ def test_a_batch_that_is_too_long_for_the_model_is_bisected(server: ModelServer,
 
 def test_a_rejected_message_is_not_retried_for_ever(server: ModelServer, summaries: Summarizer) -> None:
     server.always = unless(lambda request: "unspeakable" in request.told[1], said("Ada works at Acme."))
-    with pytest.raises(MalformedAnswer, match="refuses the input"):
+    with pytest.raises(MalformedAnswer, match="rejects the input"):
         summaries.summarize(BEFORE, [*TALK, user("m4", "unspeakable")], 100)
 
 

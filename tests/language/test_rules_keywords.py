@@ -12,7 +12,7 @@ from memsidecar.domain.message import Role
 from memsidecar.language.rules import interests, preferences, profile, retractions, tasks
 from memsidecar.language.rules.assertions import assertions, read_sentences
 from memsidecar.language.rules.extractor import RULES
-from memsidecar.language.rules.rule import Claim, PatternRule, RuleIndex, keyword_set
+from memsidecar.language.rules.rule import FactClaim, PatternRule, RuleIndex, keyword_set
 
 INDEX = RuleIndex(RULES)
 PATTERNS = [
@@ -28,11 +28,11 @@ WORDS = sorted({word for text in MESSAGES for word in text.split()})
 sentences = st.lists(st.sampled_from(PHRASES) | st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 
 
-def by_all_rules(clause: str) -> list[Claim]:
+def by_all_rules(clause: str) -> list[FactClaim]:
     return [claim for rule in RULES for claim in rule.claims(clause)]
 
 
-def by_candidates(clause: str) -> list[Claim]:
+def by_candidates(clause: str) -> list[FactClaim]:
     return [claim for rule in INDEX.candidates(clause) for claim in rule.claims(clause)]
 
 

@@ -8,7 +8,7 @@ from memsidecar.language.contract import Finding, Utterance
 from memsidecar.language.rules import interests, location, preferences, profile, retractions, tasks, topics, work
 from memsidecar.language.rules.assertions import assertions, introduces_quote, read_sentences, retracts_as_joke
 from memsidecar.language.rules.normalization import expand_answer
-from memsidecar.language.rules.rule import Claim, Rule, RuleIndex
+from memsidecar.language.rules.rule import FactClaim, Rule, RuleIndex
 from memsidecar.language.rules.user_text import Sentence
 
 MAX_FINDINGS_PER_MESSAGE = 20
@@ -51,8 +51,8 @@ class RuleExtractor:
         ]
 
 
-def _claims(text: str) -> list[Claim]:
-    claims: list[Claim] = []
+def _claims(text: str) -> list[FactClaim]:
+    claims: list[FactClaim] = []
     for sentence in read_sentences(text):
         if retracts_as_joke(sentence):
             claims.clear()
@@ -62,16 +62,16 @@ def _claims(text: str) -> list[Claim]:
     return claims
 
 
-def _sentence_claims(sentence: Sentence) -> Iterator[Claim]:
+def _sentence_claims(sentence: Sentence) -> Iterator[FactClaim]:
     yield from topics.open_questions(sentence.text)
     for clause in assertions(sentence):
         for rule in _INDEX.candidates(clause):
             yield from rule.claims(clause)
 
 
-def _latest(claims: list[Claim]) -> list[Claim]:
+def _latest(claims: list[FactClaim]) -> list[FactClaim]:
     """Return the last claim of each key. Types with many values, and retractions, keep each value once."""
-    latest: dict[tuple[FactType, str, str, bool], Claim] = {}
+    latest: dict[tuple[FactType, str, str, bool], FactClaim] = {}
     for claim in claims:
         value = claim.value.lower() if claim.type in MULTI_VALUED_TYPES or not claim.holds else ""
         conflict_key = (claim.type, claim.key, value, claim.holds)

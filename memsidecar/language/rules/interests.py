@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
-from memsidecar.language.rules.rule import Claim, pattern_rules, with_keywords
+from memsidecar.language.rules.rule import FactClaim, pattern_rules, with_keywords
 from memsidecar.language.rules.values import leading_phrase, names_something, thing, things, trim
 
 INTEREST, PREFERENCE, SENTIMENT = FactType.INTEREST, FactType.PREFERENCE, FactType.SENTIMENT
@@ -186,7 +186,7 @@ RULES = [
 
 
 @with_keywords("favorite favorites favourite favourites go-to")
-def favorite(clause: str) -> Iterator[Claim]:
+def favorite(clause: str) -> Iterator[FactClaim]:
     match = _FAVORITE.match(clause) or _IS_FAVORITE.match(clause)
     if match is None:
         return
@@ -197,11 +197,11 @@ def favorite(clause: str) -> Iterator[Claim]:
             and is_liked(value)
             and not re.match(r"(?:when|to|that|how|part|by|definitely)\b", value, re.IGNORECASE)
         ):
-            yield Claim(PREFERENCE, f"favorite {what}", value, 0.85)
+            yield FactClaim(PREFERENCE, f"favorite {what}", value, 0.85)
 
 
 @with_keywords("with about by at of for over from regarding forward me my")
-def feeling(clause: str) -> Iterator[Claim]:
+def feeling(clause: str) -> Iterator[FactClaim]:
     if match := _FEELS.match(clause):
         if match["about"].lower() == "of" or not _FIXED.match(match["feeling"]):
             yield from _sentiment(match["what"], match["feeling"], 0.8)
@@ -211,8 +211,8 @@ def feeling(clause: str) -> Iterator[Claim]:
         yield from _sentiment(match["what"], re.sub(r"^(?:is|are) ", "", match["feeling"], flags=re.IGNORECASE), 0.75)
 
 
-def _sentiment(what: str, feeling: str, confidence: float) -> Iterator[Claim]:
+def _sentiment(what: str, feeling: str, confidence: float) -> Iterator[FactClaim]:
     what = leading_phrase(re.sub(r"^all ", "", what, flags=re.IGNORECASE))
     key = re.sub(r"^(?:the|my|our|a|an|this|that|these|those) ", "", what, flags=re.IGNORECASE).lower()
     if names_something(key) and not _NOT_ABOUT.match(what) and not _TO_THE_ASSISTANT.search(what):
-        yield Claim(SENTIMENT, trim(key)[:80], feeling.lower(), confidence)
+        yield FactClaim(SENTIMENT, trim(key)[:80], feeling.lower(), confidence)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
 from memsidecar.language.rules.interests import is_liked
-from memsidecar.language.rules.rule import Claim, pattern_rules, reading, with_keywords
+from memsidecar.language.rules.rule import FactClaim, pattern_rules, reading, with_keywords
 from memsidecar.language.rules.values import leading_phrase, names_something, thing, things, trim, whole_phrase
 
 PREFERENCE = FactType.PREFERENCE
@@ -171,7 +171,7 @@ RULES = [
 
 
 @with_keywords("now forward future general always never stop ever use no")
-def standing_order(clause: str) -> Iterator[Claim]:
+def standing_order(clause: str) -> Iterator[FactClaim]:
     """Find instructions that hold from now on; an instruction for once is no preference."""
     match = _STANDING.match(clause)
     if match:
@@ -182,4 +182,4 @@ def standing_order(clause: str) -> Iterator[Claim]:
             or re.sub("^please ", "", match["no"], flags=re.IGNORECASE)
         )
         if value and len(value.split()) <= 20:
-            yield Claim(PREFERENCE, preference_key(value), value, 0.8)
+            yield FactClaim(PREFERENCE, preference_key(value), value, 0.8)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
 from memsidecar.language.rules.lexicon import GIVEN_NAMES, NOT_NAMES, PLACES
-from memsidecar.language.rules.rule import Claim, pattern_rules, reading, with_keywords
+from memsidecar.language.rules.rule import FactClaim, pattern_rules, reading, with_keywords
 from memsidecar.language.rules.tasks import calendar_date
 from memsidecar.language.rules.values import things, trim
 
@@ -225,8 +225,8 @@ RULES = [
 
 
 @with_keywords("here")
-def signature(clause: str) -> Iterator[Claim]:
+def signature(clause: str) -> Iterator[FactClaim]:
     """Find the name in "Anna here"; only a known given name."""
     match = _SIGNATURE.match(clause)
     if match:
-        yield from (Claim(PROFILE, "name", name, 0.75) for name in _given_name(match[1]))
+        yield from (FactClaim(PROFILE, "name", name, 0.75) for name in _given_name(match[1]))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from memsidecar.domain.fact import FactType
 from memsidecar.language.rules import location, work
 from memsidecar.language.rules.lexicon import GIVEN_NAMES, NOT_PLACES
-from memsidecar.language.rules.rule import Claim, pattern_rules, with_keywords
+from memsidecar.language.rules.rule import FactClaim, pattern_rules, with_keywords
 from memsidecar.language.rules.values import things, trim
 
 PROFILE, INTEREST, ACTION = FactType.USER_PROFILE, FactType.INTEREST, FactType.ACTION_ITEM
@@ -128,8 +128,8 @@ _CANCELLED_REMINDER = re.compile(
 
 
 @with_keywords("remind reminder reminding")
-def cancelled_reminder(clause: str) -> Iterator[Claim]:
+def cancelled_reminder(clause: str) -> Iterator[FactClaim]:
     match = _CANCELLED_REMINDER.match(clause)
     task = trim(re.sub(r"\banymore\b.*", "", match["task"])) if match else ""
     if task:
-        yield Claim(ACTION, "todo", task, 0.85, holds=False)
+        yield FactClaim(ACTION, "todo", task, 0.85, holds=False)

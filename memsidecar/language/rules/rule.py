@@ -10,7 +10,7 @@ from memsidecar.domain.fact import FactType
 _WORD = re.compile(r"[a-z]+")
 
 
-class Claim(NamedTuple):
+class FactClaim(NamedTuple):
     """A finding without its source message."""
 
     type: FactType
@@ -26,7 +26,7 @@ class Rule(Protocol):
     @property
     def keywords(self) -> frozenset[str]: ...
 
-    def claims(self, text: str) -> Iterable[Claim]: ...
+    def claims(self, text: str) -> Iterable[FactClaim]: ...
 
 
 class RuleIndex:
@@ -78,13 +78,13 @@ class PatternRule:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_compiled", re.compile(self.pattern, re.IGNORECASE))
 
-    def claims(self, text: str) -> Iterator[Claim]:
+    def claims(self, text: str) -> Iterator[FactClaim]:
         match = self._compiled.match(text)
         if match is None:
             return
         for value in self.read(text[match.end() :]):
             key = self.key if isinstance(self.key, str) else self.key(value)
-            yield Claim(self.type, key, value, self.confidence, self.holds)
+            yield FactClaim(self.type, key, value, self.confidence, self.holds)
 
 
 def pattern_rules(
@@ -102,10 +102,10 @@ class FunctionRule:
     """A rule that is more than one pattern."""
 
     keywords: frozenset[str]
-    claims: Callable[[str], Iterable[Claim]]
+    claims: Callable[[str], Iterable[FactClaim]]
 
 
-def with_keywords(keywords: str) -> Callable[[Callable[[str], Iterable[Claim]]], FunctionRule]:
+def with_keywords(keywords: str) -> Callable[[Callable[[str], Iterable[FactClaim]]], FunctionRule]:
     """Make a rule of a function that finds nothing in a text without any of the keywords."""
     return lambda claims: FunctionRule(keyword_set(keywords), claims)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
-from memsidecar.language.rules.rule import Claim, pattern_rules, with_keywords
+from memsidecar.language.rules.rule import FactClaim, pattern_rules, with_keywords
 from memsidecar.language.rules.values import trim, whole_phrase
 
 ACTION = FactType.ACTION_ITEM
@@ -157,21 +157,21 @@ def _is_due(value: str) -> bool:
     "deadline my our have got going flying traveling travelling married moving leaving driving heading graduating"
     " starting surgery running giving"
 )
-def event(clause: str) -> Iterator[Claim]:
+def event(clause: str) -> Iterator[FactClaim]:
     """Find the user's events and deadlines that have a time."""
     if _PAST.search(clause):
         return
     if match := _DEADLINE.match(clause):
-        yield Claim(ACTION, "deadline", _with_time(match["what"] or f"{match['of']}deadline", match["when"]), 0.85)
+        yield FactClaim(ACTION, "deadline", _with_time(match["what"] or f"{match['of']}deadline", match["when"]), 0.85)
     elif match := _MINE.match(clause):
-        yield Claim(
+        yield FactClaim(
             ACTION,
             "event",
             _with_time(re.sub(r"^(?:my|our) ", "", match["what"], flags=re.IGNORECASE), match["when"]),
             0.85,
         )
     elif (match := _HAVING.match(clause) or _TRAVEL.match(clause)) and names_a_time(match["what"]):
-        yield Claim(ACTION, "event", trim(match["what"]), 0.75)
+        yield FactClaim(ACTION, "event", trim(match["what"]), 0.75)
 
 
 def _with_time(what: str, when: str) -> str:

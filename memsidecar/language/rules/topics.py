@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.text import word_set
-from memsidecar.language.rules.rule import Claim, pattern_rules
+from memsidecar.language.rules.rule import FactClaim, pattern_rules
 from memsidecar.language.rules.values import leading_phrase, names_something, trim
 
 DOMAIN, QUESTION = FactType.DOMAIN, FactType.QUESTION
@@ -148,8 +148,8 @@ RULES = [
 ]
 
 
-def open_questions(sentence: str) -> Iterator[Claim]:
+def open_questions(sentence: str) -> Iterator[FactClaim]:
     """Find a labelled question ("open question: ..."). It is tried on whole sentences, questions too."""
     match = _LABELLED.match(sentence)
     if match:
-        yield from (Claim(QUESTION, "open", value, 0.85) for value in _question(match["what"]))
+        yield from (FactClaim(QUESTION, "open", value, 0.85) for value in _question(match["what"]))

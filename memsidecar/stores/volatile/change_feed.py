@@ -15,7 +15,7 @@ from memsidecar.stores.contract import (
     RowsErased,
     SessionClaimed,
 )
-from memsidecar.stores.volatile.session import Entry, EntryKind, Message, Session
+from memsidecar.stores.volatile.session import EntryKind, LogRow, Message, Session
 from memsidecar.stores.volatile.state import JournalState
 
 
@@ -33,7 +33,7 @@ def read_changes(
     return changes
 
 
-def _matches(sessions: Mapping[int, Session], entry: Entry, log_filter: LogFilter | None) -> bool:
+def _matches(sessions: Mapping[int, Session], entry: LogRow, log_filter: LogFilter | None) -> bool:
     if log_filter is None or entry.kind is EntryKind.ERASURE:
         return True
     if entry.kind in (EntryKind.DOCUMENT, EntryKind.WINDOW):
@@ -44,7 +44,7 @@ def _matches(sessions: Mapping[int, Session], entry: Entry, log_filter: LogFilte
     return session.row_id == log_filter.session or session.user_id == log_filter.user_id != ""
 
 
-def _decode(state: JournalState, sessions: Mapping[int, Session], entry: Entry) -> LogEntry | None:
+def _decode(state: JournalState, sessions: Mapping[int, Session], entry: LogRow) -> LogEntry | None:
     """Return None for an entry of an erased session: it belongs to no namespace any more."""
     if entry.kind is EntryKind.ERASURE:
         return RowsErased(entry.lsn, entry.row_id)
@@ -55,7 +55,7 @@ def _decode(state: JournalState, sessions: Mapping[int, Session], entry: Entry) 
     return _decode_of_session(session, entry) if session else None
 
 
-def _decode_of_session(session: Session, entry: Entry) -> LogEntry:
+def _decode_of_session(session: Session, entry: LogRow) -> LogEntry:
     if entry.kind is EntryKind.CLAIM:
         return SessionClaimed(entry.lsn, session.row_id, session.key, session.user_id)
     if entry.kind is EntryKind.WINDOW:

@@ -168,7 +168,7 @@ class EntryKind(Enum):
     WINDOW = auto()
 
 
-class Entry(NamedTuple):
+class LogRow(NamedTuple):
     """A log entry. `row_id` is a session's, or the negative one of a document."""
 
     lsn: int

@@ -43,14 +43,14 @@ from memsidecar.stores.contract import (
 from memsidecar.stores.message_encoding import message_bytes, with_sequence
 from memsidecar.stores.volatile.documents import DocumentTable
 from memsidecar.stores.volatile.records import RecordTable, erase_derived, erasure_counts
-from memsidecar.stores.volatile.session import Entry, EntryKind, Message, Session
+from memsidecar.stores.volatile.session import EntryKind, LogRow, Message, Session
 
 
 class JournalState:
     """All data of the journal. Not thread-safe: the journal locks."""
 
     def __init__(self, notify: Callable[[CommitEvent], None], quotas: QuotaLookup) -> None:
-        self.log: list[Entry] = []
+        self.log: list[LogRow] = []
         self.last_lsns: dict[str, int] = {}
         self.documents = DocumentTable(self._write_document_entry, self._check_quota)
         self.records = RecordTable(self._check_quota)
@@ -89,7 +89,7 @@ class JournalState:
 
     def _write(self, kind: EntryKind, namespace: str, row_id: int, sequence: int = 0) -> int:
         lsn = len(self.log) + 1
-        self.log.append(Entry(lsn, kind, namespace, row_id, sequence))
+        self.log.append(LogRow(lsn, kind, namespace, row_id, sequence))
         self.last_lsns[namespace] = lsn
         return lsn
 
