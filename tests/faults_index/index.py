@@ -24,7 +24,7 @@ class Row(NamedTuple):
     lsn: int
     sequence: int
     session: int
-    words: str
+    terms: str
 
 
 def until(
