@@ -121,7 +121,7 @@ def _run_steps(runner: StepRunner, steps: list[dict[str, Any]], variables: dict[
 def all_steps(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for step in steps:
         yield step
-        yield from all_steps(step.get("concurrently", []))
+        yield from all_steps([*step.get("concurrently", []), *step.get("in_order", [])])
 
 
 def _discard(_line: str) -> None:

@@ -148,6 +148,10 @@ class StepRunner:
         self._wait(step, variables)
         self._run_until_expected(step, variables)
 
+    def _in_order(self, step: dict[str, Any], variables: dict[str, Any]) -> None:
+        for inner in step["in_order"]:
+            self.run(inner, variables)
+
     def _sidecar(self, step: dict[str, Any], variables: dict[str, Any]) -> None:
         process = self._context.sidecar.process
         if process is None or not self._context.scenario.get("dedicated"):
@@ -250,6 +254,7 @@ STEP_HANDLERS: dict[str, Callable[[StepRunner, dict[str, Any], dict[str, Any]], 
     "stream": StepRunner._stream,
     "iterate": StepRunner._iterate,
     "concurrently": StepRunner._concurrently,
+    "in_order": StepRunner._in_order,
     "sidecar": StepRunner._sidecar,
     "access": StepRunner._access,
     "proxy": StepRunner._proxy,

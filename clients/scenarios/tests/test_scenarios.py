@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 import yaml
 
 from memsidecar.v1.errors_pb2 import ErrorReason
+from run import all_steps
 from runner.contract import METHODS
 from runner.scenario_files import SCHEMA, read_scenarios, scenario_files
 from runner.steps import STEP_HANDLERS
@@ -20,12 +20,7 @@ CHECKER = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
 DEFINITIONS = CHECKER.schema["$defs"]
 
 
-def steps_of(scenario: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for step in scenario["steps"]:
-        yield from (step, *step.get("concurrently", ()))
-
-
-ALL_STEPS = [step for scenario in read_scenarios() for step in steps_of(scenario)]
+ALL_STEPS = [step for scenario in read_scenarios() for step in all_steps(scenario["steps"])]
 
 
 @pytest.mark.parametrize("file", scenario_files(), ids=lambda file: file.stem)
