@@ -70,7 +70,7 @@ def test_an_index_that_is_not_used_any_more_goes_and_comes_back_when_it_is(data_
         assert sidecar.stop() == 0
     with SidecarProcess(data_dir, "--index", instead) as sidecar:
         assert not (data_dir / "index").exists()
-        assert f"removed {data_dir / 'index'}: index is {instead}" in sidecar.log()
+        assert f"removed {data_dir / 'index'}: with index = {instead}" in sidecar.log()
         assert sidecar.stop() == 0
     with SidecarProcess(data_dir, "--index", "lancedb") as sidecar, sidecar.client() as client:
         until_retrieval_is_there(sidecar)
