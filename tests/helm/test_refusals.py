@@ -45,7 +45,10 @@ def test_a_cluster_too_old_for_the_mode_is_told(
         ),
         ({"mode": "injection", "storage": {"kind": "pvc"}}, "one claim, and mode injection serves many pods"),
         ({"mode": "injection", "settings": {"listen": "0.0.0.0:7600"}}, "settings.listen is the chart's own"),
-        (SECURE | {"networkPolicy": {"from": None}}, "networkPolicy.from is empty, which Kubernetes treats as all peers"),
+        (
+            SECURE | {"networkPolicy": {"from": None}},
+            "networkPolicy.from is empty, which Kubernetes treats as all peers",
+        ),
         (SECURE | {"settings": {"model_url": "http://ollama:11434/v1"}}, "networkPolicy.egress lets nothing out"),
     ],
 )
