@@ -6,22 +6,20 @@ from dataclasses import dataclass
 from google.protobuf.struct_pb2 import Struct
 
 from memsidecar.api.executors import Executors
+from memsidecar.api.page_tokens import PageTokens
 from memsidecar.api.wire import at_least, key_of, page_size_of, timestamp_of
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
-from memsidecar.domain.session import SessionKey
 from memsidecar.layers.artifacts.artifact import StoredArtifact
 from memsidecar.layers.artifacts.artifacts import Artifacts, PutArtifactRequest
-from memsidecar.layers.page_tokens import decode_cursor, encode_cursor
 from memsidecar.v1 import knowledge_pb2 as pb
-
-_NO_SCORE = 0.0  # artifacts are ordered by time and id alone
 
 
 @dataclass(frozen=True)
 class ArtifactHandlers:
     executors: Executors
     artifacts: Artifacts
+    page_tokens: PageTokens
 
     async def put_artifact(self, request: pb.PutArtifactRequest) -> pb.PutArtifactResponse:
         key = key_of(request)
@@ -35,11 +33,9 @@ class ArtifactHandlers:
 
     async def list_artifacts(self, request: pb.ListArtifactsRequest) -> pb.ListArtifactsResponse:
         key, size = key_of(request), page_size_of(request.page_size)
-        fingerprint = _fingerprint(key, request.user_id)
-        cursor = decode_cursor(request.page_token, fingerprint)
-        after, now_us = cursor[1:] if cursor else None, time.time_ns() // 1000
+        after, now_us = self.page_tokens.decode(request, int, str), time.time_ns() // 1000
         artifacts, last = await self.executors.run_read(self.artifacts.page, key, request.user_id, after, size, now_us)
-        token = encode_cursor((_NO_SCORE, *last), fingerprint) if last else ""
+        token = self.page_tokens.encode(request, last)
         return pb.ListArtifactsResponse(
             artifacts=[_artifact(artifact) for artifact in artifacts], next_page_token=token
         )
@@ -49,12 +45,6 @@ class ArtifactHandlers:
         await self.executors.run_read(self.artifacts.check_owner, key, request.user_id)
         await self.executors.wait_for(self.artifacts.submit_delete(key, artifact_id, self.executors.on_done))
         return pb.DeleteArtifactResponse()
-
-
-def _fingerprint(key: SessionKey, user_id: str) -> bytes:
-    """Return the part of the request that must not change between two pages."""
-    request = pb.ListArtifactsRequest(namespace=key.namespace, user_id=user_id, session_id=key.session_id)
-    return b"ListArtifacts\0" + request.SerializeToString(deterministic=True) + b"\0"
 
 
 def _artifact(stored: StoredArtifact) -> pb.Artifact:

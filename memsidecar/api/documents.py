@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from google.protobuf.struct_pb2 import Struct
 
 from memsidecar.api.executors import Executors
+from memsidecar.api.page_tokens import PageTokens
 from memsidecar.api.search import degradations_of
 from memsidecar.api.wire import ScopeIds, limit_of, page_size_of, scope_of, timestamp_of
 from memsidecar.context.response import encode_score_parts
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id
 from memsidecar.layers.documents.documents import ChunkHit, Documents, FindChunks, FoundChunks, fit_response
-from memsidecar.layers.page_tokens import decode_id, encode_id
 from memsidecar.stores.contract import DocumentDeleted, DocumentPut, Owner, StoredDocument
 from memsidecar.v1 import knowledge_pb2 as pb
 
@@ -23,6 +23,7 @@ class DocumentHandlers:
     executors: Executors
     documents: Documents
     find_chunks: FindChunks
+    page_tokens: PageTokens
     default_limit: int
     max_limit: int
 
@@ -41,10 +42,9 @@ class DocumentHandlers:
 
     async def list_documents(self, request: pb.ListDocumentsRequest) -> pb.ListDocumentsResponse:
         scope, size = scope_of(request), page_size_of(request.page_size)
-        fingerprint = _fingerprint(scope)
-        after_id = decode_id(request.page_token, fingerprint)
+        (after_id,) = self.page_tokens.decode(request, str) or ("",)
         documents, more = await self.executors.run_read(self._documents_page, scope, after_id, size)
-        token = encode_id(documents[-1].id, fingerprint) if more else ""
+        token = self.page_tokens.encode(request, (documents[-1].id,) if more else None)
         return pb.ListDocumentsResponse(
             documents=[_document(document) for document in documents], next_page_token=token
         )
@@ -78,14 +78,6 @@ def _query_of(request: pb.SearchDocumentsRequest) -> str:
     if not math.isfinite(request.min_score) or request.min_score < 0:
         raise InvalidField("min_score", "must be a number from 0 on")
     return request.query
-
-
-def _fingerprint(scope: ScopeIds) -> bytes:
-    """Return the part of the request that must not change between two pages."""
-    namespace, user_id, session_id = scope
-    request = pb.ListDocumentsRequest(namespace=namespace, user_id=user_id, session_id=session_id)
-    # The NUL, which no id contains, keeps another request plus an id from having the same bytes.
-    return b"ListDocuments\0" + request.SerializeToString(deterministic=True) + b"\0"
 
 
 def _document(stored: StoredDocument) -> pb.Document:

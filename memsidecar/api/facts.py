@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from typing import cast
 
 from memsidecar.api.executors import Executors
+from memsidecar.api.page_tokens import PageTokens
 from memsidecar.api.wire import ScopeIds, page_size_of, require_owner, timestamp_of
 from memsidecar.domain.errors import InvalidField, TooLarge
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.ids import check_id
 from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES
-from memsidecar.layers.page_tokens import decode_cursor, encode_cursor
 from memsidecar.layers.semantic.fact import KnownFact, parse_fact
-from memsidecar.layers.semantic.facts import FactQuery, Facts, PendingPut
+from memsidecar.layers.semantic.facts import FactCursor, FactQuery, Facts
+from memsidecar.stores.contract import PendingCommand, RecordsUpserted
 from memsidecar.v1 import knowledge_pb2 as pb
 
 MAX_PUT_FACTS = 1_000
@@ -22,13 +23,14 @@ MAX_PUT_FACTS = 1_000
 class FactHandlers:
     executors: Executors
     facts: Facts
+    page_tokens: PageTokens
 
     async def put_facts(self, request: pb.PutFactsRequest) -> pb.PutFactsResponse:
-        put = await self.executors.run_write(self._submit_put, request)
-        await self.executors.wait_for(put.pending)
-        return pb.PutFactsResponse(facts=[_fact(fact) for fact in put.facts])
+        pending = await self.executors.run_write(self._submit_put, request)
+        upserted: RecordsUpserted = await self.executors.wait_for(pending)
+        return pb.PutFactsResponse(facts=[_fact(fact) for fact in upserted.result])
 
-    def _submit_put(self, request: pb.PutFactsRequest) -> PendingPut:
+    def _submit_put(self, request: pb.PutFactsRequest) -> PendingCommand:
         scope = require_owner(request)
         if not 0 < len(request.facts) <= MAX_PUT_FACTS:
             raise InvalidField("facts", f"must be 1 to {MAX_PUT_FACTS}")
@@ -39,11 +41,10 @@ class FactHandlers:
 
     async def list_facts(self, request: pb.ListFactsRequest) -> pb.ListFactsResponse:
         scope, types = require_owner(request), _types_of(request.types)
-        fingerprint = _fingerprint(scope, types, request.include_history)
-        after = decode_cursor(request.page_token, fingerprint)
+        after = cast(FactCursor | None, self.page_tokens.decode(request, float, int, str))
         page = FactQuery(types, request.include_history, page_size_of(request.page_size), after)
         facts, last = await self.executors.run_read(self._facts_page, scope, page)
-        token = encode_cursor(last, fingerprint) if last else ""
+        token = self.page_tokens.encode(request, last)
         return pb.ListFactsResponse(facts=[_fact(fact) for fact in facts], next_page_token=token)
 
     def _facts_page(
@@ -63,19 +64,6 @@ def _types_of(types: Sequence[int]) -> frozenset[FactType]:
         if number not in tuple(FactType):
             raise InvalidField(f"types[{at}]", "is not a known type")
     return frozenset(map(FactType, types))
-
-
-def _fingerprint(scope: ScopeIds, types: frozenset[FactType], include_history: bool) -> bytes:
-    """Return the part of the request that must not change between two pages."""
-    namespace, user_id, session_id = scope
-    request = pb.ListFactsRequest(
-        namespace=namespace,
-        user_id=user_id,
-        session_id=session_id,
-        types=[cast(pb.FactType, int(fact_type)) for fact_type in sorted(types)],
-        include_history=include_history,
-    )
-    return b"ListFacts\0" + request.SerializeToString(deterministic=True) + b"\0"
 
 
 def _fact(fact: KnownFact) -> pb.Fact:

@@ -10,13 +10,13 @@ from memsidecar.api.add import AddHandlers
 from memsidecar.api.build_context import BuildContextHandler
 from memsidecar.api.executors import Executors
 from memsidecar.api.handlers import Handler
+from memsidecar.api.page_tokens import PageTokens
 from memsidecar.api.search import SearchHandler
 from memsidecar.api.wire import at_least, key_of, namespace_of, page_size_of, stats_of, strategy_of
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.message import Role
 from memsidecar.domain.session import Strategy
-from memsidecar.layers.page_tokens import decode_position, encode_position
 from memsidecar.layers.working.memory import WorkingMemory
 from memsidecar.layers.working.reads import MessagePageRequest, MessageSlice
 from memsidecar.layers.working.sessions import NO_BUDGET
@@ -36,6 +36,7 @@ class MemoryService:
 
     memory: WorkingMemory
     executors: Executors
+    page_tokens: PageTokens
     add: AddHandlers
     search: SearchHandler
     build_context: BuildContextHandler
@@ -90,17 +91,10 @@ class MemoryService:
         key = key_of(request)
         size = page_size_of(request.page_size)
         metadata_filter = request.metadata_filter if request.HasField("metadata_filter") else None
-        fingerprint = pb.GetAllRequest(
-            namespace=key.namespace,
-            user_id=request.user_id,
-            session_id=key.session_id,
-            include_pruned=request.include_pruned,
-            metadata_filter=metadata_filter,
-        ).SerializeToString(deterministic=True)
-        (after,) = decode_position(request.page_token, fingerprint, 1) or (0,)
-        turn = MessagePageRequest(after, size, request.include_pruned, metadata_filter)
-        page, more = await self.executors.run_read(self.memory.read.page, key, request.user_id, turn)
-        token = encode_position([page.last_sequence], fingerprint) if more else ""
+        (after,) = self.page_tokens.decode(request, int) or (0,)
+        page_request = MessagePageRequest(after, size, request.include_pruned, metadata_filter)
+        page, more = await self.executors.run_read(self.memory.read.page, key, request.user_id, page_request)
+        token = self.page_tokens.encode(request, (page.last_sequence,) if more else None)
         return b"".join(page.frames) + pb.GetAllResponse(next_page_token=token).SerializeToString()
 
     async def count(self, request: pb.CountRequest) -> pb.CountResponse:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memsidecar.api.executors import Executors
+from memsidecar.api.page_tokens import PageTokens
 from memsidecar.api.wire import limit_of, namespace_of
 from memsidecar.context.response import encode_score_parts
 from memsidecar.domain.errors import InvalidField
@@ -21,7 +22,6 @@ from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.hits import HitPage, PageRequest
 from memsidecar.layers.episodic.query import Mode, SearchQuery, SearchScope
 from memsidecar.layers.field_checks import check_time
-from memsidecar.layers.page_tokens import EncryptedPageTokens
 from memsidecar.layers.working.memory import WorkingMemory
 from memsidecar.layers.working.substring_search import MessageFilter
 from memsidecar.stores.contract import LocatedMessage, Scope
@@ -48,7 +48,7 @@ class SearchHandler:
     memory: WorkingMemory
     episodic: EpisodicMemory
     executors: Executors
-    pages: EncryptedPageTokens
+    page_tokens: PageTokens
 
     async def __call__(self, request: pb.SearchRequest) -> pb.SearchResponse:
         filters, limit = _parse_filters(request), limit_of("limit", request.limit, DEFAULT_LIMIT, MAX_LIMIT)
@@ -57,22 +57,18 @@ class SearchHandler:
         return await self._by_rank(request, filters, limit)
 
     async def _by_substring(self, request: pb.SearchRequest, filters: MessageFilter, limit: int) -> pb.SearchResponse:
-        fingerprint = _fingerprint(request)
-        position = self.pages.decode(request.page_token, fingerprint, 1)
-        before_lsn = position[0] if position else None
+        (before_lsn,) = self.page_tokens.decode(request, int) or (None,)
         scope, _ = await self._scope(request)
         if request.min_score > SUBSTRING_SCORE:
             return pb.SearchResponse()
         return await self._run_cancellable(
             lambda is_active: self._substring_response(
-                *self.memory.search(scope, filters, limit, before_lsn, is_active), fingerprint
+                *self.memory.search(scope, filters, limit, before_lsn, is_active), request
             )
         )
 
     async def _by_rank(self, request: pb.SearchRequest, filters: MessageFilter, limit: int) -> pb.SearchResponse:
-        fingerprint = _fingerprint(request)
-        position = self.pages.decode(request.page_token, fingerprint, 2)
-        as_of, start = position or (None, 0)
+        as_of, start = self.page_tokens.decode(request, int, int) or (None, 0)
         page = PageRequest(limit, request.min_score, start, as_of)
         query = self._parse_query(request)
         scope, head = await self._scope(request)
@@ -82,7 +78,7 @@ class SearchHandler:
         recall = self.episodic.hits.messages
         return await self._run_cancellable(
             lambda is_active: self._ranked_response(
-                recall(query, search_scope, page, filters.matches_metadata, is_active), fingerprint
+                recall(query, search_scope, page, filters.matches_metadata, is_active), request
             )
         )
 
@@ -115,20 +111,20 @@ class SearchHandler:
         return Scope(namespace, user_id), head
 
     def _substring_response(
-        self, hits: Sequence[LocatedMessage], next_lsn: int | None, fingerprint: bytes
+        self, hits: Sequence[LocatedMessage], next_lsn: int | None, request: pb.SearchRequest
     ) -> pb.SearchResponse:
         response = pb.SearchResponse(
-            next_page_token="" if next_lsn is None else self.pages.encode([next_lsn], fingerprint)
+            next_page_token=self.page_tokens.encode(request, None if next_lsn is None else (next_lsn,))
         )
         for hit in hits:
             message = Message.FromString(hit.message.body)
             response.hits.add(message=message, session_id=hit.key.session_id, score=SUBSTRING_SCORE)
         return response
 
-    def _ranked_response(self, found: HitPage[LocatedMessage], fingerprint: bytes) -> pb.SearchResponse:
+    def _ranked_response(self, found: HitPage[LocatedMessage], request: pb.SearchRequest) -> pb.SearchResponse:
         response = pb.SearchResponse(degraded=degradations_of(found.degraded))
         if found.next is not None:
-            response.next_page_token = self.pages.encode([found.next.as_of or 0, found.next.start], fingerprint)
+            response.next_page_token = self.page_tokens.encode(request, (found.next.as_of or 0, found.next.start))
         for ranked, hit in found.hits:
             message = Message.FromString(hit.message.body)
             response.hits.add(
@@ -190,12 +186,3 @@ def _search_scope(scope: Scope, head: SessionHead | None, filters: MessageFilter
 
 def degradations_of(numbers: Iterable[int]) -> list[str]:
     return [Degradation.Name(number) for number in sorted(numbers)]
-
-
-def _fingerprint(request: pb.SearchRequest) -> bytes:
-    """Return the part of the request that must not change between two pages."""
-    copy = pb.SearchRequest()
-    copy.CopyFrom(request)
-    copy.ClearField("page_token")
-    copy.ClearField("limit")
-    return copy.SerializeToString(deterministic=True)

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from google.protobuf.descriptor import ServiceDescriptor
 
 from memsidecar.api.executors import Executors
 from memsidecar.api.handlers import Handler
+from memsidecar.api.page_tokens import PageTokens
 from memsidecar.api.wire import (
     at_least,
     key_of,
@@ -21,7 +22,6 @@ from memsidecar.api.wire import (
 from memsidecar.domain.ids import optional_id
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.layers.background.task import SessionWatermarks
-from memsidecar.layers.page_tokens import decode_cursor, encode_cursor
 from memsidecar.layers.working.memory import WorkingMemory
 from memsidecar.stores.contract import Erase, Erased, ErasureCounts, SessionQuery
 from memsidecar.v1 import session_pb2 as pb
@@ -34,6 +34,7 @@ class SessionService:
 
     memory: WorkingMemory
     executors: Executors
+    page_tokens: PageTokens
     watermarks: SessionWatermarks
     is_indexed: bool
 
@@ -48,12 +49,10 @@ class SessionService:
     async def list_sessions(self, request: pb.ListSessionsRequest) -> pb.ListSessionsResponse:
         namespace, user_id = namespace_of(request), optional_id("user_id", request.user_id)
         size = page_size_of(request.page_size)
-        fingerprint = pb.ListSessionsRequest(namespace=namespace, user_id=user_id).SerializeToString()
-        cursor = decode_cursor(request.page_token, fingerprint)
-        after = (cursor[1], cursor[2]) if cursor else None
+        after = cast(tuple[int, str] | None, self.page_tokens.decode(request, int, str))
         page = SessionQuery(namespace, user_id, size + 1, after)
         heads, sessions = await self.executors.run_read(self._list, page)
-        token = _token_after(heads[size - 1], fingerprint) if len(heads) > size else ""
+        token = self.page_tokens.encode(request, _cursor(heads[size - 1]) if len(heads) > size else None)
         return pb.ListSessionsResponse(sessions=sessions[:size], next_page_token=token)
 
     async def get_session(self, request: pb.GetSessionRequest) -> pb.GetSessionResponse:
@@ -96,9 +95,8 @@ class SessionService:
         return session_of(head, self.memory.policies.of(head), self.memory.budgets.or_default(head), watermarks)
 
 
-def _token_after(head: SessionHead, fingerprint: bytes) -> str:
-    """Return the page token after a session. It holds the session's id: a row id would reveal how many there are."""
-    return encode_cursor((0, head.last_active_us, head.key.session_id), fingerprint)
+def _cursor(head: SessionHead) -> tuple[int, str]:
+    return head.last_active_us, head.key.session_id
 
 
 def _parse_policy(policy: pb.SessionPolicy) -> Policy:

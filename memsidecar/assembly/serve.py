@@ -23,6 +23,7 @@ from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.request_log import RequestLog
 from memsidecar.api.knowledge_service import KnowledgeService, PatternHandler, SummaryHandlers
 from memsidecar.api.memory_service import MemoryService
+from memsidecar.api.page_tokens import PageTokens
 from memsidecar.api.search import SearchHandler
 from memsidecar.api.server import EPISODIC, Addresses, Server
 from memsidecar.api.session_service import SessionService
@@ -32,7 +33,6 @@ from memsidecar.assembly.security import SecurityFiles, admission, open_security
 from memsidecar.assembly.storage import drop_unused_index, open_index, open_journal, page_key
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.hits import ChunkSearcher
-from memsidecar.layers.page_tokens import EncryptedPageTokens
 from memsidecar.settings import Settings
 from memsidecar.tokens.registry import Counters
 
@@ -120,23 +120,26 @@ def _handler_factory(settings: Settings, files: SecurityFiles, limits: InFlightL
 
 def _services(settings: Settings, layers: Layers, executors: Executors) -> tuple[Service, ...]:
     memory, episodic = layers.working, layers.episodic
+    page_tokens = PageTokens(page_key(settings))
     find_chunks = ChunkSearcher(episodic.hits, episodic.limits.weights)
     return (
         MemoryService(
             memory=memory,
             executors=executors,
+            page_tokens=page_tokens,
             add=AddHandlers(memory, executors, settings.max_batch_messages),
-            search=SearchHandler(memory, episodic, executors, EncryptedPageTokens(page_key(settings))),
+            search=SearchHandler(memory, episodic, executors, page_tokens),
             build_context=build_context_handler(settings, layers, find_chunks, executors),
         ),
-        SessionService(memory, executors, layers.watermarks, is_indexed=settings.index != "off"),
+        SessionService(memory, executors, page_tokens, layers.watermarks, is_indexed=settings.index != "off"),
         KnowledgeService(
-            facts=FactHandlers(executors, layers.facts),
-            artifacts=ArtifactHandlers(executors, layers.artifacts),
+            facts=FactHandlers(executors, layers.facts, page_tokens),
+            artifacts=ArtifactHandlers(executors, layers.artifacts, page_tokens),
             documents=DocumentHandlers(
                 executors,
                 layers.documents,
                 find_chunks,
+                page_tokens,
                 default_limit=settings.documents_top_k,
                 max_limit=settings.documents_top_k_max,
             ),

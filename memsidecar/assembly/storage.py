@@ -7,9 +7,9 @@ import shutil
 from importlib import import_module
 from typing import cast
 
+from memsidecar.api.page_tokens import KEY_BYTES
 from memsidecar.domain.errors import FatalStoreError, StartRefused
 from memsidecar.domain.quota import QuotaLookup, no_quotas
-from memsidecar.layers.page_tokens import KEY_BYTES
 from memsidecar.settings import Settings, prepare_libraries
 from memsidecar.stores.contract import Index, Journal
 from memsidecar.stores.lance.process_memory import ENVIRONMENT, limit_malloc_arenas
@@ -51,7 +51,7 @@ def page_key(settings: Settings) -> bytes:
         file.touch(0o600)
         file.write_bytes(fresh)
     except OSError as error:
-        log.warning("%s: %s; page tokens of searches are invalid after a restart", file, error.strerror)
+        log.warning("%s: %s; page tokens are invalid after a restart", file, error.strerror)
     return fresh
 
 

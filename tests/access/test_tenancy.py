@@ -1,7 +1,5 @@
 """Tenants who share a sidecar: neither ever sees, or can tell by anything it sees, that the other is there."""
 
-import base64
-import struct
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -197,18 +195,6 @@ def page_tokens(world: World, tenant: Tenant, way: str) -> str:
     return str(memories.Search(request, metadata=credentials).next_page_token)
 
 
-SEAL_BYTES = 6
-
-
-def told_by(token: str) -> list[object]:
-    """What stands in a token behind its seal: numbers, of which times are only called so, and the rest."""
-    assert token
-    raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))[SEAL_BYTES:]
-    whole = len(raw) // 8 * 8
-    numbers = [number for (number,) in struct.iter_unpack(">q", raw[:whole])]
-    return ["a time" if number > 10**15 else number for number in numbers] + [raw[whole:]]
-
-
 @pytest.mark.parametrize(
     "way", ["sessions", "messages", "SEARCH_MODE_SUBSTRING", "SEARCH_MODE_KEYWORD", "SEARCH_MODE_HYBRID"]
 )
@@ -220,5 +206,7 @@ def test_a_page_token_does_not_tell_what_others_do(shared_and_alone: Rooms, way:
             add(world, tenant, f"s{at % 2}", f"heron {at}")
         for busy in range(5):
             add(shared, other, f"s{at} {busy}", "heron")
-    told = told_by if way in ("sessions", "messages") else len  # of a search, nothing can be read: see HiddenPages
-    assert told(page_tokens(shared, tenant, way)) == told(page_tokens(alone, tenant, way))
+    # The content is encrypted (tests/api/test_page_tokens.py), so only the length can tell something.
+    beside_others, by_itself = page_tokens(shared, tenant, way), page_tokens(alone, tenant, way)
+    assert by_itself
+    assert len(beside_others) == len(by_itself)

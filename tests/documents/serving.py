@@ -18,6 +18,7 @@ from memsidecar.api.interceptors.concurrency import InFlightCounter, InFlightLim
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.request_log import RequestLog
 from memsidecar.api.knowledge_service import KnowledgeService, PatternHandler, SummaryHandlers
+from memsidecar.api.page_tokens import KEY_BYTES, PageTokens
 from memsidecar.api.server import Server
 from memsidecar.domain.network_address import Address
 from memsidecar.domain.session import SessionKey
@@ -101,10 +102,12 @@ async def _start(journal: Journal, counter: Counter) -> tuple[Server, Executors,
     facts = Facts(journal, 10)
     read = WorkingMemory(journal, Counters("chars4"), WorkingLimits()).read
     summarizer = SummaryUpdater(journal, SummaryStore(journal), extractive, extractive, counter.count, 400)
+    page_tokens = PageTokens(bytes(KEY_BYTES))
+    documents = documents_over(journal, counter=counter)
     service = KnowledgeService(
-        facts=FactHandlers(executors, facts),
-        artifacts=ArtifactHandlers(executors, artifacts_over(journal, counter)),
-        documents=DocumentHandlers(executors, documents_over(journal, counter=counter), FindingByWords(journal), 3, 5),
+        facts=FactHandlers(executors, facts, page_tokens),
+        artifacts=ArtifactHandlers(executors, artifacts_over(journal, counter), page_tokens),
+        documents=DocumentHandlers(executors, documents, FindingByWords(journal), page_tokens, 3, 5),
         summaries=SummaryHandlers(executors, read, summarizer),
         patterns=PatternHandler(executors, facts, ProceduralMemory(journal, 100, lambda: None)),
     )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memsidecar.api.executors import Executors
+from memsidecar.api.page_tokens import PageTokens
 from memsidecar.api.search import SearchHandler
 from memsidecar.domain.session import SessionKey
 from memsidecar.embedding.contract import Embedder, EmbedderMismatch, Embedders, EmbedderUnavailable
@@ -20,7 +21,6 @@ from memsidecar.layers.episodic import EpisodicLimits, EpisodicMemory
 from memsidecar.layers.episodic.generations import GenerationManager
 from memsidecar.layers.episodic.hits import ChunkSearcher
 from memsidecar.layers.episodic.indexer import Indexer
-from memsidecar.layers.page_tokens import EncryptedPageTokens
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Erase, Generation, Index, IndexBatch, IndexUnavailable, Journal
 from memsidecar.stores.volatile.index import VolatileIndex, VolatileTable
@@ -163,7 +163,7 @@ class World:
         self.tables: Index = index or VolatileIndex()
         self._loop = asyncio.new_event_loop()
         self._bridge = self._loop.run_until_complete(_executors())
-        self._search = SearchHandler(self.working, self.episodic, self._bridge, EncryptedPageTokens(bytes(32)))
+        self._search = SearchHandler(self.working, self.episodic, self._bridge, PageTokens(bytes(32)))
         if opened:
             self.open()
 
