@@ -8,7 +8,7 @@ from memsidecar.domain.ids import new_id
 from memsidecar.layers.semantic.fact import CLIENT, KnownFact, PutFact
 from memsidecar.layers.semantic.fact_merge import FactMerge
 from memsidecar.layers.semantic.facts import Facts
-from memsidecar.stores.contract import Owner, Record
+from memsidecar.stores.contract import Owner, Record, RecordsUpserted
 from tests.support.waiting import outcome_of
 
 PROFILE, INTEREST = FactType.USER_PROFILE, FactType.INTEREST
@@ -61,15 +61,9 @@ def history(slots: FactMerge) -> list[tuple[str, int, int]]:
 
 
 def put(facts: Facts, *known: KnownFact, owner: Owner = ANN) -> list[KnownFact]:
-    stored: list[KnownFact] = []
-
-    def begin(settled: Any) -> Any:
-        begun = facts.submit_put(owner, [PutFact(one) for one in known], settled)
-        stored[:] = [begun]  # type: ignore[list-item]
-        return begun.pending
-
-    outcome_of(begin)
-    return stored[0].facts  # type: ignore[attr-defined, no-any-return]
+    requests = [PutFact(one) for one in known]
+    upserted: RecordsUpserted = outcome_of(lambda settled: facts.submit_put(owner, requests, settled))
+    return list(upserted.result)
 
 
 def delete(facts: Facts, fact_id: str, owner: Owner = ANN) -> None:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import cast
 
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.artifacts.artifact import (
@@ -29,6 +30,7 @@ from memsidecar.stores.contract import (
     RecordChanges,
     RecordKind,
     RecordQuery,
+    RecordsUpserted,
     UpsertRecords,
 )
 from memsidecar.v1.knowledge_pb2 import Artifact
@@ -96,12 +98,11 @@ class Artifacts:
         return stored
 
     def _save(self, request: PutArtifactRequest, artifact: StoredArtifact, derived_from: int | None) -> StoredArtifact:
-        stored = [artifact]
+        has_create_time = request.artifact.HasField("create_time")
 
         def replace_record(records: Sequence[Record]) -> RecordChanges:
-            if not request.artifact.HasField("create_time"):
-                stored[0] = _with_known_create_time(artifact, records)
-            return RecordChanges([stored[0].to_record(request.key.session_id)])
+            stored = artifact if has_create_time else _with_known_create_time(artifact, records)
+            return RecordChanges([stored.to_record(request.key.session_id)], result=stored)
 
         claim(self._journal, request.key, request.user_id)
         owner, keys = owner_of(request.key), [conflict_key_of(artifact.id)]
@@ -109,10 +110,10 @@ class Artifacts:
             PendingCommand(UpsertRecords(owner, RecordKind.ARTIFACT, keys, replace_record, derived_from))
         )
         try:
-            pending.wait()
+            upserted: RecordsUpserted = pending.wait()
         finally:
             self._cache.invalidate(owner)
-        return stored[0]
+        return cast(StoredArtifact, upserted.result)
 
     def page(
         self, key: SessionKey, user_id: str, after: ArtifactCursor | None, size: int, now_us: int

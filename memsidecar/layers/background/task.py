@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
 
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.session import SessionHead
@@ -98,9 +98,10 @@ class OffsetTracker:
         submit_and_wait(self.journal, PendingCommand(AdvanceWatermark(self.task, namespace, done)))
 
 
-def submit_and_wait(journal: JournalWriter, pending: PendingCommand) -> None:
+def submit_and_wait(journal: JournalWriter, pending: PendingCommand) -> Any:
+    """Return the command's result when it is durable."""
     journal.submit(pending)
-    pending.wait()
+    return pending.wait()
 
 
 @dataclass(frozen=True)

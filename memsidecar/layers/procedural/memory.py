@@ -21,6 +21,7 @@ from memsidecar.stores.contract import (
     Record,
     RecordChanges,
     RecordKind,
+    RecordsUpserted,
     Scope,
     SessionClaimed,
     UpsertRecords,
@@ -180,15 +181,13 @@ class ProceduralMemory:
             return
 
         def save_unless_erased(records: Sequence[Record]) -> RecordChanges:
-            erased = state.erasures != self._erasures[state.owner.namespace]
-            state.erased = (state.saved and not records) or (not state.saved and erased)
-            return RecordChanges() if state.erased else RecordChanges([record])
+            was_erased = not records if state.saved else state.erasures != self._erasures[state.owner.namespace]
+            return RecordChanges([] if was_erased else [record], result=was_erased)
 
         record = state.to_record()
-        submit_and_wait(
-            self._journal,
-            PendingCommand(UpsertRecords(state.owner, RecordKind.PATTERNS, [CONFLICT_KEY], save_unless_erased)),
-        )
+        command = UpsertRecords(state.owner, RecordKind.PATTERNS, [CONFLICT_KEY], save_unless_erased)
+        upserted: RecordsUpserted = submit_and_wait(self._journal, PendingCommand(command))
+        state.erased = upserted.result
         state.dirty, state.saved = state.erased, not state.erased
         self._hints.invalidate(state.owner)
 

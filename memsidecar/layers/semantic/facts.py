@@ -1,7 +1,7 @@
 """Facts: put, list, delete, order for a context."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.session import SessionKey
@@ -38,14 +38,6 @@ FactCursor = tuple[float, int, str]
 """Position in a listing: confidence, last mention, id."""
 
 
-@dataclass(frozen=True, slots=True)
-class PendingPut:
-    """Submitted put. `facts` are the stored facts, in the order of the request, once the command is done."""
-
-    pending: PendingCommand
-    facts: list[KnownFact]
-
-
 def owner_of(journal: Journal, namespace: str, user_id: str, session_id: str) -> Owner:
     """Return the owner of facts: the given user, else the user of the session, else the session itself.
 
@@ -74,15 +66,15 @@ class Facts:
         claim(self._journal, SessionKey(namespace, session_id), user_id)
         return self.owner(namespace, user_id, session_id)
 
-    def submit_put(self, owner: Owner, requests: Sequence[PutFact], on_done: DoneCallback) -> PendingPut:
-        stored: list[KnownFact] = []
+    def submit_put(self, owner: Owner, requests: Sequence[PutFact], on_done: DoneCallback) -> PendingCommand:
+        """Submit a put. Its result has the stored facts, in the order of the requests."""
 
         def merge(records: Sequence[Record]) -> RecordChanges:
-            changes, stored[:] = merge_facts(records, requests)
-            return changes
+            changes, stored = merge_facts(records, requests)
+            return replace(changes, result=stored)
 
         keys = sorted({request.fact.conflict_key for request in requests})
-        return PendingPut(self.submit_upsert(UpsertRecords(owner, RecordKind.FACT, keys, merge), on_done), stored)
+        return self.submit_upsert(UpsertRecords(owner, RecordKind.FACT, keys, merge), on_done)
 
     def submit_upsert(self, command: UpsertRecords, on_done: DoneCallback) -> PendingCommand:
         return self._submit(PendingCommand(command, self._cache.invalidating(command.owner, on_done)))

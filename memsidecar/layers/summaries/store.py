@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.ids import new_id
@@ -17,6 +18,7 @@ from memsidecar.stores.contract import (
     RecordChanges,
     RecordKind,
     RecordQuery,
+    RecordsUpserted,
     UpsertRecords,
 )
 from memsidecar.v1 import knowledge_pb2 as pb
@@ -66,14 +68,13 @@ class SummaryStore:
 
         Raises NotFound if the session `session` is erased.
         """
-        stored = [summary]
-        pending = PendingCommand(self._save_command(key, session, stored))
+        pending = PendingCommand(self._save_command(key, session, summary))
         self.journal.submit(pending)
         try:
-            pending.wait()
+            upserted: RecordsUpserted = pending.wait()
         finally:
             self._cache.invalidate(owner_of(key))
-        return stored[0]
+        return cast(RollingSummary, upserted.result)
 
     def submit_save(self, key: SessionKey, session: int, summary: RollingSummary) -> None:
         """Save without waiting for the commit."""
@@ -85,7 +86,7 @@ class SummaryStore:
                 del self._saving[owner]
             saved.set()
 
-        pending = PendingCommand(self._save_command(key, session, [summary]), on_done)
+        pending = PendingCommand(self._save_command(key, session, summary), on_done)
         self._saving[owner] = saved
         try:
             self.journal.submit(pending)
@@ -97,16 +98,15 @@ class SummaryStore:
         records = self.journal.records(RecordQuery(owner_of(key), RecordKind.SUMMARY, 1))
         return _summary(records[0]) if records else None
 
-    def _save_command(self, key: SessionKey, session: int, stored: list[RollingSummary]) -> UpsertRecords:
-        """Return the command; its callback sets `stored[0]` to the summary that remains."""
-        summary = stored[0]
+    def _save_command(self, key: SessionKey, session: int, summary: RollingSummary) -> UpsertRecords:
+        """Return the command; its result is the summary that remains."""
 
         def replace_older(records: Sequence[Record]) -> RecordChanges:
             existing = [_summary(record) for record in records]
             if existing and existing[0].last_sequence > summary.last_sequence:
-                stored[0] = existing[0]
-                return RecordChanges()
-            return RecordChanges([_record(key, summary)], [record.id for record in records if record.id != summary.id])
+                return RecordChanges(result=existing[0])
+            replaced = [record.id for record in records if record.id != summary.id]
+            return RecordChanges([_record(key, summary)], replaced, result=summary)
 
         return UpsertRecords(owner_of(key), RecordKind.SUMMARY, [CONFLICT_KEY], replace_older, derived_from=session)
 

@@ -40,7 +40,7 @@ class PrunePlan:
     shortened: list[StoredMessage] = field(default_factory=list)
 
     def update(self, key: SessionKey) -> UpdateWindow:
-        return UpdateWindow(key, self.head.version, self.removed, self.shortened)
+        return UpdateWindow(key, self.head.version, self.removed, self.shortened, result=self)
 
 
 @dataclass(frozen=True)
@@ -57,30 +57,27 @@ class Pruner:
     def __call__(self, key: SessionKey, user_id: str, request: PruneRequest) -> PruneResult:
         if request.strategy == Strategy.IMPORTANCE and not request.only_over_budget:
             request = replace(request, relevance=self._relevance(key, user_id, request))
-        last_plan: list[PrunePlan] = []
 
-        def plan_now() -> UpdateWindow | None:
+        def plan_update() -> UpdateWindow | None:
             plan = self._plan(key, user_id, request)
-            last_plan[:] = [plan] if plan else []
             if plan is None:
                 return None
-            return UpdateWindow(key, plan.head.version) if request.dry_run else plan.update(key)
+            return UpdateWindow(key, plan.head.version, result=plan) if request.dry_run else plan.update(key)
 
         if request.summarize and not request.dry_run:
             # Summarize before the removal, so that a removed message is always covered. Messages that the committed
             # plan removes on top of this one are summarized right after it.
             with suppress(VersionConflict):
-                plan_now()
-            self._summarize_removed(request, last_plan)
-        self.window_updater(key, plan_now)
-        result = self._result(key, request, last_plan[0]) if last_plan else PruneResult()
-        return replace(result, summary_id=self._summarize_removed(request, last_plan))
+                self._summarize_removed(request, self._plan(key, user_id, request))
+        plan: PrunePlan | None = self.window_updater(key, plan_update)
+        result = self._result(key, request, plan) if plan else PruneResult()
+        return replace(result, summary_id=self._summarize_removed(request, plan))
 
-    def _summarize_removed(self, request: PruneRequest, last_plan: Sequence[PrunePlan]) -> str:
+    def _summarize_removed(self, request: PruneRequest, plan: PrunePlan | None) -> str:
         """Summarize the messages that the plan removes; return the id of the summary, empty for none."""
-        if not request.summarize or request.dry_run or not last_plan or not last_plan[0].removed:
+        if not request.summarize or request.dry_run or plan is None or not plan.removed:
             return ""
-        return self.summarize(last_plan[0].head, last_plan[0].removed[-1])
+        return self.summarize(plan.head, plan.removed[-1])
 
     def _relevance(self, key: SessionKey, user_id: str, request: PruneRequest) -> Mapping[int, float]:
         """Return the relevance of each message for the newest turn.

@@ -2,13 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from memsidecar.domain.errors import Overloaded
 from memsidecar.domain.message import Flag, StoredMessage
 from memsidecar.domain.pruning import NO_RELEVANCE
 from memsidecar.domain.session import SessionHead, SessionKey, Strategy
 from memsidecar.layers.working.validation import tokens_of
-from memsidecar.stores.contract import Journal, PendingCommand, UpdateWindow, UpdateWindowExclusive, VersionConflict
+from memsidecar.stores.contract import (
+    Journal,
+    PendingCommand,
+    UpdateWindow,
+    UpdateWindowExclusive,
+    VersionConflict,
+    WindowUpdated,
+)
 from memsidecar.tokens.contract import Counter
 from memsidecar.v1.message_pb2 import Message
 
@@ -78,7 +86,8 @@ class WindowUpdater:
 
     journal: Journal
 
-    def __call__(self, key: SessionKey, plan: UpdatePlan) -> None:
+    def __call__(self, key: SessionKey, plan: UpdatePlan) -> Any:
+        """Return the `result` of the update that was committed; None if there is no such session."""
         for _ in range(MAX_OPTIMISTIC_ATTEMPTS):
             try:
                 return self._update_optimistically(plan)
@@ -86,24 +95,26 @@ class WindowUpdater:
                 continue
         return self._update_exclusively(key, plan)
 
-    def _update_optimistically(self, plan: UpdatePlan) -> None:
+    def _update_optimistically(self, plan: UpdatePlan) -> Any:
         update = plan()
-        if update is not None and (update.removed or update.shortened):
-            self._commit(update)
+        if update is None or not (update.removed or update.shortened):
+            return update and update.result
+        return self._commit(update)
 
-    def _update_exclusively(self, key: SessionKey, plan: UpdatePlan) -> None:
+    def _update_exclusively(self, key: SessionKey, plan: UpdatePlan) -> Any:
         def decide() -> UpdateWindow:
             update = plan()
             if update is None:
                 raise Overloaded("the session was erased meanwhile")
             return update
 
-        self._commit(UpdateWindowExclusive(key, decide))
+        return self._commit(UpdateWindowExclusive(key, decide))
 
-    def _commit(self, command: UpdateWindow | UpdateWindowExclusive) -> None:
+    def _commit(self, command: UpdateWindow | UpdateWindowExclusive) -> Any:
         pending = PendingCommand(command)
         self.journal.submit(pending)
-        pending.wait()
+        updated: WindowUpdated = pending.wait()
+        return updated.result
 
 
 def truncated_copy(text: str, stored: StoredMessage, message: Message, counter: Counter) -> StoredMessage:
