@@ -1,5 +1,7 @@
 """Changes are told in the order in which they happened; who hears them all knows the windows."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from memsidecar.domain.session import Policy, SessionKey
@@ -125,6 +127,16 @@ def test_every_listener_is_told_in_the_order_in_which_they_came(journal: Journal
     erase(journal)
     assert order == ["third", "fourth"] * 2
     assert first.changes == second.changes and len(first.changes) == 2
+
+
+def test_a_listener_of_invalidations_is_not_told_of_appends(journal: Journal) -> None:
+    heard: list[Sequence[CommitEvent]] = []
+    journal.subscribe(heard.append, only_invalidations=True)
+    append(journal, draft("a"))
+    append(journal, draft("b"), user_id="ann")
+    assert heard == []
+    erase(journal)
+    assert [[event.key for event in events] for events in heard] == [[KEY]]
 
 
 def test_a_claim_is_told_with_its_head(journal: Journal) -> None:

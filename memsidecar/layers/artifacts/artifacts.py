@@ -84,7 +84,7 @@ class Artifacts:
         self.validator = validator
         self._offloader = offloader
         self._cache: RecordCache[Sequence[IndexedArtifact]] = RecordCache(CACHE_BYTES, _size_of)
-        journal.subscribe(self._committed)
+        journal.subscribe(self._invalidate, only_invalidations=True)
 
     def put(self, request: PutArtifactRequest) -> StoredArtifact:
         """Store a checked artifact; for an offload, show a preview of the message in the window. Waits for commits."""
@@ -163,10 +163,9 @@ class Artifacts:
         alive = (artifact for artifact in newest if not artifact.is_expired(now_us))
         return [index_artifact(artifact) for artifact in islice(alive, MAX_RANKED)]
 
-    def _committed(self, changes: Sequence[CommitEvent]) -> None:
+    def _invalidate(self, changes: Sequence[CommitEvent]) -> None:
         for change in changes:
-            if change.reload or change.head is None:
-                self._cache.invalidate(owner_of(change.key))
+            self._cache.invalidate(owner_of(change.key))
 
 
 def _with_known_create_time(artifact: StoredArtifact, records: Sequence[Record]) -> StoredArtifact:

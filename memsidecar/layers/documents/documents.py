@@ -121,9 +121,9 @@ class Documents:
         self.journal = journal
         self.validator = validator
         self._has_documents: RecordCache[bool] = RecordCache(MAX_CACHED_OWNERS)
-        journal.subscribe(self._committed)
+        journal.subscribe(self._invalidate, only_invalidations=True)
 
-    def _committed(self, changes: Sequence[CommitEvent]) -> None:
+    def _invalidate(self, changes: Sequence[CommitEvent]) -> None:
         """Invalidate the namespaces of changed documents: such a commit event has no session id."""
         changed = {change.key.namespace for change in changes if not change.key.session_id}
         if changed:

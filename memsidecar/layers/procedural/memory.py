@@ -51,7 +51,7 @@ class ProceduralMemory:
         self._offsets = OffsetTracker(journal, self.name)
         self._hints: RecordCache[Sequence[str]] = RecordCache(MAX_CACHED_HINTS)
         self._erasures: Counter[str] = Counter()
-        journal.subscribe(self._committed)
+        journal.subscribe(self._invalidate, only_invalidations=True)
 
     # Reads.
 
@@ -203,8 +203,8 @@ class ProceduralMemory:
         )
         self._hints.invalidate(owner)
 
-    def _committed(self, changes: Sequence[CommitEvent]) -> None:
-        erased = {change.key.namespace for change in changes if change.reload and not change.appended}
+    def _invalidate(self, changes: Sequence[CommitEvent]) -> None:
+        erased = {change.key.namespace for change in changes if change.key.session_id and not change.appended}
         self._erasures.update(erased)
         if erased:
             self._hints.invalidate_where(lambda owner: owner.namespace in erased)

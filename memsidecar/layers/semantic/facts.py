@@ -56,7 +56,7 @@ class Facts:
     def __init__(self, journal: Journal, cached_owners: int) -> None:
         self._journal = journal
         self._cache: RecordCache[Sequence[KnownFact]] = RecordCache(cached_owners)
-        journal.subscribe(self._committed)
+        journal.subscribe(self._invalidate, only_invalidations=True)
 
     def owner(self, namespace: str, user_id: str, session_id: str) -> Owner:
         return owner_of(self._journal, namespace, user_id, session_id)
@@ -103,13 +103,9 @@ class Facts:
         page = RecordQuery(owner, RecordKind.FACT, MAX_FACTS_READ, history=history)
         return [fact_of(record) for record in self._journal.records(page)]
 
-    def _committed(self, changes: Sequence[CommitEvent]) -> None:
+    def _invalidate(self, changes: Sequence[CommitEvent]) -> None:
         """Invalidate the namespace of an erasure: it erases facts of any user."""
-        erased = {
-            change.key.namespace
-            for change in changes
-            if change.reload or (change.head is None and change.key.session_id)
-        }
+        erased = {change.key.namespace for change in changes if change.key.session_id}
         if erased:
             self._cache.invalidate_where(lambda owner: owner.namespace in erased)
 

@@ -51,7 +51,7 @@ class SummaryStore:
         self.journal = journal
         self._cache: RecordCache[RollingSummary | None] = RecordCache(MAX_CACHED_SESSIONS)
         self._saving: dict[Owner, threading.Event] = {}
-        journal.subscribe(self._committed)
+        journal.subscribe(self._invalidate, only_invalidations=True)
 
     def get(self, key: SessionKey) -> RollingSummary | None:
         return self._cache.get(owner_of(key), lambda: self._read(key))
@@ -110,10 +110,9 @@ class SummaryStore:
 
         return UpsertRecords(owner_of(key), RecordKind.SUMMARY, [CONFLICT_KEY], replace_older, derived_from=session)
 
-    def _committed(self, changes: Sequence[CommitEvent]) -> None:
+    def _invalidate(self, changes: Sequence[CommitEvent]) -> None:
         for change in changes:
-            if change.reload:
-                self._cache.invalidate(owner_of(change.key))
+            self._cache.invalidate(owner_of(change.key))
 
 
 def new_summary(text: str, tokens: int, span: tuple[int, int], now_us: int, origin: str) -> RollingSummary:

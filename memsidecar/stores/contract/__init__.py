@@ -66,6 +66,7 @@ from memsidecar.stores.contract.index import (
 from memsidecar.stores.contract.journal import (
     CalibrationReader,
     ChangeFeed,
+    CommitListener,
     CommitNotifier,
     DocumentReader,
     Journal,
@@ -107,6 +108,7 @@ __all__ = [
     "Claim",
     "Command",
     "CommitEvent",
+    "CommitListener",
     "CommitNotifier",
     "DeadLetter",
     "DeleteDocument",

@@ -244,6 +244,11 @@ class CommitEvent:
     replaced: Sequence[StoredMessage] = ()
     reload: bool = False
 
+    @property
+    def invalidates(self) -> bool:
+        """Whether records derived from the session may be erased, or documents changed."""
+        return self.reload or self.head is None
+
 
 class PendingCommand:
     """A submitted command and its completion, like a Future.

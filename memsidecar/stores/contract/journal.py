@@ -101,10 +101,14 @@ class JournalWriter(Protocol):
         """
 
 
+CommitListener = Callable[[Sequence[CommitEvent]], None]
+
+
 class CommitNotifier(Protocol):
-    def subscribe(self, listener: Callable[[Sequence[CommitEvent]], None]) -> None:
+    def subscribe(self, listener: CommitListener, only_invalidations: bool = False) -> None:
         """Call `listener` with the events of each commit: after it is durable, before its commands are completed.
 
+        With `only_invalidations`, the listener gets only the events that invalidate, and no call without any.
         Listeners run on the journal's thread, in the order of subscription. A listener must not read the journal: the
         commit is published after it returns. An exception of one listener does not affect the others.
         """

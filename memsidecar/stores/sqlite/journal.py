@@ -13,7 +13,7 @@ from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract import (
     Calibration,
     Chunk,
-    CommitEvent,
+    CommitListener,
     DeadLetter,
     DocumentQuery,
     Erase,
@@ -104,8 +104,8 @@ class SqliteJournal:
     def submit(self, pending: PendingCommand) -> None:
         self._committer.submit(pending)
 
-    def subscribe(self, listener: Callable[[Sequence[CommitEvent]], None]) -> None:
-        self._writer.subscribe(listener)
+    def subscribe(self, listener: CommitListener, only_invalidations: bool = False) -> None:
+        self._writer.subscribe(listener, only_invalidations)
 
     def head(self, key: SessionKey) -> SessionHead | None:
         head = self._reader.head(key)

@@ -18,6 +18,7 @@ from memsidecar.stores.contract import (
     Calibrate,
     Claim,
     CommitEvent,
+    CommitListener,
     DeleteDocument,
     DeleteRecord,
     Erase,
@@ -95,13 +96,13 @@ class Writer:
         self._heads: dict[SessionKey, SessionHead] = {}
         self._seen_ids = SeenIds(MAX_SEEN_IDS)
         self.quota_usage = QuotaUsage(connection, quotas)
-        self._listeners: list[Callable[[Sequence[CommitEvent]], None]] = []
+        self._listeners: list[tuple[CommitListener, bool]] = []
         self._failed = False
         self._next_ids = _read_next_ids(connection)
         self.published_lsn = self._next_ids.position.lsn
 
-    def subscribe(self, listener: Callable[[Sequence[CommitEvent]], None]) -> None:
-        self._listeners.append(listener)
+    def subscribe(self, listener: CommitListener, only_invalidations: bool) -> None:
+        self._listeners.append((listener, only_invalidations))
 
     def write(self, group: Sequence[PendingCommand]) -> None:
         """Commit the group in as few transactions as its order allows, and complete every command."""
@@ -207,9 +208,12 @@ class Writer:
             self.published_lsn = transaction.lsn
 
     def _notify(self, events: Sequence[CommitEvent]) -> None:
-        for listener in self._listeners:
+        invalidations = [event for event in events if event.invalidates]
+        for listener, only_invalidations in self._listeners:
+            if only_invalidations and not invalidations:
+                continue
             try:
-                listener(events)
+                listener(invalidations if only_invalidations else events)
             except Exception:  # a listener that fails must affect neither the others nor the group
                 log.exception("a listener failed")
 

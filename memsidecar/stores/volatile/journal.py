@@ -3,7 +3,7 @@
 import logging
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from memsidecar.domain.errors import ShuttingDown, SidecarError
 from memsidecar.domain.quota import QuotaLookup, Usage, no_quotas
@@ -12,6 +12,7 @@ from memsidecar.stores.contract import (
     Calibration,
     Chunk,
     CommitEvent,
+    CommitListener,
     DeadLetter,
     DocumentQuery,
     Erase,
@@ -46,7 +47,7 @@ class VolatileJournal:
     def __init__(self, *, quotas: QuotaLookup = no_quotas) -> None:
         self._lock = threading.RLock()
         self._state = JournalState(self._notify, quotas)
-        self._listeners: list[Callable[[Sequence[CommitEvent]], None]] = []
+        self._listeners: list[tuple[CommitListener, bool]] = []
         self._closed = False
 
     def submit(self, pending: PendingCommand) -> None:
@@ -62,11 +63,13 @@ class VolatileJournal:
             else:
                 pending.complete(result)
 
-    def subscribe(self, listener: Callable[[Sequence[CommitEvent]], None]) -> None:
-        self._listeners.append(listener)
+    def subscribe(self, listener: CommitListener, only_invalidations: bool = False) -> None:
+        self._listeners.append((listener, only_invalidations))
 
     def _notify(self, event: CommitEvent) -> None:
-        for listener in self._listeners:
+        for listener, only_invalidations in self._listeners:
+            if only_invalidations and not event.invalidates:
+                continue
             try:
                 listener([event])
             except Exception:  # a listener that fails must not affect the others, nor undo the command
