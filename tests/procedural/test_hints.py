@@ -2,7 +2,7 @@
 
 import pytest
 
-from memsidecar.layers.procedural.patterns import MAX_HINT_TOKENS, Pattern, Patterns, render_hints
+from memsidecar.layers.procedural.patterns import MAX_HINT_TOKENS, Engagement, Pattern, Patterns, render_hints
 from memsidecar.tokens.registry import Counters
 from tests.procedural.histories import (
     DAY_US,
@@ -131,14 +131,15 @@ def test_a_kind_of_question_that_prevails_shows() -> None:
         a, b = SUBJECTS[session % 12], SUBJECTS[session * 5 % 11]
         others = [plain(session), plain(session + 3)]
         heard += conversation(session, at(session), [(f"How do I improve {a} {session} for {b}?", SHORT), *others])
-    assert lines_of(heard) == ["Mostly asks how-to questions (25 of 25)"]
+    assert patterns_of(heard).kinds() == [Pattern("question_kind", "how-to", 25)]
+    assert lines_of(heard) == []
 
 
 def test_hours_of_activity_show() -> None:
     heard = [
         one for session in range(1, 25) for one in conversation(session, at(session, 8 + session % 3), [plain(session)])
     ]
-    assert lines_of(heard) == ["Mostly active at 08:00-11:00 UTC (24 of 24 times)"]
+    assert lines_of(heard) == []
     assert [one.value for one in patterns_of(heard).hours()] == ["08", "09", "10"]
 
 
@@ -147,8 +148,8 @@ def test_what_leads_to_engagement_shows_only_where_it_is_clear() -> None:
     for session in range(1, 41):
         follow = [plain(session), plain(session + 1), (plain(session + 2)[0], LONG)]
         heard += conversation(session, at(session), follow)
-    lines = lines_of(heard)
-    assert lines == ["Goes on more often after short answers (80 of 80; else 0 of 39)"]
+    assert lines_of(heard) == []
+    assert patterns_of(heard).engagement() == Engagement("short", 80)
     assert patterns_of(heard).answer_length == "concise"
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 from math import ceil
 from statistics import fmean, median
 from typing import NamedTuple
@@ -28,7 +28,6 @@ _FREQUENCY_MIN_CONVERSATIONS, _FREQUENCY_MIN_DAYS = 5, 3
 _WEEKLY_MAX_GAP_DAYS = 10
 _HOUR_MIN_OBSERVATIONS, _HOUR_MAX_CHANCE = 10, 1e-5
 _PREFERENCE_MIN_SHARE, _PREFERENCE_MIN_RATIO, _PREFERENCE_MAX_CHANCE = 0.15, 3, 1e-3
-_KIND_MIN_QUESTIONS = 20
 _GENERAL_MIN_CONVERSATIONS, _GENERAL_MAX_SHARE = 10, 0.1
 _ENGAGEMENT_MIN_ANSWERS, _ENGAGEMENT_MIN_DIFFERENCE = 20, 0.2
 
@@ -36,7 +35,6 @@ MAX_HINT_TOKENS = 100
 _HINT_TOPICS, _HINT_QUESTIONS = 3, 2
 _TOPIC_MIN_SHARE, _TOPIC_MIN_CONVERSATIONS = 0.2, 6  # a rarer topic says little about the next conversation
 _QUESTION_MIN_SHARE, _QUESTION_ENOUGH = 0.08, 10  # one in twelve conversations, but ten are enough in any case
-_HOURS_MIN_SHARE, _MAX_HOURS = 0.5, 8
 
 
 class Pattern(NamedTuple):
@@ -48,13 +46,10 @@ class Pattern(NamedTuple):
 
 
 class Engagement(NamedTuple):
-    """Answer length after which the user continues more often, with the counts of both lengths."""
+    """Answer length after which the user continues more often, and how often."""
 
     length: str
     continued: int
-    answers: int
-    other_continued: int
-    other_answers: int
 
 
 @dataclass(frozen=True)
@@ -107,13 +102,6 @@ class Patterns:
     def kinds(self) -> list[Pattern]:
         counts = self.counters.kinds.most_common()
         return [Pattern("question_kind", kind, count) for kind, count in counts if count >= _MIN_CONVERSATIONS]
-
-    def main_kind(self) -> Pattern | None:
-        """Return the kind of most questions."""
-        total = sum(self.counters.kinds.values())
-        if total < _KIND_MIN_QUESTIONS:
-            return None
-        return next((kind for kind in self.kinds() if wilson_lower_bound(kind.evidence, total) > _MAJORITY), None)
 
     def hours(self) -> list[Pattern]:
         """Return the UTC hours with significantly more than their share."""
@@ -169,7 +157,7 @@ class Patterns:
         for name, more, less in (("short", short, long), ("long", long, short)):
             has_enough = min(more[1], less[1]) >= _ENGAGEMENT_MIN_ANSWERS
             if has_enough and _min_difference(more, less) > _ENGAGEMENT_MIN_DIFFERENCE:
-                return Engagement(name, *more, *less)
+                return Engagement(name, more[0])
         return None
 
     def _continued(self, length: Length) -> tuple[int, int]:
@@ -203,9 +191,11 @@ def render_hints(patterns: Patterns) -> str:
 
 
 def _hint_lines(patterns: Patterns) -> Iterator[str]:
+    """Yield the patterns that can change an answer. Hours, kinds of questions and engagement cannot."""
     counters = patterns.counters
     conversations = counters.conversations
-    yield from _answer_length_hint(patterns)
+    if requested := patterns.requested_length():
+        yield f"Prefers {requested.value} answers (asked in {requested.evidence} conversations)"
     if patterns.technical_depth == TECHNICAL:
         yield f"Writes in technical terms (in {counters.technical_conversations()} of {conversations} conversations)"
     if topics := [topic for topic in patterns.topics() if _is_usual(topic, conversations)][:_HINT_TOPICS]:
@@ -215,36 +205,11 @@ def _hint_lines(patterns: Patterns) -> Iterator[str]:
     questions = [question for question in patterns.questions() if question.evidence >= min_evidence]
     for question in questions[:_HINT_QUESTIONS]:
         yield f'Often asks "{question.value}" (in {question.evidence} conversations)'
-    if kind := patterns.main_kind():
-        yield f"Mostly asks {kind.value} questions ({kind.evidence} of {sum(counters.kinds.values())})"
-    yield from _hours_hint(patterns)
 
 
 def _is_usual(topic: Pattern, conversations: int) -> bool:
     is_frequent = topic.evidence >= _TOPIC_MIN_CONVERSATIONS
     return is_frequent and wilson_lower_bound(topic.evidence, conversations) > _TOPIC_MIN_SHARE
-
-
-def _answer_length_hint(patterns: Patterns) -> Iterator[str]:
-    """Yield the requested length or the observed one, in different words: an observation is no request."""
-    if requested := patterns.requested_length():
-        yield f"Prefers {requested.value} answers (asked in {requested.evidence} conversations)"
-    elif seen := patterns.engagement():
-        other = f"{seen.other_continued} of {seen.other_answers}"
-        yield f"Goes on more often after {seen.length} answers ({seen.continued} of {seen.answers}; else {other})"
-
-
-def _hours_hint(patterns: Patterns) -> Iterator[str]:
-    hours, total = patterns.hours(), sum(patterns.counters.hours)
-    active = sum(hour.evidence for hour in hours)
-    if hours and len(hours) <= _MAX_HOURS and active >= _HOURS_MIN_SHARE * total:
-        yield f"Mostly active at {_ranges(hours)} UTC ({active} of {total} times)"
-
-
-def _ranges(hours: list[Pattern]) -> str:
-    numbers = sorted(int(hour.value) for hour in hours)
-    runs = ([hour for _, hour in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]))
-    return ", ".join(f"{run[0]:02}:00-{run[-1] + 1:02}:00" for run in runs)
 
 
 def _estimate_tokens(line: str) -> int:
