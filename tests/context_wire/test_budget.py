@@ -104,12 +104,14 @@ def test_results_without_a_call_may_leave_up_to_the_last_two(client: Client, too
     assert [one.content for one in built.messages] == ["47 rain", "57 rain"]
 
 
-def test_what_must_stay_and_fits_no_answer_is_too_large_whatever_is_asked_for(client: Client) -> None:
+def test_a_context_that_fits_no_response_is_too_large_at_any_budget_that_it_fits(client: Client) -> None:
     agent = new_agent(client)
     calls = [ToolCall(id=f"c{n}", name="read", arguments_json="{}") for n in range(8)]
     agent.talk.batch(Message(role=ROLE_USER, content="Read it all."), Message(role=ROLE_ASSISTANT, tool_calls=calls))
     for call in calls:
         agent.talk.batch(Message(role=ROLE_TOOL, content="x" * 600_000, tool_call_id=call.id))
-    for max_tokens in (1_000, 10_000_000):
-        said = refusal(lambda budget=max_tokens: agent.build(max_tokens=budget))  # type: ignore[misc]
-        assert (said.code.name, said.reason) == ("RESOURCE_EXHAUSTED", "TOO_LARGE"), said.message
+    too_small = refusal(lambda: agent.build(max_tokens=1_000))
+    assert (too_small.code.name, too_small.reason) == ("FAILED_PRECONDITION", "BUDGET_TOO_SMALL")
+    for max_tokens in (int(too_small.metadata["required_tokens"]), 10_000_000):
+        error = refusal(lambda budget=max_tokens: agent.build(max_tokens=budget))  # type: ignore[misc]
+        assert (error.code.name, error.reason) == ("RESOURCE_EXHAUSTED", "TOO_LARGE"), error.message
