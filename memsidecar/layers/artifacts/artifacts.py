@@ -30,6 +30,7 @@ from memsidecar.stores.contract import (
     RecordChanges,
     RecordKind,
     RecordQuery,
+    RecordReader,
     RecordsUpserted,
     UpsertRecords,
 )
@@ -182,7 +183,7 @@ def _size_of(indexed: Sequence[IndexedArtifact]) -> int:
 
 
 def read_newest(
-    journal: Journal, owner: Owner, after: ArtifactCursor | None, limit: int, max_bytes: int
+    journal: RecordReader, owner: Owner, after: ArtifactCursor | None, limit: int, max_bytes: int
 ) -> Iterator[StoredArtifact]:
     """Yield up to `limit` artifacts after a cursor within `max_bytes`, at least one; expired ones included."""
     left = max_bytes
@@ -195,7 +196,7 @@ def read_newest(
         yield artifact_of(record)
 
 
-def _records(journal: Journal, page: RecordQuery, limit: int, max_bytes: int) -> Iterator[Record]:
+def _records(journal: RecordReader, page: RecordQuery, limit: int, max_bytes: int) -> Iterator[Record]:
     """Yield records. The read size follows the mean size so far, so that not much more than `max_bytes` is read."""
     seen = size = 0
     while seen < limit:

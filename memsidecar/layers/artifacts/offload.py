@@ -10,7 +10,7 @@ from memsidecar.domain.pruning import truncate_middle
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.artifacts.artifact import StoredArtifact
 from memsidecar.layers.working.window_update import WindowUpdater, truncated_copy
-from memsidecar.stores.contract import Journal, MessageVersions, UpdateWindow
+from memsidecar.stores.contract import MessageReader, MessageVersions, UpdateWindow
 from memsidecar.tokens.contract import Counter
 from memsidecar.v1.message_pb2 import Message
 
@@ -24,7 +24,7 @@ _MAX_ATTEMPTS = 4
 class Offloader:
     """The caller stores the artifact before it calls `show_preview`, so that a crash between the two loses nothing."""
 
-    journal: Journal
+    journal: MessageReader
     window_updater: WindowUpdater
     counter: Counter
     keep_tokens: int

@@ -10,10 +10,10 @@ from memsidecar.embedding.contract import Embedder
 from memsidecar.layers.episodic.query import document_partition, message_partition
 from memsidecar.layers.text_analysis import index_terms
 from memsidecar.stores.contract import (
+    ChangeFeed,
     DocumentWritten,
     Episodes,
     IndexBatch,
-    Journal,
     LogEntry,
     MessageWritten,
     RowsErased,
@@ -46,7 +46,7 @@ class PendingRow:
 class BatchBuilder:
     """Collects the net effect of log entries. With `partition`, rows of other partitions are skipped."""
 
-    journal: Journal
+    journal: ChangeFeed
     partition: int | None = None
     _deleted: dict[int, int] = field(default_factory=dict)
     _updated: dict[tuple[int, int], None] = field(default_factory=dict)

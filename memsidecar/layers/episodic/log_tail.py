@@ -11,6 +11,7 @@ from memsidecar.layers.episodic.index_batch import BatchBuilder, BatchEmbedder, 
 from memsidecar.layers.episodic.query import Degradation, SearchScope
 from memsidecar.stores.contract import (
     DocumentQuery,
+    DocumentReader,
     DocumentWritten,
     EndOfLog,
     IndexBatch,
@@ -18,6 +19,7 @@ from memsidecar.stores.contract import (
     LocatedMessage,
     LogEntry,
     LogFilter,
+    MessageReader,
     MessageWritten,
     Owner,
     StoredDocument,
@@ -151,7 +153,7 @@ def journal_fallback(journal: Journal, scope: SearchScope) -> Iterator[LogEntry]
         yield from _document_entries(journal, owner)
 
 
-def _newest_messages(journal: Journal, scope: SearchScope) -> list[LocatedMessage]:
+def _newest_messages(journal: MessageReader, scope: SearchScope) -> list[LocatedMessage]:
     assert scope.message_scope is not None
     found: list[LocatedMessage] = []
     before = None if scope.as_of is None else scope.as_of + 1
@@ -168,7 +170,7 @@ def _message_entry(found: LocatedMessage) -> MessageWritten:
     return MessageWritten(found.lsn, found.lsn, found.session, found.key, found.user_id, found.message, None)
 
 
-def _document_entries(journal: Journal, owner: Owner) -> Iterator[DocumentWritten]:
+def _document_entries(journal: DocumentReader, owner: Owner) -> Iterator[DocumentWritten]:
     chunks_left = MAX_FALLBACK_CHUNKS
     for header in journal.documents(DocumentQuery(owner, limit=_MAX_FALLBACK_DOCUMENTS)):
         document = _with_chunks(journal, header, chunks_left)
@@ -177,7 +179,7 @@ def _document_entries(journal: Journal, owner: Owner) -> Iterator[DocumentWritte
             yield DocumentWritten(document.version, document)
 
 
-def _with_chunks(journal: Journal, header: StoredDocument, max_chunks: int) -> StoredDocument | None:
+def _with_chunks(journal: DocumentReader, header: StoredDocument, max_chunks: int) -> StoredDocument | None:
     """Return the document with its chunks; None if it has too many, or was replaced meanwhile."""
     if header.chunk_count > max_chunks:
         return None

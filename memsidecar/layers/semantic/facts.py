@@ -21,6 +21,7 @@ from memsidecar.stores.contract import (
     RecordChanges,
     RecordKind,
     RecordQuery,
+    SessionReader,
     UpsertRecords,
 )
 
@@ -38,7 +39,7 @@ FactCursor = tuple[float, int, str]
 """Position in a listing: confidence, last mention, id."""
 
 
-def owner_of(journal: Journal, namespace: str, user_id: str, session_id: str) -> Owner:
+def owner_of(journal: SessionReader, namespace: str, user_id: str, session_id: str) -> Owner:
     """Return the owner of facts: the given user, else the user of the session, else the session itself.
 
     Raises SessionOwnerMismatch if the session belongs to another user.

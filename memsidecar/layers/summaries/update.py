@@ -13,7 +13,7 @@ from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.domain.text import strip_injected
 from memsidecar.language.contract import MalformedAnswer, ModelUnavailable, Summarizer, Utterance
 from memsidecar.layers.summaries.store import RollingSummary, SummaryStore, new_summary
-from memsidecar.stores.contract import Journal, MessageQuery
+from memsidecar.stores.contract import MessageQuery, MessageReader
 from memsidecar.v1.message_pb2 import Message
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class SummaryUpdater:
     `fallback` needs no model. It is used where a client waits, and for a first summary if the model is unavailable.
     """
 
-    journal: Journal
+    journal: MessageReader
     store: SummaryStore
     summarizer: Summarizer
     fallback: Summarizer

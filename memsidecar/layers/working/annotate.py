@@ -9,7 +9,7 @@ from memsidecar.domain.message import Flag, StoredMessage
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.field_checks import check_metadata, check_score, merge_metadata
 from memsidecar.layers.working.validation import flags_of
-from memsidecar.stores.contract import Journal, MessageUpdated, PendingCommand, Revision, UpdateMessage
+from memsidecar.stores.contract import JournalWriter, MessageUpdated, PendingCommand, Revision, UpdateMessage
 from memsidecar.v1.message_pb2 import Message
 
 _PRESERVED_FLAGS = Flag.PRUNED | Flag.SHORTENED
@@ -17,7 +17,7 @@ _PRESERVED_FLAGS = Flag.PRUNED | Flag.SHORTENED
 
 @dataclass(frozen=True)
 class MessageAnnotator:
-    journal: Journal
+    journal: JournalWriter
 
     def __call__(
         self, key: SessionKey, user_id: str, message_id: str, score: float | None, metadata: Struct | None

@@ -22,7 +22,7 @@ from memsidecar.layers.working.window_update import (
     no_summary,
     truncated_copy,
 )
-from memsidecar.stores.contract import Journal, MessageQuery, UpdateWindow, VersionConflict
+from memsidecar.stores.contract import MessageQuery, MessageReader, UpdateWindow, VersionConflict
 from memsidecar.v1.message_pb2 import Message
 
 MAX_REPORTED_IDS = 1_000
@@ -45,7 +45,7 @@ class PrunePlan:
 
 @dataclass(frozen=True)
 class Pruner:
-    journal: Journal
+    journal: MessageReader
     reader: SessionReader
     token_counts: ModelTokenCounts
     window_updater: WindowUpdater

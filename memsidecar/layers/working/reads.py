@@ -11,7 +11,7 @@ from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES, matches_metadata
 from memsidecar.layers.ownership import check_owner
 from memsidecar.layers.working.session_cache import FRAMES_PER_MESSAGE, SessionCache, SessionSnapshot, encode_frames
-from memsidecar.stores.contract import Journal, LocatedMessage, MessagePage, MessageQuery, VersionConflict
+from memsidecar.stores.contract import LocatedMessage, MessagePage, MessageQuery, MessageReader, VersionConflict
 from memsidecar.v1.message_pb2 import Message
 
 _FILTERED_MESSAGES = 2_000
@@ -42,7 +42,7 @@ class MessagePageRequest:
 class SessionReader:
     """Each read sees one version of the session. The `cached_` reads answer from RAM without blocking, or None."""
 
-    journal: Journal
+    journal: MessageReader
     session_cache: SessionCache
 
     def head(self, key: SessionKey, user_id: str) -> SessionHead | None:

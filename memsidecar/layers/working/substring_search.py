@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from google.protobuf.struct_pb2 import Struct
 
 from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES, matches_metadata
-from memsidecar.stores.contract import Journal, LocatedMessage, Scope
+from memsidecar.stores.contract import LocatedMessage, MessageReader, Scope
 from memsidecar.v1.message_pb2 import Message
 
 SCAN_MESSAGES = 2_000
@@ -44,7 +44,7 @@ class MessageFilter:
 
 @dataclass(frozen=True)
 class SubstringSearch:
-    journal: Journal
+    journal: MessageReader
 
     def __call__(
         self,

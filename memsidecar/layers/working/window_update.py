@@ -10,7 +10,7 @@ from memsidecar.domain.pruning import NO_RELEVANCE
 from memsidecar.domain.session import SessionHead, SessionKey, Strategy
 from memsidecar.layers.working.validation import tokens_of
 from memsidecar.stores.contract import (
-    Journal,
+    JournalWriter,
     PendingCommand,
     UpdateWindow,
     UpdateWindowExclusive,
@@ -84,7 +84,7 @@ class WindowUpdater:
     where no other write can interfere.
     """
 
-    journal: Journal
+    journal: JournalWriter
 
     def __call__(self, key: SessionKey, plan: UpdatePlan) -> Any:
         """Return the `result` of the update that was committed; None if there is no such session."""
