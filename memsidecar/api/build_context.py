@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from memsidecar.api.executors import Executors
 from memsidecar.api.interceptors.deadlines import remaining_seconds
-from memsidecar.api.search import vector_of
-from memsidecar.api.wire import at_least, key_of
+from memsidecar.api.wire import at_least, key_of, vector_of
 from memsidecar.context.budgets import parse_section_budgets
 from memsidecar.context.builder import ContextBuilder
 from memsidecar.context.pipeline import ContextBuild

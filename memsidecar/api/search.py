@@ -7,12 +7,9 @@ from dataclasses import dataclass, replace
 from threading import Event
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from memsidecar.api.executors import Executors
 from memsidecar.api.page_tokens import PageTokens
-from memsidecar.api.wire import limit_of, namespace_of
+from memsidecar.api.wire import limit_of, namespace_of, vector_of
 from memsidecar.context.response import encode_score_parts
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
@@ -134,18 +131,6 @@ class SearchHandler:
                 scores=encode_score_parts(ranked.parts),
             )
         return response
-
-
-def vector_of(field: str, numbers: Sequence[float], dimensions: int) -> NDArray[np.float32] | None:
-    """Return the request's vector; None for an empty one."""
-    if not numbers:
-        return None
-    vector = np.array(numbers, np.float32)
-    if len(vector) != dimensions:
-        raise InvalidField(field, f"has {len(vector)} dimensions; {dimensions} are configured")
-    if not np.isfinite(vector).all():
-        raise InvalidField(field, "contains a number that is not finite")
-    return vector
 
 
 def _parse_filters(request: pb.SearchRequest) -> MessageFilter:

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
+import numpy as np
 from google.protobuf.timestamp_pb2 import Timestamp
+from numpy.typing import NDArray
 
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
@@ -67,6 +69,18 @@ def limit_of(field: str, value: int, default: int, maximum: int) -> int:
 
 def page_size_of(request_size: int) -> int:
     return limit_of("page_size", request_size, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
+
+
+def vector_of(field: str, numbers: Sequence[float], dimensions: int) -> NDArray[np.float32] | None:
+    """Return the request's vector; None for an empty one."""
+    if not numbers:
+        return None
+    vector = np.array(numbers, np.float32)
+    if len(vector) != dimensions:
+        raise InvalidField(field, f"has {len(vector)} dimensions; {dimensions} are configured")
+    if not np.isfinite(vector).all():
+        raise InvalidField(field, "contains a number that is not finite")
+    return vector
 
 
 def role_numbers(numbers: Sequence[int]) -> message_pb2.RoleNumbers:

@@ -45,7 +45,7 @@ class ProceduralMemory:
     def __init__(self, journal: Journal, every_conversations: int, yield_cpu: Callable[[], None]) -> None:
         self._journal = journal
         self._every_conversations = every_conversations
-        self._give_way = yield_cpu
+        self._yield_cpu = yield_cpu
         self._lock = threading.RLock()
         self._states: OrderedDict[Owner, UsageState] = OrderedDict()
         self._offsets = OffsetTracker(journal, self.name)
@@ -99,7 +99,7 @@ class ProceduralMemory:
             with self._lock:
                 if entry.lsn > self._offsets.position(namespace):
                     self._apply(entry)
-            self._give_way()
+            self._yield_cpu()
         with self._lock:
             self._offsets.advance(namespace, max(self._offsets.position(namespace), chapter[-1].lsn))
 
