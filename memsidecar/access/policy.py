@@ -37,7 +37,7 @@ class Caller:
         return namespace in self.namespaces or EVERY_NAMESPACE in self.namespaces
 
 
-ANONYMOUS = Caller("anybody", AccessRole.ADMIN, frozenset({EVERY_NAMESPACE}))
+ANONYMOUS = Caller("anonymous", AccessRole.ADMIN, frozenset({EVERY_NAMESPACE}))
 "The caller of every call while no access file is configured."
 
 

@@ -93,20 +93,20 @@ class Executors:
         """Run work that may wait for a language model or read a long log, apart from commits and other reads."""
         return await self._models.run(lambda: work(*args, **kwargs))
 
-    async def wait_for(self, ticket: PendingCommand) -> Any:
+    async def wait_for(self, command: PendingCommand) -> Any:
         """Return the result of a command that was submitted with `on_done` as its callback, or raise its error."""
-        if not ticket.done:
+        if not command.done:
             future = self._loop.create_future()
-            self._waiting[ticket] = future
+            self._waiting[command] = future
             try:
                 await future
             finally:
-                self._waiting.pop(ticket, None)
-        return ticket.result()
+                self._waiting.pop(command, None)
+        return command.result()
 
-    def on_done(self, ticket: PendingCommand) -> None:
-        """Note that a command is complete. The loop is woken once for a group of commands, not once for each."""
-        self._done.append(ticket)
+    def on_done(self, command: PendingCommand) -> None:
+        """Record that a command is complete. The loop is woken once for a group of commands, not once for each."""
+        self._done.append(command)
         if not self._is_woken:
             self._is_woken = True
             with contextlib.suppress(RuntimeError):  # the loop has ended, and with it every waiting call

@@ -19,7 +19,7 @@ from memsidecar.layers.procedural.memory import ProceduralMemory
 from memsidecar.layers.semantic.facts import Facts
 from memsidecar.layers.summaries.store import RollingSummary
 from memsidecar.layers.summaries.update import SummaryUpdater
-from memsidecar.layers.working.reads import SessionReader
+from memsidecar.layers.working.reads import WorkingMemoryReader
 from memsidecar.v1 import knowledge_pb2 as pb
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class KnowledgeService:
 @dataclass(frozen=True)
 class SummaryHandlers:
     executors: Executors
-    read: SessionReader
+    read: WorkingMemoryReader
     summarizer: SummaryUpdater
 
     async def get_summary(self, request: pb.GetSummaryRequest) -> pb.GetSummaryResponse:

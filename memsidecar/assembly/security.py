@@ -108,7 +108,7 @@ def _open_access_file(settings: Settings, default_limits: NamespaceLimits) -> Re
         return None
     file = ReloadingFile("access_file", (path,), lambda: read_access_file(path, default_limits))
     if file.value.is_empty:
-        raise InvalidAccessFile(f"access_file {path} lets nobody in: expected [[tokens]] or [[certificates]]")
+        raise InvalidAccessFile(f"access_file {path} grants no access: expected [[tokens]] or [[certificates]]")
     return file
 
 

@@ -62,7 +62,7 @@ class MemoryItem:
     """One message, or a question with its answer, in order; scored by the better of the two."""
 
     pointer: RankedHit
-    said: tuple[LocatedMessage, ...]
+    messages: tuple[LocatedMessage, ...]
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,13 @@ class RelevanceFilter:
         for pointer, found in hits:
             enough = tokens > _OVERSAMPLING * self.limit.tokens or len(kept) > _OVERSAMPLING * self.limit.items
             reason = INCLUSION_OVER_SECTION if enough else self._reason(pointer, found)
-            said = frozenset(tokenize(content_of(found))) if reason is None else frozenset()
-            if reason is None and any(_is_near_duplicate(said, other) for other in words):
+            terms = frozenset(tokenize(content_of(found))) if reason is None else frozenset()
+            if reason is None and any(_is_near_duplicate(terms, other) for other in words):
                 reason = INCLUSION_DUPLICATE
             if reason is not None:
                 omitted.append(Omission(self._omitted(pointer, found), reason))
                 continue
-            words.append(said)
+            words.append(terms)
             tokens += found.message.tokens
             _join(kept, MemoryItem(pointer, (found,)))
         return kept, omitted
@@ -136,26 +136,26 @@ class RelevanceFilter:
         return (pointer.score - pointer.parts.recency) / (1 - self.thresholds.recency)
 
     def item(self, memory: MemoryItem) -> Item:
-        messages = [Message.FromString(found.message.body) for found in memory.said]
+        messages = [Message.FromString(found.message.body) for found in memory.messages]
         return Item(
-            id=message_of(memory.pointer, memory.said).id,
-            text=self._text(memory.said, messages),
+            id=message_of(memory.pointer, memory.messages).id,
+            text=self._text(memory.messages, messages),
             message_ids=tuple(message.id for message in messages),
-            session_id=memory.said[0].key.session_id,
+            session_id=memory.messages[0].key.session_id,
             score=memory.pointer.score,
             parts=memory.pointer.parts,
         )
 
-    def _text(self, said: Sequence[LocatedMessage], messages: Sequence[Message]) -> str:
+    def _text(self, located: Sequence[LocatedMessage], messages: Sequence[Message]) -> str:
         spoken = (f"{speaker(message)}: {message.content.strip()}" for message in messages)
-        return f"[{format_age(said[0].message.time_us, self.now_us)}] {_BETWEEN.join(spoken)}"
+        return f"[{format_age(located[0].message.time_us, self.now_us)}] {_BETWEEN.join(spoken)}"
 
     def with_neighbour(self, memory: MemoryItem, neighbour: Neighbour, shorten: Callable[[str], str]) -> Item:
         """Return the item with an expanded form that has the question before it or the answer after it."""
         item = self.item(memory)
-        if len(memory.said) > 1:
+        if len(memory.messages) > 1:
             return item
-        (found,) = memory.said
+        (found,) = memory.messages
         other = neighbour(found)
         if other is None or self.is_shown(other.session, other.message.sequence):
             return item
@@ -163,9 +163,9 @@ class RelevanceFilter:
         message.content = shorten(message.content)
         if not message.content:
             return item
-        said = (other, found) if other.message.sequence < found.message.sequence else (found, other)
-        messages = [message if part is other else Message.FromString(part.message.body) for part in said]
-        return item._replace(expanded=self._text(said, messages), expanded_ids=tuple(part.id for part in messages))
+        pair = (other, found) if other.message.sequence < found.message.sequence else (found, other)
+        messages = [message if part is other else Message.FromString(part.message.body) for part in pair]
+        return item._replace(expanded=self._text(pair, messages), expanded_ids=tuple(part.id for part in messages))
 
 
 def speaker(message: Message) -> str:
@@ -176,22 +176,22 @@ def content_of(found: LocatedMessage) -> str:
     return Message.FromString(found.message.body).content
 
 
-def message_of(pointer: RankedHit, said: Sequence[LocatedMessage]) -> Message:
-    (found,) = [part for part in said if part.message.sequence == pointer.sequence]
+def message_of(pointer: RankedHit, located: Sequence[LocatedMessage]) -> Message:
+    (found,) = [part for part in located if part.message.sequence == pointer.sequence]
     return Message.FromString(found.message.body)
 
 
-def _is_near_duplicate(said: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(said) and len(said & other) >= NEAR_DUPLICATE_OVERLAP * len(said | other)
+def _is_near_duplicate(terms: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(terms) and len(terms & other) >= NEAR_DUPLICATE_OVERLAP * len(terms | other)
 
 
 def _join(kept: list[MemoryItem], memory: MemoryItem) -> None:
     """Append the memory, or pair it with its question or answer if that was found too."""
-    (found,) = memory.said
+    (found,) = memory.messages
     for at, other in enumerate(kept):
-        pair = sorted((*other.said, found), key=lambda part: part.message.sequence)
+        pair = sorted((*other.messages, found), key=lambda part: part.message.sequence)
         if len(pair) == 2 and _is_exchange(*pair):
-            kept[at] = replace(other, said=tuple(pair))
+            kept[at] = replace(other, messages=tuple(pair))
             return
     kept.append(memory)
 

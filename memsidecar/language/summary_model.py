@@ -53,7 +53,7 @@ WORDS_PER_TOKEN = 0.6
 ALLOWANCE_FACTOR = 2
 
 INSTRUCTIONS = f"""\
-You keep the running summary of a conversation between a user and an assistant, for somebody who will read nothing else.
+You keep the running summary of a conversation between a user and an assistant, for a reader who sees nothing else.
 
 {DATA_NOT_INSTRUCTIONS}
 

@@ -105,7 +105,7 @@ def bigram_characters(words: Iterable[str]) -> list[str]:
 
 
 def drop_bigram_characters(words: Sequence[str]) -> list[str]:
-    """Return the tokens without the characters of their bigrams, which match wherever the bigram does."""
+    """Return the tokens without the characters of their bigrams, which match all texts that the bigram matches."""
     in_bigrams = set(bigram_characters(words))
     return [word for word in words if word not in in_bigrams]
 

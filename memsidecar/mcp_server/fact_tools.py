@@ -68,7 +68,7 @@ class ShownFact(BaseModel):
     value: str = Field(description="Shortened where it is long; it says so at its end.")
     pinned: bool
     confidence: float = Field(description="From 0 to 1.")
-    learned_by: str = Field(description="client: somebody said to remember it. Else how it was learned.")
+    learned_by: str = Field(description="client: a client stored it explicitly. Else how it was learned.")
     superseded: bool = Field(description="A newer value took its place.")
 
     def line(self) -> str:

@@ -35,7 +35,7 @@ MIN_SCORE = 0.05
 
 class NewMessage(Arguments):
     role: Role = Field(description="Who said it.")
-    content: str = Field(min_length=1, description="What was said, in its own words. Plain text.")
+    content: str = Field(min_length=1, description="Content of the message, verbatim. Plain text.")
     name: str = Field(default="", description="The speaker's name, where several people talk.")
 
 

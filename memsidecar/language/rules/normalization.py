@@ -153,7 +153,9 @@ _EXPANSIONS = {
     r"when(?:'s| is) your birthday": "my birthday is {}",
 }
 # The question must end the assistant's message and ask for nothing else.
-_QUESTIONS = [(re.compile(rf"\b(?:{asked})\W*$", re.IGNORECASE), template) for asked, template in _EXPANSIONS.items()]
+_QUESTIONS = [
+    (re.compile(rf"\b(?:{question})\W*$", re.IGNORECASE), template) for question, template in _EXPANSIONS.items()
+]
 _PREFIX = re.compile(r"(?:it's|in|at|from|on|for|i'm)\s+", re.IGNORECASE)
 _NO_ANSWER = re.compile(
     r"(?:no|nope|yes|why|none|nothing|what|idk|i|skip|guess|not|never|ok|hi|hello|thanks|sorry|somewhere|home|here"
@@ -198,10 +200,10 @@ def apply_correction(sentence: str) -> str:
     match = _CORRECTION.search(sentence)
     if match is None:
         return sentence
-    said, meant = sentence[: match.start()].split(), sentence[match.end() :].strip()
-    if not said or not _is_fragment(meant, is_clear=bool(match["is_clear"])):
+    before, meant = sentence[: match.start()].split(), sentence[match.end() :].strip()
+    if not before or not _is_fragment(meant, is_clear=bool(match["is_clear"])):
         return sentence
-    kept = said[: -_replaced_words(said, meant)]
+    kept = before[: -_replaced_words(before, meant)]
     return " ".join([*kept, _PREPOSITION.sub("", meant, count=1) if _ends_with_preposition(kept) else meant])
 
 
@@ -217,17 +219,17 @@ def _is_fragment(meant: str, *, is_clear: bool) -> bool:
     return short and (is_clear or name.isupper()) and not _CLAUSE_START.match(meant)
 
 
-def _replaced_words(said: list[str], meant: str) -> int:
+def _replaced_words(before: list[str], meant: str) -> int:
     """Return how many last words the fragment replaces.
 
     From the same preposition on, if the fragment has one; else the capitalised words, at least one.
     """
     preposition = _PREPOSITION.match(meant)
-    lower = [word.lower() for word in said]
+    lower = [word.lower() for word in before]
     if preposition and preposition[1].lower() in lower:
         return lower[::-1].index(preposition[1].lower()) + 1
     count = 1
-    while count < len(said) - 1 and said[-count - 1][0].isupper() and lower[-count - 1] not in {"i", "i'm"}:
+    while count < len(before) - 1 and before[-count - 1][0].isupper() and lower[-count - 1] not in {"i", "i'm"}:
         count += 1
     return count
 
@@ -242,8 +244,8 @@ def expand_answer(utterances: Sequence[Utterance], at: int) -> str:
     if at == 0 or utterances[at - 1].role != Role.ASSISTANT:
         return text
     answer = _short_answer(text)
-    asked = utterances[at - 1].text.rstrip()[-QUESTION_CHARS:]
-    expanded = (template.format(answer) for question, template in _QUESTIONS if answer and question.search(asked))
+    previous = utterances[at - 1].text.rstrip()[-QUESTION_CHARS:]
+    expanded = (template.format(answer) for question, template in _QUESTIONS if answer and question.search(previous))
     return next(expanded, text)
 
 

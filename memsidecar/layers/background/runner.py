@@ -175,12 +175,12 @@ class Runner:
 
     def _process_due(self, due: Sequence[TaskCursor]) -> Iterator[int]:
         """Process one batch for each cursor, for at most MAX_ROUND_SECONDS: maintenance must not wait for long."""
-        begun = time.monotonic()
+        started = time.monotonic()
         for cursor in due:
             name = (cursor.task.name, cursor.namespace)
             self._cursors[name] = self._cursors.pop(name)
             yield self._process_batch(cursor)
-            if time.monotonic() - begun > MAX_ROUND_SECONDS:
+            if time.monotonic() - started > MAX_ROUND_SECONDS:
                 return
 
     def _behind_since(self) -> float:

@@ -24,8 +24,8 @@ class FactMerge:
     @classmethod
     def of(cls, records: Iterable[Record]) -> "FactMerge":
         merge = cls()
-        for note in records:
-            merge.facts[note.id] = merge._with_key(note.conflict_key)[note.id] = fact_of(note)
+        for record in records:
+            merge.facts[record.id] = merge._with_key(record.conflict_key)[record.id] = fact_of(record)
         return merge
 
     def put(self, fact: KnownFact) -> KnownFact:

@@ -9,7 +9,7 @@ from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES
 from memsidecar.layers.ownership import check_owner
-from memsidecar.layers.working.reads import SessionReader, require_unpruned
+from memsidecar.layers.working.reads import WorkingMemoryReader, require_unpruned
 from memsidecar.stores.contract import MessageQuery, VersionConflict
 
 MAX_ATTEMPTS = 20
@@ -32,7 +32,7 @@ class Conversation:
 
 @dataclass(frozen=True)
 class ConversationReader:
-    reader: SessionReader
+    reader: WorkingMemoryReader
 
     def __call__(self, key: SessionKey, user_id: str, turns: int, tokens: int) -> Conversation:
         """Return at least `turns` turns or `tokens` tokens of the default tokenizer, or the whole window."""

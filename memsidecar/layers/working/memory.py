@@ -7,7 +7,7 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.layers.working.annotate import MessageAnnotator
 from memsidecar.layers.working.conversation import ConversationReader
 from memsidecar.layers.working.prune import Pruner
-from memsidecar.layers.working.reads import SessionReader
+from memsidecar.layers.working.reads import WorkingMemoryReader
 from memsidecar.layers.working.session_cache import SessionCache
 from memsidecar.layers.working.sessions import AutoPruner, SessionPolicies, Sessions, TokenBudgets
 from memsidecar.layers.working.substring_search import SubstringSearch
@@ -68,7 +68,7 @@ class WorkingMemory:
             journal, MessageValidator(counters.default, limits.max_message_bytes, limits.vector_dimensions)
         )
         self.annotate = MessageAnnotator(journal)
-        self.read = SessionReader(journal, self.session_cache)
+        self.read = WorkingMemoryReader(journal, self.session_cache)
         self.token_counts = ModelTokenCounts(journal, counters)
         self.window_updater = WindowUpdater(journal)
         self.prune = Pruner(

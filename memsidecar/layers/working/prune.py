@@ -8,7 +8,7 @@ from memsidecar.domain.message import Flag, Role, StoredMessage
 from memsidecar.domain.pruning import NO_RELEVANCE, RemovalCriteria, WindowView, plan_removal, truncate_middle
 from memsidecar.domain.session import SessionHead, SessionKey, Strategy
 from memsidecar.layers.ownership import check_owner
-from memsidecar.layers.working.reads import SessionReader, require_version
+from memsidecar.layers.working.reads import WorkingMemoryReader, require_version
 from memsidecar.layers.working.session_cache import SessionSnapshot
 from memsidecar.layers.working.token_counts import ModelTokenCounts
 from memsidecar.layers.working.validation import tokens_of
@@ -46,7 +46,7 @@ class PrunePlan:
 @dataclass(frozen=True)
 class Pruner:
     journal: MessageReader
-    reader: SessionReader
+    reader: WorkingMemoryReader
     token_counts: ModelTokenCounts
     window_updater: WindowUpdater
     overflow_keep_tokens: int

@@ -39,7 +39,7 @@ class MessagePageRequest:
 
 
 @dataclass(frozen=True)
-class SessionReader:
+class WorkingMemoryReader:
     """Each read sees one version of the session. The `cached_` reads answer from RAM without blocking, or None."""
 
     journal: MessageReader
@@ -96,7 +96,7 @@ class SessionReader:
     def window(self, head: SessionHead, bodies: bool, allow_appends: bool = False) -> Iterator[StoredMessage]:
         """Yield the window of the session at `head`, oldest first, in short lazy reads.
 
-        Raises Stale when the session has changed since; with `allow_appends`, only when the window was pruned.
+        Raises VersionConflict if the session has changed since; with `allow_appends`, only if the window was pruned.
         """
         require = require_unpruned if allow_appends else require_version
         after, limit = 0, _MIN_READ_MESSAGES
@@ -121,14 +121,14 @@ class SessionReader:
 
 
 def require_unpruned(head: SessionHead, page: MessagePage) -> MessagePage:
-    """Return the page; raise Stale if a message left the window since `head`, or returned to it."""
+    """Return the page; raise VersionConflict if a message left the window since `head`, or returned to it."""
     if page.head is None or (page.head.row_id, page.head.pruned_count) != (head.row_id, head.pruned_count):
         raise VersionConflict("the window has changed")
     return page
 
 
 def require_version(head: SessionHead, page: MessagePage) -> MessagePage:
-    """Return the page; raise Stale if it shows another version of the session than `head`."""
+    """Return the page; raise VersionConflict if it shows another version of the session than `head`."""
     if page.head is None or page.head.version != head.version:
         raise VersionConflict("the session has moved on")
     return page

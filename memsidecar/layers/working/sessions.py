@@ -9,7 +9,7 @@ from typing import NamedTuple
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.layers.working.prune import Pruner
-from memsidecar.layers.working.reads import SessionReader
+from memsidecar.layers.working.reads import WorkingMemoryReader
 from memsidecar.layers.working.token_counts import ModelTokenCounts, WindowCounter
 from memsidecar.layers.working.window_update import PruneRequest
 from memsidecar.stores.contract import Erase, ErasureCounts, Journal, PendingCommand, SessionQuery, SetPolicy
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class Sessions:
     journal: Journal
-    reader: SessionReader
+    reader: WorkingMemoryReader
 
     def list(self, page: SessionQuery) -> Sequence[SessionHead]:
         return self.journal.sessions(page)
@@ -83,7 +83,7 @@ class AutoPruner:
 
     policies: SessionPolicies
     pruner: Pruner
-    reader: SessionReader
+    reader: WorkingMemoryReader
     min_messages: int
     window: int
     target_share: float

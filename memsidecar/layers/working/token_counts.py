@@ -7,7 +7,7 @@ from typing import NamedTuple
 from memsidecar.domain.errors import InvalidField, Overloaded
 from memsidecar.domain.message import StoredMessage
 from memsidecar.domain.session import Policy, SessionHead
-from memsidecar.layers.working.reads import SessionReader
+from memsidecar.layers.working.reads import WorkingMemoryReader
 from memsidecar.layers.working.validation import tokens_of
 from memsidecar.stores.contract import Calibrate, Calibration, Journal, PendingCommand, VersionConflict
 from memsidecar.tokens.contract import Counter, Counters
@@ -108,7 +108,7 @@ def _calibrated(before: Calibration, estimated: int, actual: int) -> Calibration
 class WindowCounter:
     """Counts the window of a session by the tokenizer of a model."""
 
-    reader: SessionReader
+    reader: WorkingMemoryReader
     token_counts: ModelTokenCounts
 
     def __call__(self, head: SessionHead, model: str) -> SessionHead:
