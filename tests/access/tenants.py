@@ -15,8 +15,8 @@ from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import message_pb2 as message
 from memsidecar.v1 import session_pb2 as session
-from tests.access.calling import minimal
-from tests.access.granting import Grant
+from tests.access.access_files import Grant
+from tests.access.calls import minimal
 from tests.bad_input.rpcs import NOT_IMPLEMENTED
 from tests.support import canaries
 

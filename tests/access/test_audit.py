@@ -18,9 +18,9 @@ from memsidecar.logs import JsonFormatter, TextFormatter
 from memsidecar.settings import Settings
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from tests.access.calling import call, minimal
-from tests.access.doors import Guarded, guarded
-from tests.access.granting import Grant
+from tests.access.access_files import Grant
+from tests.access.calls import call, minimal
+from tests.access.restricted_sidecar import Guarded, guarded
 from tests.bad_input.rpcs import METHODS
 from tests.support.canaries import CANARY
 from tests.support.waiting import until

@@ -20,7 +20,7 @@ from memsidecar.access.policy import (
 )
 from memsidecar.api.admission.auth import Authenticator
 from memsidecar.domain.errors import Unauthenticated
-from tests.access.granting import LONG_AGO, Grant, write_access_file
+from tests.access.access_files import LONG_AGO, Grant, write_access_file
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 GOOD = Grant("agent", ("research", "a*"))

@@ -13,9 +13,9 @@ import pytest
 from memsidecar.access.policy import AccessRole
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from tests.access.calling import bearer
-from tests.access.doors import Guarded, guarded
-from tests.access.granting import Grant
+from tests.access.access_files import Grant
+from tests.access.calls import bearer
+from tests.access.restricted_sidecar import Guarded, guarded
 from tests.support.process import CALL_SECONDS, Refusal
 
 HOME, AWAY = "home", "away"

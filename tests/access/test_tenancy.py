@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as session
 from memsidecar.v1.message_pb2 import ROLE_USER, SCOPE_NAMESPACE, Message
-from tests.access.calling import bearer
-from tests.access.doors import guarded
+from tests.access.calls import bearer
+from tests.access.restricted_sidecar import guarded
+from tests.access.tenant_view import World
 from tests.access.tenants import HOSTILE, Pair, Step, Tenant, looking_around, pairs, spreading_out
-from tests.access.worlds import World
 from tests.bad_input.rpcs import METHODS
 from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.support.process import CALL_SECONDS

@@ -12,7 +12,7 @@ from memsidecar.__main__ import main
 from memsidecar.access.access_file import read_access_file
 from memsidecar.access.bearer_token import read_token
 from memsidecar.access.policy import AccessPolicy, AccessRole, NamespaceLimits
-from tests.access.granting import LONG_AGO, Grant, write_access_file
+from tests.access.access_files import LONG_AGO, Grant, write_access_file
 
 Captured = pytest.CaptureFixture[str]
 OTHER = Grant("other", ("elsewhere",), AccessRole.READ)

@@ -21,7 +21,7 @@ from memsidecar.v1.context_pb2 import BuildContextRequest
 from memsidecar.v1.errors_pb2 import ErrorReason
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from memsidecar.v1.session_pb2 import ForgetMessageRequest
-from tests.api.raising import RaisingServer
+from tests.api.raising_server import RaisingServer
 from tests.support.process import Client, refusal
 
 DETAILS_KEY = "grpc-status-details-bin"

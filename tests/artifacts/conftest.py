@@ -8,7 +8,7 @@ import pytest
 
 from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.stores.contract import Journal
-from tests.artifacts.parts import artifacts_over
+from tests.artifacts.components import artifacts_over
 from tests.conformance.conftest import JOURNALS
 
 

@@ -10,7 +10,7 @@ from memsidecar.layers.artifacts.artifact import StoredArtifact, artifact_of, co
 from memsidecar.layers.artifacts.artifacts import ArtifactCursor, Artifacts, read_newest
 from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES
 from memsidecar.stores.contract import Erase, Journal, PendingCommand, RecordKind
-from tests.artifacts.parts import KEY, MAX_CONTENT_BYTES, delete, put
+from tests.artifacts.components import KEY, MAX_CONTENT_BYTES, delete, put
 
 NOW_US = 2_000_000_000_000_000
 

@@ -9,7 +9,7 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.layers.artifacts import artifacts as module
 from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.stores.contract import Erase, Journal, PendingCommand
-from tests.artifacts.parts import KEY, delete, put
+from tests.artifacts.components import KEY, delete, put
 from tests.support.work import calls_during
 
 NOW_US = 2_000_000_000_000_000

@@ -15,7 +15,7 @@ from memsidecar.stores.contract import AddDeadLetter, Journal, LogEntries, LogFi
 from memsidecar.stores.contract.change_feed import MAX_BATCH_BYTES
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
-from tests.background.parts import Keeping, Noting, a_runner, running, say
+from tests.background.recording_task import Keeping, Noting, a_runner, running, say
 from tests.support.waiting import HANG_SECONDS, until
 
 

@@ -24,7 +24,18 @@ from memsidecar.stores.contract import (
     RowsErased,
     StoredDocument,
 )
-from tests.conformance.said import EVERYBODY, KEY, append, carry_out, document, draft, erase, follow, known_head, put
+from tests.conformance.builders import (
+    EVERYBODY,
+    KEY,
+    append,
+    carry_out,
+    document,
+    draft,
+    erase,
+    follow,
+    known_head,
+    put,
+)
 
 ANN, SESSION = Owner("default", "ann"), Owner("default", "", "s1")
 

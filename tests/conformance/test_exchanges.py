@@ -1,7 +1,7 @@
 """A tool call and its answers belong together, whatever ids providers reuse and whatever was pruned in between."""
 
 from memsidecar.stores.contract import Journal
-from tests.conformance.said import KEY, answer, append, call, contents, draft, erase, known_head, read, trim
+from tests.conformance.builders import KEY, answer, append, call, contents, draft, erase, known_head, read, trim
 
 
 def exchanges(journal: Journal) -> list[int]:

@@ -19,7 +19,7 @@ from memsidecar.stores.contract import (
     UpdateWindow,
     UpdateWindowExclusive,
 )
-from tests.conformance.said import (
+from tests.conformance.builders import (
     ANN,
     EVERYBODY,
     KEY,

@@ -10,7 +10,17 @@ from memsidecar.domain.errors import BudgetTooSmall
 from memsidecar.domain.message import Role
 from memsidecar.tokens.contract import Counter
 from memsidecar.v1.context_pb2 import Section
-from tests.context.material import COUNTERS, TOKENIZERS, Built, build, fixed_caps, materials, spoken, talk_of, tokens_of
+from tests.context.context_input import (
+    COUNTERS,
+    TOKENIZERS,
+    Built,
+    build,
+    fixed_caps,
+    materials,
+    spoken,
+    talk_of,
+    tokens_of,
+)
 
 budgets = st.one_of(st.integers(1, 2_000), st.integers(1, 200_000))
 

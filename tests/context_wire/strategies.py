@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from memsidecar.v1.context_pb2 import SectionBudget
 from memsidecar.v1.knowledge_pb2 import Fact
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Message, ToolCall
-from tests.context_wire.account import TOKENIZERS
+from tests.context_wire.invariants import TOKENIZERS
 from tests.scenarios.knowledge_client import INTEREST
 
 BUDGETED = range(1, 10)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Message, ToolCall
-from tests.context_wire.account import check_account, check_exchanges
 from tests.context_wire.agent import Agent, new_agent, section_of
+from tests.context_wire.invariants import check_account, check_exchanges
 from tests.context_wire.strategies import Scene, requests, scenes
 from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.support.process import Client, Refusal, SidecarProcess, refusal

@@ -11,11 +11,11 @@ import pytest
 
 from memsidecar.v1.context_pb2 import BuildContextResponse
 from tests.context_wire.agent import Agent, lacks, new_agent, section_of, spoken
-from tests.context_wire.model import talk_of_huts
+from tests.context_wire.summary_model import talk_of_huts
 from tests.embedding.endpoint import Endpoint
 from tests.endpoint.server import Server, silent_until
 from tests.faults_index.damage import all_manifests_garbage, card_garbage, data_file_zeroed
-from tests.faults_index.index import IndexFiles
+from tests.faults_index.index_files import IndexFiles
 from tests.scenarios.knowledge_client import PROFILE, fact
 from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.support.process import SidecarProcess

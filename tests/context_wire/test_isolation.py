@@ -2,8 +2,8 @@
 
 from memsidecar.v1.context_pb2 import BuildContextRequest
 from memsidecar.v1.message_pb2 import ROLE_USER
-from tests.context_wire.account import check_account
 from tests.context_wire.agent import Agent, new_agent, shown_in
+from tests.context_wire.invariants import check_account
 from tests.scenarios.knowledge_client import PROFILE, fact
 from tests.support.process import Client, refusal
 

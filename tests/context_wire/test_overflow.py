@@ -8,8 +8,8 @@ import pytest
 
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse, SectionBudget
 from memsidecar.v1.message_pb2 import ROLE_USER
-from tests.context_wire.account import check_account
 from tests.context_wire.agent import Agent, new_agent, section_of, shown_in
+from tests.context_wire.invariants import check_account
 from tests.scenarios.knowledge_client import INTEREST, PROFILE, fact
 from tests.scenarios.library import Library
 from tests.scenarios.retrieval import until_retrieval_is_there

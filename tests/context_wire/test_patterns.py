@@ -12,7 +12,7 @@ from memsidecar.v1.memory_pb2 import AddBatchRequest
 from memsidecar.v1.message_pb2 import Message
 from tests.context_wire.agent import Agent, section_of
 from tests.procedural.histories import SHORT, by_chance, conversation, lines_of
-from tests.procedural.test_hints import SUBJECTS, at, plain
+from tests.procedural.test_patterns import SUBJECTS, at, plain
 from tests.support.process import CALL_SECONDS, Client
 
 WISH = "Prefers concise answers (asked in {} conversations)"

@@ -6,8 +6,8 @@ from memsidecar.v1.context_pb2 import BuildContextResponse
 from memsidecar.v1.knowledge_pb2 import Summary
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
 from tests.context_wire.agent import Agent, new_agent, section_of, spoken
-from tests.context_wire.made_up import turns
-from tests.context_wire.model import talk_of_huts
+from tests.context_wire.generated_conversation import turns
+from tests.context_wire.summary_model import talk_of_huts
 from tests.support.process import Client
 from tests.support.waiting import until
 

@@ -8,7 +8,7 @@ import pytest
 
 from memsidecar.stores.contract import Journal
 from tests.conformance.conftest import JOURNALS
-from tests.documents.serving import Served, serving
+from tests.documents.server import Served, serving
 
 
 @pytest.fixture(params=list(JOURNALS.values()), ids=list(JOURNALS))

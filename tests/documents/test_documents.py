@@ -13,7 +13,7 @@ from memsidecar.stores.contract import DocumentDeleted, Journal, Owner
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.bad_input.values import METADATA_BYTES, metadata_of_bytes, tags
-from tests.documents.parts import COUNTER, FindingByWords, documents_over, put
+from tests.documents.components import COUNTER, FindingByWords, documents_over, put
 
 OWNER = Owner("ns")
 TEXT = "The quick brown fox jumps over the lazy dog. It does so every day.\n\n" * 60

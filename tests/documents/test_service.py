@@ -14,8 +14,8 @@ from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1 import knowledge_pb2 as pb
 from tests.bad_input.values import METADATA_BYTES, metadata_of_bytes, tags
-from tests.documents.parts import COUNTER
-from tests.documents.serving import Served, serving
+from tests.documents.components import COUNTER
+from tests.documents.server import Served, serving
 from tests.support.process import refusal
 
 CALLS = {"PutDocument", "ListDocuments", "DeleteDocument", "SearchDocuments"}

@@ -9,8 +9,8 @@ from memsidecar.embedding.openai import OpenAIEmbedder, OpenAIEmbedderConfig
 from memsidecar.embedding.static import StaticEmbedder
 from memsidecar.endpoint.resilience import RetryPolicy
 from tests.embedding.endpoint import DIMENSIONS, Endpoint
+from tests.endpoint.clock import Waits
 from tests.endpoint.server import KEY
-from tests.endpoint.stand_ins import Waits
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ from memsidecar.embedding.openai import OpenAIEmbedder, OpenAIEmbedderConfig, ma
 from tests.embedding import endpoint as behave
 from tests.embedding.endpoint import DIMENSIONS, Endpoint, expected, with_first
 from tests.endpoint import server as serve
+from tests.endpoint.clock import Clock, Waits
 from tests.endpoint.server import KEY, Behaviour
-from tests.endpoint.stand_ins import Clock, Waits
 
 
 def test_texts_become_unit_vectors_in_their_order(endpoint: Endpoint, embedder: Embedder) -> None:

@@ -7,8 +7,8 @@ import pytest
 from memsidecar.endpoint.client import EndpointClient
 from memsidecar.endpoint.config import EndpointApi, EndpointConfig
 from memsidecar.endpoint.resilience import RetryPolicy
+from tests.endpoint.clock import Waits
 from tests.endpoint.server import KEY, Server
-from tests.endpoint.stand_ins import Waits
 
 API = EndpointApi("the endpoint of things", "/things")
 

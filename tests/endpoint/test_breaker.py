@@ -6,7 +6,7 @@ import pytest
 
 from memsidecar.endpoint.errors import EndpointMismatch, EndpointUnavailable
 from memsidecar.endpoint.resilience import CircuitBreaker
-from tests.endpoint.stand_ins import Clock
+from tests.endpoint.clock import Clock
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from memsidecar.stores.contract import MessageQuery, PendingCommand, SessionClai
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.index import VolatileIndex, rows_of
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Message
-from tests.episodic.parts import HYBRID, NO_RAM, SCOPES, World, names_of, said, world
+from tests.episodic.components import HYBRID, NO_RAM, SCOPES, World, names_of, said, world
 
 PATHS = pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
 

@@ -10,8 +10,8 @@ from memsidecar.layers.documents.documents import ChunkHit
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.query import document_partition
 from memsidecar.stores.contract import DeleteDocument, Owner, PendingCommand
-from tests.conformance.said import put
-from tests.episodic.parts import NO_RAM, StuckIndex, World, world
+from tests.conformance.builders import put
+from tests.episodic.components import NO_RAM, StuckIndex, World, world
 from tests.support.waiting import until
 
 PATHS = pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])

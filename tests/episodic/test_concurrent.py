@@ -13,7 +13,7 @@ from memsidecar.layers.episodic.query import SearchQuery, SearchScope
 from memsidecar.stores.volatile.index import VolatileIndex
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1.message_pb2 import Message
-from tests.episodic.parts import ToyEmbedder, ToyEmbedders, World, said, world
+from tests.episodic.components import ToyEmbedder, ToyEmbedders, World, said, world
 from tests.support.waiting import until
 
 

@@ -14,7 +14,7 @@ from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.index import VolatileIndex
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_USER, Scope
-from tests.episodic.parts import (
+from tests.episodic.components import (
     HYBRID,
     NO_RAM,
     SEMANTIC,

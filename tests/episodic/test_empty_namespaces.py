@@ -9,8 +9,8 @@ from memsidecar.stores.contract import DeleteDocument, Owner, PendingCommand
 from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE
-from tests.conformance.said import put
-from tests.episodic.parts import World, world
+from tests.conformance.builders import put
+from tests.episodic.components import World, world
 from tests.support.waiting import until
 
 OWNERS = {

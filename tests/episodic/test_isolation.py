@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memsidecar.domain.errors import InvalidField, SessionOwnerMismatch
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_UNSPECIFIED, SCOPE_USER
-from tests.episodic.parts import MODES, NO_RAM, STATIC, World, world
+from tests.episodic.components import MODES, NO_RAM, STATIC, World, world
 
 HOSTILE = [
     "a' OR '1'='1",

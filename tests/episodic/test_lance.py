@@ -11,8 +11,8 @@ from memsidecar.stores.contract import Owner
 from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Scope
-from tests.conformance.said import put
-from tests.episodic.parts import KEYWORD, MODES, NO_RAM, SCOPES, STATIC, World, names_of, said, world
+from tests.conformance.builders import put
+from tests.episodic.components import KEYWORD, MODES, NO_RAM, SCOPES, STATIC, World, names_of, said, world
 from tests.support.waiting import until
 
 WORDS = [

@@ -14,7 +14,7 @@ from memsidecar.domain.errors import InvalidField
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.candidates import MIN_CANDIDATES
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_USER, SCOPE_NAMESPACE, Message, Scope
-from tests.episodic.parts import HYBRID, MODES, NO_RAM, SCOPES, SEMANTIC, World, names_of, said, world
+from tests.episodic.components import HYBRID, MODES, NO_RAM, SCOPES, SEMANTIC, World, names_of, said, world
 
 WORDS = ["tea", "coffee", "milk", "run", "running", "who", "the", "what?", "cup"]
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join), min_size=1, max_size=25)

@@ -11,7 +11,7 @@ from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.query import Weights
 from memsidecar.layers.text_analysis import stem, tokenize
 from memsidecar.v1 import memory_pb2 as pb
-from tests.episodic.parts import DIMENSIONS, HYBRID, KEYWORD, MODES, SEMANTIC, ToyEmbedder, World, world
+from tests.episodic.components import DIMENSIONS, HYBRID, KEYWORD, MODES, SEMANTIC, ToyEmbedder, World, world
 
 WORDS = ["tea", "teas", "coffee", "run", "running", "anna", "bert", "who", "the", "what?", "cup"]
 TEXTS = st.lists(

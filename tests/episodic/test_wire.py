@@ -11,7 +11,7 @@ from memsidecar.v1 import knowledge_pb2, knowledge_pb2_grpc
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.knowledge_pb2 import Document
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
-from tests.episodic.parts import MODES, SCOPES, names_of
+from tests.episodic.components import MODES, SCOPES, names_of
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess, refusal
 from tests.support.waiting import until
 

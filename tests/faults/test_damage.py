@@ -19,7 +19,7 @@ from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.knowledge_pb2 import SummarizeRequest, SummarizeResponse, Summary
 from memsidecar.v1.message_pb2 import Message, Role, ToolCall
-from tests.conformance.said import append, draft
+from tests.conformance.builders import append, draft
 from tests.support.forked import run
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess, refusal
 

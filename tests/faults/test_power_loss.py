@@ -17,7 +17,7 @@ import pytest
 from memsidecar.domain.session import Policy, SessionKey
 from memsidecar.stores.contract import CommitEvent, SetPolicy
 from memsidecar.stores.sqlite.journal import SqliteJournal
-from tests.conformance.said import KEY, append, carry_out, contents, draft, erase, known_head, trim
+from tests.conformance.builders import KEY, append, carry_out, contents, draft, erase, known_head, trim
 
 SECTOR_BYTES = 512
 SCRATCH = SessionKey("default", "scratch")

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.faults_index.index import IndexFiles
+from tests.faults_index.index_files import IndexFiles
 
 Damage = Callable[[IndexFiles], None]
 

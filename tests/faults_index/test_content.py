@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memsidecar.v1.message_pb2 import Message, Role, ToolCall
-from tests.faults_index.index import IndexFiles
-from tests.faults_index.kept import FLAGS, Kept
+from tests.faults_index.acknowledged import FLAGS, Kept
+from tests.faults_index.index_files import IndexFiles
 from tests.support.process import SidecarProcess
 
 HOSTILE: Mapping[str, str] = {

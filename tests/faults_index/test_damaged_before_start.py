@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults_index.acknowledged import FLAGS, Kept
 from tests.faults_index.damage import KINDS
-from tests.faults_index.index import IndexFiles, files_with, until
-from tests.faults_index.kept import FLAGS, Kept
+from tests.faults_index.index_files import IndexFiles, files_with, until
 from tests.support.process import Client, SidecarProcess
 
 KIND = pytest.mark.parametrize("kind", list(KINDS))

@@ -11,8 +11,8 @@ import pytest
 from memsidecar.v1 import memory_pb2 as pb
 from tests.embedding.endpoint import DIMENSIONS, Endpoint, well, with_first
 from tests.endpoint.server import Behaviour, Handler, Listener, Request, hung_up, silent_until, status
-from tests.faults_index.index import IndexFiles, until
-from tests.faults_index.kept import FLAGS, Kept, lack
+from tests.faults_index.acknowledged import FLAGS, Kept, lack
+from tests.faults_index.index_files import IndexFiles, until
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 
 TIMEOUT_SECONDS = 0.5

@@ -7,8 +7,8 @@ import pytest
 
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE
-from tests.faults_index.index import IndexFiles, files_with, until
-from tests.faults_index.kept import FLAGS, Kept, new_word
+from tests.faults_index.acknowledged import FLAGS, Kept, new_word
+from tests.faults_index.index_files import IndexFiles, files_with, until
 from tests.scenarios.library import Library
 from tests.support.process import Client, SidecarProcess
 

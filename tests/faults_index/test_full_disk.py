@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults_index.index import IndexFiles, until
-from tests.faults_index.kept import FLAGS, Kept
+from tests.faults_index.acknowledged import FLAGS, Kept
+from tests.faults_index.index_files import IndexFiles, until
 from tests.support.process import Client, SidecarProcess
 from tests.support.small_disk import Foreign, small_disk_at, write_until_full
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import grpc
 import pytest
 
-from tests.faults_index.index import IndexFiles, until
-from tests.faults_index.kept import FLAGS, Kept
+from tests.faults_index.acknowledged import FLAGS, Kept
+from tests.faults_index.index_files import IndexFiles, until
 from tests.faults_index.writer import Writer
 from tests.support.process import SidecarProcess
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import grpc
 
 from memsidecar.v1 import memory_pb2 as pb
-from tests.faults_index.kept import Kept, new_word
+from tests.faults_index.acknowledged import Kept, new_word
 from tests.support.process import CALL_SECONDS, Client
 
 ERASED_AFTER = 7

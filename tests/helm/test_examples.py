@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.helm.rendering import CHART, ROOT, TOOLS, Helm, Manifest
-from tests.helm.validating import problem
+from tests.helm.schemas import problem
 from tests.support.process import SidecarProcess
 
 pytestmark = pytest.mark.helm

@@ -8,7 +8,7 @@ import yaml
 from helm.generate import MADE
 from memsidecar import __version__
 from tests.helm.rendering import CHART, ROOT, VALUES, Helm, helm
-from tests.helm.validating import problem
+from tests.helm.schemas import problem
 
 pytestmark = pytest.mark.helm
 

@@ -8,7 +8,7 @@ import pytest
 from memsidecar.stores.contract.index import Index, Table
 from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.volatile.index import VolatileIndex
-from tests.index.said import FIRST
+from tests.index.episodes import FIRST
 
 HERE = Path(__file__).parent
 FAULTS = {"test_full_disk", "test_healing", "test_kills", "test_threads", "test_upkeep"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from memsidecar.stores.contract.index import Generation, Index, IndexBatch, Table, TableFilter
-from tests.index.said import DIMENSIONS, FIRST, Said, add, comparable, episodes, lsns, partition, unit
+from tests.index.episodes import DIMENSIONS, FIRST, Said, add, comparable, episodes, lsns, partition, unit
 
 NASTY = [
     '"',

@@ -14,7 +14,7 @@ from memsidecar.stores.contract.index import Episodes, Floats, IndexBatch, Table
 from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.volatile.index import VolatileTable
 from tests.index.conftest import CACHE_BYTES
-from tests.index.said import FIRST, Said, comparable, episodes, partition, unit
+from tests.index.episodes import FIRST, Said, comparable, episodes, partition, unit
 from tests.support.differential import EXAMPLES
 
 WORDS = ["cat", "Cat", "dog", '"', "OR", "é", "日本", "a'b"]

@@ -8,7 +8,7 @@ import pytest
 from memsidecar.stores.contract.index import IndexBatch, IndexUnavailable, TableFilter
 from memsidecar.stores.lance.index import LanceIndex
 from tests.index.conftest import CACHE_BYTES
-from tests.index.said import FIRST, Said, add, crowd, lsns, partition
+from tests.index.episodes import FIRST, Said, add, crowd, lsns, partition
 from tests.support.small_disk import Foreign, small_disk_at
 
 ROOM_BYTES = 4 << 20

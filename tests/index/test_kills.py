@@ -12,15 +12,15 @@ import pytest
 
 from memsidecar.stores.contract.index import TableFilter
 from memsidecar.stores.volatile.index import VolatileTable
-from tests.index.killed import NAMESPACE, entry, open_index
-from tests.index.said import FIRST, comparable, partition
+from tests.index.episodes import FIRST, comparable, partition
+from tests.index.killed_writer import NAMESPACE, entry, open_index
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @contextmanager
 def worker(folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    command = [sys.executable, "-m", "tests.index.killed", str(folder)]
+    command = [sys.executable, "-m", "tests.index.killed_writer", str(folder)]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         yield process

@@ -10,7 +10,7 @@ import pytest
 from memsidecar.stores.contract.index import IndexBatch, IndexUnavailable, Table, TableFilter
 from memsidecar.stores.lance.client import ReaderEpochs
 from tests.index.conftest import Reopen
-from tests.index.said import FIRST, Said, crowd, episodes, partition, unit
+from tests.index.episodes import FIRST, Said, crowd, episodes, partition, unit
 from tests.support.waiting import HANG_SECONDS
 
 COMMITS = 60

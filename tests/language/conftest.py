@@ -9,8 +9,8 @@ from memsidecar.endpoint.resilience import RetryPolicy
 from memsidecar.language.fact_model import ModelFactExtractor
 from memsidecar.language.openai import CHAT, OpenAIModel
 from memsidecar.language.summary_model import ModelSummarizer
+from tests.endpoint.clock import Waits
 from tests.endpoint.server import KEY
-from tests.endpoint.stand_ins import Waits
 from tests.language.model_server import ModelServer, words
 
 

@@ -13,8 +13,8 @@ from memsidecar.endpoint.config import EndpointConfig
 from memsidecar.language.contract import LanguageModel, MalformedAnswer, ModelUnavailable
 from memsidecar.language.openai import ModelStats, OpenAIModel, max_answer_bytes
 from tests.endpoint import server as serve
+from tests.endpoint.clock import Clock, Waits
 from tests.endpoint.server import KEY, Behaviour, Handler, Request
-from tests.endpoint.stand_ins import Clock, Waits
 from tests.language.model_server import ModelServer, completion, has_format, said, unless, well
 
 SCHEMA = {"type": "object"}

@@ -16,11 +16,11 @@ from memsidecar.access.access_file import token_lines
 from memsidecar.access.bearer_token import new_token
 from memsidecar.access.policy import AccessRole
 from memsidecar.v1 import memory_pb2 as memory
-from tests.limits.refused import refused
+from tests.limits.refusals import refused
 from tests.support.process import Client, SidecarProcess
 from tests.support.waiting import HANG_SECONDS
 from tests.tls.authority import Authority
-from tests.tls.serving import TlsClient, tls_sidecar
+from tests.tls.server import TlsClient, tls_sidecar
 
 MIB = 1 << 20
 ADD, COUNT = f"{SERVICE}Add", f"{SERVICE}Count"

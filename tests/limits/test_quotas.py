@@ -13,7 +13,7 @@ from memsidecar.access.policy import AccessRole
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as session
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from tests.limits.refused import Refused, refused
+from tests.limits.refusals import Refused, refused
 from tests.support.process import SidecarProcess
 from tests.support.waiting import HANG_SECONDS
 

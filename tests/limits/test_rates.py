@@ -12,7 +12,7 @@ from memsidecar.access.bearer_token import new_token
 from memsidecar.access.policy import AccessRole
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from tests.limits.refused import Refused, first_refusal, refused
+from tests.limits.refusals import Refused, first_refusal, refused
 from tests.support.process import Client, SidecarProcess
 from tests.support.waiting import HANG_SECONDS
 

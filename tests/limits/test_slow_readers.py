@@ -8,7 +8,7 @@ import pytest
 from benchmarks.limits.http2 import SERVICE, RawCaller
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from tests.limits.refused import refused
+from tests.limits.refusals import refused
 from tests.support.process import Client, SidecarProcess
 from tests.support.waiting import HANG_SECONDS
 

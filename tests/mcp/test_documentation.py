@@ -13,7 +13,7 @@ from memsidecar.mcp_server.server import TOOLS
 from memsidecar.mcp_server.tool import ADDS, ERASES, READS, REPLACES, SETS, schema_of
 from memsidecar.v1.errors_pb2 import ErrorReason
 from tests.mcp.desktop import QUICK
-from tests.mcp.waiting import is_running, sidecar_pid
+from tests.mcp.processes import is_running, sidecar_pid
 from tests.support.waiting import until
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")

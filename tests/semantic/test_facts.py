@@ -11,8 +11,8 @@ from memsidecar.layers.record_cache import RecordCache
 from memsidecar.layers.semantic.fact import PutFact
 from memsidecar.layers.semantic.facts import FactQuery, Facts
 from memsidecar.stores.contract import Append, Erase, Journal, Owner, PendingCommand, RecordKind, RecordQuery
-from tests.conformance.said import append, draft
-from tests.semantic.told import ANN, INTEREST, PROFILE, delete, fact, put, told, values
+from tests.conformance.builders import append, draft
+from tests.semantic.builders import ANN, INTEREST, PROFILE, delete, fact, put, told, values
 
 BOB = Owner("default", "bob")
 

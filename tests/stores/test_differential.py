@@ -44,7 +44,7 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
-from tests.conformance.said import Replica, document, draft, follow, recount, scored, shortened
+from tests.conformance.builders import Replica, document, draft, follow, recount, scored, shortened
 from tests.support.differential import EXAMPLES
 
 KEYS = [SessionKey("n", "a"), SessionKey("n", "b"), SessionKey("o", "a")]

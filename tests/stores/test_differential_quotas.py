@@ -6,7 +6,7 @@ from hypothesis.stateful import invariant, rule
 
 from memsidecar.domain.quota import Quota, Usage
 from memsidecar.stores.contract import Command, Owner, RecordKind
-from tests.conformance.said import note, revising
+from tests.conformance.builders import note, revising
 from tests.stores.test_differential import OWNERS
 from tests.stores.test_differential_notes import NotesDifferential
 from tests.support.differential import EXAMPLES

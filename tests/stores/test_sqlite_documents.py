@@ -10,7 +10,7 @@ import pytest
 from memsidecar.domain.errors import DataCorrupted
 from memsidecar.stores.contract import DeleteDocument, Journal, Owner
 from memsidecar.stores.sqlite.integrity import examine
-from tests.conformance.said import EVERYBODY, append, carry_out, draft, erase, follow, put
+from tests.conformance.builders import EVERYBODY, append, carry_out, draft, erase, follow, put
 from tests.stores.directories import bytes_of, opened
 
 SESSION = Owner("default", "", "s1")

@@ -12,7 +12,7 @@ from memsidecar.stores.contract import (
     SetPolicy,
     UpdateMessage,
 )
-from tests.conformance.said import (
+from tests.conformance.builders import (
     KEY,
     append,
     carry_out,
@@ -96,7 +96,7 @@ import os, signal, sys
 from pathlib import Path
 from memsidecar.stores.contract import Append, Erase, PendingCommand
 from memsidecar.stores.sqlite.journal import SqliteJournal
-from tests.conformance.said import KEY, append, draft
+from tests.conformance.builders import KEY, append, draft
 from tests.stores.directories import OTHER
 
 journal = SqliteJournal(Path(sys.argv[1]))

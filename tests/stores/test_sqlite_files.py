@@ -22,7 +22,7 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.sqlite import schema
 from memsidecar.stores.sqlite.integrity import examine
-from tests.conformance.said import (
+from tests.conformance.builders import (
     ANN,
     KEY,
     append,

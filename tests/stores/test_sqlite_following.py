@@ -21,7 +21,7 @@ from memsidecar.stores.contract import (
     UpdateMessage,
 )
 from memsidecar.stores.sqlite import change_feed
-from tests.conformance.said import KEY, append, content, draft, erase, follow, known_head, scored
+from tests.conformance.builders import KEY, append, content, draft, erase, follow, known_head, scored
 from tests.stores.directories import OTHER, opened
 from tests.stores.test_sqlite_groups import held
 

@@ -28,7 +28,7 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.sqlite import wal
 from memsidecar.stores.sqlite.journal import SqliteJournal
-from tests.conformance.said import (
+from tests.conformance.builders import (
     ANN,
     KEY,
     answer,

@@ -26,7 +26,7 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.stores.sqlite.journal import SqliteJournal
-from tests.conformance.said import ANN, KEY, append, draft, keep, note, notes, revising
+from tests.conformance.builders import ANN, KEY, append, draft, keep, note, notes, revising
 from tests.stores.directories import OTHER, bytes_of, opened
 from tests.stores.test_sqlite_groups import held
 

@@ -23,7 +23,7 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.sqlite import records as note_rows
 from memsidecar.stores.sqlite.integrity import examine
-from tests.conformance.said import ANN, append, carry_out, draft, erase, keep, note, notes, put
+from tests.conformance.builders import ANN, append, carry_out, draft, erase, keep, note, notes, put
 from tests.stores.directories import another_process, bytes_of, opened
 
 ARTIFACT = RecordKind.ARTIFACT
@@ -148,7 +148,7 @@ import os, signal, sys
 from pathlib import Path
 from memsidecar.stores.contract import Append, DeleteRecord, RecordKind, Progress, PendingCommand
 from memsidecar.stores.sqlite.journal import SqliteJournal
-from tests.conformance.said import ANN, KEY, draft, keep, note
+from tests.conformance.builders import ANN, KEY, draft, keep, note
 from tests.stores.test_sqlite_groups import held
 
 def die(changes):

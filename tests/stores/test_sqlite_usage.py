@@ -13,7 +13,7 @@ from memsidecar.domain.quota import Quota, Usage
 from memsidecar.stores.contract import Append, Owner, PendingCommand, UpdateMessage
 from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.stores.sqlite.journal import SqliteJournal
-from tests.conformance.said import (
+from tests.conformance.builders import (
     KEY,
     append,
     carry_out,

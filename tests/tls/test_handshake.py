@@ -14,7 +14,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from memsidecar.v1 import memory_pb2_grpc
 from tests.support.process import SidecarProcess
 from tests.tls.authority import EXPIRED, NOT_YET, Authority, Pair, Validity, rsa_key
-from tests.tls.serving import COUNT, FIRST_SECONDS, TlsClient, handshake, serial_seen, tls_sidecar, trusting
+from tests.tls.server import COUNT, FIRST_SECONDS, TlsClient, handshake, serial_seen, tls_sidecar, trusting
 
 AUTHORITY = Authority.new()
 OTHER = Authority.new("other authority")

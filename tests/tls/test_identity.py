@@ -10,7 +10,7 @@ from memsidecar.access.bearer_token import new_token
 from memsidecar.access.policy import AccessRole
 from tests.support.process import SidecarProcess
 from tests.tls.authority import EXPIRED, NOT_YET, Authority, Pair
-from tests.tls.serving import TlsClient, tls_sidecar
+from tests.tls.server import TlsClient, tls_sidecar
 
 SERVERS, CALLERS, OTHER = Authority.new("servers"), Authority.new("callers"), Authority.new("other")
 SPIFFE = "spiffe://cluster.local/ns/billing/sa/agent"

@@ -12,7 +12,7 @@ import pytest
 from tests.support.process import SidecarProcess
 from tests.support.waiting import HANG_SECONDS
 from tests.tls.authority import Authority, Pair, ec_key, key_pem
-from tests.tls.serving import Mounted, TlsClient, files_of, replace_plainly, serial_seen, tls_flags
+from tests.tls.server import Mounted, TlsClient, files_of, replace_plainly, serial_seen, tls_flags
 
 AUTHORITY, CALLERS = Authority.new(), Authority.new("callers")
 NOTICED_SECONDS = HANG_SECONDS

@@ -10,7 +10,7 @@ import pytest
 from memsidecar.access.certificates import CertificateFiles, InvalidCertificates, read_certificates
 from tests.support.process import SidecarProcess
 from tests.tls.authority import Authority, ec_key, key_pem
-from tests.tls.serving import tls_flags
+from tests.tls.server import tls_flags
 
 AUTHORITY = Authority.new()
 REFUSED = 1

@@ -15,7 +15,7 @@ from memsidecar.v1.memory_pb2 import (
 from memsidecar.v1.session_pb2 import SessionPolicy, SetPolicyRequest
 from tests.scenarios.talk import Talk
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
-from tests.working.parts import QUICK
+from tests.working.components import QUICK
 
 TURNS = 10
 SAME_MODEL, OTHER_MODEL = "claude-3-opus", "mistral-large"

@@ -13,7 +13,7 @@ from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.knowledge_pb2 import GetSummaryRequest, ListFactsRequest, SummarizeRequest
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
-from tests.working.parts import QUICK
+from tests.working.components import QUICK
 
 MIB = 1 << 20
 MESSAGE_BYTES = 8_000

@@ -8,7 +8,7 @@ from pathlib import Path
 from memsidecar.domain.session import Policy, SessionKey
 from memsidecar.v1.session_pb2 import GetSessionRequest, SessionPolicy, SetPolicyRequest
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
-from tests.working.parts import QUICK, journal_in, memory_over, said
+from tests.working.components import QUICK, journal_in, memory_over, said
 
 NAMESPACES = [f"n{at}" for at in range(8)]
 CALLS_AT_ONCE = 16

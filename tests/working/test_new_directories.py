@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.faults.shim import Shim
 from tests.support.process import SidecarProcess
-from tests.working.parts import QUICK
+from tests.working.components import QUICK
 
 NEW = ("one", "two", "three", "data")
 

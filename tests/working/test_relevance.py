@@ -12,7 +12,7 @@ from memsidecar.domain.session import Policy, SessionHead, SessionKey, Strategy
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.layers.working.window_update import PruneRequest
 from memsidecar.tokens.registry import Counters
-from tests.working.parts import InterruptedJournal, said
+from tests.working.components import InterruptedJournal, said
 
 KEY = SessionKey("default", "s")
 MODEL = "mistral-large"

@@ -1,0 +1,384 @@
+"""What the log says to those who follow it: everything, in order, as it is known now."""
+
+import threading
+
+import pytest
+
+from memsidecar.domain.message import Flag
+from memsidecar.domain.session import Policy, SessionKey
+from memsidecar.stores.contract import (
+    AdvanceWatermark,
+    Claim,
+    EndOfLog,
+    Journal,
+    LogEntry,
+    LogFilter,
+    MessageWritten,
+    NoOp,
+    Owner,
+    RowsErased,
+    Scope,
+    SessionClaimed,
+    SetPolicy,
+    UpdateMessage,
+)
+from tests.conformance.builders import (
+    KEY,
+    append,
+    carry_out,
+    content,
+    draft,
+    erase,
+    follow,
+    known_head,
+    put,
+    read,
+    rewrite,
+    scored,
+    shortened,
+    trim,
+)
+from tests.conformance.test_concurrency import THREADS, at_once
+
+OTHER = SessionKey("default", "s2")
+ELSEWHERE = SessionKey("elsewhere", "s1")
+
+
+def texts(journal: Journal, namespace: str = "default") -> list[str]:
+    return [content(one.message) for one in follow(journal, namespace) if isinstance(one, MessageWritten)]
+
+
+def test_messages_are_told_in_the_order_of_the_log_each_in_its_namespace(journal: Journal) -> None:
+    append(journal, draft("a"), draft("b"), user_id="ann")
+    append(journal, draft("x"), key=ELSEWHERE)
+    append(journal, draft("c"), key=OTHER)
+    assert (texts(journal), texts(journal, "elsewhere"), texts(journal, "nowhere")) == (["a", "b", "c"], ["x"], [])
+    told = follow(journal)
+    assert [one.lsn for one in told] == sorted({one.lsn for one in told})
+
+
+def test_a_message_is_told_with_all_that_is_known_of_it(journal: Journal) -> None:
+    append(journal, draft("a", vector=b"\1\2\3\4"), draft("b"), user_id="ann")
+    head = known_head(journal)
+    first, second = follow(journal)
+    assert isinstance(first, MessageWritten) and isinstance(second, MessageWritten)
+    assert first == (first.lsn, first.lsn, head.row_id, KEY, "ann", read(journal)[0], b"\1\2\3\4")
+    assert second.vector is None
+    assert second.lsn == head.version
+
+
+def heard_of(journal: Journal, heard: LogFilter, limit: int = 100) -> list[LogEntry]:
+    told: list[LogEntry] = []
+    while chapter := journal.read_changes("default", told[-1].lsn if told else 0, limit, heard):
+        assert len(chapter) <= limit
+        told += chapter
+    return told
+
+
+@pytest.mark.parametrize("limit", [1, 2, 100])
+def test_of_what_is_said_only_that_is_told_which_is_listened_to(journal: Journal, limit: int) -> None:
+    append(journal, draft("ann's"), user_id="ann")
+    append(journal, draft("nobody's"), key=OTHER)
+    append(journal, draft("x"), key=ELSEWHERE, user_id="ann")
+    rewrite(journal, "ann's", scored(3))
+    put(journal, "a document")
+    append(journal, draft("bert's"), key=SessionKey("default", "s3"), user_id="bert")
+    trim(journal, 1)
+    everything, last = follow(journal), EndOfLog(journal.stats().last_lsn)
+    number = known_head(journal, OTHER).row_id
+
+    def told(heard: LogFilter) -> list[str]:
+        *news, end = heard_of(journal, heard, limit)
+        assert end == last and all(one in everything for one in news)
+        return [content(one.message) if isinstance(one, MessageWritten) else type(one).__name__ for one in news]
+
+    assert told(LogFilter("ann")) == ["ann's", "ann's"]
+    assert told(LogFilter("bert")) == ["bert's"]
+    assert told(LogFilter(session=number)) == ["nobody's"]
+    assert told(LogFilter()) == ["DocumentWritten"]
+
+
+def test_a_claim_is_told_to_those_who_listen_to_its_session_or_its_user(journal: Journal) -> None:
+    append(journal, draft("a"))
+    append(journal, draft("b"), user_id="ann")
+    number = known_head(journal).row_id
+
+    def is_told(heard: LogFilter) -> bool:
+        return any(isinstance(one, SessionClaimed) for one in heard_of(journal, heard))
+
+    assert is_told(LogFilter("ann")) and is_told(LogFilter(session=number))
+    assert not is_told(LogFilter("bert")) and not is_told(LogFilter())
+
+
+def test_what_is_erased_is_told_to_everybody(journal: Journal) -> None:
+    append(journal, draft("a"), user_id="ann")
+    erase(journal)
+    for heard in (LogFilter("bert"), LogFilter(session=7), LogFilter()):
+        assert any(isinstance(one, RowsErased) for one in heard_of(journal, heard))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
+def test_chapters_behind_each_other_make_the_whole(journal: Journal, limit: int) -> None:
+    for number in range(12):
+        append(journal, draft(f"m{number}"), key=[KEY, OTHER, ELSEWHERE][number % 3])
+    assert follow(journal, limit=limit) == follow(journal, limit=1_000)
+    assert len(follow(journal, limit=limit)) == 8
+
+
+def test_a_chapter_begins_behind_the_given_entry(journal: Journal) -> None:
+    append(journal, draft("a"), draft("b"), draft("c"))
+    told = follow(journal)
+    assert follow(journal, after_lsn=told[0].lsn) == told[1:]
+    assert follow(journal, after_lsn=told[-1].lsn) == []
+
+
+def test_an_annotated_message_is_told_twice_both_times_as_it_is_known_now(journal: Journal) -> None:
+    append(journal, draft("a", vector=b"mine"), draft("b"))
+    rewrite(journal, "a", scored(3, "once"))
+    rewrite(journal, "a", scored(9, "twice"))
+    told = [one for one in follow(journal) if isinstance(one, MessageWritten)]
+    first = told[0].lsn
+    assert [one.first_lsn for one in told] == [first, told[1].lsn, first, first]
+    assert [one.message for one in told if one.first_lsn == first] == [read(journal)[0]] * 3
+    assert {one.vector for one in told if one.first_lsn == first} == {b"mine"}
+    assert [one.message.score for one in told] == [9, None, 9, 9]
+
+
+def test_the_window_tells_nothing_and_its_messages_are_told_whole(journal: Journal) -> None:
+    append(journal, draft("long text", tokens=500), draft("b"), draft("c"))
+    told = follow(journal)
+    trim(journal, 2, shortened=[shortened(read(journal)[0], "l...", 5)])
+    after = follow(journal)
+    assert {type(one) for one in after[3:]} == {NoOp} and len(after) > 3
+    messages = [one.message for one in after if isinstance(one, MessageWritten)]
+    assert [content(message) for message in messages] == ["long text", "b", "c"]
+    assert [(message.tokens, message.flags) for message in messages] == [(500, 0), (10, Flag.PRUNED), (10, 0)]
+    assert follow(journal, after_lsn=told[-1].lsn) == after[3:]
+
+
+@pytest.mark.parametrize("delete_session", [True, False])
+def test_an_erasure_is_told_by_the_number_that_the_messages_had(journal: Journal, delete_session: bool) -> None:
+    append(journal, draft("kept"), key=OTHER)
+    append(journal, draft("a"))
+    rewrite(journal, "a", scored(1))
+    before = follow(journal)
+    number = known_head(journal).row_id
+    erase(journal, delete_session=delete_session)
+    (gone,) = follow(journal, after_lsn=before[-1].lsn)
+    assert gone == RowsErased(gone.lsn, number)
+    append(journal, draft("b"))
+    assert known_head(journal).row_id != number
+    assert texts(journal) == ["kept", "b"]
+
+
+def test_messages_that_get_a_user_are_claimed_before_the_messages_of_the_same_append(journal: Journal) -> None:
+    append(journal, draft("a"))
+    append(journal, draft("b"), draft("c"), user_id="ann")
+    append(journal, draft("d"), user_id="ann")
+    told = follow(journal)
+    assert told[1] == SessionClaimed(told[1].lsn, known_head(journal).row_id, KEY, "ann")
+    assert [type(one) for one in told] == [
+        MessageWritten,
+        SessionClaimed,
+        MessageWritten,
+        MessageWritten,
+        MessageWritten,
+    ]
+    assert {one.user_id for one in told if isinstance(one, MessageWritten)} == {"ann"}
+    assert told[-1].lsn == known_head(journal).version
+
+
+def test_an_append_of_known_messages_may_claim(journal: Journal) -> None:
+    append(journal, draft("a"))
+    head = append(journal, draft("a"), user_id="ann").head
+    assert follow(journal)[1:] == [SessionClaimed(head.version, head.row_id, KEY, "ann")]
+    assert known_head(journal) == head
+
+
+def test_a_claim_counts_whoever_makes_it(journal: Journal) -> None:
+    keys = [KEY, OTHER]
+    for key in keys:
+        append(journal, draft("a"), draft("b"), key=key)
+    append(journal, draft("a"), key=ELSEWHERE)
+    carry_out(journal, UpdateMessage(KEY, "ann", "a", scored(1)))
+    carry_out(journal, SetPolicy(OTHER, "bob", Policy(5)))
+    claims = [one for one in follow(journal) if isinstance(one, SessionClaimed)]
+    assert [(one.key, one.user_id) for one in claims] == [(KEY, "ann"), (OTHER, "bob")]
+    assert [type(one) for one in follow(journal)][4:] == [SessionClaimed, MessageWritten, SessionClaimed]
+    assert known_head(journal, OTHER).version == claims[1].lsn
+
+
+def test_pruned_messages_can_be_claimed(journal: Journal) -> None:
+    append(journal, draft("a"))
+    trim(journal, 1)
+    append(journal, draft("b"), user_id="ann")
+    assert [type(one) for one in follow(journal)] == [MessageWritten, NoOp, SessionClaimed, MessageWritten]
+
+
+def test_a_session_without_messages_can_be_claimed(journal: Journal) -> None:
+    """Something may be known of it all the same, which is its user's then."""
+    carry_out(journal, Claim(OTHER, ""))
+    append(journal, draft("first"), key=OTHER, user_id="bob")
+    assert [type(one) for one in follow(journal)] == [SessionClaimed, MessageWritten]
+
+
+def test_what_is_new_or_gone_is_not_claimed(journal: Journal) -> None:
+    append(journal, draft("new"), user_id="ann")
+    carry_out(journal, Claim(OTHER, "bob"))
+    append(journal, draft("gone"), key=ELSEWHERE)
+    erase(journal, key=ELSEWHERE, user_id="cid")
+    assert [type(one) for one in follow(journal)] == [MessageWritten]
+    assert [type(one) for one in follow(journal, "elsewhere")] == [RowsErased]
+    assert known_head(journal, ELSEWHERE).user_id == "cid"
+
+
+def test_a_tail_is_the_last_entry_of_each_namespace(journal: Journal) -> None:
+    assert journal.last_lsns() == {}
+    append(journal, draft("a"))
+    append(journal, draft("x"), key=ELSEWHERE)
+    put(journal, "only a document", owner=Owner("library"))
+    carry_out(journal, SetPolicy(SessionKey("policies only", "s"), "", Policy(5)))
+    carry_out(journal, AdvanceWatermark("index", "watermarks only", 7))
+    tails = journal.last_lsns()
+    assert tails == {name: follow(journal, name)[-1].lsn for name in ("default", "elsewhere", "library")}
+    trim(journal, 1)
+    erase(journal, delete_session=True, key=ELSEWHERE)
+    assert journal.last_lsns() == {name: follow(journal, name)[-1].lsn for name in ("default", "elsewhere", "library")}
+    assert journal.last_lsns()["elsewhere"] == journal.stats().last_lsn
+
+
+def test_what_a_session_said_is_read_by_its_number_pruned_and_whole(journal: Journal) -> None:
+    append(journal, draft("a", vector=b"mine"), draft("long", tokens=90), draft("c"), user_id="ann")
+    trim(journal, 1, shortened=[shortened(read(journal)[1], "l", 2)])
+    rewrite(journal, "a", scored(4, "mark"))
+    number = known_head(journal).row_id
+    said = journal.read_session(number, 0, 100)
+    assert [content(one.message) for one in said] == ["a", "long", "c"]
+    assert [(one.lsn, one.session, one.user_id) for one in said] == [(one.first_lsn, number, "ann") for one in said]
+    assert (said[0].vector, said[0].message.score) == (b"mine", 4)
+    assert [list(journal.read_session(number, after, 1)) for after in range(4)] == [[said[0]], [said[1]], [said[2]], []]
+    erase(journal)
+    assert list(journal.read_session(number, 0, 100)) == []
+    assert list(journal.read_session(99, 0, 100)) == []
+
+
+def test_messages_are_found_by_the_entry_that_first_said_them(journal: Journal) -> None:
+    append(journal, draft("long", tokens=90), draft("b"), user_id="ann")
+    append(journal, draft("x"), key=ELSEWHERE)
+    first = [one.lsn for one in follow(journal)]
+    rewrite(journal, "b", scored(7, "mark"))
+    trim(journal, 2, shortened=[shortened(read(journal)[0], "l", 2)])
+    everything = range(-1, journal.stats().last_lsn + 2)
+    found = journal.get_by_lsn(list(everything))
+    assert found == {one.lsn: one for name in ("default", "elsewhere") for one in journal.scan(Scope(name), None, 100)}
+    assert [content(found[lsn].message) for lsn in first] == ["long", "b"]
+    assert (found[first[0]].message.tokens, found[first[1]].message.score) == (90, 7)
+    assert (found[first[0]].session, found[first[0]].user_id) == (known_head(journal).row_id, "ann")
+    assert journal.get_by_lsn([]) == {}
+
+
+@pytest.mark.parametrize("delete_session", [True, False])
+def test_what_is_erased_is_not_found(journal: Journal, delete_session: bool) -> None:
+    append(journal, draft("a"), draft("b"))
+    append(journal, draft("kept"), key=OTHER)
+    rewrite(journal, "a", scored(1))
+    lsns = [one.lsn for one in follow(journal)]
+    erase(journal, delete_session=delete_session)
+    append(journal, draft("a"))
+    assert [content(one.message) for one in journal.get_by_lsn(lsns).values()] == ["kept"]
+
+
+def test_a_thousand_messages_are_found_at_once(journal: Journal) -> None:
+    for start in range(0, 1_000, 100):
+        append(journal, *(draft(f"m{number}") for number in range(start, start + 100)))
+    found = journal.get_by_lsn(list(range(1, 1_001)))
+    assert [found[lsn].message.sequence for lsn in range(1, 1_001)] == list(range(1, 1_001))
+
+
+def test_whoever_follows_while_many_write_misses_nothing(journal: Journal) -> None:
+    over = threading.Event()
+    told: list[MessageWritten] = []
+
+    def listen_on() -> None:
+        while True:
+            last = over.is_set()
+            chapter = journal.read_changes("default", told[-1].lsn if told else 0, 5)
+            told.extend(one for one in chapter if isinstance(one, MessageWritten))
+            if last and not chapter:
+                return
+
+    follower = threading.Thread(target=listen_on)
+    follower.start()
+
+    def write(writer: int) -> None:
+        for number in range(15):
+            key = SessionKey("default" if number % 3 else "elsewhere", f"s{writer % 5}")
+            append(journal, draft(f"{writer}/{number}"), key=key)
+
+    at_once(write)
+    over.set()
+    follower.join()
+    assert [one.lsn for one in told] == sorted({one.lsn for one in told})
+    assert len(told) == THREADS * 10
+    for writer in range(THREADS):
+        own = [content(one.message) for one in told if content(one.message).startswith(f"{writer}/")]
+        assert own == [f"{writer}/{number}" for number in range(15) if number % 3]
+
+
+def test_whoever_was_answered_is_told_their_own_write(journal: Journal) -> None:
+    def write(writer: int) -> None:
+        for number in range(10):
+            head = append(journal, draft(f"{writer}/{number}"), key=SessionKey("default", f"s{writer}")).head
+            (told,) = journal.read_changes("default", head.version - 1, 1)
+            assert told.lsn == head.version
+            assert journal.last_lsns()["default"] >= head.version
+            assert head.version in journal.get_by_lsn([head.version])
+
+    at_once(write)
+
+
+# -- where an entry of the log stands in a session
+
+
+def sequences(journal: Journal, *lsns: int, key: SessionKey = KEY) -> list[int]:
+    head = known_head(journal, key)
+    return list(journal.sequences_at([(head, lsn) for lsn in lsns]))
+
+
+def lsns_of(journal: Journal, key: SessionKey = KEY) -> list[int]:
+    return [one.lsn for one in follow(journal, key.namespace) if isinstance(one, MessageWritten) and one.key == key]
+
+
+def test_an_entry_of_the_log_stands_behind_all_messages_that_came_before_it(journal: Journal) -> None:
+    for number in range(20):
+        append(journal, draft(f"m{number}"), key=OTHER if number % 3 else KEY)
+    mine = lsns_of(journal)
+    assert sequences(journal, *mine) == list(range(1, 8))
+    assert sequences(journal, *(lsn - 1 for lsn in mine)) == list(range(7))
+    assert sequences(journal, 0, journal.stats().last_lsn) == [0, 7]
+
+
+def test_several_sessions_are_asked_about_at_once(journal: Journal) -> None:
+    for key in (KEY, OTHER, KEY, OTHER, KEY):
+        append(journal, draft(f"m{journal.stats().last_lsn}"), key=key)
+    heads = [known_head(journal, key) for key in (KEY, OTHER)]
+    lsn = lsns_of(journal)[1]
+    assert list(journal.sequences_at([(head, lsn) for head in heads])) == [2, 1]
+    assert list(journal.sequences_at([])) == []
+
+
+def test_what_was_pruned_or_annotated_later_stands_where_it_came(journal: Journal) -> None:
+    append(journal, draft("a"), draft("b"), draft("c"))
+    mine = lsns_of(journal)
+    rewrite(journal, "a", scored(5))
+    trim(journal, 1, 2)
+    assert sequences(journal, *mine) == [1, 2, 3]
+
+
+def test_what_was_cleared_needs_no_entry_any_more(journal: Journal) -> None:
+    append(journal, draft("a"), draft("b"))
+    erase(journal)
+    assert sequences(journal, 0, journal.stats().last_lsn) == [2, 2]
+    append(journal, draft("c"), draft("d"))
+    third, fourth = lsns_of(journal)
+    assert sequences(journal, 0, third - 1, third, fourth) == [2, 2, 3, 4]

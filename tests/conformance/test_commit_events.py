@@ -1,0 +1,173 @@
+"""Changes are told in the order in which they happened; who hears them all knows the windows."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from memsidecar.domain.session import Policy, SessionKey
+from memsidecar.stores.contract import Append, CommitEvent, Journal, Owner, PendingCommand, SetPolicy
+from tests.conformance.builders import (
+    KEY,
+    Replica,
+    answer,
+    append,
+    call,
+    carry_out,
+    draft,
+    erase,
+    keep,
+    known_head,
+    note,
+    read,
+    rewrite,
+    scored,
+    shortened,
+    trim,
+)
+
+
+def assert_same(replica: Replica, journal: Journal, key: SessionKey = KEY) -> None:
+    assert replica.heads.get(key) == journal.head(key)
+    assert sorted(replica.window(journal, key)) == read(journal, key)
+
+
+def test_appends_are_told_as_they_are_read(journal: Journal) -> None:
+    replica = Replica(journal)
+    append(journal, draft("a"), draft("b"), user_id="ann")
+    append(journal, draft("b"), draft("c"))
+    assert [stored for change in replica.changes for stored in change.appended] == read(journal)
+    assert not any(change.reload for change in replica.changes)
+    assert_same(replica, journal)
+
+
+def test_trims_and_annotations_are_told_as_they_are_read(journal: Journal) -> None:
+    replica = Replica(journal)
+    append(journal, draft("a"), draft("b"), draft("long", tokens=90), draft("d"))
+    trim(journal, 1, shortened=[shortened(read(journal)[2], "l", 2)])
+    rewrite(journal, "long", scored(4, "mark"))
+    rewrite(journal, "a", scored(5, "pruned"))
+    rewrite(journal, "d", scored(6))
+    assert not any(change.reload for change in replica.changes)
+    assert_same(replica, journal)
+
+
+def test_what_is_not_told_is_told_to_be_reloaded(journal: Journal) -> None:
+    replica = Replica(journal)
+    append(journal, draft("u"), call("c", "x"), draft("v"))
+    trim(journal, 1, 2)
+    append(journal, answer("a", "x"))
+    assert replica.changes[-1].reload
+    assert_same(replica, journal)
+    erase(journal)
+    assert_same(replica, journal)
+
+
+def test_a_deleted_session_is_told_without_a_head(journal: Journal) -> None:
+    replica = Replica(journal)
+    append(journal, draft("a"))
+    erase(journal, delete_session=True)
+    assert replica.changes[-1].head is None
+    append(journal, draft("b"))
+    assert_same(replica, journal)
+
+
+def test_a_policy_is_told(journal: Journal) -> None:
+    replica = Replica(journal)
+    carry_out(journal, SetPolicy(KEY, "ann", Policy(5)))
+    assert replica.heads[KEY] == known_head(journal)
+
+
+def test_changes_are_told_before_they_are_answered(journal: Journal) -> None:
+    replica = Replica(journal)
+    heard: list[int] = []
+    tickets = [
+        PendingCommand(
+            Append(KEY, "", [draft(f"m{n}")]), lambda ticket: heard.append(ticket.result().head.last_sequence)
+        )
+        for n in range(50)
+    ]
+    told_when_answered: list[bool] = []
+    last = PendingCommand(
+        Append(KEY, "", [draft("last")]),
+        lambda ticket: told_when_answered.append(
+            replica.heads[KEY].last_sequence >= ticket.result().head.last_sequence
+        ),
+    )
+    for ticket in (*tickets, last):
+        journal.submit(ticket)
+    append(journal, draft("after"))
+    assert heard == list(range(1, 51))
+    assert told_when_answered == [True]
+
+
+def test_versions_grow_in_the_order_told(journal: Journal) -> None:
+    replica = Replica(journal)
+    for number in range(20):
+        append(journal, draft(f"m{number}"), key=SessionKey("default", f"s{number % 3}"))
+    versions = [change.head.version for change in replica.changes if change.head]
+    assert versions == sorted(set(versions))
+
+
+def test_a_told_head_is_never_changed_afterwards(journal: Journal) -> None:
+    replica = Replica(journal)
+    append(journal, draft("a"))
+    first = replica.changes[0].head
+    assert first is not None
+    copy = first.copy()
+    append(journal, draft("b"), call("c", "x"))
+    assert first == copy
+
+
+def test_every_listener_is_told_in_the_order_in_which_they_came(journal: Journal) -> None:
+    first, second = Replica(journal), Replica(journal)
+    order: list[str] = []
+    journal.subscribe(lambda _: order.append("third"))
+    journal.subscribe(lambda _: order.append("fourth"))
+    append(journal, draft("a"))
+    erase(journal)
+    assert order == ["third", "fourth"] * 2
+    assert first.changes == second.changes and len(first.changes) == 2
+
+
+def test_a_listener_of_invalidations_is_not_told_of_appends(journal: Journal) -> None:
+    heard: list[Sequence[CommitEvent]] = []
+    journal.subscribe(heard.append, only_invalidations=True)
+    append(journal, draft("a"))
+    append(journal, draft("b"), user_id="ann")
+    assert heard == []
+    erase(journal)
+    assert [[event.key for event in events] for events in heard] == [[KEY]]
+
+
+def test_a_claim_is_told_with_its_head(journal: Journal) -> None:
+    replica = Replica(journal)
+    append(journal, draft("a"))
+    append(journal, draft("a"), user_id="ann")
+    assert replica.heads[KEY].user_id == "ann"
+    assert_same(replica, journal)
+
+
+def test_a_listener_that_fails_keeps_nobody_from_the_change(journal: Journal) -> None:
+    def fails(_: object) -> None:
+        raise ArithmeticError("for the test")
+
+    journal.subscribe(fails)
+    replica = Replica(journal)
+    assert append(journal, draft("a")).results[0].sequence == 1
+    assert append(journal, draft("b")).results[0].sequence == 2
+    assert_same(replica, journal)
+
+
+@pytest.mark.parametrize("delete_session", [True, False])
+def test_that_notes_went_is_told_even_if_they_were_all_there_was_of_the_session(
+    journal: Journal, delete_session: bool
+) -> None:
+    replica = Replica(journal)
+    owner = Owner("default", session_id="s1")
+    keep(journal, note(source="s1"), owner=owner)
+    assert replica.changes == []
+    erase(journal, delete_session=delete_session)
+    assert replica.changes == [CommitEvent(KEY, None, reload=True)]
+    if not delete_session:
+        erase(journal)
+        assert len(replica.changes) == 1

@@ -1,0 +1,178 @@
+"""Which notes go with a session, and which stay."""
+
+import pytest
+
+from memsidecar.domain.errors import NotFound, SessionOwnerMismatch
+from memsidecar.domain.session import SessionKey
+from memsidecar.stores.contract import Command, Erase, Erased, ErasureCounts, Journal, Owner, PendingCommand, RecordKind
+from tests.conformance.builders import (
+    ANN,
+    EVERYBODY,
+    KEY,
+    append,
+    draft,
+    erase,
+    keep,
+    known_head,
+    note,
+    notes,
+    put,
+    revising,
+    trim,
+)
+
+BOB = Owner("default", "bob")
+SESSION, OTHER, ELSEWHERE = Owner("default", "", "s1"), Owner("default", "", "s2"), Owner("elsewhere", "ann")
+OWNERS = [EVERYBODY, ANN, BOB, SESSION, OTHER, ELSEWHERE]
+PATTERNS = RecordKind.PATTERNS
+
+
+@pytest.mark.parametrize("delete_session", [True, False])
+def test_what_was_made_of_a_session_goes_with_it_whoever_owns_it(journal: Journal, delete_session: bool) -> None:
+    append(journal, draft("m"))
+    for owner in OWNERS:
+        for kind in (RecordKind.FACT, RecordKind.ARTIFACT, RecordKind.SUMMARY):
+            made = [note(name=name, source=source) for name, source in (("of s1", "s1"), ("of s2", "s2"), ("own", ""))]
+            keep(journal, *made, owner=owner, kind=kind)
+    assert erase(journal, delete_session=delete_session).counts.messages == 1
+    for kind in (RecordKind.FACT, RecordKind.ARTIFACT, RecordKind.SUMMARY):
+        left = [notes(journal, owner, kind) for owner in OWNERS]
+        kept = ["own", "of s2", "of s1"] if kind == RecordKind.FACT and not delete_session else ["own", "of s2"]
+        assert left[:3] == left[4:5] * 3 == [kept] * 3
+        assert left[3] == ([] if delete_session else kept)
+        assert left[5] == ["own", "of s2", "of s1"]
+
+
+@pytest.mark.parametrize("delete_session", [True, False])
+def test_the_patterns_of_a_sessions_user_go_with_it(journal: Journal, delete_session: bool) -> None:
+    append(journal, draft("m"), user_id="ann")
+    for owner in OWNERS:
+        keep(journal, note(), owner=owner, kind=PATTERNS)
+    keep(journal, note(), owner=ANN)
+    erase(journal, delete_session=delete_session)
+    kept = [owner for owner in OWNERS if notes(journal, owner, PATTERNS)]
+    assert kept == [owner for owner in OWNERS if owner != ANN and not (delete_session and owner == SESSION)]
+    assert notes(journal, ANN) == ["n1"]
+
+
+@pytest.mark.parametrize("delete_session", [True, False])
+def test_a_session_of_nobody_takes_patterns_of_who_erases_it(journal: Journal, delete_session: bool) -> None:
+    append(journal, draft("m"))
+    for owner in (EVERYBODY, ANN, BOB):
+        keep(journal, note(), owner=owner, kind=PATTERNS)
+    erase(journal, delete_session=delete_session, user_id="ann")
+    assert [notes(journal, owner, PATTERNS) for owner in (EVERYBODY, ANN, BOB)] == [["n1"], [], ["n1"]]
+
+
+def test_a_stranger_erases_no_notes(journal: Journal) -> None:
+    append(journal, draft("m"), user_id="ann")
+    keep(journal, note(source="s1"))
+    keep(journal, note(), owner=BOB, kind=PATTERNS)
+    with pytest.raises(SessionOwnerMismatch):
+        erase(journal, delete_session=True, user_id="bob")
+    assert (notes(journal), notes(journal, BOB, PATTERNS)) == (["n1"], ["n1"])
+
+
+@pytest.mark.parametrize(("owner", "source"), [(SESSION, ""), (ANN, "s1")])
+def test_notes_may_come_before_their_session_and_go_without_it(journal: Journal, owner: Owner, source: str) -> None:
+    keep(journal, note(source=source), owner=owner)
+    keep(journal, note(), kind=PATTERNS)
+    assert journal.head(KEY) is None
+    assert erase(journal, delete_session=True, user_id="ann") == Erased(None, ErasureCounts(artifacts=1))
+    assert notes(journal, owner) == []
+    assert notes(journal, ANN, PATTERNS) == ["n1"]
+    with pytest.raises(NotFound):
+        erase(journal, delete_session=True)
+
+
+def test_clearing_an_unknown_session_takes_what_was_made_of_it(journal: Journal) -> None:
+    keep(journal, note(source="s1"), note(name="n2"))
+    keep(journal, note(name="own"), owner=SESSION)
+    assert erase(journal) == Erased(None, ErasureCounts(artifacts=1))
+    assert (notes(journal), notes(journal, SESSION)) == (["n2"], ["own"])
+    assert erase(journal) == Erased(None, ErasureCounts())
+
+
+def test_a_session_goes_with_its_documents_and_its_notes(journal: Journal) -> None:
+    append(journal, draft("m"))
+    put(journal, "text", owner=SESSION)
+    keep(journal, note(), owner=SESSION)
+    keep(journal, note(source="s1"), owner=SESSION, kind=RecordKind.SUMMARY)
+    gone = ErasureCounts(messages=1, summaries=1, artifacts=1, documents=1, chunks=1)
+    assert erase(journal, delete_session=True) == Erased(None, gone)
+    assert (journal.document(SESSION, "d1"), notes(journal, SESSION)) == (None, [])
+    assert notes(journal, SESSION, RecordKind.SUMMARY) == []
+
+
+@pytest.mark.parametrize("delete_session", [True, False])
+def test_what_an_erasure_would_take_is_what_it_takes(journal: Journal, delete_session: bool) -> None:
+    append(journal, draft("a"), draft("b"), draft("c"), user_id="ann")
+    trim(journal, 1)
+    put(journal, "one", "two", owner=SESSION)
+    put(journal, "of ann", owner=ANN)
+    facts = [note(name="city", source="s1"), note(name="old city", source="s1", until_us=5), note(name="own")]
+    keep(journal, *facts, kind=RecordKind.FACT)
+    keep(journal, note(source="s1"), owner=SESSION, kind=RecordKind.SUMMARY)
+    keep(journal, note(), owner=SESSION)
+    keep(journal, note(), kind=PATTERNS)
+    command, head = Erase(KEY, "", delete_session), known_head(journal)
+    would = journal.erasure_counts(command)
+    assert (known_head(journal), notes(journal, ANN, PATTERNS)) == (head, ["n1"])
+    cleared = ErasureCounts(messages=3, summaries=1, patterns=1)
+    assert would == (cleared._replace(facts=2, artifacts=1, documents=1, chunks=2) if delete_session else cleared)
+    assert erase(journal, delete_session=delete_session).counts == would
+
+
+def test_what_cannot_be_erased_is_refused_before_it_is_tried(journal: Journal) -> None:
+    with pytest.raises(NotFound):
+        journal.erasure_counts(Erase(KEY, "", delete_session=True))
+    assert journal.erasure_counts(Erase(KEY, "")) == ErasureCounts()
+    append(journal, draft("m"), user_id="ann")
+    with pytest.raises(SessionOwnerMismatch):
+        journal.erasure_counts(Erase(KEY, "bob", delete_session=True))
+
+
+def test_an_empty_session_is_one_that_can_be_erased(journal: Journal) -> None:
+    append(journal, draft("m"))
+    erase(journal)
+    assert journal.erasure_counts(Erase(KEY, "", delete_session=True)) == ErasureCounts()
+    assert erase(journal, delete_session=True) == Erased(None, ErasureCounts())
+
+
+def test_notes_and_erasures_take_effect_in_the_order_of_submission(journal: Journal) -> None:
+    """A note that is kept before the erasure goes with it; one that is made of the erased afterwards is refused."""
+    number = append(journal, draft("m")).head.row_id
+    commands: list[Command] = [
+        revising(note(name="before", source="s1"), derived_from=number),
+        Erase(KEY, ""),
+        revising(note(name="refused", source="s1"), derived_from=number),
+        revising(note(name="after", source="s1")),
+    ]
+    tickets = [PendingCommand(command) for command in commands]
+    for ticket in tickets:
+        journal.submit(ticket)
+    tickets[0].wait()
+    assert tickets[1].wait().counts.messages == 1
+    with pytest.raises(NotFound):
+        tickets[2].wait()
+    tickets[3].wait()
+    assert notes(journal) == ["after"]
+    keep(journal, note(name="anew", source="s1"), derived_from=known_head(journal).row_id)
+    assert notes(journal) == ["anew", "after"]
+
+
+def test_erasures_that_share_a_note_both_succeed(journal: Journal) -> None:
+    """A pattern of their common user, and a note that one owns and the other is the source of."""
+    keys = [SessionKey("default", f"s{number}") for number in range(1, 9)]
+    for number, key in enumerate(keys, 1):
+        append(journal, draft("m"), key=key, user_id="ann")
+        keep(journal, note(source=f"s{number % 8 + 1}"), owner=Owner("default", "", key.session_id))
+    keep(journal, note(), kind=PATTERNS)
+    tickets = [PendingCommand(Erase(key, "", delete_session=True)) for key in keys]
+    for ticket in tickets:
+        journal.submit(ticket)
+    gone = [ticket.wait().counts for ticket in tickets]
+    assert [one.messages for one in gone] == [1] * 8
+    assert (sum(one.artifacts for one in gone), sum(one.patterns for one in gone)) == (8, 1)
+    assert notes(journal, ANN, PATTERNS) == []
+    assert all(notes(journal, Owner("default", "", key.session_id)) == [] for key in keys)

@@ -1,0 +1,244 @@
+"""Trimming, shortening, annotating and erasing."""
+
+import pytest
+
+from memsidecar.domain.errors import NotFound, SessionOwnerMismatch
+from memsidecar.domain.message import Flag, Role, StoredMessage
+from memsidecar.domain.session import SessionKey
+from memsidecar.stores.contract import (
+    Append,
+    Erased,
+    ErasureCounts,
+    Journal,
+    PendingCommand,
+    Revision,
+    Scope,
+    UpdateWindow,
+    UpdateWindowExclusive,
+    VersionConflict,
+)
+from memsidecar.v1 import message_pb2
+from tests.conformance.builders import (
+    KEY,
+    append,
+    carry_out,
+    content,
+    contents,
+    draft,
+    erase,
+    known_head,
+    read,
+    rewrite,
+    scored,
+    shortened,
+    trim,
+)
+
+
+def scanned(journal: Journal) -> list[StoredMessage]:
+    return [found.message for found in reversed(journal.scan(Scope("default"), None, 100))]
+
+
+def name_of(stored: StoredMessage) -> str:
+    return message_pb2.Message.FromString(stored.body).name
+
+
+def test_trimming_takes_messages_out_of_the_windows_sums(journal: Journal) -> None:
+    append(journal, draft("a", tokens=1), draft("b", tokens=2), draft("c", tokens=4))
+    head = trim(journal, 1, 2).head
+    assert (head.counts, head.tokens, head.pruned_count) == ([0, 1, 0, 0], [0, 4, 0, 0], 2)
+    assert head.window_start <= 3
+    assert known_head(journal) == head
+
+
+def test_trimming_everything_leaves_an_empty_window_that_can_be_filled_again(journal: Journal) -> None:
+    append(journal, draft("a"), draft("b"))
+    trim(journal, 1, 2)
+    assert contents(journal) == []
+    append(journal, draft("c"))
+    assert contents(journal) == ["c"]
+
+
+def test_a_trim_planned_for_an_earlier_version_changes_nothing(journal: Journal) -> None:
+    version = append(journal, draft("a"), draft("b")).head.version
+    append(journal, draft("c"))
+    with pytest.raises(VersionConflict):
+        carry_out(journal, UpdateWindow(KEY, version, (1,)))
+    assert contents(journal) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("moves_on", [lambda journal: rewrite(journal, "a", scored(1)), erase])
+def test_a_trim_is_stale_after_any_change(journal: Journal, moves_on: object) -> None:
+    version = append(journal, draft("a"), draft("b")).head.version
+    assert callable(moves_on)
+    moves_on(journal)
+    with pytest.raises(VersionConflict):
+        carry_out(journal, UpdateWindow(KEY, version, (1,)))
+
+
+def test_a_trim_of_an_unknown_session_is_stale(journal: Journal) -> None:
+    with pytest.raises(VersionConflict):
+        carry_out(journal, UpdateWindow(KEY, 0, (1,)))
+
+
+def test_a_trim_of_what_is_not_in_the_window_changes_nothing(journal: Journal) -> None:
+    append(journal, draft("a"), draft("b"))
+    trim(journal, 1)
+    head = known_head(journal)
+    with pytest.raises(NotFound):
+        trim(journal, 2, 1)
+    assert (known_head(journal), contents(journal)) == (head, ["b"])
+
+
+def test_a_trim_that_decides_by_itself_sees_all_that_was_submitted_before_it(journal: Journal) -> None:
+    append(journal, draft("first"))
+    seen: list[int] = []
+
+    def decide() -> UpdateWindow:
+        head = known_head(journal)
+        seen.append(head.last_sequence)
+        return UpdateWindow(KEY, head.version, range(1, head.last_sequence))
+
+    for number in range(40):
+        journal.submit(PendingCommand(Append(KEY, "", [draft(f"m{number}")])))
+    trimmed = PendingCommand(UpdateWindowExclusive(KEY, decide))
+    journal.submit(trimmed)
+    append(journal, draft("after"))
+    assert trimmed.wait().head.counts == [0, 1, 0, 0]
+    assert (seen, contents(journal)) == ([41], ["m39", "after"])
+
+
+def test_a_shortened_message_is_shown_short_and_scanned_whole(journal: Journal) -> None:
+    append(journal, draft("long text", role=Role.TOOL, tokens=500), draft("u", tokens=3))
+    head = trim(journal, shortened=[shortened(read(journal)[0], "l...t", 20)]).head
+    shown, delete_session = read(journal)[0], scanned(journal)[0]
+    assert (content(shown), shown.tokens, shown.flags & Flag.SHORTENED) == ("l...t", 20, Flag.SHORTENED)
+    assert (content(delete_session), delete_session.tokens, delete_session.flags & Flag.SHORTENED) == (
+        "long text",
+        500,
+        0,
+    )
+    assert head.tokens == [0, 3, 0, 20]
+
+
+def test_a_shortened_message_can_be_shortened_again(journal: Journal) -> None:
+    append(journal, draft("long text", tokens=500))
+    trim(journal, shortened=[shortened(read(journal)[0], "long...", 50)])
+    trim(journal, shortened=[shortened(read(journal)[0], "l...", 5)])
+    assert (contents(journal), known_head(journal).total_tokens) == (["l..."], 5)
+    assert [content(stored) for stored in scanned(journal)] == ["long text"]
+
+
+def test_one_trim_may_shorten_and_remove(journal: Journal) -> None:
+    append(journal, draft("a", tokens=100), draft("b", tokens=100), draft("c", tokens=1))
+    trim(journal, 1, shortened=[shortened(stored, "short", 10) for stored in read(journal)[:2]])
+    assert contents(journal) == ["short", "c"]
+    assert known_head(journal).total_tokens == 11
+    assert contents(journal, include_pruned=True) == ["short", "short", "c"]
+
+
+def test_an_annotation_changes_what_is_known_and_not_where_it_stands(journal: Journal) -> None:
+    append(journal, draft("a"), draft("b"), draft("c"))
+    rewritten = rewrite(journal, "b", scored(9, "mark"))
+    assert contents(journal) == ["a", "b", "c"]
+    stored = read(journal)[1]
+    assert (stored.sequence, stored.score, name_of(stored)) == (2, 9, "mark")
+    assert stored.flags == Flag.IMPORTANT
+    assert rewritten.message == stored
+    assert rewritten.head == known_head(journal)
+
+
+def test_an_annotation_reaches_the_shown_and_the_whole_text_of_a_shortened_message(journal: Journal) -> None:
+    append(journal, draft("long text", tokens=500))
+    trim(journal, shortened=[shortened(read(journal)[0], "l...t", 20)])
+    rewritten = rewrite(journal, "long text", scored(9, "mark")).message
+    shown, delete_session = read(journal)[0], scanned(journal)[0]
+    assert rewritten == shown
+    assert (content(shown), name_of(shown), shown.tokens) == ("l...t", "mark", 20)
+    assert (content(delete_session), name_of(delete_session), delete_session.tokens) == ("long text", "mark", 500)
+    assert shown.flags == Flag.IMPORTANT | Flag.SHORTENED
+    assert shown.score == delete_session.score == 9
+
+
+def test_a_pruned_message_can_be_annotated_and_stays_pruned(journal: Journal) -> None:
+    append(journal, draft("a"), draft("b"))
+    trim(journal, 1)
+    rewrite(journal, "a", lambda stored: Revision(stored.body, 0, 3))
+    assert contents(journal) == ["b"]
+    assert read(journal, include_pruned=True)[0].score == 3
+
+
+def test_annotations_follow_each_other(journal: Journal) -> None:
+    append(journal, draft("a"))
+    for score in (1, 2, 3):
+        rewrite(journal, "a", scored(score, f"mark {score}"))
+    (stored,) = read(journal)
+    assert (stored.score, name_of(stored)) == (3, "mark 3")
+    assert scanned(journal) == [stored]
+
+
+def test_an_unknown_message_cannot_be_annotated(journal: Journal) -> None:
+    with pytest.raises(NotFound):
+        rewrite(journal, "a", scored(1))
+    append(journal, draft("a"), user_id="ann")
+    with pytest.raises(NotFound):
+        rewrite(journal, "b", scored(1))
+    with pytest.raises(SessionOwnerMismatch):
+        rewrite(journal, "a", scored(1), user_id="bob")
+
+
+def test_a_revision_that_fails_changes_nothing(journal: Journal) -> None:
+    append(journal, draft("long", tokens=90))
+    trim(journal, shortened=[shortened(read(journal)[0], "l", 2)])
+    head = known_head(journal)
+
+    def fails_for_the_short_one(stored: StoredMessage) -> Revision:
+        raise ArithmeticError("for the test") if stored.tokens == 2 else NotFound("for the test")
+
+    with pytest.raises((ArithmeticError, NotFound)):
+        rewrite(journal, "long", fails_for_the_short_one)
+    assert known_head(journal) == head
+    assert append(journal, draft("next")).results[0].sequence == 2
+
+
+def test_a_clear_leaves_nothing_but_the_session(journal: Journal) -> None:
+    append(journal, draft("a"), draft("b"), draft("c"), user_id="ann")
+    trim(journal, 1)
+    erased = erase(journal)
+    assert erased.counts.messages == 3
+    assert (contents(journal, include_pruned=True), scanned(journal)) == ([], [])
+    head = known_head(journal)
+    assert erased.head == head
+    assert (head.message_count, head.total_tokens, head.pruned_count) == (0, 0, 0)
+    assert (head.user_id, head.last_sequence) == ("ann", 3)
+
+
+def test_a_delete_leaves_nothing(journal: Journal) -> None:
+    append(journal, draft("a"))
+    assert erase(journal, delete_session=True) == Erased(None, ErasureCounts(messages=1))
+    assert (journal.head(KEY), contents(journal), scanned(journal)) == (None, [], [])
+
+
+def test_erasing_one_session_leaves_the_others(journal: Journal) -> None:
+    other = SessionKey("default", "s2")
+    for number in range(300):
+        append(journal, draft(f"m{number}"), key=other if number % 2 else KEY)
+    erase(journal)
+    assert contents(journal, other) == [f"m{number}" for number in range(1, 300, 2)]
+
+
+def test_clearing_an_unknown_session_removes_nothing(journal: Journal) -> None:
+    assert erase(journal) == Erased(None, ErasureCounts())
+
+
+def test_deleting_an_unknown_session_is_refused(journal: Journal) -> None:
+    with pytest.raises(NotFound):
+        erase(journal, delete_session=True)
+
+
+@pytest.mark.parametrize("delete_session", [True, False])
+def test_a_stranger_erases_nothing(journal: Journal, delete_session: bool) -> None:
+    append(journal, draft("a"), user_id="ann")
+    with pytest.raises(SessionOwnerMismatch):
+        erase(journal, delete_session=delete_session, user_id="bob")
+    assert contents(journal) == ["a"]

@@ -1,0 +1,107 @@
+"""What a provider caches: a context begins as the one before it, and where it does not the answer tells the truth."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import pytest
+
+from memsidecar.v1.context_pb2 import BuildContextResponse
+from memsidecar.v1.message_pb2 import Message
+from tests.context_wire.agent import Agent, new_agent, shown_in, spoken
+from tests.context_wire.generated_conversation import PROMPT, turns
+from tests.context_wire.invariants import COUNTERS, digest_of
+from tests.scenarios.retrieval import until_retrieval_is_there
+from tests.support.process import Client, SidecarProcess
+
+TURNS = 100
+REUSED_SHARE = 0.75
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
+    """As by default, with retrieval: what is found for a turn stands behind what is cached."""
+    with SidecarProcess(tmp_path_factory.mktemp("prefix") / "data", "--index", "volatile") as running:
+        until_retrieval_is_there(running)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def contexts(sidecar: SidecarProcess) -> list[BuildContextResponse]:
+    with sidecar.client() as client:
+        return list(fed(new_agent(client, user=True)))
+
+
+def fed(agent: Agent) -> Iterator[BuildContextResponse]:
+    for question, answer in turns(TURNS):
+        agent.talk.say(question)
+        yield agent.build(system_prompt=PROMPT)
+        agent.talk.assistant(answer)
+
+
+def reasons(before: BuildContextResponse, after: BuildContextResponse) -> set[str]:
+    """Why a beginning may change: something was learned or summarised, or the conversation moved on."""
+    told = {name for name in ("FACTS", "HINTS", "SUMMARY") if shown_in(before, name) != shown_in(after, name)}
+    moved = spoken(before.messages)[0].id != spoken(after.messages)[0].id
+    return told | ({"MOVED"} if moved else set())
+
+
+def test_the_beginning_is_the_same_unless_there_is_a_reason(contexts: list[BuildContextResponse]) -> None:
+    kept = 0
+    for before, after in pairwise(contexts):
+        assert before.stable_prefix_sha256 == digest_of(before.messages[: before.stable_prefix_count])
+        same = digest_of(after.messages[: before.stable_prefix_count]) == before.stable_prefix_sha256
+        assert same or reasons(before, after), (before, after)
+        kept += same
+    assert kept >= 80
+
+
+def test_the_beginning_is_all_but_what_was_found_and_the_newest_question(contexts: list[BuildContextResponse]) -> None:
+    for built in contexts:
+        rest = built.messages[built.stable_prefix_count :]
+        assert len(rest) == 1 + rest[0].synthetic
+        assert not any(one.synthetic for one in built.messages[1 : built.stable_prefix_count])
+
+
+@dataclass
+class Cache:
+    """A provider's, of the newest prompt: reuses what both have in common, up to the first word that differs."""
+
+    before: list[Message] = field(default_factory=list)
+    total: int = 0
+    reused: int = 0
+
+    def ask(self, messages: Sequence[Message]) -> None:
+        self.total += sum(one.tokens for one in messages)
+        for old, new in zip(self.before, messages, strict=False):
+            if (old.role, old.content) != (new.role, new.content):
+                self.reused += COUNTERS.default.count(common(old.content, new.content)) if old.role == new.role else 0
+                break
+            self.reused += new.tokens
+        self.before = list(messages)
+
+
+def common(old: str, new: str) -> str:
+    length = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    return new[: new.rfind(" ", 0, length) + 1]
+
+
+def test_most_of_a_prompt_is_reused(contexts: list[BuildContextResponse]) -> None:
+    cache = Cache()
+    for built in contexts:
+        cache.ask(built.messages)
+    assert cache.reused / cache.total >= REUSED_SHARE, cache.reused / cache.total
+
+
+def test_with_the_query_appended_the_whole_conversation_is_stable(client: Client) -> None:
+    agent, before = new_agent(client), BuildContextResponse()
+    for question, answer in turns(4):
+        built = agent.build(query=question, append_query=True, system_prompt=PROMPT)
+        assert built.messages[-1].content == question
+        assert (
+            digest_of(built.messages[: before.stable_prefix_count]) == before.stable_prefix_sha256
+            or not before.messages
+        )
+        agent.turns([(question, answer)])
+        before = built
+    assert before.stable_prefix_count == 1 + 6

@@ -1,0 +1,97 @@
+"""What was acknowledged is found at once, however far behind the index is, and ranked by one measure with the rest."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memsidecar.layers.episodic import EpisodicLimits
+from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.context_pb2 import DEGRADATION_INDEX_UNAVAILABLE
+from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_USER, Scope
+from tests.episodic.components import MODES, NO_RAM, SCOPES, STATIC, StuckIndex, World, names_of, world
+from tests.support.waiting import until
+
+IN_RAM = EpisodicLimits()
+TEXTS = st.lists(
+    st.sampled_from(["tea", "coffee", "milk", "run", "running", "who", "why", "the", "what?", "cup", "sugar"]),
+    min_size=1,
+    max_size=6,
+).map(" ".join)
+
+
+@pytest.mark.parametrize("state", ["behind", "warming up", "stuck", "indexed"])
+@pytest.mark.parametrize("limits", [IN_RAM, NO_RAM], ids=["in RAM", "by candidates"])
+def test_a_message_is_found_the_moment_it_is_acknowledged(state: str, limits: EpisodicLimits) -> None:
+    index = StuckIndex(stuck=state == "stuck")
+    with world(limits=limits, opened=state != "warming up", stepped=state != "stuck", index=index) as memory:
+        for at in range(6):
+            memory.add(f"we spoke of needle{at} and thread", "s", user="u")
+            for mode in MODES:
+                for scope in SCOPES:
+                    found = memory.find(f"needle{at} and thread", mode=mode, **names_of(scope))
+                    assert f"we spoke of needle{at} and thread" in found
+            if state == "indexed" or (state == "behind" and at == 2):
+                memory.index()
+
+
+def test_a_search_while_the_index_warms_up_says_so_and_one_afterwards_does_not() -> None:
+    with world(opened=False) as memory:
+        memory.add("tea", user="u")
+        assert memory.search("tea", user_id="u").degraded == [DEGRADATION_INDEX_UNAVAILABLE]
+        memory.open()
+        assert not memory.search("tea", user_id="u").degraded
+
+
+def scores(memory: World, query: str, **fields: object) -> dict[str, float]:
+    return {hit.message.content: hit.score for hit in memory.search(query, limit=1_000, **fields).hits}
+
+
+@given(texts=st.lists(TEXTS, min_size=2, max_size=14), newest=st.integers(1, 13), query=TEXTS)
+@settings(max_examples=25, deadline=None)
+@pytest.mark.parametrize("hot", [True, False])
+def test_what_is_not_indexed_yet_is_ranked_by_the_same_measure(
+    hot: bool, texts: list[str], newest: int, query: str
+) -> None:
+    with world(embedders=STATIC) as whole, world(embedders=STATIC) as behind:
+        for at, text in enumerate(texts):
+            if at == max(len(texts) - newest, 0):
+                behind.index()
+                if hot:
+                    behind.find("tea", user_id="u")
+            for memory in (whole, behind):
+                memory.add(f"{text} #{at}", f"s{at % 3}", user="u", name=f"speaker{at % 2}")
+        whole.index()
+        assert scores(behind, query, user_id="u") == pytest.approx(scores(whole, query, user_id="u"), abs=1e-4)
+
+
+@given(texts=st.lists(TEXTS, min_size=2, max_size=14), query=TEXTS)
+@settings(max_examples=20, deadline=None)
+@pytest.mark.parametrize("scope", [SCOPE_USER, SCOPE_NAMESPACE], ids=Scope.Name)
+def test_ram_candidates_and_the_journal_alone_rank_a_small_scope_alike(
+    scope: Scope, texts: list[str], query: str
+) -> None:
+    """Few enough that all of them are candidates, because all of them stand beside one."""
+    answers = []
+    for limits, opened in ((IN_RAM, True), (NO_RAM, True), (IN_RAM, False)):
+        with world(limits=limits, opened=opened, embedders=STATIC) as memory:
+            for at, text in enumerate(texts):
+                memory.add(f"{text} and tea #{at}", f"s{at % 2}", user="u")
+            if opened:
+                memory.index()
+            answers.append(scores(memory, f"tea {query}", **names_of(scope)))
+    assert answers[0] == pytest.approx(answers[1], abs=1e-4)
+    assert answers[0] == pytest.approx(answers[2], abs=1e-4)
+
+
+def test_a_stuck_index_goes_on_by_itself_and_nothing_is_doubled() -> None:
+    index = StuckIndex()
+    with world(stepped=False, index=index) as memory:
+        for at in range(5):
+            memory.add(f"tea {at}", user="u")
+        until(lambda: any(lag.last_error for lag in memory.episodic.lags()))
+        index.stuck = False
+        until(lambda: memory.episodic.lags() == [])
+        (generation,) = index.generations("default")
+        table = index.open("default", generation.number)
+        assert table is not None and table.stats().rows == 5
+        assert len(memory.find("tea", user_id="u", mode=pb.SEARCH_MODE_KEYWORD)) == 5

@@ -1,0 +1,169 @@
+"""A word that stands in few messages brings up all of them, whatever their vectors say."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+
+from memsidecar.layers.episodic import EpisodicLimits
+from memsidecar.layers.text_analysis import drop_bigram_characters, tokenize
+from memsidecar.v1.message_pb2 import ROLE_USER, SCOPE_USER, Message, Scope
+from tests.episodic.components import DIMENSIONS, HYBRID, KEYWORD, NO_RAM, SCOPES, World, names_of, world
+
+UNSPACED = "天気予報今日猫をはーラメ서울에กิน"
+WORDS = (
+    st.text(st.characters(categories=["L"]), min_size=1, max_size=10)
+    | st.text(st.sampled_from(UNSPACED + "x"), min_size=1, max_size=6)
+    | st.sampled_from(
+        ["the", "run", "runs", "running", "not", "who", "Straße", "naïve", "天気", "привет", "i", "İ", "أَب"]
+    )
+)
+CASINGS: st.SearchStrategy[Callable[[str], str]] = st.sampled_from([str.upper, str.lower, str.title, str.swapcase])
+AGAINST = [-1.0] + [0.0] * (DIMENSIONS - 1)
+FOR = [1.0] + [0.0] * (DIMENSIONS - 1)
+FEW = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@dataclass(frozen=True)
+class Talk:
+    """Messages, each told in one of two sessions; the ones at `marked` have the word."""
+
+    word: str
+    query: str
+    contents: list[str]
+    marked: list[int]
+    indexed: int
+
+    def tell(self, memory: World) -> list[str]:
+        """The ids of the messages with the word. The vectors are all against them."""
+        ids = []
+        for at, content in enumerate(self.contents):
+            vector = AGAINST if at in self.marked else FOR
+            ids.append(memory.add(content, "s", user="u", vector=vector))
+            if at + 1 == self.indexed:
+                memory.index(chapter=3)
+        return [ids[at] for at in self.marked]
+
+
+@st.composite
+def talks(draw: st.DrawFn) -> Talk:
+    word = draw(WORDS)
+    query = draw(CASINGS)(word)
+    assume(tokenize(query) == tokenize(word))
+    # The same characters apart, as a filler, are not the word.
+    wanted = set(drop_bigram_characters(tokenize(word)))
+    fillers = [*draw(st.lists(WORDS, min_size=1, max_size=5)), "x", f"{word}ing", f"{word}s", " ".join(word)]
+    fillers = [filler for filler in fillers if not wanted & set(tokenize(filler))] or ["y z"]
+    count = draw(st.integers(2, 14))
+    contents = [" ".join(draw(st.lists(st.sampled_from(fillers), min_size=1, max_size=6))) for _ in range(count)]
+    marked = sorted(draw(st.sets(st.integers(0, count - 1), min_size=1)))
+    for at in marked:
+        contents[at] = f"{contents[at]} {word}, {draw(st.sampled_from(fillers))}"
+    return Talk(word, query, contents, marked, draw(st.integers(0, count)))
+
+
+@pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
+@pytest.mark.parametrize("scope", SCOPES, ids=Scope.Name)
+@given(talk=talks())
+@example(talk=Talk("กิ", "กิ", ["A กิ, A", "A"], [0], 0))
+@FEW
+def test_every_message_with_the_word_is_found(limits: EpisodicLimits, scope: Scope, talk: Talk) -> None:
+    with world(limits=limits) as memory:
+        wanted = talk.tell(memory)
+        hits = memory.search(talk.query, mode=HYBRID, limit=len(wanted), query_vector=FOR, **names_of(scope)).hits
+        assert {hit.message.id for hit in hits} == set(wanted)
+
+
+@given(talk=talks())
+@FEW
+def test_every_message_with_the_word_is_found_before_the_index_is_open(talk: Talk) -> None:
+    with world(opened=False) as memory:
+        wanted = Talk(talk.word, talk.query, talk.contents, talk.marked, -1).tell(memory)
+        hits = memory.search(talk.query, limit=len(wanted), query_vector=FOR, **names_of(SCOPE_USER)).hits
+        assert {hit.message.id for hit in hits} == set(wanted)
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """Messages without blanks, and a part of one of them."""
+
+    contents: list[str]
+    part: str
+
+    @property
+    def wanted(self) -> set[str]:
+        return {content for content in self.contents if self.part in content}
+
+
+@st.composite
+def clauses(draw: st.DrawFn) -> Clauses:
+    contents = draw(st.lists(st.text(st.sampled_from("天気予報今日猫をはー。x"), min_size=1), min_size=1, max_size=8))
+    run = draw(st.sampled_from([run for content in contents for run in content.replace("x", "。").split("。")]))
+    assume(run)
+    start = draw(st.integers(0, len(run) - 1))
+    return Clauses(contents, run[start : draw(st.integers(start + 1, len(run)))])
+
+
+@pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
+@given(talk=clauses())
+@FEW
+def test_every_part_of_a_clause_without_blanks_brings_up_all_that_have_it(
+    limits: EpisodicLimits, talk: Clauses
+) -> None:
+    asked = set(tokenize(talk.part))
+    with world(limits=limits) as memory:
+        for content in talk.contents:
+            memory.add(content, user="u")
+        memory.index()
+        found = memory.find(talk.part, mode=KEYWORD, limit=100, user_id="u")
+    assert talk.wanted <= set(found)
+    delete_session = [asked <= set(tokenize(content)) for content in found]
+    assert delete_session == sorted(delete_session, reverse=True), (
+        "some of the characters are worth less than all in sequence"
+    )
+
+
+def crowd(memory: World, exact: int, inflected: int) -> set[str]:
+    """Few messages with the word itself, long ones, among many short ones that have another form of it thrice."""
+    messages = [Message(role=ROLE_USER, content="running runs running", vector=FOR) for _ in range(inflected)]
+    long = "run " + " ".join(f"w{at}" for at in range(60))
+    messages += [Message(id=f"exact-{at}", role=ROLE_USER, content=long, vector=AGAINST) for at in range(exact)]
+    order = np.random.default_rng(5).permutation(len(messages))
+    memory.add_all([messages[at] for at in order], user="u")
+    return {f"exact-{at}" for at in range(exact)}
+
+
+@pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
+@pytest.mark.parametrize("scope", SCOPES, ids=Scope.Name)
+@pytest.mark.parametrize(("exact", "inflected"), [(10, 400), (250, 500)])
+def test_the_exact_word_is_found_among_many_inflections(
+    limits: EpisodicLimits, scope: Scope, exact: int, inflected: int
+) -> None:
+    with world(limits=limits) as memory:
+        wanted = crowd(memory, exact, inflected)
+        memory.index()
+        hits = memory.search("run", limit=exact, query_vector=FOR, **names_of(scope)).hits
+        assert {hit.message.id for hit in hits} == wanted
+
+
+@pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
+def test_characters_in_sequence_are_found_among_many_that_have_some_of_them(limits: EpisodicLimits) -> None:
+    with world(limits=limits) as memory:
+        memory.add_all([Message(role=ROLE_USER, content="天、天、気、気") for _ in range(500)], user="u")
+        memory.add(f"今日の天気は{'とても長い話です' * 20}", user="u", id="exact")
+        memory.index()
+        hits = memory.search("天気", mode=KEYWORD, limit=1, user_id="u").hits
+        assert [hit.message.id for hit in hits] == ["exact"]
+
+
+def test_a_word_of_few_messages_is_found_while_many_erased_ones_with_it_are_still_in_the_index() -> None:
+    with world(limits=NO_RAM) as memory:
+        memory.add_all([Message(role=ROLE_USER, content="tea") for _ in range(300)], "gone", user="u")
+        memory.add("tea and a lot of other things that make this one longer", "s", user="u", id="kept")
+        memory.index()
+        memory.erase("gone", user="u", delete_session=True)
+        found = memory.search("tea", limit=5, **names_of(SCOPE_USER)).hits
+        assert [hit.message.id for hit in found] == ["kept"]

@@ -1,0 +1,27 @@
+"""An older copy of the journal beside a newer index, as after a backup was restored."""
+
+import shutil
+from pathlib import Path
+
+from memsidecar.stores.sqlite.journal import SqliteJournal
+from memsidecar.stores.volatile.index import VolatileIndex
+from tests.episodic.components import world
+
+
+def test_what_is_said_after_an_older_journal_was_restored_is_found_and_what_is_lost_is_not(data_dir: Path) -> None:
+    index, backup = VolatileIndex(), data_dir.with_name("backup")
+    with world(SqliteJournal(data_dir), index=index) as memory:
+        memory.add("tea that was saved", user="u")
+        memory.index()
+    shutil.copytree(data_dir, backup)
+    with world(SqliteJournal(data_dir), index=index) as memory:
+        for at in range(5):
+            memory.add(f"tea that was lost {at}", user="u")
+        memory.index()
+    with world(SqliteJournal(backup), index=index) as memory:
+        assert memory.find("tea", user_id="u") == ["tea that was saved"]
+        memory.add("tea afterwards", user="u")
+        assert set(memory.find("tea", user_id="u")) == {"tea that was saved", "tea afterwards"}
+        memory.index()
+        assert set(memory.find("tea", user_id="u")) == {"tea that was saved", "tea afterwards"}
+        assert memory.stepped.generations.get("default").live.table.stats().rows == 2

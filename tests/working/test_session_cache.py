@@ -1,0 +1,124 @@
+"""The hot sessions in RAM: within their bound, and never older than what was answered."""
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memsidecar.domain.session import SessionHead, SessionKey
+from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
+from memsidecar.stores.contract import Append, Command, Erase, UpdateWindow
+from memsidecar.v1.message_pb2 import Message
+from tests.working.components import InterruptedJournal, journal_in, memory_over, said
+
+MIB = 1 << 20
+KEY = SessionKey("default", "s")
+
+
+@pytest.fixture
+def journal(data_dir: Path) -> Iterator[InterruptedJournal]:
+    with journal_in(data_dir) as opened:
+        yield opened
+
+
+# -- the bound
+
+
+def real_bytes(memory: WorkingMemory, keys: list[SessionKey]) -> int:
+    """Of all messages that the views hold, whether they show them or not, and what stands in front of them."""
+    views = [view for view in map(memory.session_cache.cached, keys) if view is not None]
+    held = {id(one): one for view in views for one in (*view.frames, *(entry.body for entry in view.entries))}
+    entries = sum(sys.getsizeof(one) for view in views for one in view.entries)
+    return entries + sum(sys.getsizeof(one) for one in held.values())
+
+
+def test_a_message_is_held_once(journal: InterruptedJournal) -> None:
+    memory = memory_over(journal)
+    for content in ("one", "two"):
+        memory.add(KEY, "", said(content))
+    view = memory.session_cache.cached(KEY)
+    assert view is not None and all(
+        body is entry.body for body, entry in zip(view.frames[1::2], view.entries, strict=True)
+    )
+
+
+@pytest.mark.parametrize("content_bytes", [1, 300, 20_000, 200_000])
+def test_the_hot_sessions_stay_within_their_bound(journal: InterruptedJournal, content_bytes: int) -> None:
+    memory = memory_over(journal, WorkingLimits(memory_bytes=MIB, tail_messages=64))
+    keys = [SessionKey("default", f"s{at}") for at in range(60)]
+    chosen = random.Random(7)
+    most = 0
+    for _ in range(120):
+        memory.add(chosen.choice(keys), "", said(*["x" * content_bytes] * max(1, min(20, 40_000 // content_bytes))))
+        memory.session_cache.get(chosen.choice(keys))
+        most = max(most, real_bytes(memory, keys))
+    assert MIB // 20 < most <= MIB
+
+
+# -- loading
+
+
+def messages_seen(memory: WorkingMemory) -> list[str]:
+    view = memory.session_cache.get(KEY)
+    return [] if view is None else [Message.FromString(one.body).content for one in view.messages()]
+
+
+def cold(journal: InterruptedJournal) -> tuple[WorkingMemory, SessionHead]:
+    """A memory over a session that is not in RAM, and where the session stands."""
+    memory_over(journal).add(KEY, "", said("one", "two"))
+    memory = memory_over(journal)
+    assert memory.session_cache.cached(KEY) is None
+    head = journal.head(KEY)
+    assert head is not None
+    return memory, head
+
+
+def append(memory: WorkingMemory, _: SessionHead) -> Command:
+    return Append(KEY, "", [memory.add.validator(said("three")[0], "message")])
+
+
+def trim(_: WorkingMemory, head: SessionHead) -> Command:
+    return UpdateWindow(KEY, head.version, removed=[1])
+
+
+def erase(_: WorkingMemory, __: SessionHead) -> Command:
+    return Erase(KEY, "")
+
+
+def erase_whole(_: WorkingMemory, __: SessionHead) -> Command:
+    return Erase(KEY, "", delete_session=True)
+
+
+@pytest.mark.parametrize(
+    ("command", "left"),
+    [(append, ["one", "two", "three"]), (trim, ["two"]), (erase, []), (erase_whole, [])],
+)
+def test_a_load_that_a_commit_overtakes_leaves_nothing_old_behind(
+    journal: InterruptedJournal, command: Callable[[WorkingMemory, SessionHead], Command], left: list[str]
+) -> None:
+    memory, head = cold(journal)
+    journal.after_the_next_read(lambda: journal.carry_out(command(memory, head)))
+    memory.session_cache.get(KEY)
+    assert messages_seen(memory) == left
+    after = memory.read.head(KEY, "")
+    assert (after.message_count if after else 0) == len(left)
+
+
+def test_a_load_that_nothing_overtakes_is_kept(journal: InterruptedJournal) -> None:
+    memory, _ = cold(journal)
+    assert messages_seen(memory) == ["one", "two"]
+    assert memory.session_cache.cached(KEY) is not None
+
+
+def test_two_loads_at_once_that_a_commit_overtakes_leave_nothing_old_behind(journal: InterruptedJournal) -> None:
+    memory, head = cold(journal)
+
+    def load_and_append() -> None:
+        memory.session_cache.get(KEY)
+        journal.carry_out(append(memory, head))
+
+    journal.after_the_next_read(load_and_append)
+    memory.session_cache.get(KEY)
+    assert messages_seen(memory) == ["one", "two", "three"]
