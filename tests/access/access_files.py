@@ -1,4 +1,4 @@
-"""Access files as operators write them, and the tokens in them."""
+"""Access files and their tokens, for tests."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ LONG_AGO = datetime(2020, 1, 31, tzinfo=UTC)
 
 
 def secret_token() -> Token:
-    """A new one, which no log of the suite may hold."""
+    """Return a new token; the test session fails if a log contains its secret."""
     token = new_token()
     canaries.secret(token.secret)
     return token
@@ -23,7 +23,7 @@ def secret_token() -> Token:
 
 @dataclass(frozen=True)
 class Grant:
-    """A token, and what the access file says of it."""
+    """A token with its entry in the access file."""
 
     name: str
     namespaces: tuple[str, ...]
@@ -40,15 +40,15 @@ class Grant:
         return token_lines(self.token, self.name, self.namespaces, self.role, self.expires)
 
     def rotated(self) -> Self:
-        """The next token of the same caller."""
+        """Return the entry with a new token for the same caller."""
         return replace(self, token=secret_token())
 
-    def ending(self, seconds: float) -> Self:
+    def expiring_in(self, seconds: float) -> Self:
         return replace(self, expires=datetime.now(UTC) + timedelta(seconds=seconds))
 
 
 def write_access_file(file: Path, grants: Iterable[Grant]) -> Path:
-    """All at once, as whatever mounts secrets does."""
+    """Replace the file atomically, as a mounted secret is replaced."""
     fresh = file.with_name(f"{file.name}.fresh")
     fresh.write_text("\n".join(grant.lines for grant in grants), encoding="utf-8")
     return fresh.replace(file)

@@ -1,4 +1,4 @@
-"""Calls with credentials, as they go over the wire, and all that comes back."""
+"""Raw calls with credentials, and their complete results."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from tests.bad_input.rpcs import BUILT, METHODS, good
 from tests.support.process import CALL_SECONDS, Refusal
 
 SESSION = "shared"
-"The session that requests name unless told otherwise."
+"The default session of requests."
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back: the answers until the end, and how it ended."""
+    """The response messages and the final status."""
 
     bodies: tuple[bytes, ...]
     code: grpc.StatusCode = grpc.StatusCode.OK
@@ -26,7 +26,7 @@ class Answer:
     trailing: tuple[tuple[str, str | bytes], ...] = ()
 
     @classmethod
-    def failed(cls, bodies: Sequence[bytes], error: grpc.RpcError) -> Self:
+    def of_error(cls, bodies: Sequence[bytes], error: grpc.RpcError) -> Self:
         refused = Refusal(error)
         trailing: Any = error.trailing_metadata() or ()
         return cls(tuple(bodies), refused.code, refused.reason, refused.message, tuple(map(tuple, trailing)))
@@ -37,9 +37,9 @@ class Answer:
 
     @property
     def everything(self) -> bytes:
-        """Every byte that a caller gets to see."""
-        told = (value if isinstance(value, bytes) else value.encode() for _, value in self.trailing)
-        return b"\0".join((*self.bodies, self.message.encode(), *told))
+        """Return every byte that the caller receives."""
+        trailing = (value if isinstance(value, bytes) else value.encode() for _, value in self.trailing)
+        return b"\0".join((*self.bodies, self.message.encode(), *trailing))
 
 
 def bearer(token: str | None) -> tuple[tuple[str, str], ...]:
@@ -55,13 +55,13 @@ def call(
     metadata: tuple[tuple[str, str], ...] = (),
     seconds: float = CALL_SECONDS,
 ) -> Answer:
-    """Send bytes to an RPC of the contract; of a stream, all of them."""
+    """Call an RPC with serialized requests; a unary RPC gets the first one."""
     bodies: list[bytes] = []
     sent: dict[str, Any] = {"metadata": (*bearer(token), *metadata), "timeout": seconds}
     try:
         bodies.extend(_answers(channel, name, requests, sent))
     except grpc.RpcError as error:
-        return Answer.failed(bodies, error)
+        return Answer.of_error(bodies, error)
     return Answer(tuple(bodies))
 
 
@@ -77,7 +77,7 @@ def _answers(channel: Any, name: str, requests: Iterable[bytes], sent: dict[str,
 
 
 def minimal(name: str, namespace: str, session_id: str = SESSION) -> Proto:
-    """A right request of any RPC, built or not, in this namespace."""
+    """Return a valid request of any RPC, implemented or not, in this namespace."""
     request: Any = good(name, session_id) if name in BUILT else GetMessageClass(METHODS[name].input_type)()
     request.namespace = namespace
     if name not in BUILT:

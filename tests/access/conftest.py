@@ -1,4 +1,4 @@
-"""A place for an access file."""
+"""A path for an access file."""
 
 from pathlib import Path
 

@@ -1,11 +1,11 @@
-"""The real server and gate in this process, with services behind them that only note what gets to them."""
+"""The real server and admission in this process, with services that only record the requests that reach them."""
 
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message as Proto
@@ -27,8 +27,8 @@ MAX_REQUEST_BYTES = 4 << 20
 
 
 @dataclass
-class Spy:
-    """Answers every RPC of a service with nothing. All that a store or a layer hears of a request goes through here."""
+class RecordingService:
+    """Answers every RPC of a service with an empty response, and records the request."""
 
     descriptor: ServiceDescriptor
     not_implemented: frozenset[str] = frozenset()
@@ -58,28 +58,28 @@ class Spy:
 
 
 @dataclass(frozen=True)
-class Watched:
+class RecordingServer:
     channel: Any
-    spies: list[Spy]
+    services: list[RecordingService]
 
     def reached(self) -> list[tuple[str, Proto]]:
-        """What got through since this was last asked."""
-        found = [one for spy in self.spies for one in spy.reached]
-        for spy in self.spies:
-            spy.reached.clear()
+        """Return the requests since the last call."""
+        found = [request for service in self.services for request in service.reached]
+        for service in self.services:
+            service.reached.clear()
         return found
 
 
 @contextmanager
-def spying(policy: AccessPolicy) -> Iterator[Watched]:
+def recording_server(policy: AccessPolicy) -> Iterator[RecordingServer]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    spies = [Spy(service) for service in SERVICES]
-    server, address = asyncio.run_coroutine_threadsafe(_start(policy, spies), loop).result(30)
+    services = [RecordingService(service) for service in SERVICES]
+    server, address = asyncio.run_coroutine_threadsafe(_start(policy, services), loop).result(30)
     try:
         with Client(str(address)) as client:
-            yield Watched(client.channel, spies)
+            yield RecordingServer(client.channel, services)
     finally:
         asyncio.run_coroutine_threadsafe(server.stop(1), loop).result(30)
         loop.call_soon_threadsafe(loop.stop)
@@ -87,12 +87,14 @@ def spying(policy: AccessPolicy) -> Iterator[Watched]:
         loop.close()
 
 
-async def _start(policy: AccessPolicy, spies: list[Spy]) -> tuple[Server, Address]:
+async def _start(policy: AccessPolicy, services: list[RecordingService]) -> tuple[Server, Address]:
     limits = InFlightLimits(InFlightCounter(256, "calls"), InFlightCounter(32, "streams"))
     admission = lenient_admission(Authenticator(lambda: policy))
-    services: Any = spies  # a service's descriptor is one of its class; a spy has any
+    # A service declares its descriptor in its class; a recording service has any.
     server = Server(
-        HandlerFactory(RequestLog("none", 60), limits, Deadlines(30, 300), admission), services, MAX_REQUEST_BYTES
+        HandlerFactory(RequestLog("none", 60), limits, Deadlines(30, 300), admission),
+        cast(Any, services),
+        MAX_REQUEST_BYTES,
     )
     addresses = await server.start(Address(host="127.0.0.1", port=0), None)
     return server, addresses.listen

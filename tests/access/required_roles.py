@@ -1,4 +1,4 @@
-"""Which role each RPC needs, written down a second time: a slip in the gate's own table shows as a difference."""
+"""The role that each RPC needs, stated independently of the table under test."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,22 +31,22 @@ NEEDED: dict[str, AccessRole] = {
 
 @dataclass(frozen=True)
 class Case:
-    """An RPC, a way to ask for it, and who may."""
+    """An RPC, a variant of its request, and the role that it needs."""
 
     method: str
     needed: AccessRole
-    how: str = ""
+    variant: str = ""
 
     def __str__(self) -> str:
-        return f"{self.method} {self.how}".strip()
+        return f"{self.method} {self.variant}".strip()
 
     def request(self, namespace: str, session_id: str = SESSION) -> Proto:
         request: Any = minimal(self.method, namespace, session_id)
-        if self.how == "of all users":
+        if self.variant == "of all users":
             request.scope = SCOPE_NAMESPACE
-        elif self.how == "of the session":
+        elif self.variant == "of the session":
             request.scope = SCOPE_SESSION
-        elif self.how == "of all sessions":
+        elif self.variant == "of all sessions":
             request.ClearField("session_id")
         return request  # type: ignore[no-any-return]
 

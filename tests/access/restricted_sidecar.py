@@ -1,4 +1,4 @@
-"""A real sidecar behind an access file that is rewritten while it runs."""
+"""A sidecar process with an access file that tests rewrite while it runs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,12 +13,12 @@ from tests.access.calls import Answer, call, minimal
 from tests.support.process import Client, SidecarProcess
 from tests.support.waiting import until
 
-NOT_LET_IN = grpc.StatusCode.UNAUTHENTICATED
+UNAUTHENTICATED_CODE = grpc.StatusCode.UNAUTHENTICATED
 
 
 @dataclass
-class Guarded:
-    """Its client's channel is shared by all callers, as a proxy would share it."""
+class RestrictedSidecar:
+    """All callers share the channel of its client, as behind a proxy."""
 
     sidecar: SidecarProcess
     client: Client
@@ -30,24 +30,24 @@ class Guarded:
         return self.client.channel
 
     def ask(self, method: str, namespace: str, grant: Grant | None, **fields: Any) -> Answer:
-        """One minimal call."""
+        """Make one minimal call."""
         token = grant.text if grant else None
         return call(self.channel, method, [minimal(method, namespace, **fields).SerializeToString()], token)
 
-    def lets_in(self, grant: Grant) -> bool:
-        return self.ask("Count", grant.namespaces[0], grant).code is not NOT_LET_IN
+    def admits(self, grant: Grant) -> bool:
+        return self.ask("Count", grant.namespaces[0], grant).code is not UNAUTHENTICATED_CODE
 
-    def admit(self, *grants: Grant) -> None:
-        """Rewrite the file with these besides, and wait until it is read."""
+    def add_grants(self, *grants: Grant) -> None:
+        """Add these to the file, and wait until the sidecar has read it."""
         self.grants = [*self.grants, *grants]
-        self._rewrite(lambda: all(self.lets_in(grant) for grant in grants))
+        self._rewrite(lambda: all(self.admits(grant) for grant in grants))
 
-    def take_back(self, *grants: Grant) -> None:
+    def revoke(self, *grants: Grant) -> None:
         self.grants = [grant for grant in self.grants if grant not in grants]
-        self._rewrite(lambda: not any(self.lets_in(grant) for grant in grants))
+        self._rewrite(lambda: not any(self.admits(grant) for grant in grants))
 
     def change(self, old: Grant, new: Grant, seen: Callable[[], bool]) -> None:
-        """Say something else of a token, and wait until it is seen."""
+        """Change the entry of a token, and wait until the change is effective."""
         self.grants = [new if grant == old else grant for grant in self.grants]
         self._rewrite(seen)
 
@@ -57,11 +57,11 @@ class Guarded:
 
 
 @contextmanager
-def guarded(folder: Path, grants: list[Grant], *flags: str) -> Iterator[Guarded]:
+def restricted_sidecar(folder: Path, grants: list[Grant], *flags: str) -> Iterator[RestrictedSidecar]:
     file = write_access_file(folder / "access.toml", grants)
     with (
         SidecarProcess(folder / "data", "--access-file", str(file), *flags) as sidecar,
         sidecar.client() as client,
     ):
-        yield Guarded(sidecar, client, file, list(grants))
+        yield RestrictedSidecar(sidecar, client, file, list(grants))
         assert sidecar.stop() == 0

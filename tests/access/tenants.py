@@ -1,4 +1,4 @@
-"""Two tenants who call everything the same, each with a word of its own in all that it says."""
+"""Two tenants that use the same ids. All content of a tenant contains its own canary."""
 
 import re
 from collections.abc import Callable
@@ -52,7 +52,7 @@ NEIGHBOURS = [
     ("{} ", "{}  "),
     ("{}" + "l" * 240, "{}" + "l" * 241),
 ]
-"Namespaces of two tenants that are easily taken for each other."
+"Pairs of similar namespaces."
 
 CANARIES = re.compile(rb"(?:left|right)[a-z]+canary", re.IGNORECASE)
 SCOPES = (message.SCOPE_SESSION, message.SCOPE_USER, message.SCOPE_NAMESPACE, message.SCOPE_UNSPECIFIED)
@@ -64,8 +64,8 @@ class Tenant:
     canary: str
     grant: Grant
 
-    def is_betrayed_by(self, seen: bytes) -> list[bytes]:
-        """Words of others in what this one got to see."""
+    def foreign_canaries(self, seen: bytes) -> list[bytes]:
+        """Return the canaries of other tenants in a response."""
         return [word for word in CANARIES.findall(seen) if word.lower() != self.canary.encode()]
 
 
@@ -88,7 +88,7 @@ def _tenant(namespace: str, canary: str) -> Tenant:
 
 @dataclass(frozen=True)
 class Step:
-    """One call, whoever makes it. `thing` says which of a few things, `way` which way to ask."""
+    """One call, of either tenant. `thing` chooses one of a few objects, `way` a variant of the request."""
 
     method: str
     user_id: str
@@ -98,8 +98,8 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Asking:
-    """A step as one tenant takes it. `query` may be a word of the other's; `fact_id` comes from an earlier answer."""
+class StepRequest:
+    """A step of one tenant. `query` may be the other's canary; `fact_id` is from an earlier response."""
 
     step: Step
     tenant: Tenant
@@ -107,22 +107,22 @@ class Asking:
     fact_id: str
 
     def requests(self) -> list[Proto]:
-        """What to send; more than one to a stream."""
+        """Return the requests; several for a stream."""
         if self.step.method in NOT_IMPLEMENTED:
             return [minimal(self.step.method, self.tenant.namespace, self.step.session_id)]
         made = _BUILDERS[self.step.method](self)
         return made if isinstance(made, list) else [made]
 
     @property
-    def place(self) -> dict[str, Any]:
+    def scope_ids(self) -> dict[str, Any]:
         step = self.step
         return {"namespace": self.tenant.namespace, "user_id": step.user_id, "session_id": step.session_id}
 
     @property
-    def shelf(self) -> dict[str, Any]:
-        """A document is for a session, for a user, or for everybody."""
+    def document_owner(self) -> dict[str, Any]:
+        """Return the owner of a document: a session, a user, or the namespace."""
         left_out = (None, "session_id", "user_id")[self.step.way % 3]
-        chosen = {key: value for key, value in self.place.items() if key != left_out}
+        chosen = {key: value for key, value in self.scope_ids.items() if key != left_out}
         return {"namespace": self.tenant.namespace} if left_out == "user_id" else chosen
 
     @property
@@ -142,7 +142,7 @@ class Asking:
     def scope(self) -> message.Scope:
         return SCOPES[self.step.way % len(SCOPES)]
 
-    def said(self, suffix: str = "", role: message.Role = message.ROLE_USER, **fields: Any) -> message.Message:
+    def message(self, suffix: str = "", role: message.Role = message.ROLE_USER, **fields: Any) -> message.Message:
         return message.Message(
             id=f"{self.id[:200]}{suffix}",
             role=role,
@@ -154,108 +154,118 @@ class Asking:
         )
 
 
-def _batch(ask: Asking) -> memory.AddBatchRequest:
-    wanted = message.ToolCall(id="call", name=ask.tenant.canary, arguments_json=ask.content)
-    called = ask.said("/call", message.ROLE_ASSISTANT, content="", tool_calls=[wanted])
-    result = ask.said("/result", message.ROLE_TOOL, content=ask.content * 5, tool_call_id="call")
-    return memory.AddBatchRequest(**ask.place, messages=[called, result])
+def _batch(request: StepRequest) -> memory.AddBatchRequest:
+    wanted = message.ToolCall(id="call", name=request.tenant.canary, arguments_json=request.content)
+    called = request.message("/call", message.ROLE_ASSISTANT, content="", tool_calls=[wanted])
+    result = request.message("/result", message.ROLE_TOOL, content=request.content * 5, tool_call_id="call")
+    return memory.AddBatchRequest(**request.scope_ids, messages=[called, result])
 
 
-def _stream(ask: Asking) -> list[Proto]:
-    return [memory.AddStreamRequest(**ask.place, message=ask.said(f"/{at}")) for at in range(3)]
+def _stream(request: StepRequest) -> list[Proto]:
+    return [memory.AddStreamRequest(**request.scope_ids, message=request.message(f"/{at}")) for at in range(3)]
 
 
-def _interaction(ask: Asking) -> Proto:
+def _interaction(request: StepRequest) -> Proto:
     return memory.StoreInteractionRequest(
-        **ask.place,
-        interaction_id=ask.id[:200],
-        user_message=ask.content,
-        assistant_message=ask.content,
-        metadata=ask.tags,
+        **request.scope_ids,
+        interaction_id=request.id[:200],
+        user_message=request.content,
+        assistant_message=request.content,
+        metadata=request.tags,
     )
 
 
-def _search(ask: Asking) -> Proto:
-    mode = memory.SearchMode.Name(1 + ask.step.thing % 4)
-    return memory.SearchRequest(**ask.place, query=ask.query, mode=mode, scope=ask.scope, limit=1 + ask.step.way)
+def _search(request: StepRequest) -> Proto:
+    mode = memory.SearchMode.Name(1 + request.step.thing % 4)
+    return memory.SearchRequest(
+        **request.scope_ids, query=request.query, mode=mode, scope=request.scope, limit=1 + request.step.way
+    )
 
 
-def _context(ask: Asking) -> Proto:
+def _context(request: StepRequest) -> Proto:
     return context.BuildContextRequest(
-        **ask.place, query=f"herons {ask.tenant.canary}", scope=ask.scope, max_tokens=2_000, debug=True
+        **request.scope_ids, query=f"herons {request.tenant.canary}", scope=request.scope, max_tokens=2_000, debug=True
     )
 
 
-def _facts(ask: Asking) -> Proto:
+def _facts(request: StepRequest) -> Proto:
     kinds = (knowledge.FACT_TYPE_USER_PROFILE, knowledge.FACT_TYPE_INTEREST)
     facts = [
-        knowledge.Fact(type=kind, key=f"key {ask.id[:200]}", value=ask.content, confidence=0.9 - at / 10, pinned=at > 0)
+        knowledge.Fact(
+            type=kind, key=f"key {request.id[:200]}", value=request.content, confidence=0.9 - at / 10, pinned=at > 0
+        )
         for at, kind in enumerate(kinds)
     ]
-    return knowledge.PutFactsRequest(**ask.place, facts=facts)
+    return knowledge.PutFactsRequest(**request.scope_ids, facts=facts)
 
 
-def _artifact(ask: Asking) -> Proto:
-    moved = f"{ask.id[:200]}/result" if ask.step.way == 0 else ""
-    content = "" if moved else ask.content
-    made = knowledge.Artifact(id=ask.id, source=ask.tenant.canary, content=content, metadata=ask.tags)
-    return knowledge.PutArtifactRequest(**ask.place, artifact=made, offload_message_id=moved)
+def _artifact(request: StepRequest) -> Proto:
+    moved = f"{request.id[:200]}/result" if request.step.way == 0 else ""
+    content = "" if moved else request.content
+    made = knowledge.Artifact(id=request.id, source=request.tenant.canary, content=content, metadata=request.tags)
+    return knowledge.PutArtifactRequest(**request.scope_ids, artifact=made, offload_message_id=moved)
 
 
-def _document(ask: Asking) -> Proto:
-    word = ask.tenant.canary
-    text = knowledge.Document(id=ask.id, title=word, source=word, text=ask.content, metadata=ask.tags)
-    return knowledge.PutDocumentRequest(**ask.shelf, document=text)
+def _document(request: StepRequest) -> Proto:
+    word = request.tenant.canary
+    text = knowledge.Document(id=request.id, title=word, source=word, text=request.content, metadata=request.tags)
+    return knowledge.PutDocumentRequest(**request.document_owner, document=text)
 
 
-def _policy(ask: Asking) -> Proto:
-    place = {**ask.place, "session_id": "" if ask.step.way == 0 else ask.step.session_id}
+def _policy(request: StepRequest) -> Proto:
+    scope_ids = {**request.scope_ids, "session_id": "" if request.step.way == 0 else request.step.session_id}
     return session.SetPolicyRequest(
-        **place, policy=session.SessionPolicy(auto_prune_tokens=200 * ask.step.thing, model="normal")
+        **scope_ids, policy=session.SessionPolicy(auto_prune_tokens=200 * request.step.thing, model="normal")
     )
 
 
-_BUILDERS: dict[str, Callable[[Asking], Proto | list[Proto]]] = {
-    "Add": lambda ask: memory.AddRequest(**ask.place, message=ask.said(), return_session=True),
+_BUILDERS: dict[str, Callable[[StepRequest], Proto | list[Proto]]] = {
+    "Add": lambda request: memory.AddRequest(**request.scope_ids, message=request.message(), return_session=True),
     "AddBatch": _batch,
     "AddStream": _stream,
     "StoreInteraction": _interaction,
-    "Annotate": lambda ask: memory.AnnotateRequest(
-        **ask.place, message_id=ask.id, evaluation_score=8, metadata=ask.tags
+    "Annotate": lambda request: memory.AnnotateRequest(
+        **request.scope_ids, message_id=request.id, evaluation_score=8, metadata=request.tags
     ),
-    "GetAll": lambda ask: memory.GetAllRequest(**ask.place, include_pruned=ask.step.way > 1),
-    "GetRecent": lambda ask: memory.GetRecentRequest(**ask.place, n=5),
-    "GetByRole": lambda ask: memory.GetByRoleRequest(**ask.place, role=message.ROLE_TOOL),
+    "GetAll": lambda request: memory.GetAllRequest(**request.scope_ids, include_pruned=request.step.way > 1),
+    "GetRecent": lambda request: memory.GetRecentRequest(**request.scope_ids, n=5),
+    "GetByRole": lambda request: memory.GetByRoleRequest(**request.scope_ids, role=message.ROLE_TOOL),
     "Search": _search,
-    "Count": lambda ask: memory.CountRequest(**ask.place, model="m" if ask.step.way else ""),
-    "Prune": lambda ask: memory.PruneRequest(**ask.place, max_tokens=60, dry_run=ask.step.way > 1, overflow=True),
-    "Clear": lambda ask: memory.ClearRequest(**ask.place),
+    "Count": lambda request: memory.CountRequest(**request.scope_ids, model="m" if request.step.way else ""),
+    "Prune": lambda request: memory.PruneRequest(
+        **request.scope_ids, max_tokens=60, dry_run=request.step.way > 1, overflow=True
+    ),
+    "Clear": lambda request: memory.ClearRequest(**request.scope_ids),
     "BuildContext": _context,
-    "ReportUsage": lambda ask: memory.ReportUsageRequest(
-        **ask.place, model="m", estimated_tokens=100, actual_tokens=100 + 10 * ask.step.thing
+    "ReportUsage": lambda request: memory.ReportUsageRequest(
+        **request.scope_ids, model="m", estimated_tokens=100, actual_tokens=100 + 10 * request.step.thing
     ),
-    "ListSessions": lambda ask: session.ListSessionsRequest(
-        namespace=ask.tenant.namespace, user_id=ask.step.user_id if ask.step.way else "", page_size=1 + ask.step.thing
+    "ListSessions": lambda request: session.ListSessionsRequest(
+        namespace=request.tenant.namespace,
+        user_id=request.step.user_id if request.step.way else "",
+        page_size=1 + request.step.thing,
     ),
-    "GetSession": lambda ask: session.GetSessionRequest(**ask.place),
+    "GetSession": lambda request: session.GetSessionRequest(**request.scope_ids),
     "SetPolicy": _policy,
-    "DeleteSession": lambda ask: session.DeleteSessionRequest(**ask.place, dry_run=ask.step.way > 1),
+    "DeleteSession": lambda request: session.DeleteSessionRequest(**request.scope_ids, dry_run=request.step.way > 1),
     "PutFacts": _facts,
-    "ListFacts": lambda ask: knowledge.ListFactsRequest(**ask.place, include_history=True),
-    "DeleteFact": lambda ask: knowledge.DeleteFactRequest(**ask.place, fact_id=ask.fact_id),
+    "ListFacts": lambda request: knowledge.ListFactsRequest(**request.scope_ids, include_history=True),
+    "DeleteFact": lambda request: knowledge.DeleteFactRequest(**request.scope_ids, fact_id=request.fact_id),
     "PutArtifact": _artifact,
-    "ListArtifacts": lambda ask: knowledge.ListArtifactsRequest(**ask.place),
-    "DeleteArtifact": lambda ask: knowledge.DeleteArtifactRequest(**ask.place, artifact_id=ask.id),
+    "ListArtifacts": lambda request: knowledge.ListArtifactsRequest(**request.scope_ids),
+    "DeleteArtifact": lambda request: knowledge.DeleteArtifactRequest(**request.scope_ids, artifact_id=request.id),
     "PutDocument": _document,
-    "ListDocuments": lambda ask: knowledge.ListDocumentsRequest(**ask.shelf),
-    "DeleteDocument": lambda ask: knowledge.DeleteDocumentRequest(**ask.shelf, document_id=ask.id),
-    "SearchDocuments": lambda ask: knowledge.SearchDocumentsRequest(**ask.place, query=ask.query, limit=5),
-    "GetSummary": lambda ask: knowledge.GetSummaryRequest(**ask.place),
-    "Summarize": lambda ask: knowledge.SummarizeRequest(**ask.place),
-    "GetPatterns": lambda ask: knowledge.GetPatternsRequest(**ask.place, refresh=True),
+    "ListDocuments": lambda request: knowledge.ListDocumentsRequest(**request.document_owner),
+    "DeleteDocument": lambda request: knowledge.DeleteDocumentRequest(**request.document_owner, document_id=request.id),
+    "SearchDocuments": lambda request: knowledge.SearchDocumentsRequest(
+        **request.scope_ids, query=request.query, limit=5
+    ),
+    "GetSummary": lambda request: knowledge.GetSummaryRequest(**request.scope_ids),
+    "Summarize": lambda request: knowledge.SummarizeRequest(**request.scope_ids),
+    "GetPatterns": lambda request: knowledge.GetPatternsRequest(**request.scope_ids, refresh=True),
 }
 
-LOOKS = {
+READS = {
     "GetAll": [(0, 2)],
     "Count": [(0, 0), (0, 1)],
     "GetSession": [(0, 0)],
@@ -269,21 +279,21 @@ LOOKS = {
     "GetSummary": [(0, 0)],
     "GetPatterns": [(0, 0)],
 }
-"Reads, with the things and ways in which to ask for them."
+"Reads, with the things and ways of their steps."
 
 
-def looking_around(users: list[str], session_id: str) -> list[Step]:
-    """Reads of all there is, in many ways."""
+def read_steps(users: list[str], session_id: str) -> list[Step]:
+    """Return reads of everything, with all variants."""
     return [
         Step(method, user_id, session_id, thing, way)
         for user_id in users
-        for method, asked in LOOKS.items()
+        for method, asked in READS.items()
         for thing, way in asked
     ]
 
 
-def spreading_out(user_id: str, session_id: str) -> list[Step]:
-    """What reaches as far as it can: the policy, the calibration, documents and facts for all of a namespace."""
+def namespace_wide_steps(user_id: str, session_id: str) -> list[Step]:
+    """Return writes with the widest effect: default policy, calibration, documents and facts of the namespace."""
     return [
         Step("SetPolicy", user_id, "", 1, 0),
         Step("ReportUsage", "", "", 3, 0),

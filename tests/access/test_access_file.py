@@ -1,4 +1,4 @@
-"""The access file: a mistake in it opens nothing, is named with its place, and shows nothing that may be a secret."""
+"""The access file: errors are reported with their position, without secrets, and grant no access."""
 
 from pathlib import Path
 
@@ -27,14 +27,14 @@ def problem(file: Path, text: str) -> str:
     return str(refused.value)
 
 
-def test_a_right_file_says_whom_it_lets_in(access_file: Path) -> None:
+def test_a_valid_file_lists_its_callers(access_file: Path) -> None:
     (token,) = read(access_file, GOOD).tokens.values()
     assert (token.caller.name, token.caller.role) == ("agent", AccessRole.WRITE)
     assert token.caller.may_access("research") and not token.caller.may_access("researc")
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "place", "said"),
+    ("right", "wrong", "place", "expected"),
     [
         ("role =", "rolle =", "tokens[0].role", "required"),
         ("role =", "rolle =", "tokens[0].rolle", "not permitted"),
@@ -57,10 +57,12 @@ def test_a_right_file_says_whom_it_lets_in(access_file: Path) -> None:
         ('role = "write"', 'role = "write"\nexpires = 4000000000', "tokens[0].expires", "is no time"),
     ],
 )
-def test_a_mistake_is_named_with_its_place(access_file: Path, right: str, wrong: str, place: str, said: str) -> None:
+def test_an_error_is_reported_with_its_position(
+    access_file: Path, right: str, wrong: str, place: str, expected: str
+) -> None:
     assert right in GOOD
-    told = problem(access_file, GOOD.replace(right, wrong))
-    assert str(access_file) in told and f"\n  {place}" in told and said in told
+    message = problem(access_file, GOOD.replace(right, wrong))
+    assert str(access_file) in message and f"\n  {place}" in message and expected in message
 
 
 @pytest.mark.parametrize(
@@ -74,11 +76,11 @@ def test_a_mistake_is_named_with_its_place(access_file: Path, right: str, wrong:
         lambda _: GRANT.text,  # the token where its hash belongs
     ],
 )
-def test_a_wrong_hash_is_refused_and_not_shown(access_file: Path, spoiled: object) -> None:
+def test_an_invalid_hash_is_rejected_and_not_shown(access_file: Path, spoiled: object) -> None:
     assert callable(spoiled)
-    told = problem(access_file, GOOD.replace(GRANT.token.hash, spoiled(GRANT.token.hash)))
-    assert "tokens[0].hash: is no hash of a token" in told
-    assert GRANT.token.secret not in told and GRANT.token.hash[7:20].lower() not in told.lower()
+    message = problem(access_file, GOOD.replace(GRANT.token.hash, spoiled(GRANT.token.hash)))
+    assert "tokens[0].hash: is no hash of a token" in message
+    assert GRANT.token.secret not in message and GRANT.token.hash[7:20].lower() not in message.lower()
 
 
 @pytest.mark.parametrize(
@@ -95,12 +97,12 @@ def test_a_wrong_hash_is_refused_and_not_shown(access_file: Path, spoiled: objec
         GOOD + GOOD,
     ],
 )
-def test_no_mistake_shows_a_hash_or_a_token(access_file: Path, text: str) -> None:
-    told = problem(access_file, text)
-    assert GRANT.token.hash[7:20] not in told and GRANT.token.secret not in told
+def test_no_error_message_shows_a_hash_or_a_token(access_file: Path, text: str) -> None:
+    message = problem(access_file, text)
+    assert GRANT.token.hash[7:20] not in message and GRANT.token.secret not in message
 
 
-def test_two_tokens_of_one_id_are_refused(access_file: Path) -> None:
+def test_two_tokens_with_the_same_id_are_rejected(access_file: Path) -> None:
     assert "two tokens have the same id" in problem(access_file, GOOD + GOOD)
 
 
@@ -108,9 +110,9 @@ CERTIFICATE = '[[certificates]]\nname = "c"\nnamespaces = ["research"]\nrole = "
 
 
 @pytest.mark.parametrize(("one", "other"), [('uri = "u:1"', 'uri = "u:1"'), ('dns = "a.example"', 'dns = "A.Example"')])
-def test_two_certificates_of_one_name_are_refused(access_file: Path, one: str, other: str) -> None:
-    told = problem(access_file, f"{CERTIFICATE}{one}\n{CERTIFICATE}{other}\n")
-    assert "two certificates have the same name" in told
+def test_two_certificates_with_the_same_name_are_rejected(access_file: Path, one: str, other: str) -> None:
+    message = problem(access_file, f"{CERTIFICATE}{one}\n{CERTIFICATE}{other}\n")
+    assert "two certificates have the same name" in message
 
 
 @pytest.mark.parametrize("names", ["", 'uri = "u:1"\ndns = "a.example"'])
@@ -119,7 +121,7 @@ def test_a_certificate_has_one_name(access_file: Path, names: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n# nobody yet\n", "tokens = []\n", "[quotas.research]\nsessions = 1\n"])
-def test_no_start_with_a_file_that_lets_nobody_in(access_file: Path, text: str) -> None:
+def test_a_file_that_grants_no_access_stops_the_start(access_file: Path, text: str) -> None:
     access_file.write_text(text, encoding="utf-8")
     with pytest.raises(InvalidAccessFile, match="grants no access"):
         open_security_files(Settings(access_file=access_file))
@@ -135,19 +137,19 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "data", [b"\xff\xfe", GOOD.encode("utf-16"), b"\x00", b"tokens = " + b"[" * 5_000, b"name = '" + b"x" * 5_000]
 )
-def test_what_is_no_toml_is_refused(access_file: Path, data: bytes) -> None:
+def test_invalid_toml_is_rejected(access_file: Path, data: bytes) -> None:
     access_file.write_bytes(data)
     with pytest.raises(InvalidAccessFile, match="is not valid TOML"):
         read_access_file(access_file, EVERYBODY)
 
 
-def test_a_quota_says_what_differs_from_everybodys(access_file: Path) -> None:
+def test_a_quota_overrides_the_default_of_its_namespace(access_file: Path) -> None:
     policy = read(access_file, GOOD + '[quotas.research]\nsessions = 0\nbytes = "2GiB"\n')
     assert policy.namespace_limits == {"research": NamespaceLimits(calls_per_second=10, quota=Quota(bytes=2 << 30))}
 
 
 @pytest.mark.parametrize(
-    ("quota", "said"),
+    ("quota", "expected"),
     [
         ("sessions = -1", "greater than or equal to 0"),
         ("calls_per_second = nan", "finite"),
@@ -156,9 +158,9 @@ def test_a_quota_says_what_differs_from_everybodys(access_file: Path) -> None:
         ("session = 1", "not permitted"),
     ],
 )
-def test_a_wrong_quota_is_named(access_file: Path, quota: str, said: str) -> None:
-    told = problem(access_file, f"{GOOD}[quotas.research]\n{quota}\n")
-    assert "quotas.research." in told and said in told
+def test_an_invalid_quota_is_reported(access_file: Path, quota: str, expected: str) -> None:
+    message = problem(access_file, f"{GOOD}[quotas.research]\n{quota}\n")
+    assert "quotas.research." in message and expected in message
 
 
 def test_a_quota_is_of_one_namespace(access_file: Path) -> None:

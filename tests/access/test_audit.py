@@ -1,4 +1,4 @@
-"""The audit log: who did what, for whatever was asked for, and nothing that was said."""
+"""The audit log: caller, method, scope and status of calls, and never content."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.access.access_files import Grant
 from tests.access.calls import call, minimal
-from tests.access.restricted_sidecar import Guarded, guarded
+from tests.access.restricted_sidecar import RestrictedSidecar, restricted_sidecar
 from tests.bad_input.rpcs import METHODS
 from tests.support.canaries import CANARY
 from tests.support.waiting import until
@@ -29,27 +29,27 @@ WRITER = Caller("agent", AccessRole.WRITE, frozenset({"n"}))
 Line = dict[str, Any]
 
 
-def visit(method: str = "Add", **request: str) -> CallRecord:
+def call_record(method: str = "Add", **request: str) -> CallRecord:
     made = CallRecord(method, lambda: "ipv4:127.0.0.1:5", WRITER)
     place: dict[str, Any] = {"namespace": "n", "user_id": "u", "session_id": "s", **request}
     made.set_request(memory.AddRequest(**place))
     return made
 
 
-Noted = pytest.LogCaptureFixture
+LogCapture = pytest.LogCaptureFixture
 
 
 @pytest.fixture
-def noted(caplog: Noted) -> Noted:
+def audited(caplog: LogCapture) -> LogCapture:
     caplog.set_level(logging.INFO, AUDIT_LOGGER)
     return caplog
 
 
-def codes(noted: Noted) -> list[str]:
-    return [vars(record)["fields"]["code"] for record in noted.records]
+def codes(audited: LogCapture) -> list[str]:
+    return [vars(record)["fields"]["code"] for record in audited.records]
 
 
-def follow(which: str, called: CallRecord, error: BaseException | None = None) -> None:
+def audit(which: str, called: CallRecord, error: BaseException | None = None) -> None:
     try:
         with AuditLog(which).recording(called):
             if error is not None:
@@ -81,20 +81,22 @@ ALL, CHANGES, OFF = "all", "changes", "off"
         (ALL, "GetAll", errors.NotFound("x"), ["NOT_FOUND"]),
     ],
 )
-def test_what_is_noted(noted: Noted, which: str, method: str, error: BaseException | None, expected: list[str]) -> None:
-    follow(which, visit(method), error)
-    assert codes(noted) == expected
+def test_the_audit_level_selects_the_calls(
+    audited: LogCapture, which: str, method: str, error: BaseException | None, expected: list[str]
+) -> None:
+    audit(which, call_record(method), error)
+    assert codes(audited) == expected
 
 
-def test_every_rpc_can_be_noted(noted: Noted) -> None:
+def test_every_rpc_can_be_audited(audited: LogCapture) -> None:
     for method in METHODS:
-        follow(ALL, visit(method))
-    assert len(noted.records) == len(METHODS)
+        audit(ALL, call_record(method))
+    assert len(audited.records) == len(METHODS)
 
 
-def test_a_line_says_who_did_what_where_and_how_it_went(noted: Noted) -> None:
-    follow(ALL, visit())
-    (record,) = noted.records
+def test_a_line_has_caller_method_scope_and_status(audited: LogCapture) -> None:
+    audit(ALL, call_record())
+    (record,) = audited.records
     assert vars(record)["fields"] == {
         "who": "agent",
         "peer": "ipv4:127.0.0.1:5",
@@ -124,9 +126,9 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_no_name_forges_a_line_or_a_field(noted: Noted, hostile: str) -> None:
-    follow(ALL, visit(namespace=hostile, user_id=hostile, session_id=hostile), errors.PermissionDenied("x"))
-    (record,) = noted.records
+def test_no_name_forges_a_line_or_a_field(audited: LogCapture, hostile: str) -> None:
+    audit(ALL, call_record(namespace=hostile, user_id=hostile, session_id=hostile), errors.PermissionDenied("x"))
+    (record,) = audited.records
     (as_json,) = JsonFormatter().format(record).splitlines()
     line = json.loads(as_json)
     assert (line["who"], line["code"], line["user"]) == ("agent", "PERMISSION_DENIED", hostile[:MAX_NAME_CHARACTERS])
@@ -143,20 +145,25 @@ AGENT = Grant("agent", (HOME,), AccessRole.ADMIN)
 READER = Grant("reader \u202e\"'=", (HOME,), AccessRole.READ)
 
 
-def said(content: str, namespace: str = HOME, session_id: str = "s") -> bytes:
+def add_request(content: str, namespace: str = HOME, session_id: str = "s") -> bytes:
     message = Message(role=ROLE_USER, content=content, name=content)
     return memory.AddRequest(namespace=namespace, session_id=session_id, message=message).SerializeToString()
 
 
-def use(door: Guarded) -> None:
-    """A change, a read, and refusals of both kinds, with a canary in all that is content."""
-    call(door.channel, "Add", [said(CANARY)], AGENT.text)
-    call(door.channel, "Search", [memory.SearchRequest(namespace=HOME, query=CANARY).SerializeToString()], READER.text)
-    call(door.channel, "Add", [said(CANARY)], READER.text)
-    call(door.channel, "Add", [said(CANARY)], AGENT.rotated().text)
-    call(door.channel, "GetAll", [minimal("GetAll", "away").SerializeToString()], AGENT.text)
+def use(restricted: RestrictedSidecar) -> None:
+    """Make a change, a read, and denied calls of both kinds, with a canary in all content."""
+    call(restricted.channel, "Add", [add_request(CANARY)], AGENT.text)
+    call(
+        restricted.channel,
+        "Search",
+        [memory.SearchRequest(namespace=HOME, query=CANARY).SerializeToString()],
+        READER.text,
+    )
+    call(restricted.channel, "Add", [add_request(CANARY)], READER.text)
+    call(restricted.channel, "Add", [add_request(CANARY)], AGENT.rotated().text)
+    call(restricted.channel, "GetAll", [minimal("GetAll", "away").SerializeToString()], AGENT.text)
     for hostile in HOSTILE:
-        call(door.channel, "Add", [said(CANARY, hostile, hostile)], AGENT.text)
+        call(restricted.channel, "Add", [add_request(CANARY, hostile, hostile)], AGENT.text)
 
 
 USED = [
@@ -169,57 +176,59 @@ USED = [
 ]
 
 
-def told(line: Line) -> tuple[str, str, str]:
+def summary(line: Line) -> tuple[str, str, str]:
     return line["who"], line["method"], line["code"]
 
 
 @pytest.fixture(scope="module")
-def into_a_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Guarded, Path]]:
+def audit_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RestrictedSidecar, Path]]:
     folder = tmp_path_factory.mktemp("audited")
     file = folder / "audit.log"
-    with guarded(folder, [AGENT, READER], "--audit", "all", "--audit-file", str(file), "--log-level", "debug") as door:
-        yield door, file
+    with restricted_sidecar(
+        folder, [AGENT, READER], "--audit", "all", "--audit-file", str(file), "--log-level", "debug"
+    ) as restricted:
+        yield restricted, file
 
 
 def lines_of(file: Path) -> list[Line]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def test_all_calls_are_written_to_the_file_and_none_to_the_log(into_a_file: tuple[Guarded, Path]) -> None:
-    door, file = into_a_file
+def test_all_calls_are_written_to_the_file_and_none_to_the_log(audit_file: tuple[RestrictedSidecar, Path]) -> None:
+    restricted, file = audit_file
     file.write_text("")
-    use(door)
-    assert [told(line) for line in lines_of(file)] == USED
+    use(restricted)
+    assert [summary(line) for line in lines_of(file)] == USED
     assert CANARY not in file.read_text()
     assert all(grant.token.secret not in file.read_text() for grant in (AGENT, READER))
-    assert AUDIT_LOGGER not in door.sidecar.log()
+    assert AUDIT_LOGGER not in restricted.sidecar.log()
 
 
-def test_a_file_that_is_moved_away_is_begun_anew(into_a_file: tuple[Guarded, Path]) -> None:
-    door, file = into_a_file
-    door.ask("Count", HOME, AGENT)
+def test_a_moved_file_is_created_again(audit_file: tuple[RestrictedSidecar, Path]) -> None:
+    restricted, file = audit_file
+    restricted.ask("Count", HOME, AGENT)
     before = file.read_text()
     moved = file.rename(file.with_name("audit.log.1"))
-    door.ask("GetAll", HOME, READER)
+    restricted.ask("GetAll", HOME, READER)
     assert moved.read_text() == before
-    assert [told(line) for line in lines_of(file)] == [(READER.name, "GetAll", "OK")]
+    assert [summary(line) for line in lines_of(file)] == [(READER.name, "GetAll", "OK")]
 
 
-def test_a_file_that_is_removed_is_begun_anew(into_a_file: tuple[Guarded, Path]) -> None:
-    door, file = into_a_file
-    door.ask("Count", HOME, AGENT)
+def test_a_removed_file_is_created_again(audit_file: tuple[RestrictedSidecar, Path]) -> None:
+    restricted, file = audit_file
+    restricted.ask("Count", HOME, AGENT)
     file.unlink()
-    door.ask("Count", HOME, AGENT)
-    assert [told(line) for line in lines_of(file)] == [("agent", "Count", "OK")]
+    restricted.ask("Count", HOME, AGENT)
+    assert [summary(line) for line in lines_of(file)] == [("agent", "Count", "OK")]
 
 
-def test_a_stream_is_noted_at_each_place_it_goes_to_and_at_its_end(into_a_file: tuple[Guarded, Path]) -> None:
-    door, file = into_a_file
+def test_a_stream_is_audited_for_each_scope_and_at_its_end(audit_file: tuple[RestrictedSidecar, Path]) -> None:
+    restricted, file = audit_file
     file.write_text("")
     sessions = ("a", "a", "b", "b")
     spoken = [minimal("AddStream", HOME, session_id).SerializeToString() for session_id in sessions]
     astray = minimal("AddStream", "away", "c").SerializeToString()
-    answer = call(door.channel, "AddStream", [*spoken, astray], AGENT.text)
+    answer = call(restricted.channel, "AddStream", [*spoken, astray], AGENT.text)
     assert answer.code is grpc.StatusCode.PERMISSION_DENIED
     until(lambda: len(lines_of(file)) == 3)
     assert [(line["namespace"], line["session"], line["code"]) for line in lines_of(file)] == [
@@ -229,12 +238,12 @@ def test_a_stream_is_noted_at_each_place_it_goes_to_and_at_its_end(into_a_file: 
     ]
 
 
-def test_changes_and_refusals_are_lines_of_the_log(tmp_path: Path) -> None:
+def test_changes_and_denied_calls_are_audited_to_the_log(tmp_path: Path) -> None:
     flags = ("--audit", "changes", "--log-format", "json", "--log-calls", "all", "--log-level", "debug")
-    with guarded(tmp_path, [AGENT, READER], *flags) as door:
-        use(door)
-        lines: list[Line] = [json.loads(line) for line in door.sidecar.log().splitlines()]
-    audited = [told(line) for line in lines if line["logger"] == AUDIT_LOGGER]
+    with restricted_sidecar(tmp_path, [AGENT, READER], *flags) as restricted:
+        use(restricted)
+        lines: list[Line] = [json.loads(line) for line in restricted.sidecar.log().splitlines()]
+    audited = [summary(line) for line in lines if line["logger"] == AUDIT_LOGGER]
     assert audited == [one for one in USED if one[1] != "Search"]
 
 

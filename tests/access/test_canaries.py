@@ -1,4 +1,4 @@
-"""The search for secrets in logs finds what it should, or the whole suite would be content for nothing."""
+"""The search for secrets in logs is able to fail."""
 
 from pathlib import Path
 
@@ -11,24 +11,24 @@ ADDRESS = "nowhere:1"
 SPOKEN = "the heron stands in the reeds"
 
 
-def test_a_log_without_secrets_is_fine() -> None:
+def test_a_log_without_secrets_passes() -> None:
     canaries.note_content(ADDRESS, SPOKEN)
     canaries.check_log("call method=Add code=OK\n", ADDRESS)
     canaries.check_log(f"said: {SPOKEN}", "nowhere:2")
 
 
 @pytest.mark.parametrize(
-    "told",
+    "logged",
     [
         f"said: {canaries.CANARY}",
         f"said: {SPOKEN}!",
         f"with {canaries.secret('msc_0123456789ab_made-up')} in it",
     ],
 )
-def test_what_should_not_be_there_is_found(told: str) -> None:
+def test_secrets_and_content_are_found(logged: str) -> None:
     canaries.note_content(ADDRESS, f'"{SPOKEN}"\nsaid the fox')
     with pytest.raises(AssertionError, match="the log holds secrets or content"):
-        canaries.check_log(f"a line\n{told}\nanother", ADDRESS)
+        canaries.check_log(f"a line\n{logged}\nanother", ADDRESS)
 
 
 def test_a_key_in_a_file_is_a_secret(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_key_in_a_file_is_a_secret(tmp_path: Path) -> None:
     canaries.check_log("loaded -----BEGIN KEY-----", ADDRESS)
 
 
-def test_a_sidecar_that_told_a_secret_does_not_end_quietly(tmp_path: Path) -> None:
+def test_a_sidecar_that_logged_a_secret_fails_its_test(tmp_path: Path) -> None:
     sidecar = SidecarProcess(tmp_path / "data")
     with sidecar.log_path.open("a") as log:
         log.write(f"said: {canaries.CANARY}\n")

@@ -1,4 +1,4 @@
-"""Whose credentials they are: rights, expiry, rotation, and the same work whatever is wrong."""
+"""Callers of credentials: roles, expiry, rotation, and equal work for all invalid credentials."""
 
 import hmac
 from datetime import UTC, datetime, timedelta
@@ -56,7 +56,7 @@ NOT_GOOD = {
 
 @pytest.fixture
 def comparisons(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """The lengths of what was compared, each time something was."""
+    """Record the lengths of compared values."""
     seen: list[tuple[int, int]] = []
     compare = hmac.compare_digest
 
@@ -69,7 +69,7 @@ def comparisons(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("text", NOT_GOOD.values(), ids=NOT_GOOD)
-def test_what_is_not_good_lets_nobody_in_and_takes_the_work_of_a_good_one(
+def test_an_invalid_token_has_no_caller_and_takes_the_work_of_a_valid_one(
     policy: AccessPolicy, comparisons: list[tuple[int, int]], text: str
 ) -> None:
     assert policy.by_token(text, NOW) is None
@@ -78,23 +78,23 @@ def test_what_is_not_good_lets_nobody_in_and_takes_the_work_of_a_good_one(
     assert of_a_bad_one == comparisons and len(comparisons) == 1
 
 
-def test_a_good_token_names_its_caller(policy: AccessPolicy) -> None:
+def test_a_valid_token_has_its_caller(policy: AccessPolicy) -> None:
     assert policy.by_token(GOOD.text, NOW) == Caller("agent", AccessRole.WRITE, frozenset({"research", "a*"}))
 
 
-def test_a_token_ends_at_its_time_and_not_before(policy: AccessPolicy) -> None:
+def test_a_token_expires_at_its_time_and_not_before(policy: AccessPolicy) -> None:
     assert policy.by_token(ENDING.text, NOW - timedelta(microseconds=1)) is not None
     assert policy.by_token(ENDING.text, NOW) is None
 
 
-def test_a_time_of_another_zone_is_the_same_time(access_file: Path) -> None:
+def test_an_expiry_may_have_another_time_zone(access_file: Path) -> None:
     access_file.write_text(GOOD.lines + "expires = 2026-07-01T02:00:00+02:00\n", encoding="utf-8")
     policy = read_access_file(access_file, NamespaceLimits())
     assert policy.by_token(GOOD.text, NOW - timedelta(seconds=1)) is not None
     assert policy.by_token(GOOD.text, NOW) is None
 
 
-def test_while_a_token_is_rotated_both_are_good(access_file: Path) -> None:
+def test_both_tokens_are_valid_during_a_rotation(access_file: Path) -> None:
     old, new = GOOD, GOOD.rotated()
     write_access_file(access_file, [old, new])
     policy = read_access_file(access_file, NamespaceLimits())
@@ -104,19 +104,19 @@ def test_while_a_token_is_rotated_both_are_good(access_file: Path) -> None:
     assert policy.by_token(old.text, NOW) is None and policy.by_token(new.text, NOW) is not None
 
 
-def test_a_token_is_read_as_it_is_written() -> None:
+def test_the_text_of_a_token_parses_to_the_same_token() -> None:
     for _ in range(200):
         token = new_token()
         assert read_token(token.text) == token
 
 
-def test_no_two_tokens_are_alike() -> None:
+def test_new_tokens_are_unique() -> None:
     made = [new_token() for _ in range(500)]
     assert len({token.id for token in made}) == len({token.secret for token in made}) == len(made)
     assert min(len(token.secret) for token in made) >= 43  # 256 bits
 
 
-def test_a_star_inside_a_name_is_a_star() -> None:
+def test_a_star_inside_a_namespace_is_no_wildcard() -> None:
     caller = Caller("agent", AccessRole.READ, frozenset({"a*", "*b", "**"}))
     assert [name for name in ("a", "ab", "b", "*", "a*", "**", "***", "") if caller.may_access(name)] == ["a*", "**"]
     assert ANONYMOUS.may_access("whatever")
@@ -164,14 +164,14 @@ def name_of(caller: Caller | None) -> str:
         (NameKind.DNS, "", "nobody"),
     ],
 )
-def test_a_name_in_a_certificate_is_of_its_kind(
+def test_a_certificate_name_matches_its_kind_only(
     certificates: AccessPolicy, kind: NameKind, name: str, who: str
 ) -> None:
     assert name_of(certificates.by_certificate([CertificateName(kind, name)])) == who
 
 
-class Shown:
-    """What gRPC shows of a call: its metadata, and what it has verified about the connection."""
+class CallContext:
+    """Metadata of a call and the verified properties of its connection, as gRPC provides them."""
 
     def __init__(self, *headers: object, **names: list[bytes]) -> None:
         self._metadata = [("user-agent", "test"), *(("authorization", header) for header in headers)]
@@ -184,33 +184,33 @@ class Shown:
         return {"transport_security_type": [b"ssl"], **self._names}
 
 
-def who(policy: AccessPolicy, shown: Any) -> str:
+def who(policy: AccessPolicy, call_context: Any) -> str:
     try:
-        return Authenticator(lambda: policy).authenticate(shown).name
+        return Authenticator(lambda: policy).authenticate(call_context).name
     except Unauthenticated:
         return "nobody"
 
 
-def test_a_certificate_is_asked_for_its_names_by_kind(certificates: AccessPolicy) -> None:
-    assert who(certificates, Shown(peer_uri=[URI.encode()])) == "by-uri"
-    assert who(certificates, Shown(peer_dns=[b"other.example", b"AGENT.example"])) == "by-dns"
-    assert who(certificates, Shown(peer_dns=[URI.encode()], peer_uri=[DNS.encode()])) == "nobody"
+def test_the_names_of_a_certificate_are_read_by_kind(certificates: AccessPolicy) -> None:
+    assert who(certificates, CallContext(peer_uri=[URI.encode()])) == "by-uri"
+    assert who(certificates, CallContext(peer_dns=[b"other.example", b"AGENT.example"])) == "by-dns"
+    assert who(certificates, CallContext(peer_dns=[URI.encode()], peer_uri=[DNS.encode()])) == "nobody"
 
 
 @pytest.mark.parametrize("key", ["x509_common_name", "x509_subject_alternative_name", "peer_email", "peer_ip"])
-def test_other_names_in_a_certificate_are_not_asked(certificates: AccessPolicy, key: str) -> None:
-    assert who(certificates, Shown(**{key: [URI.encode(), DNS.encode()]})) == "nobody"
+def test_other_names_of_a_certificate_are_ignored(certificates: AccessPolicy, key: str) -> None:
+    assert who(certificates, CallContext(**{key: [URI.encode(), DNS.encode()]})) == "nobody"
 
 
-def test_a_name_that_is_no_utf8_is_nobodys(certificates: AccessPolicy) -> None:
-    assert who(certificates, Shown(peer_uri=[b"\xff\xfe"], peer_dns=[b"\x00"])) == "nobody"
+def test_a_name_that_is_not_utf8_has_no_caller(certificates: AccessPolicy) -> None:
+    assert who(certificates, CallContext(peer_uri=[b"\xff\xfe"], peer_dns=[b"\x00"])) == "nobody"
 
 
-def test_a_token_goes_before_the_certificate_and_a_bad_one_is_not_made_good_by_it(certificates: AccessPolicy) -> None:
+def test_a_token_takes_precedence_over_the_certificate_even_if_it_is_invalid(certificates: AccessPolicy) -> None:
     names = {"peer_uri": [URI.encode()]}
-    assert who(certificates, Shown(f"Bearer {GOOD.text}", **names)) == "agent"
-    assert who(certificates, Shown("Bearer wrong", **names)) == "nobody"
-    assert who(certificates, Shown("", **names)) == "nobody"
+    assert who(certificates, CallContext(f"Bearer {GOOD.text}", **names)) == "agent"
+    assert who(certificates, CallContext("Bearer wrong", **names)) == "nobody"
+    assert who(certificates, CallContext("", **names)) == "nobody"
 
 
 @pytest.mark.parametrize(
@@ -229,12 +229,12 @@ def test_a_token_goes_before_the_certificate_and_a_bad_one_is_not_made_good_by_i
         ((), "nobody"),
     ],
 )
-def test_the_header_is_a_bearer_token_and_there_is_one(
+def test_exactly_one_bearer_token_is_accepted(
     certificates: AccessPolicy, headers: tuple[object, ...], expected: str
 ) -> None:
-    assert who(certificates, Shown(*headers)) == expected
+    assert who(certificates, CallContext(*headers)) == expected
 
 
-def test_without_an_access_file_everybody_is_somebody() -> None:
-    shown: Any = Shown("Bearer whatever")
-    assert Authenticator(None).authenticate(shown) is ANONYMOUS
+def test_without_an_access_file_calls_are_anonymous() -> None:
+    call_context: Any = CallContext("Bearer whatever")
+    assert Authenticator(None).authenticate(call_context) is ANONYMOUS

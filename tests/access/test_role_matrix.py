@@ -1,4 +1,4 @@
-"""Every RPC, every role, the right namespace and wrong ones, every kind of token: who gets through and who does not."""
+"""Admission of every RPC, for each role, namespace and kind of token."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from memsidecar.api.admission.auth import ROLES
 from tests.access.access_files import LONG_AGO, Grant
 from tests.access.calls import Answer, bearer, call, minimal
 from tests.access.required_roles import CASES, NEEDED, Case
-from tests.access.restricted_sidecar import Guarded, guarded
+from tests.access.restricted_sidecar import RestrictedSidecar, restricted_sidecar
 from tests.bad_input.rpcs import METHODS, NOT_IMPLEMENTED
 from tests.support.process import CALL_SECONDS, Refusal
 from tests.support.waiting import until
@@ -26,7 +26,7 @@ HOME, AWAY = "home", "away"
 GOOD = {role: Grant(f"{role.name.lower()}-agent", (HOME,), role) for role in AccessRole}
 SECOND = {role: grant.rotated() for role, grant in GOOD.items()}
 EXPIRED = {role: replace(grant.rotated(), expires=LONG_AGO) for role, grant in GOOD.items()}
-TAKEN_BACK = {role: grant.rotated() for role, grant in GOOD.items()}
+REVOKED = {role: grant.rotated() for role, grant in GOOD.items()}
 NEIGHBOUR = Grant("neighbour", (AWAY,), AccessRole.ADMIN)
 KEEPER = Grant("keeper", ("*",), AccessRole.ADMIN)
 PLAIN = Grant("plain", ("default",), AccessRole.ADMIN)
@@ -39,16 +39,16 @@ UNBUILT = (grpc.StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED")
 
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    """Both namespaces hold something; the tokens to take back were good, and are so no more."""
+def restricted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestrictedSidecar]:
+    """A sidecar with data in both namespaces, and with tokens that were valid and are revoked."""
     grants = [NEIGHBOUR, KEEPER, PLAIN, *(grant for by_role in (GOOD, SECOND, EXPIRED) for grant in by_role.values())]
     folder = tmp_path_factory.mktemp("matrix")
     flags = ("--log-calls", "all", "--log-level", "debug", "--audit", "all", "--audit-file", str(folder / "audit"))
-    with guarded(folder, [*grants, *TAKEN_BACK.values()], *flags) as opened:
+    with restricted_sidecar(folder, [*grants, *REVOKED.values()], *flags) as opened:
         for name, namespace in product(("Add", "PutDocument", "PutFacts", "PutArtifact"), (HOME, AWAY)):
             assert opened.ask(name, namespace, KEEPER).verdict == OK
-        assert all(opened.lets_in(grant) for grant in TAKEN_BACK.values())
-        opened.take_back(*TAKEN_BACK.values())
+        assert all(opened.admits(grant) for grant in REVOKED.values())
+        opened.revoke(*REVOKED.values())
         yield opened
 
 
@@ -61,16 +61,16 @@ def bad_tokens(role: AccessRole) -> dict[str, str | None]:
         "unknown id": Token("0123456789ab", good.secret).text,
         "wrong secret": Token(good.id, SECOND[role].token.secret).text,
         "expired": EXPIRED[role].text,
-        "taken back": TAKEN_BACK[role].text,
+        "revoked": REVOKED[role].text,
     }
 
 
-def ask(door: Guarded, case: Case, namespace: str, token: str | None) -> Answer:
-    return call(door.channel, case.method, [case.request(namespace).SerializeToString()], token)
+def ask(restricted: RestrictedSidecar, case: Case, namespace: str, token: str | None) -> Answer:
+    return call(restricted.channel, case.method, [case.request(namespace).SerializeToString()], token)
 
 
 def has_passed(case: Case, answer: Answer) -> bool:
-    """What became of the request is the business of the RPC; that it came to it is ours."""
+    """Return whether the request reached the RPC."""
     if case.method in NOT_IMPLEMENTED:
         return answer.verdict == UNBUILT
     return answer.verdict in (OK, NOT_FOUND)
@@ -81,9 +81,9 @@ def test_the_table_has_every_rpc_of_the_contract() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_nobody_gets_in_without_a_good_token(door: Guarded, case: Case) -> None:
+def test_an_invalid_token_is_unauthenticated(restricted: RestrictedSidecar, case: Case) -> None:
     tried = {
-        (role.name, namespace, kind): ask(door, case, namespace, token).verdict
+        (role.name, namespace, kind): ask(restricted, case, namespace, token).verdict
         for role, namespace in product(AccessRole, (HOME, AWAY))
         for kind, token in bad_tokens(role).items()
     }
@@ -91,9 +91,9 @@ def test_nobody_gets_in_without_a_good_token(door: Guarded, case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_good_token_is_good_for_its_role_in_its_namespace(door: Guarded, case: Case) -> None:
+def test_a_valid_token_has_its_role_in_its_namespace(restricted: RestrictedSidecar, case: Case) -> None:
     for role, grants in product(AccessRole, (GOOD, SECOND)):
-        answer = ask(door, case, HOME, grants[role].text)
+        answer = ask(restricted, case, HOME, grants[role].text)
         if role >= case.needed:
             assert has_passed(case, answer), (role, answer)
         else:
@@ -102,23 +102,23 @@ def test_a_good_token_is_good_for_its_role_in_its_namespace(door: Guarded, case:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_good_token_is_good_for_no_other_namespace(door: Guarded, case: Case) -> None:
+def test_a_valid_token_is_denied_in_other_namespaces(restricted: RestrictedSidecar, case: Case) -> None:
     tried = [*product((GOOD,), (AWAY, "nowhere", "", "hom", "home2", "*", "HOME")), (SECOND, AWAY)]
     for role, (grants, namespace) in product(AccessRole, tried):
-        answer = ask(door, case, namespace, grants[role].text)
+        answer = ask(restricted, case, namespace, grants[role].text)
         assert answer.verdict == DENIED, (role, namespace, answer)
         assert answer.message == "these credentials are not for this namespace" and not answer.bodies
 
 
-def test_no_namespace_is_the_default_one(door: Guarded) -> None:
-    assert door.ask("Count", "", PLAIN).verdict == OK
-    assert door.ask("Count", "default", PLAIN).verdict == OK
-    assert door.ask("Count", HOME, PLAIN).verdict == DENIED
+def test_an_empty_namespace_is_the_default_one(restricted: RestrictedSidecar) -> None:
+    assert restricted.ask("Count", "", PLAIN).verdict == OK
+    assert restricted.ask("Count", "default", PLAIN).verdict == OK
+    assert restricted.ask("Count", HOME, PLAIN).verdict == DENIED
 
 
-def test_a_star_is_every_namespace(door: Guarded) -> None:
+def test_a_star_grants_every_namespace(restricted: RestrictedSidecar) -> None:
     for namespace in (HOME, AWAY, "", "never seen", "*"):
-        assert door.ask("Count", namespace, KEEPER).verdict == OK
+        assert restricted.ask("Count", namespace, KEEPER).verdict == OK
 
 
 @pytest.mark.parametrize(
@@ -130,15 +130,15 @@ def test_a_star_is_every_namespace(door: Guarded) -> None:
         (("proxy-authorization", f"Bearer {GOOD[AccessRole.ADMIN].text}"),),
     ],
 )
-def test_a_token_that_is_shown_wrongly_is_none(door: Guarded, metadata: Any) -> None:
+def test_a_malformed_authorization_header_is_unauthenticated(restricted: RestrictedSidecar, metadata: Any) -> None:
     request = minimal("Count", HOME).SerializeToString()
-    assert call(door.channel, "Count", [request], metadata=metadata).verdict == UNAUTHENTICATED
+    assert call(restricted.channel, "Count", [request], metadata=metadata).verdict == UNAUTHENTICATED
 
 
-def test_bytes_that_are_no_request_are_looked_at_only_for_good_tokens(door: Guarded) -> None:
+def test_malformed_requests_are_parsed_only_with_a_valid_token(restricted: RestrictedSidecar) -> None:
     for name in METHODS:
-        assert call(door.channel, name, [b"\xff\xff"]).verdict == UNAUTHENTICATED
-        refused = call(door.channel, name, [b"\xff\xff"], GOOD[AccessRole.READ].text)
+        assert call(restricted.channel, name, [b"\xff\xff"]).verdict == UNAUTHENTICATED
+        refused = call(restricted.channel, name, [b"\xff\xff"], GOOD[AccessRole.READ].text)
         assert refused.verdict == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD"), name
 
 
@@ -149,54 +149,55 @@ IN_THE_WAY = ("", "x" * 10_000, "'; DROP TABLE sessions; --", "../home", "home/"
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("role", AccessRole)
-def test_a_wrong_namespace_is_refused_in_the_same_bytes_whatever_it_holds(
-    door: Guarded, case: Case, role: AccessRole
+def test_the_denial_of_a_namespace_does_not_depend_on_its_data(
+    restricted: RestrictedSidecar, case: Case, role: AccessRole
 ) -> None:
     full = [case.request(AWAY, session_id) for session_id in ("shared", "no-such-session", "y" * 5_000)]
     others = [case.request(namespace) for namespace in IN_THE_WAY]
     answers = {
-        call(door.channel, case.method, [request.SerializeToString()], GOOD[role].text) for request in (*full, *others)
+        call(restricted.channel, case.method, [request.SerializeToString()], GOOD[role].text)
+        for request in (*full, *others)
     }
     assert len(answers) == 1
     assert answers.pop().verdict == DENIED
 
 
-def test_a_bad_token_is_refused_in_the_same_bytes_whatever_is_wrong_with_it(door: Guarded) -> None:
-    answers = {ask(door, case, HOME, token) for case in CASES for token in bad_tokens(AccessRole.ADMIN).values()}
+def test_all_invalid_tokens_get_the_same_bytes(restricted: RestrictedSidecar) -> None:
+    answers = {ask(restricted, case, HOME, token) for case in CASES for token in bad_tokens(AccessRole.ADMIN).values()}
     assert len(answers) == 1
 
 
 # -- what is no RPC of the contract
 
 
-def services(door: Guarded, token: str | None) -> set[str]:
-    stub: Any = reflection_pb2_grpc.ServerReflectionStub(door.channel)
+def services(restricted: RestrictedSidecar, token: str | None) -> set[str]:
+    stub: Any = reflection_pb2_grpc.ServerReflectionStub(restricted.channel)
     asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
     (answer,) = stub.ServerReflectionInfo(asked, metadata=bearer(token), timeout=CALL_SECONDS)
     return {service.name for service in answer.list_services_response.service}
 
 
 @pytest.mark.parametrize("role", AccessRole)
-def test_reflection_is_for_whoever_has_a_good_token(door: Guarded, role: AccessRole) -> None:
-    assert "memsidecar.v1.MemoryService" in services(door, GOOD[role].text)
+def test_reflection_needs_a_valid_token_of_any_role(restricted: RestrictedSidecar, role: AccessRole) -> None:
+    assert "memsidecar.v1.MemoryService" in services(restricted, GOOD[role].text)
     for kind, token in bad_tokens(role).items():
         with pytest.raises(grpc.RpcError) as refused:
-            services(door, token)
-        told = Refusal(refused.value)
-        assert (told.code, told.reason) == UNAUTHENTICATED, kind
-        assert "memsidecar.v1" not in told.message
+            services(restricted, token)
+        refusal = Refusal(refused.value)
+        assert (refusal.code, refusal.reason) == UNAUTHENTICATED, kind
+        assert "memsidecar.v1" not in refusal.message
 
 
-def test_whoever_is_refused_by_reflection_leaves_a_trace(door: Guarded) -> None:
-    audit = door.sidecar.data_dir.parent / "audit"
+def test_denied_reflection_is_audited(restricted: RestrictedSidecar) -> None:
+    audit = restricted.sidecar.data_dir.parent / "audit"
 
-    def is_noted() -> bool:
+    def is_audited() -> bool:
         with pytest.raises(grpc.RpcError):
-            services(door, None)
+            services(restricted, None)
         return any(json.loads(line)["method"] == "ServerReflectionInfo" for line in audit.read_text().splitlines())
 
     # Of many strangers not everyone gets a line, and the tests before this one were many.
-    until(is_noted)
+    until(is_audited)
 
 
 def check_health(address: str, service: str, token: str | None) -> Any:
@@ -207,44 +208,44 @@ def check_health(address: str, service: str, token: str | None) -> Any:
 
 
 @pytest.mark.parametrize("service", ["", "memsidecar.v1.MemoryService"])
-def test_health_is_for_everybody_where_nothing_else_is(door: Guarded, service: str) -> None:
+def test_the_health_listener_needs_no_token(restricted: RestrictedSidecar, service: str) -> None:
     for token in (None, "nonsense", GOOD[AccessRole.READ].text):
-        answer = check_health(door.sidecar.ready["health_listen"], service, token)
+        answer = check_health(restricted.sidecar.ready["health_listen"], service, token)
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
 
 
 @pytest.mark.parametrize("service", ["", "memsidecar.v1.MemoryService"])
-def test_health_beside_the_memory_is_for_those_who_may_ask(door: Guarded, service: str) -> None:
-    answer = check_health(door.sidecar.address, service, GOOD[AccessRole.READ].text)
+def test_health_on_the_main_listener_needs_a_token(restricted: RestrictedSidecar, service: str) -> None:
+    answer = check_health(restricted.sidecar.address, service, GOOD[AccessRole.READ].text)
     assert answer.status == health_pb2.HealthCheckResponse.SERVING
     for token in (None, "nonsense"):
         with pytest.raises(grpc.RpcError) as refused:
-            check_health(door.sidecar.address, service, token)
+            check_health(restricted.sidecar.address, service, token)
         assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
-def test_where_health_is_served_nothing_else_is(door: Guarded) -> None:
-    with grpc.insecure_channel(door.sidecar.ready["health_listen"]) as channel:
+def test_the_health_listener_serves_nothing_else(restricted: RestrictedSidecar) -> None:
+    with grpc.insecure_channel(restricted.sidecar.ready["health_listen"]) as channel:
         request = minimal("Count", HOME).SerializeToString()
         answer = call(channel, "Count", [request], GOOD[AccessRole.ADMIN].text)
         assert answer.verdict == (grpc.StatusCode.UNIMPLEMENTED, "")
 
 
-def test_an_rpc_that_is_not_there_tells_nothing(door: Guarded) -> None:
+def test_an_unknown_rpc_reveals_nothing(restricted: RestrictedSidecar) -> None:
     for token in (None, GOOD[AccessRole.ADMIN].text):
         with pytest.raises(grpc.RpcError) as refused:
-            door.channel.unary_unary("/memsidecar.v1.MemoryService/Drop")(
+            restricted.channel.unary_unary("/memsidecar.v1.MemoryService/Drop")(
                 b"", metadata=bearer(token), timeout=CALL_SECONDS
             )
         assert Refusal(refused.value).code is grpc.StatusCode.UNIMPLEMENTED
 
 
-def test_every_rpc_is_audited_and_no_secret_is(door: Guarded) -> None:
+def test_every_rpc_is_audited_without_secrets(restricted: RestrictedSidecar) -> None:
     for name in METHODS:
-        door.ask(name, HOME, GOOD[AccessRole.ADMIN])
-    door.ask("Count", HOME, None)
-    text = (door.sidecar.data_dir.parent / "audit").read_text()
-    secrets = [grant.token.secret for by_role in (GOOD, SECOND, EXPIRED, TAKEN_BACK) for grant in by_role.values()]
+        restricted.ask(name, HOME, GOOD[AccessRole.ADMIN])
+    restricted.ask("Count", HOME, None)
+    text = (restricted.sidecar.data_dir.parent / "audit").read_text()
+    secrets = [grant.token.secret for by_role in (GOOD, SECOND, EXPIRED, REVOKED) for grant in by_role.values()]
     assert [secret for secret in secrets if secret in text] == []
     told = {(line["method"], line["who"]) for line in map(json.loads, text.splitlines())}
     assert told >= {("Count", ""), *product(METHODS, (GOOD[AccessRole.ADMIN].name,))}

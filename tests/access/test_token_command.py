@@ -1,4 +1,4 @@
-"""`memsidecar token`: what it makes is good, what it shows is no secret, and the file is whole at every moment."""
+"""`memsidecar token`: new tokens are valid, output has no other secret, and the file is replaced atomically."""
 
 import io
 import os
@@ -28,7 +28,7 @@ def policy(file: Path) -> AccessPolicy:
     return read_access_file(file, NamespaceLimits())
 
 
-def test_a_new_token_is_printed_alone_and_is_good(access_file: Path, capsys: Captured) -> None:
+def test_a_new_token_is_printed_alone_and_is_valid(access_file: Path, capsys: Captured) -> None:
     assert new(access_file, "--namespace", "more", role="admin") == 0
     out, err = capsys.readouterr()
     assert out.count("\n") == 1 and err == ""
@@ -44,7 +44,7 @@ def test_the_file_gets_the_hash_and_never_the_secret(access_file: Path, capsys: 
     assert token.secret not in access_file.read_text() and token.hash in access_file.read_text()
 
 
-def test_without_a_file_its_lines_are_shown_beside_the_token(access_file: Path, capsys: Captured) -> None:
+def test_without_a_file_the_entry_is_printed_to_standard_error(access_file: Path, capsys: Captured) -> None:
     assert new(None) == 0
     out, err = capsys.readouterr()
     access_file.write_text(err[err.index("[[tokens]]") :])
@@ -52,7 +52,7 @@ def test_without_a_file_its_lines_are_shown_beside_the_token(access_file: Path, 
     assert out.strip() not in err
 
 
-def test_tokens_gather_in_the_file_and_what_was_there_stays(access_file: Path, capsys: Captured) -> None:
+def test_a_token_is_added_to_the_entries_of_the_file(access_file: Path, capsys: Captured) -> None:
     before = f"# kept by hand\n{OTHER.lines}[quotas.research]\nsessions = 3 # few"
     access_file.write_text(before)
     for _ in range(3):
@@ -65,7 +65,7 @@ def test_tokens_gather_in_the_file_and_what_was_there_stays(access_file: Path, c
 
 
 @pytest.mark.parametrize("odd", ODD_NAMES)
-def test_odd_names_come_back_as_they_were_given(access_file: Path, odd: str, capsys: Captured) -> None:
+def test_unusual_names_are_stored_unchanged(access_file: Path, odd: str, capsys: Captured) -> None:
     assert new(access_file, name=odd, namespace=odd) == 0
     (token,) = policy(access_file).tokens.values()
     assert token.caller.name == odd and token.caller.namespaces == {odd}
@@ -75,7 +75,7 @@ def test_odd_names_come_back_as_they_were_given(access_file: Path, odd: str, cap
 
 
 @pytest.mark.parametrize("wrong", ["", "a\nb", "\x7f", "\x85", "n" * 257, "é" * 129])
-def test_a_name_that_is_none_is_wrong_usage(access_file: Path, wrong: str, capsys: Captured) -> None:
+def test_an_empty_name_is_wrong_usage(access_file: Path, wrong: str, capsys: Captured) -> None:
     for flags in ({"name": wrong}, {"namespace": wrong}):
         with pytest.raises(SystemExit) as left:
             new(access_file, **flags)
@@ -83,21 +83,21 @@ def test_a_name_that_is_none_is_wrong_usage(access_file: Path, wrong: str, capsy
     assert capsys.readouterr().out == "" and not access_file.exists()
 
 
-def test_a_name_that_is_no_text_is_refused(access_file: Path, capsys: Captured) -> None:
+def test_a_name_that_is_not_utf8_is_rejected(access_file: Path, capsys: Captured) -> None:
     assert new(access_file, name=os.fsdecode(b"\xff")) == 1
     out, err = capsys.readouterr()
     assert out == "" and "must be UTF-8" in err
     assert list(access_file.parent.iterdir()) == []
 
 
-def test_a_file_that_is_no_text_is_refused_and_left(access_file: Path, capsys: Captured) -> None:
+def test_a_file_that_is_not_utf8_is_rejected_and_unchanged(access_file: Path, capsys: Captured) -> None:
     access_file.write_bytes(b"\xff\xfe")
     assert new(access_file) == 1
     assert capsys.readouterr().out == "" and access_file.read_bytes() == b"\xff\xfe"
 
 
 @pytest.mark.parametrize("role", ["owner", "READ", "", "write,admin"])
-def test_a_role_that_is_none_is_wrong_usage(access_file: Path, role: str) -> None:
+def test_an_unknown_role_is_wrong_usage(access_file: Path, role: str) -> None:
     with pytest.raises(SystemExit):
         new(access_file, role=role)
     assert not access_file.exists()
@@ -116,7 +116,7 @@ def test_expiry_is_given_in_days_or_as_a_time(access_file: Path) -> None:
 
 
 @pytest.mark.parametrize("when", ["soon", "-1d", "1.5d", "90", "2099-02-30", ""])
-def test_an_expiry_that_is_none_is_wrong_usage(access_file: Path, when: str) -> None:
+def test_an_invalid_expiry_is_wrong_usage(access_file: Path, when: str) -> None:
     with pytest.raises(SystemExit):
         new(access_file, f"--expires={when}")
     assert not access_file.exists()
@@ -124,19 +124,19 @@ def test_an_expiry_that_is_none_is_wrong_usage(access_file: Path, when: str) -> 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
 @pytest.mark.parametrize("before", [OTHER.lines, ""], ids=["with tokens", "empty"])
-def test_who_may_read_the_file_stays(access_file: Path, mode: int, before: str) -> None:
+def test_the_mode_of_the_file_is_kept(access_file: Path, mode: int, before: str) -> None:
     access_file.write_text(before)
     access_file.chmod(mode)
     assert new(access_file) == 0
     assert stat.S_IMODE(access_file.stat().st_mode) == mode
 
 
-def test_a_new_file_is_not_for_everybody(access_file: Path) -> None:
+def test_a_new_file_is_readable_by_its_owner_only(access_file: Path) -> None:
     new(access_file)
     assert stat.S_IMODE(access_file.stat().st_mode) == 0o640
 
 
-def test_the_owner_of_the_file_stays(access_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_owner_of_the_file_is_kept(access_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "chown", lambda _file, user, group: given.append((user, group)))
     write_access_file(access_file, [OTHER])
@@ -144,7 +144,7 @@ def test_the_owner_of_the_file_stays(access_file: Path, monkeypatch: pytest.Monk
     assert given == [(access_file.stat().st_uid, access_file.stat().st_gid)]
 
 
-def test_a_link_to_the_file_stays_one(tmp_path: Path, access_file: Path) -> None:
+def test_a_link_to_the_file_is_kept(tmp_path: Path, access_file: Path) -> None:
     write_access_file(access_file, [OTHER])
     link = tmp_path / "link.toml"
     link.symlink_to(access_file.name)
@@ -153,7 +153,7 @@ def test_a_link_to_the_file_stays_one(tmp_path: Path, access_file: Path) -> None
 
 
 @pytest.mark.parametrize("before", ["tokens = []\n", OTHER.lines.replace("role", "rolle"), "[[tokens]\n"])
-def test_a_file_that_would_not_be_right_is_left_as_it_was(access_file: Path, before: str, capsys: Captured) -> None:
+def test_a_file_that_would_become_invalid_is_unchanged(access_file: Path, before: str, capsys: Captured) -> None:
     access_file.write_text(before)
     assert new(access_file) == 1
     out, err = capsys.readouterr()
@@ -161,7 +161,7 @@ def test_a_file_that_would_not_be_right_is_left_as_it_was(access_file: Path, bef
     assert access_file.read_text() == before and list(access_file.parent.iterdir()) == [access_file]
 
 
-def test_a_write_that_fails_leaves_the_file_as_it_was(
+def test_a_failed_write_leaves_the_file_unchanged(
     access_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     write_access_file(access_file, [OTHER])
@@ -183,7 +183,7 @@ def test_the_file_is_replaced_and_never_written_in_place(access_file: Path) -> N
         assert opened.read() == OTHER.lines
 
 
-def test_a_folder_that_is_not_there_is_told_of(tmp_path: Path, capsys: Captured) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path, capsys: Captured) -> None:
     assert new(tmp_path / "none" / "access.toml") == 1
     out, err = capsys.readouterr()
     assert out == "" and "No such file" in err
@@ -192,7 +192,7 @@ def test_a_folder_that_is_not_there_is_told_of(tmp_path: Path, capsys: Captured)
 # -- list and check
 
 
-def test_the_list_shows_everybody_and_no_hash(access_file: Path, capsys: Captured) -> None:
+def test_the_list_shows_all_callers_and_no_hash(access_file: Path, capsys: Captured) -> None:
     over = Grant("ghost", ("b", "a"), AccessRole.ADMIN, LONG_AGO)
     certificate = '[[certificates]]\nname = "c"\ndns = "A.example"\nnamespaces = ["*"]\nrole = "read"\n'
     access_file.write_text(OTHER.lines + over.lines + certificate)
@@ -206,7 +206,7 @@ def test_the_list_shows_everybody_and_no_hash(access_file: Path, capsys: Capture
 
 
 @pytest.mark.parametrize("verb", ["list", "check"])
-def test_a_wrong_file_is_told_of(access_file: Path, capsys: Captured, verb: str) -> None:
+def test_an_invalid_file_is_reported(access_file: Path, capsys: Captured, verb: str) -> None:
     access_file.write_text(OTHER.lines + OTHER.lines)
     assert main(["token", verb, "--access-file", str(access_file)]) == 1
     assert "two tokens have the same id" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Requests that carry a canary in every text, right ones and ones that are wrong in each of their fields."""
+"""Requests with a canary in every text field: valid ones, and ones with an invalid field."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,19 +17,19 @@ TEXTS = (CANARY, f"{CANARY}\n", CANARY * 30)
 
 
 def canary_requests(name: str) -> Iterator[list[bytes]]:
-    """Lists of requests: a stream sends all of one, a call sends the first."""
+    """Yield lists of requests: a stream sends a whole list, a call sends its first."""
     for text in TEXTS:
         yield [filled(GetMessageClass(METHODS[name].input_type)(), text).SerializeToString()]
     yield [CANARY.encode()]
     if name not in NOT_IMPLEMENTED:
-        yield from (_good(name, *one) for one in _variants(name))
+        yield from (_good(name, *variant) for variant in _variants(name))
     if name == "AddStream":
-        yield [_said(f"{CANARY}-{number}", "first") for number in range(5)]
-        yield [_said(f"{CANARY}-{number}", "second") for number in range(5)]
+        yield [_message(f"{CANARY}-{number}", "first") for number in range(5)]
+        yield [_message(f"{CANARY}-{number}", "second") for number in range(5)]
 
 
 def filled(message: Any, text: str, levels: int = 4) -> Proto:
-    """The message with the text wherever text may stand."""
+    """Return the message with the text in every string field."""
     for field in message.DESCRIPTOR.fields:
         if field.type == FieldDescriptor.TYPE_STRING:
             _set(message, field, text)
@@ -58,7 +58,7 @@ def tagged(text: str, number: float = 1.0) -> Struct:
 
 
 def _variants(name: str) -> Iterator[tuple[str, Any]]:
-    """A path and what to put there: the canary, a spoiled canary, and tags that are wrong under a canary's name."""
+    """Yield field paths and values: the canary, an invalid one, and invalid metadata under a key with the canary."""
     for path, field in TABLE[name].items():
         texts = [row.value for row in field.right if isinstance(row.value, str)]
         if texts:
@@ -74,7 +74,7 @@ def _good(name: str, path: str, value: Any) -> list[bytes]:
     return [request.SerializeToString()]
 
 
-def _said(message_id: str, content: str) -> bytes:
+def _message(message_id: str, content: str) -> bytes:
     request = good("AddStream", CANARY)
     put(request, "message", Message(id=message_id, role=ROLE_USER, content=content))
     return request.SerializeToString()

@@ -1,4 +1,4 @@
-"""The real server with a service behind it that raises what it is told to."""
+"""The real server with a service that raises given errors."""
 
 import asyncio
 from collections.abc import Mapping
@@ -23,8 +23,8 @@ MIB = 1 << 20
 
 
 @dataclass(frozen=True)
-class Raising:
-    """Count of the session that is called like an error raises it."""
+class RaisingService:
+    """Count raises the error that has the name of the session."""
 
     errors: Mapping[str, Exception]
     descriptor: ClassVar[ServiceDescriptor] = memory.DESCRIPTOR.services_by_name["MemoryService"]
@@ -38,10 +38,10 @@ class Raising:
 
 
 class RaisingServer:
-    """Runs on an event loop in a thread of its own."""
+    """Runs on an event loop in its own thread."""
 
     def __init__(self, errors: Mapping[str, Exception]) -> None:
-        self._service = Raising(errors)
+        self._service = RaisingService(errors)
         self._ready = Event()
 
     def __enter__(self) -> Self:

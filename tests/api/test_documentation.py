@@ -1,4 +1,4 @@
-"""docs/errors.md says what the error table says, and its code runs."""
+"""docs/errors.md matches the error table, and its code runs."""
 
 import re
 from pathlib import Path

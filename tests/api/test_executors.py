@@ -1,4 +1,4 @@
-"""Each kind of work has threads of its own: what is slow in one takes none of another's."""
+"""Each kind of work has its own threads, so slow work of one kind does not block another."""
 
 import asyncio
 from threading import Event
@@ -12,11 +12,11 @@ THREADS = 2
 
 
 @pytest.mark.parametrize("slow", KINDS)
-def test_work_that_is_stuck_holds_up_no_other_kind(slow: str) -> None:
-    asyncio.run(_go_on_beside(slow))
+def test_blocked_work_does_not_block_other_kinds(slow: str) -> None:
+    asyncio.run(_run_others_beside(slow))
 
 
-def test_quick_searches_never_run_at_the_same_time() -> None:
+def test_fast_searches_run_one_at_a_time() -> None:
     running: list[int] = []
 
     def search() -> int:
@@ -36,7 +36,7 @@ def test_quick_searches_never_run_at_the_same_time() -> None:
     assert asyncio.run(search_often()) == [1] * 20
 
 
-async def _go_on_beside(slow: str) -> None:
+async def _run_others_beside(slow: str) -> None:
     executors, go = Executors(THREADS), Event()
     stuck = [asyncio.ensure_future(getattr(executors, slow)(go.wait, 30)) for _ in range(THREADS * 2)]
     try:

@@ -1,4 +1,4 @@
-"""The limits of namespaces as a table that is handed down and replaced as a whole."""
+"""The table of namespace limits, which is replaced as a whole."""
 
 from memsidecar.access.policy import LimitTable, NamespaceLimits
 from memsidecar.domain.quota import Quota

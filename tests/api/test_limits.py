@@ -1,4 +1,4 @@
-"""How much at once, and for how long: beyond it a call is refused at once and told to come back."""
+"""Concurrency and deadlines: calls beyond a limit are rejected at once with a retry delay."""
 
 from pathlib import Path
 from threading import Event
@@ -22,7 +22,7 @@ def slow_batch(session_id: str) -> memory.AddBatchRequest:
 
 
 def refusals_meanwhile(client: Client, slow: Any) -> list[Refusal]:
-    """What quick calls are told while the slow one is in flight."""
+    """Return the errors of fast calls while the slow one is in flight."""
     refused: list[Refusal] = []
     while not slow.done():
         try:
@@ -32,7 +32,7 @@ def refusals_meanwhile(client: Client, slow: Any) -> list[Refusal]:
     return refused
 
 
-def test_one_call_too_many_is_busy_and_told_to_come_back(data_dir: Path) -> None:
+def test_a_call_beyond_the_limit_is_overloaded_with_a_retry_delay(data_dir: Path) -> None:
     with SidecarProcess(data_dir, "--max-concurrent-calls", "1") as sidecar, sidecar.client() as client:
         slow = client.memory.AddBatch.future(slow_batch("slow"), timeout=CALL_SECONDS)
         refused = refusals_meanwhile(client, slow)
@@ -41,14 +41,14 @@ def test_one_call_too_many_is_busy_and_told_to_come_back(data_dir: Path) -> None
         client.memory.Count(COUNT, timeout=CALL_SECONDS)
 
 
-def test_refused_and_failed_calls_give_their_place_back(data_dir: Path) -> None:
+def test_rejected_and_failed_calls_release_their_slot(data_dir: Path) -> None:
     with SidecarProcess(data_dir, "--max-concurrent-calls", "1") as sidecar, sidecar.client() as client:
         for _ in range(20):
             assert refusal(lambda: client.memory.Count(memory.CountRequest())).reason == "INVALID_FIELD"
             client.memory.Count(COUNT, timeout=CALL_SECONDS)
 
 
-def test_one_stream_too_many_is_busy_and_calls_go_on(data_dir: Path) -> None:
+def test_a_stream_beyond_the_limit_is_overloaded_and_calls_are_answered(data_dir: Path) -> None:
     done = Event()
 
     def unending() -> Any:
@@ -75,7 +75,7 @@ def test_a_call_without_a_deadline_gets_the_default_one(data_dir: Path) -> None:
         assert len(client.memory.AddBatch(slow_batch("slow"), timeout=CALL_SECONDS).results) == 8
 
 
-def test_a_deadline_that_passed_is_told_as_grpc_has_it(data_dir: Path) -> None:
+def test_an_exceeded_deadline_has_the_status_of_grpc(data_dir: Path) -> None:
     with SidecarProcess(data_dir) as sidecar, sidecar.client() as client:
         refused = refusal(lambda: client.memory.AddBatch(slow_batch("late"), timeout=0.05))
         assert refused.code.name == "DEADLINE_EXCEEDED"
@@ -83,7 +83,7 @@ def test_a_deadline_that_passed_is_told_as_grpc_has_it(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("flag", ["--max-request-bytes", "--max-message-bytes"])
-def test_a_smaller_limit_on_size_is_kept(data_dir: Path, flag: str) -> None:
+def test_a_smaller_size_limit_is_enforced(data_dir: Path, flag: str) -> None:
     with SidecarProcess(data_dir, flag, "2048") as sidecar, sidecar.client() as client:
         client.add("s", "x" * 1_500)
         refused = refusal(lambda: client.add("s", "x" * 2_100))

@@ -1,4 +1,4 @@
-"""Whether somebody waits for an answer, as background work sees it."""
+"""The load probe, by which background tasks see calls in flight."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,49 +10,49 @@ def limits() -> InFlightLimits:
     return InFlightLimits(InFlightCounter(10, "calls"), InFlightCounter(10, "streams"))
 
 
-def test_who_calls_waits_until_the_answer_is_there() -> None:
-    mine = limits()
-    probe = mine.load_probe(finished_calls=False)
+def test_a_call_is_in_flight_until_it_is_released() -> None:
+    in_flight = limits()
+    probe = in_flight.load_probe(finished_calls=False)
     assert not probe.is_busy()
-    mine.calls.acquire()
+    in_flight.calls.acquire()
     assert probe.is_busy()
     assert probe.is_busy()
-    mine.calls.release()
+    in_flight.calls.release()
     assert not probe.is_busy()
 
 
-async def _drawn(mine: InFlightLimits, requests: int) -> None:
-    async def come() -> AsyncIterator[bytes]:
+async def _run_stream(in_flight: InFlightLimits, requests: int) -> None:
+    async def requests_of() -> AsyncIterator[bytes]:
         for _ in range(requests):
             yield b""
 
     async def answer(given: AsyncIterator[bytes], _context: object) -> AsyncIterator[bytes]:
-        async for one in given:
-            yield one
+        async for request in given:
+            yield request
 
-    async for _ in mine.stream("stream", answer)(come(), None):  # type: ignore[arg-type] # it does not look at it
+    async for _ in in_flight.stream("stream", answer)(requests_of(), None):  # type: ignore[arg-type] # it does not look at it
         pass
 
 
-def test_who_called_since_is_here_though_nobody_waits() -> None:
-    mine = limits()
-    pending, recent = mine.load_probe(finished_calls=False), mine.load_probe(finished_calls=True)
-    mine.calls.acquire()
-    mine.calls.release()
+def test_a_finished_call_is_reported_once_by_the_probe_of_finished_calls() -> None:
+    in_flight = limits()
+    pending, recent = in_flight.load_probe(finished_calls=False), in_flight.load_probe(finished_calls=True)
+    in_flight.calls.acquire()
+    in_flight.calls.release()
     assert not pending.is_busy()
     assert recent.is_busy()
     assert not recent.is_busy()
 
 
-def test_a_stream_waits_only_while_something_comes() -> None:
-    mine = limits()
-    pending, recent = mine.load_probe(finished_calls=False), mine.load_probe(finished_calls=True)
-    mine.streams.acquire()
+def test_a_stream_is_in_flight_only_while_it_receives_messages() -> None:
+    in_flight = limits()
+    pending, recent = in_flight.load_probe(finished_calls=False), in_flight.load_probe(finished_calls=True)
+    in_flight.streams.acquire()
     assert pending.is_busy()
     assert recent.is_busy()
     assert not pending.is_busy()
     assert not recent.is_busy()
-    asyncio.run(_drawn(mine, 3))
+    asyncio.run(_run_stream(in_flight, 3))
     assert pending.is_busy()
     assert not pending.is_busy()
     assert recent.is_busy()

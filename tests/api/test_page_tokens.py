@@ -1,4 +1,4 @@
-"""Page tokens: clients can neither read nor make them, and they turn the page."""
+"""Page tokens decode to their cursor; clients can neither read nor forge them."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""The bucket by itself, on a clock of the test's own: exactly as many calls as promised, neither more nor fewer."""
+"""The rate limiter on a manual clock: exactly the promised number of calls is admitted."""
 
 from dataclasses import dataclass
 
@@ -20,8 +20,8 @@ class Clock:
         return self.seconds
 
 
-def taken(limiter: RateLimiter) -> int:
-    """How many calls go through at this moment."""
+def admitted(limiter: RateLimiter) -> int:
+    """Return how many calls are admitted now."""
     for count in range(10 * RATE):
         try:
             limiter.take("a")
@@ -31,20 +31,20 @@ def taken(limiter: RateLimiter) -> int:
 
 
 @pytest.mark.parametrize("pause", [1.0, 60.0])
-def test_after_a_pause_a_second_of_calls_is_there_and_then_the_rate(pause: float) -> None:
+def test_after_a_pause_one_second_of_calls_is_admitted_and_then_the_rate(pause: float) -> None:
     clock = Clock()
     limiter = RateLimiter(LIMITS, clock)
-    assert taken(limiter) == RATE
+    assert admitted(limiter) == RATE
     clock.seconds += pause
-    first_second = taken(limiter)
+    first_second = admitted(limiter)
     clock.seconds += 1
-    assert (first_second, first_second + taken(limiter)) == (RATE, 2 * RATE)
+    assert (first_second, first_second + admitted(limiter)) == (RATE, 2 * RATE)
 
 
-def test_waiting_as_long_as_is_said_is_enough_and_less_is_not() -> None:
+def test_the_retry_delay_is_enough_and_less_is_not() -> None:
     clock = Clock()
     limiter = RateLimiter(LIMITS, clock)
-    taken(limiter)
+    admitted(limiter)
     with pytest.raises(RateLimited) as refused:
         limiter.take("a")
     clock.seconds += refused.value.retry_after_seconds * 0.9

@@ -1,4 +1,4 @@
-"""The log has a line for what is worth one, and never anything that a caller sent."""
+"""The request log has lines for the selected calls, and never content of a caller."""
 
 import json
 from functools import partial
@@ -18,13 +18,13 @@ COUNT = memory.CountRequest(session_id="s")
 
 
 def calls_logged(sidecar: SidecarProcess) -> list[dict[str, object]]:
-    """The lines about calls of a log in JSON."""
+    """Return the lines of a JSON log that are about calls."""
     lines = [json.loads(line) for line in sidecar.log().splitlines()]
     return [line for line in lines if line["message"] == "call"]
 
 
-def one_good_and_one_bad(data_dir: Path, *flags: str) -> list[tuple[object, object]]:
-    """The method and code of what was logged of two calls."""
+def logged_of_two_calls(data_dir: Path, *flags: str) -> list[tuple[object, object]]:
+    """Make a valid and an invalid call; return method and code of the logged ones."""
     with SidecarProcess(data_dir, "--log-format", "json", *flags) as sidecar:
         with sidecar.client() as client:
             client.memory.Count(COUNT)
@@ -35,24 +35,24 @@ def one_good_and_one_bad(data_dir: Path, *flags: str) -> list[tuple[object, obje
 
 def test_by_default_only_failed_calls_are_logged(data_dir: Path) -> None:
     # On a busy machine every call may be slow.
-    assert one_good_and_one_bad(data_dir, "--slow-call-seconds", "3600") == [("Count", "INVALID_ARGUMENT")]
+    assert logged_of_two_calls(data_dir, "--slow-call-seconds", "3600") == [("Count", "INVALID_ARGUMENT")]
 
 
 def test_by_default_slow_calls_are_logged_too(data_dir: Path) -> None:
-    logged = one_good_and_one_bad(data_dir, "--slow-call-seconds", "0")
+    logged = logged_of_two_calls(data_dir, "--slow-call-seconds", "0")
     assert logged == [("Count", "OK"), ("Count", "INVALID_ARGUMENT")]
 
 
-def test_all_calls_are_logged_when_asked_for(data_dir: Path) -> None:
-    logged = one_good_and_one_bad(data_dir, "--log-calls", "all")
+def test_all_calls_are_logged_with_log_calls_all(data_dir: Path) -> None:
+    logged = logged_of_two_calls(data_dir, "--log-calls", "all")
     assert logged == [("Count", "OK"), ("Count", "INVALID_ARGUMENT")]
 
 
-def test_no_call_is_logged_when_asked_for(data_dir: Path) -> None:
-    assert one_good_and_one_bad(data_dir, "--log-calls", "none", "--slow-call-seconds", "0") == []
+def test_no_call_is_logged_with_log_calls_none(data_dir: Path) -> None:
+    assert logged_of_two_calls(data_dir, "--log-calls", "none", "--slow-call-seconds", "0") == []
 
 
-def test_a_line_about_a_refusal_names_reason_field_and_time(data_dir: Path) -> None:
+def test_a_line_about_a_failed_call_has_reason_field_and_duration(data_dir: Path) -> None:
     with SidecarProcess(data_dir, "--log-format", "json") as sidecar, sidecar.client() as client:
         refusal(lambda: client.memory.Count(memory.CountRequest()))
         (line,) = calls_logged(sidecar)
@@ -68,7 +68,7 @@ def test_streams_are_logged_when_all_calls_are(data_dir: Path) -> None:
         assert [line["code"] for line in calls_logged(sidecar)] == ["OK", "INVALID_ARGUMENT"]
 
 
-def test_a_call_of_what_is_not_built_is_logged_as_a_failed_one(data_dir: Path) -> None:
+def test_a_call_of_an_unimplemented_rpc_is_logged_as_failed(data_dir: Path) -> None:
     with SidecarProcess(data_dir, "--log-format", "json") as sidecar, sidecar.client() as client:
         for name in sorted(NOT_IMPLEMENTED):
             refusal(partial(send_bytes, client, name, [b""]))
@@ -76,7 +76,7 @@ def test_a_call_of_what_is_not_built_is_logged_as_a_failed_one(data_dir: Path) -
 
 
 def call_everything(client: Client) -> int:
-    """Every RPC with a canary in every text, right and wrong in many ways; how many of the calls were refused."""
+    """Call every RPC with canaries in valid and invalid requests; return how many calls failed."""
     refused = 0
     for name in METHODS:
         for request in canary_requests(name):
@@ -88,8 +88,8 @@ def call_everything(client: Client) -> int:
 
 
 @pytest.fixture(scope="module", params=["text", "json"])
-def talkative_log(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
-    """The format and the lines of a log that holds all it ever may, after every kind of call."""
+def verbose_log(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
+    """The format and the lines of the most verbose log, after every kind of call."""
     flags = ("--log-format", request.param, "--log-calls", "all", "--log-level", "debug", "--index", "lancedb")
     with SidecarProcess(tmp_path_factory.mktemp(request.param) / "data", *flags) as sidecar:
         until_retrieval_is_there(sidecar)
@@ -99,25 +99,25 @@ def talkative_log(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
         return request.param, sidecar.log().splitlines()
 
 
-def test_nothing_that_a_caller_sent_is_in_the_log(talkative_log: tuple[str, list[str]]) -> None:
-    _, lines = talkative_log
+def test_nothing_that_a_caller_sent_is_in_the_log(verbose_log: tuple[str, list[str]]) -> None:
+    _, lines = verbose_log
     assert sum("code=OK" in line or '"code": "OK"' in line for line in lines) > 20
     telling = [line[:600] for line in lines if CANARY in line]
     assert telling == []
 
 
-def test_no_call_left_an_error_in_the_log(talkative_log: tuple[str, list[str]]) -> None:
-    _, lines = talkative_log
+def test_no_call_left_an_error_in_the_log(verbose_log: tuple[str, list[str]]) -> None:
+    _, lines = verbose_log
     assert [line[:600] for line in lines if "Traceback" in line or "never retrieved" in line] == []
 
 
-def test_every_line_of_a_json_log_is_json(talkative_log: tuple[str, list[str]]) -> None:
-    form, lines = talkative_log
+def test_every_line_of_a_json_log_is_json(verbose_log: tuple[str, list[str]]) -> None:
+    form, lines = verbose_log
     if form == "json":
         assert {"time", "level", "logger", "message"} <= set.intersection(*(set(json.loads(line)) for line in lines))
 
 
-def test_every_line_of_a_text_log_begins_with_its_time(talkative_log: tuple[str, list[str]]) -> None:
-    form, lines = talkative_log
+def test_every_line_of_a_text_log_begins_with_its_time(verbose_log: tuple[str, list[str]]) -> None:
+    form, lines = verbose_log
     if form == "text":
         assert [line for line in lines if line[4:5] + line[7:8] + line[10:11] + line[23:24] != "--TZ"] == []

@@ -1,4 +1,4 @@
-"""Retrieval is opened in the background: whatever keeps it is told, and it is tried again."""
+"""Retrieval is opened in the background: a failure is logged, and opening is retried."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ from memsidecar.stores.volatile.journal import VolatileJournal
 
 
 class Health:
-    """What the server is told."""
+    """Records the services that are set to serving."""
 
     def __init__(self) -> None:
         self.serving: list[str] = []
@@ -33,7 +33,7 @@ class Health:
     [ImportError("no lancedb"), DataCorrupted("rotten", file="journal.db"), IndexUnavailable("away"), OSError("full")],
     ids=lambda problem: type(problem).__name__,
 )
-def test_whatever_keeps_retrieval_is_logged_and_tried_again(
+def test_a_failure_to_open_retrieval_is_logged_and_retried(
     data_dir: Path, problem: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     problems, health = [problem], Health()

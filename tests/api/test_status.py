@@ -1,4 +1,4 @@
-"""The error table: complete, true to errors.proto, and the same over the wire."""
+"""The error table is complete, matches errors.proto, and is the same over the wire."""
 
 import importlib
 import pkgutil
@@ -98,7 +98,7 @@ def documented_codes() -> dict[str, str]:
     return {name: re.split(r"[\s:;,]", comment.strip().removeprefix("// "))[0] for comment, name in entries}
 
 
-def test_every_error_has_a_row_other_than_that_of_a_bug() -> None:
+def test_every_error_has_a_row_of_its_own() -> None:
     root = errors.SidecarError
     without = {kind.__name__ for kind in every_error() if next(one for one in kind.__mro__ if one in TABLE) is root}
     assert without == {"SidecarError"} | NEVER_ON_THE_WIRE
@@ -108,7 +108,7 @@ def test_every_row_has_an_example_here() -> None:
     assert set(EXAMPLES) == set(TABLE)
 
 
-def test_every_reason_has_its_place() -> None:
+def test_every_reason_has_a_row() -> None:
     names = {name.removeprefix("ERROR_REASON_") for name in list(ErrorReason.keys())} - {"UNSPECIFIED"}
     assert names == BY_CALLS | BY_ACCESS | BY_FAULTS | LATER
     assert {reason_name(row.reason) for row in TABLE.values()} - {"UNSPECIFIED"} == names - LATER
@@ -128,14 +128,14 @@ def test_the_unspecified_reason_is_never_sent(kind: type[errors.SidecarError]) -
 
 
 @pytest.mark.parametrize("kind", TABLE, ids=lambda kind: kind.__name__)
-def test_waiting_is_advised_exactly_where_it_helps(kind: type[errors.SidecarError]) -> None:
+def test_a_retry_delay_is_sent_exactly_where_waiting_helps(kind: type[errors.SidecarError]) -> None:
     helps = row_of(EXAMPLES[kind]).code is grpc.StatusCode.UNAVAILABLE
     helps |= kind in (errors.DiskFull, errors.RateLimited, errors.QuotaExceeded)
     advised = details(rich_status(EXAMPLES[kind]), error_details_pb2.RetryInfo)
     assert [one.retry_delay.ToTimedelta().total_seconds() > 0 for one in advised] == ([True] if helps else [])
 
 
-def test_who_is_too_fast_is_told_how_long_to_wait() -> None:
+def test_a_rate_limited_call_gets_its_retry_delay() -> None:
     (advised,) = details(rich_status(EXAMPLES[errors.RateLimited]), error_details_pb2.RetryInfo)
     assert advised.retry_delay.ToMilliseconds() == 250
 
@@ -145,30 +145,30 @@ def test_a_quota_is_named_with_its_limit() -> None:
     assert dict(info.metadata) == {"quota": "messages", "limit": "7"}
 
 
-def test_a_quota_gives_time_to_erase_something() -> None:
+def test_an_exceeded_quota_has_a_long_retry_delay() -> None:
     (advised,) = details(rich_status(EXAMPLES[errors.QuotaExceeded]), error_details_pb2.RetryInfo)
     assert advised.retry_delay.ToSeconds() == 60
 
 
-def test_a_sequence_mismatch_tells_where_the_session_stands() -> None:
+def test_a_sequence_mismatch_has_the_last_sequence() -> None:
     (info,) = details(rich_status(EXAMPLES[errors.SequenceMismatch]), error_details_pb2.ErrorInfo)
     assert dict(info.metadata) == {"last_sequence": "7"}
 
 
-def test_a_budget_that_is_too_small_is_answered_with_one_that_is_not() -> None:
+def test_a_budget_that_is_too_small_is_answered_with_the_required_tokens() -> None:
     (info,) = details(rich_status(EXAMPLES[errors.BudgetTooSmall]), error_details_pb2.ErrorInfo)
     assert dict(info.metadata) == {"required_tokens": "250"}
 
 
-def test_a_damaged_file_is_named() -> None:
+def test_corrupted_data_names_the_file() -> None:
     (info,) = details(rich_status(EXAMPLES[errors.DataCorrupted]), error_details_pb2.ErrorInfo)
     assert dict(info.metadata) == {"file": "/data/journal.db"}
 
 
-def test_a_wrong_field_is_named_and_only_then() -> None:
+def test_only_an_invalid_field_is_named() -> None:
     for kind, error in EXAMPLES.items():
         bad = details(rich_status(error), error_details_pb2.BadRequest)
-        fields = [one.field for request in bad for one in request.field_violations]
+        fields = [violation.field for request in bad for violation in request.field_violations]
         assert fields == (["message.role"] if kind is errors.InvalidField else [])
 
 
@@ -185,7 +185,7 @@ def test_every_error_is_the_same_over_the_wire() -> None:
 
 
 @pytest.mark.parametrize("bug", [RuntimeError("secret"), errors.SidecarError("secret"), RecursionError("secret")])
-def test_a_bug_tells_nothing_of_the_inside(bug: Exception) -> None:
+def test_an_internal_error_reveals_no_details(bug: Exception) -> None:
     with RaisingServer({"bug": bug}) as server:
         refused = server.provoke("bug")
     assert (refused.code(), refused.details()) == (grpc.StatusCode.INTERNAL, str(INTERNAL_ERROR))
@@ -197,13 +197,13 @@ def test_a_fatal_store_error_does_not_name_files() -> None:
 
 
 def provocations(client: Client) -> dict[str, tuple[Any, Proto]]:
-    """A call for each reason that takes no fault and no load to hear."""
-    said = Message(id="m", role=ROLE_USER, content="other")
+    """Yield a call for each reason that needs neither a fault nor load."""
+    message = Message(id="m", role=ROLE_USER, content="other")
     call = client.memory
     return {
         "INVALID_FIELD": (call.Count, memory.CountRequest()),
         "NOT_FOUND": (call.Annotate, memory.AnnotateRequest(session_id="s", message_id="none", evaluation_score=1)),
-        "ID_CONFLICT": (call.Add, memory.AddRequest(session_id="s", message=said)),
+        "ID_CONFLICT": (call.Add, memory.AddRequest(session_id="s", message=message)),
         "SEQUENCE_MISMATCH": (
             call.Add,
             memory.AddRequest(session_id="s", message=Message(role=ROLE_USER, content="x"), expected_sequence=9),
@@ -218,7 +218,7 @@ def provocations(client: Client) -> dict[str, tuple[Any, Proto]]:
     }
 
 
-def test_every_reason_of_this_version_is_heard(client: Client) -> None:
+def test_every_provokable_reason_is_sent(client: Client) -> None:
     client.add("s", "hello", id="m", user_id="owner")
     asked = provocations(client)
     assert set(asked) == BY_CALLS - {"OVERLOADED"}  # that one takes load: see test_limits

@@ -1,4 +1,4 @@
-"""A task whose effect can be seen, and that fails when the test wants it."""
+"""A background task that records its entries, and fails on demand."""
 
 import time
 from collections import defaultdict
@@ -13,65 +13,65 @@ from tests.conformance.builders import carry_out, draft
 
 
 @dataclass
-class Keeping:
-    """What survives the process: the effects and the position, in one commit."""
+class TaskState:
+    """The persistent state of a task: effects and position, in one commit."""
 
     effects: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     positions: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
 
 @dataclass
-class Noting:
-    """A task that notes every entry."""
+class RecordingTask:
+    """A task that records the lsn of every entry."""
 
-    kept: Keeping = field(default_factory=Keeping)
-    name: str = "noting"
+    state: TaskState = field(default_factory=TaskState)
+    name: str = "recording"
     poisoned: frozenset[int] = frozenset()
-    faults_left: int = 0
-    "How many of the next attempts fail, whatever is in them."
-    away: bool = False
-    chapters: list[tuple[str, int]] = field(default_factory=list)
+    failures_left: int = 0
+    "How many of the next attempts fail."
+    is_unavailable: bool = False
+    batches: list[tuple[str, int]] = field(default_factory=list)
     attempts: list[float] = field(default_factory=list)
     before: Callable[[str, LogEntries], None] = lambda _, __: None
-    rests: int = 0
+    maintenance_runs: int = 0
 
     def position(self, namespace: str) -> int:
-        return self.kept.positions[namespace]
+        return self.state.positions[namespace]
 
-    def process(self, namespace: str, chapter: LogEntries) -> None:
+    def process(self, namespace: str, batch: LogEntries) -> None:
         self.attempts.append(time.monotonic())
-        self.before(namespace, chapter)
-        if self.away:
+        self.before(namespace, batch)
+        if self.is_unavailable:
             raise RetryLater("as the test wants it")
-        if self.faults_left:
-            self.faults_left -= 1
+        if self.failures_left:
+            self.failures_left -= 1
             raise ValueError("as the test wants it")
-        for entry in chapter:
+        for entry in batch:
             if entry.lsn in self.poisoned and not isinstance(entry, NoOp):
-                raise ValueError("a secret that was said")
-        self.chapters.append((namespace, len(chapter)))
-        self.kept.effects[namespace] += [entry.lsn for entry in chapter if not _says_nothing(entry)]
-        self.kept.positions[namespace] = chapter[-1].lsn
+                raise ValueError("content of a message")
+        self.batches.append((namespace, len(batch)))
+        self.state.effects[namespace] += [entry.lsn for entry in batch if not _is_no_op(entry)]
+        self.state.positions[namespace] = batch[-1].lsn
 
-    def maintain(self, idle: bool) -> bool:  # noqa: ARG002 - it has no chores
-        self.rests += 1
+    def maintain(self, idle: bool) -> bool:  # noqa: ARG002 - it needs no maintenance
+        self.maintenance_runs += 1
         return False
 
 
-def _says_nothing(entry: LogEntry) -> bool:
+def _is_no_op(entry: LogEntry) -> bool:
     return isinstance(entry, NoOp)
 
 
-def a_runner(journal: Journal, *tasks: Noting, linger_seconds: float = 0.0) -> Runner:
-    pulse = CommitSignal(journal)
+def new_runner(journal: Journal, *tasks: RecordingTask, linger_seconds: float = 0.0) -> Runner:
+    commits = CommitSignal(journal)
     return Runner(
-        journal, pulse, BackgroundThrottle(lambda: False, ThrottleConfig(1.0, 1.0, 1.0)), list(tasks), linger_seconds
+        journal, commits, BackgroundThrottle(lambda: False, ThrottleConfig(1.0, 1.0, 1.0)), list(tasks), linger_seconds
     )
 
 
 @contextmanager
-def running(journal: Journal, *tasks: Noting, linger_seconds: float = 0.0) -> Iterator[Runner]:
-    runner = a_runner(journal, *tasks, linger_seconds=linger_seconds)
+def running(journal: Journal, *tasks: RecordingTask, linger_seconds: float = 0.0) -> Iterator[Runner]:
+    runner = new_runner(journal, *tasks, linger_seconds=linger_seconds)
     runner.start()
     try:
         yield runner
@@ -79,8 +79,8 @@ def running(journal: Journal, *tasks: Noting, linger_seconds: float = 0.0) -> It
         runner.stop()
 
 
-def say(journal: Journal, namespace: str, *contents: str, session: str = "s") -> list[int]:
-    """The lsns of the messages."""
+def append(journal: Journal, namespace: str, *contents: str, session: str = "s") -> list[int]:
+    """Append messages; return their lsns."""
     before = journal.stats().last_lsn
     carry_out(journal, Append(SessionKey(namespace, session), "", [draft(content) for content in contents]))
     return list(range(before + 1, journal.stats().last_lsn + 1))

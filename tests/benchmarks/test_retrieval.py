@@ -25,7 +25,7 @@ def test_every_message_of_the_support_history_has_an_id_of_its_own() -> None:
     messages = [one for session in json.loads(SUPPORT.read_text())["sessions"] for one in session["messages"]]
     assert len(messages) >= 250
     assert [name for name, count in Counter(one["id"] for one in messages).items() if count > 1] == []
-    assert all(one["content"] or one.get("tool_call") for one in messages)
+    assert all(message["content"] or message.get("tool_call") for message in messages)
 
 
 def test_the_evidence_of_every_question_is_there() -> None:

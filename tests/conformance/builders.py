@@ -1,4 +1,4 @@
-"""Short ways to say what the tests say often: a draft, a command, what was read."""
+"""Builders of drafts, records and documents; functions that submit one command; readers."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
@@ -48,7 +48,7 @@ ANN = Owner("default", "ann")
 
 
 def draft(content: str, *, message_id: str = "", role: Role = Role.USER, tokens: int = 10, **rest: Any) -> Draft:
-    """A message whose id is its content unless another is given."""
+    """Return a draft; its id is its content by default."""
     message_id = message_id or content
     body = message_pb2.Message(id=message_id, content=content).SerializeToString()
     fingerprint = hashlib.sha256(f"{role} {content}".encode()).digest()
@@ -98,7 +98,7 @@ def rewrite(
 
 
 def scored(score: float, mark: str = "") -> Callable[[StoredMessage], Revision]:
-    """A revision that sets the score and, so that it can be seen, adds a mark to the body."""
+    """Return a revision that sets the score, and adds a mark to the body."""
     added = message_pb2.Message(name=mark).SerializeToString()
     return lambda stored: Revision(stored.body + added, stored.flags | Flag.IMPORTANT, score)
 
@@ -127,7 +127,7 @@ def known_head(journal: Journal, key: SessionKey = KEY) -> SessionHead:
 
 
 def document(*chunks: str, name: str = "d1", owner: Owner = EVERYBODY, **rest: Any) -> DocumentDraft:
-    """A document whose chunks have as many tokens as letters."""
+    """Return a document whose chunks have as many tokens as letters."""
     given = {"title": "", "source": "", "metadata": b"", "create_time_us": 1_000, "chunking": "by hand", **rest}
     digest = hashlib.sha256("".join(chunks).encode()).hexdigest()
     cut = [Chunk(text, len(text)) for text in chunks]
@@ -144,7 +144,7 @@ def note(body: str = "body", *, name: str = "n1", slot: int = 1, source: str = "
 
 
 def revising(*kept: Record, owner: Owner = ANN, kind: RecordKind = RecordKind.ARTIFACT, **rest: Any) -> UpsertRecords:
-    """A command that keeps these notes, whatever is there, and drops the `dropped` ones."""
+    """Return a command that upserts these records, and deletes the `dropped` ones."""
     revised = RecordChanges(kept, rest.pop("dropped", ()))
     return UpsertRecords(owner, kind, rest.pop("slots", ()), lambda _: revised, **rest)
 
@@ -155,12 +155,12 @@ def keep(journal: Journal, *kept: Record, **rest: Any) -> RecordsUpserted:
 
 
 def notes(journal: Journal, owner: Owner = ANN, kind: RecordKind = RecordKind.ARTIFACT, **page: Any) -> list[str]:
-    """The ids of an owner's notes, newest first."""
-    return [one.id for one in journal.records(RecordQuery(owner, kind, **page))]
+    """Return the ids of an owner's records, newest first."""
+    return [record.id for record in journal.records(RecordQuery(owner, kind, **page))]
 
 
 def follow(journal: Journal, namespace: str = "default", after_lsn: int = 0, limit: int = 100) -> list[LogEntry]:
-    """All the news, chapter by chapter."""
+    """Return all entries of the change feed, read batch by batch."""
     told: list[LogEntry] = []
     while chapter := journal.read_changes(namespace, told[-1].lsn if told else after_lsn, limit):
         assert len(chapter) <= limit
@@ -169,21 +169,21 @@ def follow(journal: Journal, namespace: str = "default", after_lsn: int = 0, lim
 
 
 def recount(journal: Journal, namespace: str = "default", owners: Iterable[Owner] = (EVERYBODY, ANN)) -> Usage:
-    """What the namespace keeps, added up from all that can be read of it; notes of these owners only."""
+    """Return the usage of a namespace, added up from all reads; records of these owners only."""
     news = follow(journal, namespace)
     said = {(one.session, one.message.sequence): one for one in news if isinstance(one, MessageWritten)}
     size = sum(message_bytes(one.message.body, one.vector) for one in said.values())
     size += sum(document_bytes(one.document) for one in news if isinstance(one, DocumentWritten))
     for owner, kind in product(owners, RecordKind):
         if owner.namespace == namespace:
-            size += sum(len(one.body) for one in journal.records(RecordQuery(owner, kind, 1_000, history=True)))
+            size += sum(len(record.body) for record in journal.records(RecordQuery(owner, kind, 1_000, history=True)))
     heads = journal.sessions(SessionQuery(namespace, limit=1_000))
     assert len(said) == sum(head.message_count + head.pruned_count for head in heads)
     return Usage(len(heads), len(said), size)
 
 
 class Replica:
-    """The windows of all sessions as told by changes alone; a reload reads that window again."""
+    """The windows of all sessions, derived from commit events; a reload event reads the window again."""
 
     def __init__(self, journal: Journal) -> None:
         self.heads: dict[SessionKey, SessionHead] = {}

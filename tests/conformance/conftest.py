@@ -1,4 +1,4 @@
-"""Every promise of `stores.contract` is tested once, on every journal.
+"""Each promise of `stores.contract` is tested once, on every journal.
 
 To put another journal under the suite, write a function that opens an empty one in a given folder, with given quotas,
 and add it to `JOURNALS`. No test needs to change, and none may ask which journal it runs on.
@@ -29,7 +29,7 @@ JOURNALS: dict[str, Callable[..., Journal]] = {"sqlite": open_sqlite, "volatile"
 
 @pytest.fixture
 def quotas() -> dict[str, Quota]:
-    """By namespace, what the journal of the test allows; a test may change it at any time."""
+    """Quotas of the journal by namespace; a test may change them at any time."""
     return {}
 
 

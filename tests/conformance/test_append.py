@@ -1,4 +1,4 @@
-"""What an append promises: order, wholeness, ids that mean one thing, sequences that are never given twice."""
+"""Promises of an append: order, atomicity, unique ids, sequences that are never reused."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_the_head_counts_the_window_by_role(journal: Journal) -> None:
     assert known_head(journal) == head
 
 
-def test_a_session_nobody_wrote_to_is_empty(journal: Journal) -> None:
+def test_an_unknown_session_is_empty(journal: Journal) -> None:
     assert journal.head(SessionKey("default", "nobody")) is None
     assert contents(journal, SessionKey("default", "nobody")) == []
 
@@ -61,7 +61,7 @@ def test_a_batch_with_a_conflict_changes_nothing(journal: Journal) -> None:
     assert contents(journal) == ["first"]
 
 
-def test_a_refused_batch_makes_no_session(journal: Journal) -> None:
+def test_a_rejected_batch_creates_no_session(journal: Journal) -> None:
     with pytest.raises(IdConflict):
         append(journal, draft("one", message_id="x"), draft("two", message_id="x"))
     with pytest.raises(SequenceMismatch):
@@ -109,7 +109,7 @@ def test_an_id_stays_known_after_it_was_pruned(journal: Journal) -> None:
     assert contents(journal) == ["b"]
 
 
-def test_a_duplicate_of_a_shortened_message_is_told_its_first_tokens(journal: Journal) -> None:
+def test_a_duplicate_of_a_shortened_message_is_answered_with_its_original_tokens(journal: Journal) -> None:
     append(journal, draft("long", tokens=500))
     trim(journal, shortened=[made_shorter(read(journal)[0], "l...g", 20)])
     assert append(journal, draft("long", tokens=500)).results[0] == ("long", 1, 500, True)
@@ -148,19 +148,19 @@ def test_a_duplicate_is_answered_before_the_expected_sequence_is_compared(journa
     assert [result.duplicate for result in results] == [True, True]
 
 
-def test_a_conflict_is_told_before_the_expected_sequence_is_compared(journal: Journal) -> None:
+def test_a_conflict_is_reported_before_the_expected_sequence_is_compared(journal: Journal) -> None:
     append(journal, draft("words", message_id="x"))
     with pytest.raises(IdConflict):
         append(journal, draft("new"), draft("other words", message_id="x"), expected=7)
 
 
-def test_a_batch_with_one_new_message_is_compared(journal: Journal) -> None:
+def test_the_expected_sequence_of_a_batch_with_one_new_message_is_compared(journal: Journal) -> None:
     append(journal, draft("a"))
     with pytest.raises(SequenceMismatch):
         append(journal, draft("a"), draft("b"), expected=0)
 
 
-def test_the_first_user_named_makes_the_session_theirs(journal: Journal) -> None:
+def test_the_first_named_user_becomes_the_owner(journal: Journal) -> None:
     append(journal, draft("a"))
     append(journal, draft("b"), user_id="ann")
     with pytest.raises(SessionOwnerMismatch):
@@ -170,20 +170,20 @@ def test_the_first_user_named_makes_the_session_theirs(journal: Journal) -> None
     assert known_head(journal).user_id == "ann"
 
 
-def test_a_refused_append_does_not_make_a_session_somebodys(journal: Journal) -> None:
+def test_a_rejected_append_does_not_set_the_owner(journal: Journal) -> None:
     append(journal, draft("words", message_id="x"))
     with pytest.raises(IdConflict):
         append(journal, draft("other", message_id="x"), user_id="bob")
     assert append(journal, draft("b"), user_id="ann").head.user_id == "ann"
 
 
-def test_sequences_go_on_after_a_clear(journal: Journal) -> None:
+def test_sequences_continue_after_a_clear(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"))
     erase(journal)
     assert append(journal, draft("c"), expected=2).results[0].sequence == 3
 
 
-def test_a_deleted_session_begins_anew(journal: Journal) -> None:
+def test_a_deleted_session_starts_again_at_sequence_1(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"), user_id="ann")
     erase(journal, delete_session=True)
     added = append(journal, draft("c"), expected=0, user_id="bob")

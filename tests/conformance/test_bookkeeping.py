@@ -1,4 +1,4 @@
-"""Claims, policies, calibration, watermarks and what is set aside."""
+"""Claims, policies, calibrations, watermarks and dead letters."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_a_policy_replaces_the_one_before(journal: Journal) -> None:
     assert known_head(journal).policy == Policy()
 
 
-def test_a_policy_can_be_taken_back(journal: Journal) -> None:
+def test_a_policy_can_be_removed(journal: Journal) -> None:
     for key in (KEY, SessionKey("default", "")):
         carry_out(journal, SetPolicy(key, "", POLICY))
         carry_out(journal, SetPolicy(key, "", None))
@@ -69,7 +69,7 @@ def test_a_policy_survives_a_clear_and_not_a_delete(journal: Journal) -> None:
     assert append(journal, draft("a")).head.policy is None
 
 
-def test_a_stranger_sets_no_policy(journal: Journal) -> None:
+def test_another_user_cannot_set_a_policy(journal: Journal) -> None:
     append(journal, draft("a"), user_id="ann")
     with pytest.raises(SessionOwnerMismatch):
         carry_out(journal, SetPolicy(KEY, "bob", POLICY))
@@ -99,7 +99,7 @@ def test_a_watermark_never_moves_back(journal: Journal) -> None:
     assert journal.watermark("index", "other") == 0
 
 
-def test_what_is_set_aside_is_read_in_the_order_of_the_log(journal: Journal) -> None:
+def test_dead_letters_are_read_in_the_order_of_the_log(journal: Journal) -> None:
     assert list(journal.dead_letters("index")) == []
     for lsn, namespace in ((9, "n"), (4, "o"), (4, "n")):
         carry_out(journal, AddDeadLetter("index", namespace, lsn, f"reason {lsn}"))
@@ -113,7 +113,7 @@ def test_what_is_set_aside_is_read_in_the_order_of_the_log(journal: Journal) -> 
     assert all(one.task == "index" and one.time_us > 0 for one in found)
 
 
-def test_setting_the_same_aside_again_does_nothing(journal: Journal) -> None:
+def test_adding_the_same_dead_letter_again_does_nothing(journal: Journal) -> None:
     carry_out(journal, AddDeadLetter("index", "n", 4, "first"))
     before = journal.dead_letters("index")
     carry_out(journal, AddDeadLetter("index", "n", 4, "second"))

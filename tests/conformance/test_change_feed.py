@@ -1,4 +1,4 @@
-"""What the log says to those who follow it: everything, in order, as it is known now."""
+"""The change feed: all entries in order, with the current state of their messages."""
 
 import threading
 
@@ -48,16 +48,16 @@ def texts(journal: Journal, namespace: str = "default") -> list[str]:
     return [content(one.message) for one in follow(journal, namespace) if isinstance(one, MessageWritten)]
 
 
-def test_messages_are_told_in_the_order_of_the_log_each_in_its_namespace(journal: Journal) -> None:
+def test_messages_are_in_the_order_of_the_log_each_in_its_namespace(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"), user_id="ann")
     append(journal, draft("x"), key=ELSEWHERE)
     append(journal, draft("c"), key=OTHER)
     assert (texts(journal), texts(journal, "elsewhere"), texts(journal, "nowhere")) == (["a", "b", "c"], ["x"], [])
-    told = follow(journal)
-    assert [one.lsn for one in told] == sorted({one.lsn for one in told})
+    entries = follow(journal)
+    assert [entry.lsn for entry in entries] == sorted({one.lsn for one in entries})
 
 
-def test_a_message_is_told_with_all_that_is_known_of_it(journal: Journal) -> None:
+def test_an_entry_of_a_message_has_all_its_attributes(journal: Journal) -> None:
     append(journal, draft("a", vector=b"\1\2\3\4"), draft("b"), user_id="ann")
     head = known_head(journal)
     first, second = follow(journal)
@@ -67,16 +67,16 @@ def test_a_message_is_told_with_all_that_is_known_of_it(journal: Journal) -> Non
     assert second.lsn == head.version
 
 
-def heard_of(journal: Journal, heard: LogFilter, limit: int = 100) -> list[LogEntry]:
-    told: list[LogEntry] = []
-    while chapter := journal.read_changes("default", told[-1].lsn if told else 0, limit, heard):
-        assert len(chapter) <= limit
-        told += chapter
-    return told
+def filtered(journal: Journal, log_filter: LogFilter, limit: int = 100) -> list[LogEntry]:
+    entries: list[LogEntry] = []
+    while batch := journal.read_changes("default", entries[-1].lsn if entries else 0, limit, log_filter):
+        assert len(batch) <= limit
+        entries += batch
+    return entries
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
-def test_of_what_is_said_only_that_is_told_which_is_listened_to(journal: Journal, limit: int) -> None:
+def test_a_filter_selects_messages_by_user_or_session(journal: Journal, limit: int) -> None:
     append(journal, draft("ann's"), user_id="ann")
     append(journal, draft("nobody's"), key=OTHER)
     append(journal, draft("x"), key=ELSEWHERE, user_id="ann")
@@ -87,77 +87,77 @@ def test_of_what_is_said_only_that_is_told_which_is_listened_to(journal: Journal
     everything, last = follow(journal), EndOfLog(journal.stats().last_lsn)
     number = known_head(journal, OTHER).row_id
 
-    def told(heard: LogFilter) -> list[str]:
-        *news, end = heard_of(journal, heard, limit)
-        assert end == last and all(one in everything for one in news)
-        return [content(one.message) if isinstance(one, MessageWritten) else type(one).__name__ for one in news]
+    def entries(log_filter: LogFilter) -> list[str]:
+        *included, end = filtered(journal, log_filter, limit)
+        assert end == last and all(one in everything for one in included)
+        return [content(one.message) if isinstance(one, MessageWritten) else type(one).__name__ for one in included]
 
-    assert told(LogFilter("ann")) == ["ann's", "ann's"]
-    assert told(LogFilter("bert")) == ["bert's"]
-    assert told(LogFilter(session=number)) == ["nobody's"]
-    assert told(LogFilter()) == ["DocumentWritten"]
+    assert entries(LogFilter("ann")) == ["ann's", "ann's"]
+    assert entries(LogFilter("bert")) == ["bert's"]
+    assert entries(LogFilter(session=number)) == ["nobody's"]
+    assert entries(LogFilter()) == ["DocumentWritten"]
 
 
-def test_a_claim_is_told_to_those_who_listen_to_its_session_or_its_user(journal: Journal) -> None:
+def test_a_claim_passes_filters_of_its_session_or_its_user(journal: Journal) -> None:
     append(journal, draft("a"))
     append(journal, draft("b"), user_id="ann")
     number = known_head(journal).row_id
 
-    def is_told(heard: LogFilter) -> bool:
-        return any(isinstance(one, SessionClaimed) for one in heard_of(journal, heard))
+    def is_included(log_filter: LogFilter) -> bool:
+        return any(isinstance(one, SessionClaimed) for one in filtered(journal, log_filter))
 
-    assert is_told(LogFilter("ann")) and is_told(LogFilter(session=number))
-    assert not is_told(LogFilter("bert")) and not is_told(LogFilter())
+    assert is_included(LogFilter("ann")) and is_included(LogFilter(session=number))
+    assert not is_included(LogFilter("bert")) and not is_included(LogFilter())
 
 
-def test_what_is_erased_is_told_to_everybody(journal: Journal) -> None:
+def test_an_erasure_passes_every_filter(journal: Journal) -> None:
     append(journal, draft("a"), user_id="ann")
     erase(journal)
-    for heard in (LogFilter("bert"), LogFilter(session=7), LogFilter()):
-        assert any(isinstance(one, RowsErased) for one in heard_of(journal, heard))
+    for log_filter in (LogFilter("bert"), LogFilter(session=7), LogFilter()):
+        assert any(isinstance(one, RowsErased) for one in filtered(journal, log_filter))
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
-def test_chapters_behind_each_other_make_the_whole(journal: Journal, limit: int) -> None:
+def test_consecutive_batches_make_the_whole_log(journal: Journal, limit: int) -> None:
     for number in range(12):
         append(journal, draft(f"m{number}"), key=[KEY, OTHER, ELSEWHERE][number % 3])
     assert follow(journal, limit=limit) == follow(journal, limit=1_000)
     assert len(follow(journal, limit=limit)) == 8
 
 
-def test_a_chapter_begins_behind_the_given_entry(journal: Journal) -> None:
+def test_a_batch_starts_after_the_given_entry(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"), draft("c"))
-    told = follow(journal)
-    assert follow(journal, after_lsn=told[0].lsn) == told[1:]
-    assert follow(journal, after_lsn=told[-1].lsn) == []
+    entries = follow(journal)
+    assert follow(journal, after_lsn=entries[0].lsn) == entries[1:]
+    assert follow(journal, after_lsn=entries[-1].lsn) == []
 
 
-def test_an_annotated_message_is_told_twice_both_times_as_it_is_known_now(journal: Journal) -> None:
+def test_an_annotated_message_has_two_entries_with_its_current_state(journal: Journal) -> None:
     append(journal, draft("a", vector=b"mine"), draft("b"))
     rewrite(journal, "a", scored(3, "once"))
     rewrite(journal, "a", scored(9, "twice"))
-    told = [one for one in follow(journal) if isinstance(one, MessageWritten)]
-    first = told[0].lsn
-    assert [one.first_lsn for one in told] == [first, told[1].lsn, first, first]
-    assert [one.message for one in told if one.first_lsn == first] == [read(journal)[0]] * 3
-    assert {one.vector for one in told if one.first_lsn == first} == {b"mine"}
-    assert [one.message.score for one in told] == [9, None, 9, 9]
+    entries = [one for one in follow(journal) if isinstance(one, MessageWritten)]
+    first = entries[0].lsn
+    assert [entry.first_lsn for entry in entries] == [first, entries[1].lsn, first, first]
+    assert [one.message for one in entries if one.first_lsn == first] == [read(journal)[0]] * 3
+    assert {one.vector for one in entries if one.first_lsn == first} == {b"mine"}
+    assert [one.message.score for one in entries] == [9, None, 9, 9]
 
 
-def test_the_window_tells_nothing_and_its_messages_are_told_whole(journal: Journal) -> None:
+def test_window_updates_have_no_entries_and_messages_are_untruncated(journal: Journal) -> None:
     append(journal, draft("long text", tokens=500), draft("b"), draft("c"))
-    told = follow(journal)
+    entries = follow(journal)
     trim(journal, 2, shortened=[shortened(read(journal)[0], "l...", 5)])
     after = follow(journal)
     assert {type(one) for one in after[3:]} == {NoOp} and len(after) > 3
     messages = [one.message for one in after if isinstance(one, MessageWritten)]
     assert [content(message) for message in messages] == ["long text", "b", "c"]
     assert [(message.tokens, message.flags) for message in messages] == [(500, 0), (10, Flag.PRUNED), (10, 0)]
-    assert follow(journal, after_lsn=told[-1].lsn) == after[3:]
+    assert follow(journal, after_lsn=entries[-1].lsn) == after[3:]
 
 
 @pytest.mark.parametrize("delete_session", [True, False])
-def test_an_erasure_is_told_by_the_number_that_the_messages_had(journal: Journal, delete_session: bool) -> None:
+def test_an_erasure_has_the_row_id_of_the_erased_session(journal: Journal, delete_session: bool) -> None:
     append(journal, draft("kept"), key=OTHER)
     append(journal, draft("a"))
     rewrite(journal, "a", scored(1))
@@ -171,21 +171,21 @@ def test_an_erasure_is_told_by_the_number_that_the_messages_had(journal: Journal
     assert texts(journal) == ["kept", "b"]
 
 
-def test_messages_that_get_a_user_are_claimed_before_the_messages_of_the_same_append(journal: Journal) -> None:
+def test_a_claim_comes_before_the_messages_of_the_same_append(journal: Journal) -> None:
     append(journal, draft("a"))
     append(journal, draft("b"), draft("c"), user_id="ann")
     append(journal, draft("d"), user_id="ann")
-    told = follow(journal)
-    assert told[1] == SessionClaimed(told[1].lsn, known_head(journal).row_id, KEY, "ann")
-    assert [type(one) for one in told] == [
+    entries = follow(journal)
+    assert entries[1] == SessionClaimed(entries[1].lsn, known_head(journal).row_id, KEY, "ann")
+    assert [type(entry) for entry in entries] == [
         MessageWritten,
         SessionClaimed,
         MessageWritten,
         MessageWritten,
         MessageWritten,
     ]
-    assert {one.user_id for one in told if isinstance(one, MessageWritten)} == {"ann"}
-    assert told[-1].lsn == known_head(journal).version
+    assert {one.user_id for one in entries if isinstance(one, MessageWritten)} == {"ann"}
+    assert entries[-1].lsn == known_head(journal).version
 
 
 def test_an_append_of_known_messages_may_claim(journal: Journal) -> None:
@@ -195,7 +195,7 @@ def test_an_append_of_known_messages_may_claim(journal: Journal) -> None:
     assert known_head(journal) == head
 
 
-def test_a_claim_counts_whoever_makes_it(journal: Journal) -> None:
+def test_every_command_that_sets_the_owner_writes_a_claim(journal: Journal) -> None:
     keys = [KEY, OTHER]
     for key in keys:
         append(journal, draft("a"), draft("b"), key=key)
@@ -203,7 +203,7 @@ def test_a_claim_counts_whoever_makes_it(journal: Journal) -> None:
     carry_out(journal, UpdateMessage(KEY, "ann", "a", scored(1)))
     carry_out(journal, SetPolicy(OTHER, "bob", Policy(5)))
     claims = [one for one in follow(journal) if isinstance(one, SessionClaimed)]
-    assert [(one.key, one.user_id) for one in claims] == [(KEY, "ann"), (OTHER, "bob")]
+    assert [(claim.key, claim.user_id) for claim in claims] == [(KEY, "ann"), (OTHER, "bob")]
     assert [type(one) for one in follow(journal)][4:] == [SessionClaimed, MessageWritten, SessionClaimed]
     assert known_head(journal, OTHER).version == claims[1].lsn
 
@@ -216,13 +216,13 @@ def test_pruned_messages_can_be_claimed(journal: Journal) -> None:
 
 
 def test_a_session_without_messages_can_be_claimed(journal: Journal) -> None:
-    """Something may be known of it all the same, which is its user's then."""
+    """It may have facts, which then belong to its user."""
     carry_out(journal, Claim(OTHER, ""))
     append(journal, draft("first"), key=OTHER, user_id="bob")
     assert [type(one) for one in follow(journal)] == [SessionClaimed, MessageWritten]
 
 
-def test_what_is_new_or_gone_is_not_claimed(journal: Journal) -> None:
+def test_new_and_erased_sessions_write_no_claim(journal: Journal) -> None:
     append(journal, draft("new"), user_id="ann")
     carry_out(journal, Claim(OTHER, "bob"))
     append(journal, draft("gone"), key=ELSEWHERE)
@@ -232,7 +232,7 @@ def test_what_is_new_or_gone_is_not_claimed(journal: Journal) -> None:
     assert known_head(journal, ELSEWHERE).user_id == "cid"
 
 
-def test_a_tail_is_the_last_entry_of_each_namespace(journal: Journal) -> None:
+def test_last_lsns_are_the_last_entries_of_each_namespace(journal: Journal) -> None:
     assert journal.last_lsns() == {}
     append(journal, draft("a"))
     append(journal, draft("x"), key=ELSEWHERE)
@@ -247,7 +247,7 @@ def test_a_tail_is_the_last_entry_of_each_namespace(journal: Journal) -> None:
     assert journal.last_lsns()["elsewhere"] == journal.stats().last_lsn
 
 
-def test_what_a_session_said_is_read_by_its_number_pruned_and_whole(journal: Journal) -> None:
+def test_a_session_is_read_by_its_row_id_with_pruned_and_untruncated_messages(journal: Journal) -> None:
     append(journal, draft("a", vector=b"mine"), draft("long", tokens=90), draft("c"), user_id="ann")
     trim(journal, 1, shortened=[shortened(read(journal)[1], "l", 2)])
     rewrite(journal, "a", scored(4, "mark"))
@@ -262,7 +262,7 @@ def test_what_a_session_said_is_read_by_its_number_pruned_and_whole(journal: Jou
     assert list(journal.read_session(99, 0, 100)) == []
 
 
-def test_messages_are_found_by_the_entry_that_first_said_them(journal: Journal) -> None:
+def test_messages_are_found_by_their_first_lsn(journal: Journal) -> None:
     append(journal, draft("long", tokens=90), draft("b"), user_id="ann")
     append(journal, draft("x"), key=ELSEWHERE)
     first = [one.lsn for one in follow(journal)]
@@ -278,7 +278,7 @@ def test_messages_are_found_by_the_entry_that_first_said_them(journal: Journal) 
 
 
 @pytest.mark.parametrize("delete_session", [True, False])
-def test_what_is_erased_is_not_found(journal: Journal, delete_session: bool) -> None:
+def test_erased_messages_are_not_found(journal: Journal, delete_session: bool) -> None:
     append(journal, draft("a"), draft("b"))
     append(journal, draft("kept"), key=OTHER)
     rewrite(journal, "a", scored(1))
@@ -295,19 +295,19 @@ def test_a_thousand_messages_are_found_at_once(journal: Journal) -> None:
     assert [found[lsn].message.sequence for lsn in range(1, 1_001)] == list(range(1, 1_001))
 
 
-def test_whoever_follows_while_many_write_misses_nothing(journal: Journal) -> None:
+def test_a_reader_of_the_feed_misses_nothing_during_concurrent_writes(journal: Journal) -> None:
     over = threading.Event()
-    told: list[MessageWritten] = []
+    entries: list[MessageWritten] = []
 
-    def listen_on() -> None:
+    def read_on() -> None:
         while True:
             last = over.is_set()
-            chapter = journal.read_changes("default", told[-1].lsn if told else 0, 5)
-            told.extend(one for one in chapter if isinstance(one, MessageWritten))
-            if last and not chapter:
+            batch = journal.read_changes("default", entries[-1].lsn if entries else 0, 5)
+            entries.extend(one for one in batch if isinstance(one, MessageWritten))
+            if last and not batch:
                 return
 
-    follower = threading.Thread(target=listen_on)
+    follower = threading.Thread(target=read_on)
     follower.start()
 
     def write(writer: int) -> None:
@@ -318,26 +318,26 @@ def test_whoever_follows_while_many_write_misses_nothing(journal: Journal) -> No
     at_once(write)
     over.set()
     follower.join()
-    assert [one.lsn for one in told] == sorted({one.lsn for one in told})
-    assert len(told) == THREADS * 10
+    assert [entry.lsn for entry in entries] == sorted({one.lsn for one in entries})
+    assert len(entries) == THREADS * 10
     for writer in range(THREADS):
-        own = [content(one.message) for one in told if content(one.message).startswith(f"{writer}/")]
+        own = [content(one.message) for one in entries if content(one.message).startswith(f"{writer}/")]
         assert own == [f"{writer}/{number}" for number in range(15) if number % 3]
 
 
-def test_whoever_was_answered_is_told_their_own_write(journal: Journal) -> None:
+def test_a_completed_write_is_in_the_feed(journal: Journal) -> None:
     def write(writer: int) -> None:
         for number in range(10):
             head = append(journal, draft(f"{writer}/{number}"), key=SessionKey("default", f"s{writer}")).head
-            (told,) = journal.read_changes("default", head.version - 1, 1)
-            assert told.lsn == head.version
+            (entries,) = journal.read_changes("default", head.version - 1, 1)
+            assert entries.lsn == head.version
             assert journal.last_lsns()["default"] >= head.version
             assert head.version in journal.get_by_lsn([head.version])
 
     at_once(write)
 
 
-# -- where an entry of the log stands in a session
+# -- sequences at an lsn
 
 
 def sequences(journal: Journal, *lsns: int, key: SessionKey = KEY) -> list[int]:
@@ -349,7 +349,7 @@ def lsns_of(journal: Journal, key: SessionKey = KEY) -> list[int]:
     return [one.lsn for one in follow(journal, key.namespace) if isinstance(one, MessageWritten) and one.key == key]
 
 
-def test_an_entry_of_the_log_stands_behind_all_messages_that_came_before_it(journal: Journal) -> None:
+def test_the_sequence_at_an_lsn_covers_all_earlier_messages(journal: Journal) -> None:
     for number in range(20):
         append(journal, draft(f"m{number}"), key=OTHER if number % 3 else KEY)
     mine = lsns_of(journal)
@@ -358,7 +358,7 @@ def test_an_entry_of_the_log_stands_behind_all_messages_that_came_before_it(jour
     assert sequences(journal, 0, journal.stats().last_lsn) == [0, 7]
 
 
-def test_several_sessions_are_asked_about_at_once(journal: Journal) -> None:
+def test_sequences_of_several_sessions_are_returned_together(journal: Journal) -> None:
     for key in (KEY, OTHER, KEY, OTHER, KEY):
         append(journal, draft(f"m{journal.stats().last_lsn}"), key=key)
     heads = [known_head(journal, key) for key in (KEY, OTHER)]
@@ -367,7 +367,7 @@ def test_several_sessions_are_asked_about_at_once(journal: Journal) -> None:
     assert list(journal.sequences_at([])) == []
 
 
-def test_what_was_pruned_or_annotated_later_stands_where_it_came(journal: Journal) -> None:
+def test_later_prunes_and_annotations_do_not_change_the_sequence_at_an_lsn(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"), draft("c"))
     mine = lsns_of(journal)
     rewrite(journal, "a", scored(5))
@@ -375,7 +375,7 @@ def test_what_was_pruned_or_annotated_later_stands_where_it_came(journal: Journa
     assert sequences(journal, *mine) == [1, 2, 3]
 
 
-def test_what_was_cleared_needs_no_entry_any_more(journal: Journal) -> None:
+def test_cleared_messages_count_as_logged(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"))
     erase(journal)
     assert sequences(journal, 0, journal.stats().last_lsn) == [2, 2]

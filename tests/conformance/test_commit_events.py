@@ -1,4 +1,4 @@
-"""Changes are told in the order in which they happened; who hears them all knows the windows."""
+"""Commit events arrive in commit order, and suffice to maintain the windows."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,7 @@ def assert_same(replica: Replica, journal: Journal, key: SessionKey = KEY) -> No
     assert sorted(replica.window(journal, key)) == read(journal, key)
 
 
-def test_appends_are_told_as_they_are_read(journal: Journal) -> None:
+def test_events_of_appends_match_reads(journal: Journal) -> None:
     replica = Replica(journal)
     append(journal, draft("a"), draft("b"), user_id="ann")
     append(journal, draft("b"), draft("c"))
@@ -40,7 +40,7 @@ def test_appends_are_told_as_they_are_read(journal: Journal) -> None:
     assert_same(replica, journal)
 
 
-def test_trims_and_annotations_are_told_as_they_are_read(journal: Journal) -> None:
+def test_events_of_window_updates_and_annotations_match_reads(journal: Journal) -> None:
     replica = Replica(journal)
     append(journal, draft("a"), draft("b"), draft("long", tokens=90), draft("d"))
     trim(journal, 1, shortened=[shortened(read(journal)[2], "l", 2)])
@@ -51,7 +51,7 @@ def test_trims_and_annotations_are_told_as_they_are_read(journal: Journal) -> No
     assert_same(replica, journal)
 
 
-def test_what_is_not_told_is_told_to_be_reloaded(journal: Journal) -> None:
+def test_other_changes_request_a_reload(journal: Journal) -> None:
     replica = Replica(journal)
     append(journal, draft("u"), call("c", "x"), draft("v"))
     trim(journal, 1, 2)
@@ -62,7 +62,7 @@ def test_what_is_not_told_is_told_to_be_reloaded(journal: Journal) -> None:
     assert_same(replica, journal)
 
 
-def test_a_deleted_session_is_told_without_a_head(journal: Journal) -> None:
+def test_the_event_of_a_deleted_session_has_no_head(journal: Journal) -> None:
     replica = Replica(journal)
     append(journal, draft("a"))
     erase(journal, delete_session=True)
@@ -71,13 +71,13 @@ def test_a_deleted_session_is_told_without_a_head(journal: Journal) -> None:
     assert_same(replica, journal)
 
 
-def test_a_policy_is_told(journal: Journal) -> None:
+def test_a_policy_has_an_event(journal: Journal) -> None:
     replica = Replica(journal)
     carry_out(journal, SetPolicy(KEY, "ann", Policy(5)))
     assert replica.heads[KEY] == known_head(journal)
 
 
-def test_changes_are_told_before_they_are_answered(journal: Journal) -> None:
+def test_events_arrive_before_the_command_completes(journal: Journal) -> None:
     replica = Replica(journal)
     heard: list[int] = []
     tickets = [
@@ -100,7 +100,7 @@ def test_changes_are_told_before_they_are_answered(journal: Journal) -> None:
     assert told_when_answered == [True]
 
 
-def test_versions_grow_in_the_order_told(journal: Journal) -> None:
+def test_versions_grow_in_the_order_of_events(journal: Journal) -> None:
     replica = Replica(journal)
     for number in range(20):
         append(journal, draft(f"m{number}"), key=SessionKey("default", f"s{number % 3}"))
@@ -108,7 +108,7 @@ def test_versions_grow_in_the_order_told(journal: Journal) -> None:
     assert versions == sorted(set(versions))
 
 
-def test_a_told_head_is_never_changed_afterwards(journal: Journal) -> None:
+def test_the_head_of_an_event_is_never_changed_afterwards(journal: Journal) -> None:
     replica = Replica(journal)
     append(journal, draft("a"))
     first = replica.changes[0].head
@@ -118,7 +118,7 @@ def test_a_told_head_is_never_changed_afterwards(journal: Journal) -> None:
     assert first == copy
 
 
-def test_every_listener_is_told_in_the_order_in_which_they_came(journal: Journal) -> None:
+def test_listeners_are_called_in_the_order_of_subscription(journal: Journal) -> None:
     first, second = Replica(journal), Replica(journal)
     order: list[str] = []
     journal.subscribe(lambda _: order.append("third"))
@@ -129,7 +129,7 @@ def test_every_listener_is_told_in_the_order_in_which_they_came(journal: Journal
     assert first.changes == second.changes and len(first.changes) == 2
 
 
-def test_a_listener_of_invalidations_is_not_told_of_appends(journal: Journal) -> None:
+def test_a_listener_of_invalidations_is_not_called_for_appends(journal: Journal) -> None:
     heard: list[Sequence[CommitEvent]] = []
     journal.subscribe(heard.append, only_invalidations=True)
     append(journal, draft("a"))
@@ -139,7 +139,7 @@ def test_a_listener_of_invalidations_is_not_told_of_appends(journal: Journal) ->
     assert [[event.key for event in events] for events in heard] == [[KEY]]
 
 
-def test_a_claim_is_told_with_its_head(journal: Journal) -> None:
+def test_the_event_of_a_claim_has_its_head(journal: Journal) -> None:
     replica = Replica(journal)
     append(journal, draft("a"))
     append(journal, draft("a"), user_id="ann")
@@ -147,7 +147,7 @@ def test_a_claim_is_told_with_its_head(journal: Journal) -> None:
     assert_same(replica, journal)
 
 
-def test_a_listener_that_fails_keeps_nobody_from_the_change(journal: Journal) -> None:
+def test_a_failing_listener_does_not_affect_the_others(journal: Journal) -> None:
     def fails(_: object) -> None:
         raise ArithmeticError("for the test")
 
@@ -159,9 +159,7 @@ def test_a_listener_that_fails_keeps_nobody_from_the_change(journal: Journal) ->
 
 
 @pytest.mark.parametrize("delete_session", [True, False])
-def test_that_notes_went_is_told_even_if_they_were_all_there_was_of_the_session(
-    journal: Journal, delete_session: bool
-) -> None:
+def test_erased_records_have_an_event_even_without_a_session(journal: Journal, delete_session: bool) -> None:
     replica = Replica(journal)
     owner = Owner("default", session_id="s1")
     keep(journal, note(source="s1"), owner=owner)

@@ -1,4 +1,4 @@
-"""Many callers at once, and the end."""
+"""Concurrent callers, and closing."""
 
 import threading
 from collections.abc import Callable
@@ -25,7 +25,7 @@ THREADS = 16
 
 
 def at_once(work: Callable[[int], None]) -> None:
-    """Run the work on all threads, beginning together; the first failure is raised here."""
+    """Run the work on all threads, started together; raise the first failure."""
     start = threading.Barrier(THREADS)
 
     def run(number: int) -> None:
@@ -75,7 +75,7 @@ def test_of_many_with_the_same_expected_sequence_one_wins(journal: Journal) -> N
     assert (len(contents(journal)), len(lost)) == (1, THREADS - 1)
 
 
-def test_whoever_was_answered_reads_their_own_write(journal: Journal) -> None:
+def test_a_completed_write_is_read(journal: Journal) -> None:
     def write(writer: int) -> None:
         key = SessionKey("default", f"s{writer % 4}")
         for number in range(15):
@@ -86,7 +86,7 @@ def test_whoever_was_answered_reads_their_own_write(journal: Journal) -> None:
     at_once(write)
 
 
-def test_heads_and_replica_agree_with_the_messages_after_everything_at_once(journal: Journal) -> None:
+def test_heads_and_events_match_the_messages_after_concurrent_commands(journal: Journal) -> None:
     replica = Replica(journal)
     keys = [SessionKey("default", f"s{number}") for number in range(3)]
 
@@ -117,7 +117,7 @@ def prune_oldest(journal: Journal, key: SessionKey) -> None:
         return
 
 
-def test_reports_at_once_all_count(journal: Journal) -> None:
+def test_concurrent_calibrations_all_count(journal: Journal) -> None:
     def report(_: int) -> None:
         for _ in range(10):
             carry_out(journal, Calibrate("n", "m", lambda now: Calibration(now.factor, now.reports + 1)))
@@ -133,7 +133,7 @@ def test_commands_of_one_session_take_effect_in_the_order_of_submission(journal:
     assert [ticket.wait().results[0].sequence for ticket in tickets] == list(range(1, 201))
 
 
-def test_a_refused_command_spoils_no_other(journal: Journal) -> None:
+def test_a_rejected_command_affects_no_other(journal: Journal) -> None:
     append(journal, draft("known"))
     drafts = [draft(f"m{number}") if number % 3 else draft("other", message_id="known") for number in range(60)]
     tickets = [PendingCommand(Append(KEY, "", [one])) for one in drafts]
@@ -149,7 +149,7 @@ def test_a_refused_command_spoils_no_other(journal: Journal) -> None:
     assert contents(journal) == ["known", *(f"m{number}" for number in range(60) if number % 3)]
 
 
-def test_closing_settles_what_was_submitted(journal: Journal) -> None:
+def test_closing_completes_submitted_commands(journal: Journal) -> None:
     tickets = [PendingCommand(Append(KEY, "", [draft(f"m{number}")])) for number in range(100)]
     for ticket in tickets:
         journal.submit(ticket)
@@ -157,7 +157,7 @@ def test_closing_settles_what_was_submitted(journal: Journal) -> None:
     assert [ticket.wait().results[0].sequence for ticket in tickets] == list(range(1, 101))
 
 
-def test_a_closed_journal_refuses_everybody_and_can_be_closed_again(journal: Journal) -> None:
+def test_a_closed_journal_rejects_commands_and_can_be_closed_again(journal: Journal) -> None:
     append(journal, draft("a"))
     journal.close()
     journal.close()

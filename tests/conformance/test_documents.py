@@ -1,4 +1,4 @@
-"""Documents: whole or not at all, one version at a time, and gone when dropped."""
+"""Documents: atomic, one version at a time, and absent after deletion."""
 
 import threading
 from collections.abc import Sequence
@@ -76,7 +76,7 @@ def test_a_document_is_read_as_it_was_put(journal: Journal) -> None:
     ]
 
 
-def test_a_document_is_told_with_all_its_chunks(journal: Journal) -> None:
+def test_the_entry_of_a_document_has_all_its_chunks(journal: Journal) -> None:
     stored = put(journal, "one", "two").document
     (told,) = follow(journal)
     assert isinstance(told, DocumentWritten)
@@ -93,7 +93,7 @@ def test_the_same_document_again_writes_nothing(journal: Journal) -> None:
     assert journal.stats().last_lsn == before
 
 
-def test_a_new_title_is_taken_over_and_the_text_stays(journal: Journal) -> None:
+def test_a_new_title_replaces_the_title_only(journal: Journal) -> None:
     first = put(journal, "one", "two", title="T", metadata=b"m").document
     before = journal.stats().last_lsn
     again = put(journal, "one", "two", title="U", source="S")
@@ -105,7 +105,7 @@ def test_a_new_title_is_taken_over_and_the_text_stays(journal: Journal) -> None:
     assert put(journal, "one", "two", title="U", source="S").unchanged
 
 
-def test_new_text_replaces_all_chunks_under_the_same_number(journal: Journal) -> None:
+def test_new_text_replaces_all_chunks_under_the_same_row_id(journal: Journal) -> None:
     old = put(journal, "one", "two", "three").document
     new = put(journal, "four").document
     assert new.row_id == old.row_id and new.version > old.version
@@ -116,14 +116,14 @@ def test_new_text_replaces_all_chunks_under_the_same_number(journal: Journal) ->
     assert isinstance(told, DocumentWritten) and told.document.version == new.version
 
 
-def test_the_same_text_chunked_otherwise_is_new(journal: Journal) -> None:
+def test_the_same_text_with_other_chunks_is_new(journal: Journal) -> None:
     old = put(journal, "one two").document
     new = put(journal, "one ", "two", chunking="smaller")
     assert not new.unchanged and new.document.version > old.version
     assert chunks_of(journal, new.document) == ["one ", "two"]
 
 
-def test_a_text_that_comes_back_is_new_again(journal: Journal) -> None:
+def test_an_earlier_text_is_new_again(journal: Journal) -> None:
     versions = [put(journal, text).document.version for text in ("one", "two", "one")]
     assert versions == sorted(set(versions))
 
@@ -155,7 +155,7 @@ def test_documents_are_listed_by_their_ids_page_by_page(journal: Journal) -> Non
     assert list(journal.documents(DocumentQuery(Owner("nowhere")))) == []
 
 
-def test_a_dropped_document_is_gone(journal: Journal) -> None:
+def test_a_deleted_document_is_absent(journal: Journal) -> None:
     stored = put(journal, "one", "two").document
     put(journal, "kept", name="d2")
     assert drop(journal) == DocumentDeleted(2)
@@ -167,7 +167,7 @@ def test_a_dropped_document_is_gone(journal: Journal) -> None:
     assert journal.last_lsns() == {"default": gone.lsn}
 
 
-def test_dropping_an_unknown_document_is_refused(journal: Journal) -> None:
+def test_deleting_an_unknown_document_is_rejected(journal: Journal) -> None:
     put(journal, "one", owner=ANN)
     with pytest.raises(NotFound):
         drop(journal)
@@ -176,7 +176,7 @@ def test_dropping_an_unknown_document_is_refused(journal: Journal) -> None:
         drop(journal, owner=ANN)
 
 
-def test_a_dropped_documents_number_is_not_given_again(journal: Journal) -> None:
+def test_the_row_id_of_a_deleted_document_is_not_reused(journal: Journal) -> None:
     first = put(journal, "one").document
     drop(journal)
     assert put(journal, "one").document.row_id > first.row_id
@@ -190,7 +190,7 @@ def test_a_document_may_be_empty(journal: Journal) -> None:
     assert drop(journal) == DocumentDeleted(1)
 
 
-def test_a_deleted_session_takes_its_documents_along(journal: Journal) -> None:
+def test_deleting_a_session_deletes_its_documents(journal: Journal) -> None:
     mine = [put(journal, name, name=name, owner=SESSION).document for name in ("b", "a")]
     append(journal, draft("m"), user_id="ann")
     for owner in (EVERYBODY, ANN, Owner("default", "", "s2"), Owner("elsewhere", "", "s1")):
@@ -212,7 +212,7 @@ def test_a_cleared_session_keeps_its_documents(journal: Journal) -> None:
     assert journal.document(SESSION, "d1") is not None
 
 
-def test_documents_may_come_before_their_session_and_go_without_it(journal: Journal) -> None:
+def test_documents_do_not_need_their_session(journal: Journal) -> None:
     put(journal, "early", owner=SESSION)
     assert journal.head(KEY) is None
     assert erase(journal) == Erased(None, ErasureCounts())
@@ -223,8 +223,8 @@ def test_documents_may_come_before_their_session_and_go_without_it(journal: Jour
         erase(journal, delete_session=True)
 
 
-def test_a_document_is_never_half_visible(journal: Journal) -> None:
-    """Every version has one letter for all of its chunks, and as many chunks as its title says."""
+def test_readers_never_see_a_partial_document(journal: Journal) -> None:
+    """All chunks of a version consist of one letter, and its title states their number."""
     over = threading.Event()
     put(journal, "a" * 50, title="1")
 
@@ -254,7 +254,7 @@ def test_a_document_is_never_half_visible(journal: Journal) -> None:
 
 
 def test_commands_of_one_document_take_effect_in_the_order_of_submission(journal: Journal) -> None:
-    """Of many submitted at once each sees the one before it, the deletion of the session among them."""
+    """Each of many concurrent commands sees the one before it, including the deletion of the session."""
     tickets = []
     for number in range(60):
         tickets.append(PendingCommand(PutDocument(document(f"text {number // 2}", owner=SESSION))))

@@ -1,4 +1,4 @@
-"""A tool call and its answers belong together, whatever ids providers reuse and whatever was pruned in between."""
+"""A tool call and its results form an exchange, even with reused ids and after pruning."""
 
 from memsidecar.stores.contract import Journal
 from tests.conformance.builders import KEY, answer, append, call, contents, draft, erase, known_head, read, trim
@@ -26,12 +26,12 @@ def test_a_reused_id_after_its_answer_is_a_call_of_its_own(journal: Journal) -> 
     assert exchanges(journal) == [1, 1, 3, 3, 5, 5]
 
 
-def test_an_answer_without_a_call_belongs_to_nothing(journal: Journal) -> None:
+def test_an_answer_without_a_call_belongs_to_no_exchange(journal: Journal) -> None:
     append(journal, answer("a", "x"), call("c", "x"), answer("b", "x"), answer("late", "x"))
     assert exchanges(journal) == [0, 2, 2, 0]
 
 
-def test_the_head_knows_the_calls_that_wait(journal: Journal) -> None:
+def test_the_head_has_the_open_calls(journal: Journal) -> None:
     append(journal, call("c", "x", "y"), call("d", "x"))
     assert known_head(journal).open_calls == {"x": (1, 2), "y": (1,)}
     assert append(journal, answer("a", "x")).head.open_calls == {"x": (1,), "y": (1,)}
@@ -45,14 +45,14 @@ def test_a_duplicate_answer_closes_nothing_twice(journal: Journal) -> None:
     assert known_head(journal).open_calls == {"x": (1,)}
 
 
-def test_a_clear_forgets_the_calls_that_wait(journal: Journal) -> None:
+def test_a_clear_removes_the_open_calls(journal: Journal) -> None:
     append(journal, call("c", "x"))
     erase(journal)
     append(journal, answer("a", "x"))
     assert exchanges(journal) == [0]
 
 
-def test_a_late_answer_brings_its_pruned_call_back(journal: Journal) -> None:
+def test_a_late_answer_restores_its_pruned_call(journal: Journal) -> None:
     append(journal, draft("u1"), call("c", "x", "y", tokens=5), answer("ax", "x", tokens=7), draft("u2"))
     trim(journal, 1, 2, 3)
     head = append(journal, answer("ay", "y", tokens=9)).head
@@ -62,7 +62,7 @@ def test_a_late_answer_brings_its_pruned_call_back(journal: Journal) -> None:
     assert known_head(journal) == head
 
 
-def test_two_late_answers_bring_their_call_back_once(journal: Journal) -> None:
+def test_two_late_answers_restore_their_call_once(journal: Journal) -> None:
     append(journal, draft("u1"), call("c", "x", "y"), draft("u2"))
     trim(journal, 1, 2)
     append(journal, answer("ax", "x"), answer("ay", "y"))
@@ -70,7 +70,7 @@ def test_two_late_answers_bring_their_call_back_once(journal: Journal) -> None:
     assert known_head(journal).counts == [0, 1, 1, 2]
 
 
-def test_an_orphaned_answer_brings_nothing_back(journal: Journal) -> None:
+def test_an_orphaned_answer_restores_nothing(journal: Journal) -> None:
     append(journal, draft("u1"), answer("orphan", "x"), draft("u2"))
     trim(journal, 1, 2)
     append(journal, answer("another", "x"))

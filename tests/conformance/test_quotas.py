@@ -1,4 +1,4 @@
-"""Quotas: what counts, what is refused, and what never is."""
+"""Quotas: what counts, what is rejected, and what is always allowed."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -48,7 +48,7 @@ Quotas = dict[str, Quota]
 
 
 def refused(work: Callable[[], object], what: str, limit: int) -> None:
-    """Refused for this reason, which names nothing of the caller's."""
+    """Check that the work is rejected for this quota, without content of the caller in the message."""
     with pytest.raises(QuotaExceeded) as refusal:
         work()
     assert (refusal.value.resource, refusal.value.limit) == (what, limit)
@@ -56,7 +56,7 @@ def refused(work: Callable[[], object], what: str, limit: int) -> None:
     assert str(refusal.value) == told
 
 
-def test_an_empty_namespace_keeps_nothing(journal: Journal) -> None:
+def test_an_empty_namespace_has_no_usage(journal: Journal) -> None:
     assert journal.usage("default") == Usage() == Usage(0, 0, 0)
 
 
@@ -92,7 +92,7 @@ def test_an_annotation_counts(journal: Journal) -> None:
     assert journal.usage("default") == recount(journal)
 
 
-def test_documents_and_notes_count_with_all_that_was_put(journal: Journal) -> None:
+def test_documents_and_records_count_with_all_their_content(journal: Journal) -> None:
     put(journal, "text", "more", title="title", metadata=b"meta")
     assert journal.usage("default").bytes > len("textmoretitlemeta")
     assert journal.usage("default") == recount(journal)
@@ -110,7 +110,7 @@ def test_documents_and_notes_count_with_all_that_was_put(journal: Journal) -> No
 
 
 @pytest.mark.parametrize("delete_session", [False, True], ids=["cleared", "deleted"])
-def test_what_is_erased_counts_no_more(journal: Journal, delete_session: bool) -> None:
+def test_erased_content_does_not_count(journal: Journal, delete_session: bool) -> None:
     mine = Owner("default", session_id="s1")
     append(journal, draft("a"), draft("b"))
     trim(journal, 1)
@@ -123,7 +123,7 @@ def test_what_is_erased_counts_no_more(journal: Journal, delete_session: bool) -
     assert delete_session == (journal.usage("default").bytes == len("kept"))
 
 
-def test_messages_are_taken_up_to_the_limit_and_no_further(journal: Journal, quotas: Quotas) -> None:
+def test_messages_are_accepted_up_to_the_limit(journal: Journal, quotas: Quotas) -> None:
     quotas["default"] = Quota(messages=2)
     append(journal, draft("a"), draft("b"))
     head = known_head(journal)
@@ -133,14 +133,14 @@ def test_messages_are_taken_up_to_the_limit_and_no_further(journal: Journal, quo
     append(journal, draft("free"), draft("of"), draft("limits"), key=SessionKey("elsewhere", "s1"))
 
 
-def test_a_batch_is_taken_whole_or_not_at_all(journal: Journal, quotas: Quotas) -> None:
+def test_a_batch_is_accepted_as_a_whole_or_rejected(journal: Journal, quotas: Quotas) -> None:
     quotas["default"] = Quota(messages=2)
     refused(lambda: append(journal, draft("a"), draft("b"), draft("c")), "messages", 2)
     assert journal.head(KEY) is None
     assert journal.usage("default") == Usage()
 
 
-def test_a_session_more_is_refused_however_it_would_begin(journal: Journal, quotas: Quotas) -> None:
+def test_a_session_beyond_the_limit_is_rejected_for_every_command(journal: Journal, quotas: Quotas) -> None:
     quotas["default"] = Quota(sessions=1)
     append(journal, draft("a"))
     refused(lambda: append(journal, draft("b"), key=OTHER), "sessions", 1)
@@ -152,7 +152,7 @@ def test_a_session_more_is_refused_however_it_would_begin(journal: Journal, quot
     append(journal, draft("b"), key=OTHER)
 
 
-def test_bytes_are_refused_whatever_they_are_put_as(journal: Journal, quotas: Quotas) -> None:
+def test_bytes_beyond_the_limit_are_rejected_for_every_command(journal: Journal, quotas: Quotas) -> None:
     append(journal, draft("a"))
     put(journal, "text")
     keep(journal, note("body"))
@@ -172,7 +172,7 @@ def test_bytes_are_refused_whatever_they_are_put_as(journal: Journal, quotas: Qu
     assert journal.usage("default") == recount(journal) == Usage(1, 1, limit)
 
 
-def test_what_takes_the_place_of_something_as_large_is_taken(journal: Journal, quotas: Quotas) -> None:
+def test_a_replacement_of_the_same_size_is_accepted(journal: Journal, quotas: Quotas) -> None:
     put(journal, "text")
     keep(journal, note("body"))
     quotas["default"] = Quota(bytes=journal.usage("default").bytes)
@@ -182,7 +182,7 @@ def test_what_takes_the_place_of_something_as_large_is_taken(journal: Journal, q
     assert journal.usage("default") == recount(journal)
 
 
-def test_what_is_stored_already_is_never_refused(journal: Journal, quotas: Quotas) -> None:
+def test_duplicates_are_never_rejected(journal: Journal, quotas: Quotas) -> None:
     append(journal, draft("a"))
     put(journal, "text")
     keep(journal, note("body"))
@@ -194,7 +194,7 @@ def test_what_is_stored_already_is_never_refused(journal: Journal, quotas: Quota
     refused(lambda: append(journal, draft("a"), draft("b")), "messages", 1)
 
 
-def test_another_refusal_comes_first(journal: Journal, quotas: Quotas) -> None:
+def test_other_errors_take_precedence(journal: Journal, quotas: Quotas) -> None:
     append(journal, draft("a"))
     quotas["default"] = Quota(messages=1)
     with pytest.raises(IdConflict):
@@ -220,7 +220,7 @@ def test_erasing_and_pruning_work_above_a_quota_that_was_lowered(journal: Journa
     assert journal.usage("default") == Usage(1, 0, 0)
 
 
-def test_a_refused_answer_does_not_bring_its_call_back(journal: Journal, quotas: Quotas) -> None:
+def test_a_rejected_answer_does_not_restore_its_call(journal: Journal, quotas: Quotas) -> None:
     append(journal, draft("u1"), call("c", "x"), draft("u2"))
     trim(journal, 1, 2)
     quotas["default"] = Quota(messages=3)
@@ -228,7 +228,7 @@ def test_a_refused_answer_does_not_bring_its_call_back(journal: Journal, quotas:
     assert contents(journal) == ["u2"]
 
 
-def test_what_the_sidecar_makes_itself_counts_and_is_not_refused(journal: Journal, quotas: Quotas) -> None:
+def test_derived_records_count_and_are_not_rejected(journal: Journal, quotas: Quotas) -> None:
     append(journal, draft("a"))
     number = known_head(journal).row_id
     quotas["default"] = Quota(bytes=1)
@@ -240,7 +240,7 @@ def test_what_the_sidecar_makes_itself_counts_and_is_not_refused(journal: Journa
     assert journal.usage("default").bytes == before + len("summaryhabitslearned")
 
 
-def test_many_at_once_never_pass_the_limit(journal: Journal, quotas: Quotas) -> None:
+def test_concurrent_writes_never_exceed_the_limit(journal: Journal, quotas: Quotas) -> None:
     quotas["default"] = Quota(sessions=5, messages=60)
 
     def add(number: int) -> bool:

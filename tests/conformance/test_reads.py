@@ -1,4 +1,4 @@
-"""What a read promises: one moment, the asked order, no more than asked."""
+"""Promises of a read: one snapshot, the requested order, at most the requested number."""
 
 import pytest
 
@@ -36,18 +36,18 @@ def test_the_window_is_what_was_not_pruned(pruned: Journal) -> None:
     assert contents(pruned) == ["s1", "u5", "u6"]
 
 
-def test_newest_first_turns_the_order_and_not_the_choice(pruned: Journal) -> None:
+def test_newest_first_reverses_the_order_only(pruned: Journal) -> None:
     assert contents(pruned, newest_first=True) == ["u6", "u5", "s1"]
 
 
-def test_pruned_messages_are_read_at_their_places_when_asked_for(pruned: Journal) -> None:
+def test_pruned_messages_are_read_in_sequence_on_request(pruned: Journal) -> None:
     assert contents(pruned, include_pruned=True) == ["s1", "u2", "u3", "s4", "u5", "u6"]
     assert [stored.pruned for stored in read(pruned, include_pruned=True)] == [False, True, True, True, False, False]
     assert contents(pruned, include_pruned=True, newest_first=True, limit=3) == ["u6", "u5", "s4"]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
-def test_a_limit_keeps_the_first_in_the_asked_order(pruned: Journal, limit: int) -> None:
+def test_a_limit_returns_the_first_in_the_requested_order(pruned: Journal, limit: int) -> None:
     assert contents(pruned, limit=limit) == ["s1", "u5", "u6"][:limit]
     assert contents(pruned, limit=limit, newest_first=True) == ["u6", "u5", "s1"][:limit]
 
@@ -60,14 +60,14 @@ def test_before_and_after_are_exclusive(pruned: Journal) -> None:
     assert contents(pruned, before=0) == []
 
 
-def test_a_role_narrows_the_choice(pruned: Journal) -> None:
+def test_a_role_selects_its_messages(pruned: Journal) -> None:
     assert contents(pruned, role=Role.SYSTEM) == ["s1"]
     assert contents(pruned, role=Role.SYSTEM, include_pruned=True) == ["s1", "s4"]
     assert contents(pruned, role=Role.USER, newest_first=True, limit=1) == ["u6"]
     assert contents(pruned, role=Role.TOOL) == []
 
 
-def test_a_page_ends_before_its_bytes_are_passed(journal: Journal) -> None:
+def test_a_page_ends_before_its_byte_limit(journal: Journal) -> None:
     append(journal, *(draft(f"{n}" * 100, message_id=str(n)) for n in range(5)))
     two = sum(len(stored.body) for stored in read(journal)[:2])
     page = journal.messages(KEY, MessageQuery(max_bytes=two))
@@ -82,17 +82,17 @@ def test_a_page_has_at_least_one_message_however_long(journal: Journal) -> None:
     assert (len(page.messages), page.truncated) == (1, False)
 
 
-def test_a_page_that_its_limit_ended_is_not_cut(journal: Journal) -> None:
+def test_a_page_that_ends_at_its_limit_is_not_truncated(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"))
     assert not journal.messages(KEY, MessageQuery(limit=1)).truncated
     assert not journal.messages(KEY, MessageQuery()).truncated
 
 
-def test_without_bodies_the_figures_are_the_same(pruned: Journal) -> None:
+def test_without_bodies_the_other_attributes_are_the_same(pruned: Journal) -> None:
     assert read(pruned, bodies=False, max_bytes=1) == [stored._replace(body=b"") for stored in read(pruned)]
 
 
-def test_pages_after_each_other_make_the_whole(journal: Journal) -> None:
+def test_consecutive_pages_make_the_whole_session(journal: Journal) -> None:
     append(journal, *(draft(f"m{n}") for n in range(25)))
     pages, after = [], 0
     while page := read(journal, after=after, limit=10):
@@ -101,7 +101,7 @@ def test_pages_after_each_other_make_the_whole(journal: Journal) -> None:
     assert pages == read(journal)
 
 
-def test_a_page_carries_the_head_of_its_moment(pruned: Journal) -> None:
+def test_a_page_has_the_head_of_its_snapshot(pruned: Journal) -> None:
     assert pruned.messages(KEY, MessageQuery(limit=1)).head == known_head(pruned)
 
 
@@ -111,7 +111,7 @@ def test_a_scan_is_newest_first_with_pruned_messages(pruned: Journal) -> None:
     assert [one.key for one in found] == [KEY] * 6
 
 
-def test_a_scan_goes_on_below_the_last_lsn(pruned: Journal) -> None:
+def test_a_scan_continues_below_the_last_lsn(pruned: Journal) -> None:
     first = pruned.scan(Scope("default"), None, 2)
     rest = pruned.scan(Scope("default"), first[-1].lsn, 100)
     assert [content(one.message) for one in rest] == ["s4", "u3", "u2", "s1"]
@@ -172,7 +172,7 @@ def test_a_deleted_session_is_not_listed(journal: Journal) -> None:
     assert journal.sessions(SessionQuery("default")) == []
 
 
-def test_a_message_is_found_by_its_id_as_written_and_as_shown(journal: Journal) -> None:
+def test_a_message_is_found_by_its_id_as_original_and_as_displayed(journal: Journal) -> None:
     append(journal, draft("short"), draft("long", tokens=90), user_id="ann")
     plain = journal.message(KEY, "short")
     assert plain is not None and plain.original == plain.displayed == read(journal)[0]

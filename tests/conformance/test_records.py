@@ -1,4 +1,4 @@
-"""Notes: revised while nothing moves, all or nothing, kept apart by owner and kind."""
+"""Records: upserts are atomic and serialized; owners and kinds are separate."""
 
 import threading
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ SESSION = Owner("default", "", "s1")
 ARTIFACT = RecordKind.ARTIFACT
 
 
-def seen_by_a_revision(journal: Journal, *slots: int, owner: Owner = ANN) -> list[Record]:
+def seen_by_an_upsert(journal: Journal, *slots: int, owner: Owner = ANN) -> list[Record]:
     seen: list[Record] = []
 
     def look(found: Sequence[Record]) -> RecordChanges:
@@ -54,16 +54,16 @@ def seen_by_a_revision(journal: Journal, *slots: int, owner: Owner = ANN) -> lis
 
 
 @pytest.mark.parametrize("body", [b"", b"\0\xff not utf-8", b"x" * 1_000_000])
-def test_a_note_is_read_as_it_was_kept(journal: Journal, body: bytes) -> None:
+def test_a_record_is_read_as_it_was_upserted(journal: Journal, body: bytes) -> None:
     given = Record("n\0 é", -(1 << 63), "s1", 77, body, 99)
     assert keep(journal, given) == RecordsUpserted((given,))
     assert journal.record(ANN, ARTIFACT, given.id) == given
     assert list(journal.records(RecordQuery(ANN, ARTIFACT, history=True))) == [given]
-    assert seen_by_a_revision(journal, -(1 << 63)) == [given]
+    assert seen_by_an_upsert(journal, -(1 << 63)) == [given]
     assert keep(journal, replace(given, time_us=78)).records[0] == journal.record(ANN, ARTIFACT, given.id)
 
 
-def test_owners_and_kinds_do_not_see_each_others_notes(journal: Journal) -> None:
+def test_owners_and_kinds_do_not_see_each_others_records(journal: Journal) -> None:
     owners = [EVERYBODY, ANN, SESSION, Owner("elsewhere", "ann")]
     for owner in owners:
         for kind in RecordKind:
@@ -79,7 +79,7 @@ def test_owners_and_kinds_do_not_see_each_others_notes(journal: Journal) -> None
     assert journal.record(ANN, ARTIFACT, "unknown") is None
 
 
-def test_a_revision_is_given_what_is_in_its_slots_oldest_first(journal: Journal) -> None:
+def test_an_upsert_gets_the_records_with_its_conflict_keys_oldest_first(journal: Journal) -> None:
     top, bottom = (1 << 63) - 1, -(1 << 63)
     given = [
         note("a", name="c", slot=top, time_us=5, until_us=6),
@@ -90,12 +90,12 @@ def test_a_revision_is_given_what_is_in_its_slots_oldest_first(journal: Journal)
     ]
     keep(journal, *given)
     keep(journal, note(name="other", slot=top), owner=EVERYBODY)
-    assert [one.id for one in seen_by_a_revision(journal, top, bottom, top, 8)] == ["d", "b", "c", "a"]
-    assert seen_by_a_revision(journal, 3) == [given[-1]]
-    assert seen_by_a_revision(journal) == seen_by_a_revision(journal, 3, owner=SESSION) == []
+    assert [one.id for one in seen_by_an_upsert(journal, top, bottom, top, 8)] == ["d", "b", "c", "a"]
+    assert seen_by_an_upsert(journal, 3) == [given[-1]]
+    assert seen_by_an_upsert(journal) == seen_by_an_upsert(journal, 3, owner=SESSION) == []
 
 
-def test_a_revision_changes_what_it_was_given_and_what_it_names(journal: Journal) -> None:
+def test_an_upsert_changes_the_records_that_it_names(journal: Journal) -> None:
     keep(journal, note("old", name="a", slot=1), note(name="b", slot=2), note(name="c", slot=3))
 
     def supersede(found: Sequence[Record]) -> RecordChanges:
@@ -106,22 +106,22 @@ def test_a_revision_changes_what_it_was_given_and_what_it_names(journal: Journal
     assert [one.id for one in kept] == ["a", "d", "c"]
     assert notes(journal, history=True) == ["c", "a", "d"]
     assert notes(journal) == ["c", "d"]
-    assert seen_by_a_revision(journal, 2, 3) == []
-    assert [one.body for one in seen_by_a_revision(journal, 1, 4)] == [b"new", b"old", b"moved"]
+    assert seen_by_an_upsert(journal, 2, 3) == []
+    assert [one.body for one in seen_by_an_upsert(journal, 1, 4)] == [b"new", b"old", b"moved"]
 
 
-def test_dropping_what_is_not_there_does_nothing_and_what_is_kept_is_not_dropped(journal: Journal) -> None:
+def test_deleting_absent_records_does_nothing_and_upserted_ones_are_not_deleted(journal: Journal) -> None:
     keep(journal, note("one"))
     keep(journal, note("two"), dropped=["n1", "unknown", "unknown"])
     assert journal.record(ANN, ARTIFACT, "n1") == note("two")
 
 
-def test_the_last_of_two_notes_with_one_id_is_kept(journal: Journal) -> None:
+def test_the_last_of_two_records_with_the_same_id_is_stored(journal: Journal) -> None:
     assert keep(journal, note("one"), note("two")) == RecordsUpserted((note("two"),))
     assert journal.record(ANN, ARTIFACT, "n1") == note("two")
 
 
-def test_what_a_revision_raises_refuses_it_and_nothing_else(journal: Journal) -> None:
+def test_an_exception_of_an_upsert_rejects_only_that_upsert(journal: Journal) -> None:
     def fails(found: Sequence[Record]) -> RecordChanges:
         raise ArithmeticError(f"for the test, {len(found)}")
 
@@ -137,7 +137,7 @@ def test_what_a_revision_raises_refuses_it_and_nothing_else(journal: Journal) ->
     assert journal.watermark("facts", "default") == 0
 
 
-def test_notes_are_listed_newest_first_page_by_page(journal: Journal) -> None:
+def test_records_are_listed_newest_first_page_by_page(journal: Journal) -> None:
     times = {"b": 5, "é": 5, "a": 5, "old": 1, "new": 9, "past": 7}
     for name, time_us in times.items():
         keep(journal, note(name=name, time_us=time_us, until_us=8 * (name == "past")))
@@ -152,17 +152,17 @@ def test_notes_are_listed_newest_first_page_by_page(journal: Journal) -> None:
     assert notes(journal, EVERYBODY) == []
 
 
-def test_a_note_seen_again_moves_to_the_front(journal: Journal) -> None:
+def test_a_record_with_a_newer_time_moves_to_the_front(journal: Journal) -> None:
     keep(journal, note(name="a", time_us=1), note(name="b", time_us=2))
     keep(journal, note(name="a", time_us=3))
     assert notes(journal) == ["a", "b"]
 
 
-def test_a_dropped_note_is_gone_and_answered(journal: Journal) -> None:
+def test_a_deleted_record_is_absent_and_returned(journal: Journal) -> None:
     keep(journal, note("one", source="s9"), note(name="n2"))
     assert carry_out(journal, DeleteRecord(ANN, ARTIFACT, "n1")) == note("one", source="s9")
     assert notes(journal) == ["n2"]
-    assert seen_by_a_revision(journal, 1) == [note(name="n2")]
+    assert seen_by_an_upsert(journal, 1) == [note(name="n2")]
     for owner, kind in ((ANN, ARTIFACT), (EVERYBODY, ARTIFACT), (ANN, RecordKind.FACT)):
         with pytest.raises(NotFound):
             carry_out(journal, DeleteRecord(owner, kind, "n1"))
@@ -170,7 +170,7 @@ def test_a_dropped_note_is_gone_and_answered(journal: Journal) -> None:
     assert journal.record(ANN, ARTIFACT, "n1") == note("again")
 
 
-def test_notes_write_no_entries_and_tell_no_changes(journal: Journal) -> None:
+def test_records_write_no_log_entries_and_no_commit_events(journal: Journal) -> None:
     append(journal, draft("m"))
     replica, told, before = Replica(journal), follow(journal), journal.stats().last_lsn
     keep(journal, note("one"), progress=Progress("facts", 1))
@@ -181,7 +181,7 @@ def test_notes_write_no_entries_and_tell_no_changes(journal: Journal) -> None:
     assert journal.last_lsns() == {"default": before}
 
 
-def test_progress_is_kept_together_with_the_notes_and_never_moves_back(journal: Journal) -> None:
+def test_progress_is_committed_with_the_records_and_never_moves_back(journal: Journal) -> None:
     append(journal, draft("m"))
     keep(journal, note(), progress=Progress("facts", 7))
     assert (journal.watermark("facts", "default"), journal.watermark("other", "default")) == (7, 0)
@@ -196,7 +196,7 @@ def test_progress_is_kept_together_with_the_notes_and_never_moves_back(journal: 
 
 
 @pytest.mark.parametrize("delete_session", [True, False])
-def test_what_was_made_of_an_erased_session_is_refused(journal: Journal, delete_session: bool) -> None:
+def test_records_derived_from_an_erased_session_are_rejected(journal: Journal, delete_session: bool) -> None:
     key = SessionKey("default", "s1")
     number = append(journal, draft("m"), key=key).head.row_id
     keep(journal, note("one", source="s1"), derived_from=number)
@@ -207,8 +207,8 @@ def test_what_was_made_of_an_erased_session_is_refused(journal: Journal, delete_
     assert notes(journal, history=True) == []
 
 
-def test_commands_on_notes_take_effect_in_the_order_of_submission(journal: Journal) -> None:
-    """Of many submitted at once each sees the one before it."""
+def test_commands_on_records_take_effect_in_the_order_of_submission(journal: Journal) -> None:
+    """Each of many concurrent commands sees the one before it."""
 
     def count(found: Sequence[Record]) -> RecordChanges:
         so_far = int(found[0].body) if found else 0
@@ -221,8 +221,8 @@ def test_commands_on_notes_take_effect_in_the_order_of_submission(journal: Journ
         assert [int(ticket.wait().records[0].body) for ticket in tickets] == list(range(1, 61))
 
 
-def test_a_revision_is_never_half_visible(journal: Journal) -> None:
-    """Both notes always say the same, and one of them is current."""
+def test_readers_never_see_a_partial_upsert(journal: Journal) -> None:
+    """Both records always have the same value, and one of them is current."""
     over = threading.Event()
 
     def write(number: int) -> None:

@@ -1,4 +1,4 @@
-"""Which notes go with a session, and which stay."""
+"""Records that are erased with a session, and records that are not."""
 
 import pytest
 
@@ -28,7 +28,9 @@ PATTERNS = RecordKind.PATTERNS
 
 
 @pytest.mark.parametrize("delete_session", [True, False])
-def test_what_was_made_of_a_session_goes_with_it_whoever_owns_it(journal: Journal, delete_session: bool) -> None:
+def test_records_derived_from_a_session_are_erased_with_it_for_every_owner(
+    journal: Journal, delete_session: bool
+) -> None:
     append(journal, draft("m"))
     for owner in OWNERS:
         for kind in (RecordKind.FACT, RecordKind.ARTIFACT, RecordKind.SUMMARY):
@@ -44,7 +46,7 @@ def test_what_was_made_of_a_session_goes_with_it_whoever_owns_it(journal: Journa
 
 
 @pytest.mark.parametrize("delete_session", [True, False])
-def test_the_patterns_of_a_sessions_user_go_with_it(journal: Journal, delete_session: bool) -> None:
+def test_the_patterns_of_a_sessions_user_are_erased_with_it(journal: Journal, delete_session: bool) -> None:
     append(journal, draft("m"), user_id="ann")
     for owner in OWNERS:
         keep(journal, note(), owner=owner, kind=PATTERNS)
@@ -56,7 +58,9 @@ def test_the_patterns_of_a_sessions_user_go_with_it(journal: Journal, delete_ses
 
 
 @pytest.mark.parametrize("delete_session", [True, False])
-def test_a_session_of_nobody_takes_patterns_of_who_erases_it(journal: Journal, delete_session: bool) -> None:
+def test_erasing_a_session_without_a_user_erases_the_patterns_of_the_caller(
+    journal: Journal, delete_session: bool
+) -> None:
     append(journal, draft("m"))
     for owner in (EVERYBODY, ANN, BOB):
         keep(journal, note(), owner=owner, kind=PATTERNS)
@@ -64,7 +68,7 @@ def test_a_session_of_nobody_takes_patterns_of_who_erases_it(journal: Journal, d
     assert [notes(journal, owner, PATTERNS) for owner in (EVERYBODY, ANN, BOB)] == [["n1"], [], ["n1"]]
 
 
-def test_a_stranger_erases_no_notes(journal: Journal) -> None:
+def test_another_user_cannot_erase_records(journal: Journal) -> None:
     append(journal, draft("m"), user_id="ann")
     keep(journal, note(source="s1"))
     keep(journal, note(), owner=BOB, kind=PATTERNS)
@@ -74,7 +78,7 @@ def test_a_stranger_erases_no_notes(journal: Journal) -> None:
 
 
 @pytest.mark.parametrize(("owner", "source"), [(SESSION, ""), (ANN, "s1")])
-def test_notes_may_come_before_their_session_and_go_without_it(journal: Journal, owner: Owner, source: str) -> None:
+def test_records_do_not_need_their_session(journal: Journal, owner: Owner, source: str) -> None:
     keep(journal, note(source=source), owner=owner)
     keep(journal, note(), kind=PATTERNS)
     assert journal.head(KEY) is None
@@ -85,7 +89,7 @@ def test_notes_may_come_before_their_session_and_go_without_it(journal: Journal,
         erase(journal, delete_session=True)
 
 
-def test_clearing_an_unknown_session_takes_what_was_made_of_it(journal: Journal) -> None:
+def test_clearing_an_unknown_session_erases_its_derived_records(journal: Journal) -> None:
     keep(journal, note(source="s1"), note(name="n2"))
     keep(journal, note(name="own"), owner=SESSION)
     assert erase(journal) == Erased(None, ErasureCounts(artifacts=1))
@@ -93,7 +97,7 @@ def test_clearing_an_unknown_session_takes_what_was_made_of_it(journal: Journal)
     assert erase(journal) == Erased(None, ErasureCounts())
 
 
-def test_a_session_goes_with_its_documents_and_its_notes(journal: Journal) -> None:
+def test_a_session_is_erased_with_its_documents_and_its_records(journal: Journal) -> None:
     append(journal, draft("m"))
     put(journal, "text", owner=SESSION)
     keep(journal, note(), owner=SESSION)
@@ -105,7 +109,7 @@ def test_a_session_goes_with_its_documents_and_its_notes(journal: Journal) -> No
 
 
 @pytest.mark.parametrize("delete_session", [True, False])
-def test_what_an_erasure_would_take_is_what_it_takes(journal: Journal, delete_session: bool) -> None:
+def test_erasure_counts_match_the_erasure(journal: Journal, delete_session: bool) -> None:
     append(journal, draft("a"), draft("b"), draft("c"), user_id="ann")
     trim(journal, 1)
     put(journal, "one", "two", owner=SESSION)
@@ -123,7 +127,7 @@ def test_what_an_erasure_would_take_is_what_it_takes(journal: Journal, delete_se
     assert erase(journal, delete_session=delete_session).counts == would
 
 
-def test_what_cannot_be_erased_is_refused_before_it_is_tried(journal: Journal) -> None:
+def test_erasure_counts_of_what_cannot_be_erased_are_rejected(journal: Journal) -> None:
     with pytest.raises(NotFound):
         journal.erasure_counts(Erase(KEY, "", delete_session=True))
     assert journal.erasure_counts(Erase(KEY, "")) == ErasureCounts()
@@ -132,15 +136,15 @@ def test_what_cannot_be_erased_is_refused_before_it_is_tried(journal: Journal) -
         journal.erasure_counts(Erase(KEY, "bob", delete_session=True))
 
 
-def test_an_empty_session_is_one_that_can_be_erased(journal: Journal) -> None:
+def test_an_empty_session_can_be_erased(journal: Journal) -> None:
     append(journal, draft("m"))
     erase(journal)
     assert journal.erasure_counts(Erase(KEY, "", delete_session=True)) == ErasureCounts()
     assert erase(journal, delete_session=True) == Erased(None, ErasureCounts())
 
 
-def test_notes_and_erasures_take_effect_in_the_order_of_submission(journal: Journal) -> None:
-    """A note that is kept before the erasure goes with it; one that is made of the erased afterwards is refused."""
+def test_records_and_erasures_take_effect_in_the_order_of_submission(journal: Journal) -> None:
+    """A record before the erasure is erased; one that is derived from the erased session afterwards is rejected."""
     number = append(journal, draft("m")).head.row_id
     commands: list[Command] = [
         revising(note(name="before", source="s1"), derived_from=number),
@@ -161,8 +165,8 @@ def test_notes_and_erasures_take_effect_in_the_order_of_submission(journal: Jour
     assert notes(journal) == ["anew", "after"]
 
 
-def test_erasures_that_share_a_note_both_succeed(journal: Journal) -> None:
-    """A pattern of their common user, and a note that one owns and the other is the source of."""
+def test_erasures_that_share_a_record_both_succeed(journal: Journal) -> None:
+    """They share a pattern of their user, and a record that one session owns and the other is the source of."""
     keys = [SessionKey("default", f"s{number}") for number in range(1, 9)]
     for number, key in enumerate(keys, 1):
         append(journal, draft("m"), key=key, user_id="ann")

@@ -1,4 +1,4 @@
-"""Trimming, shortening, annotating and erasing."""
+"""Window updates, annotations and erasures."""
 
 import pytest
 

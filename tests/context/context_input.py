@@ -41,7 +41,9 @@ def spoken(
 
 
 def talk_of(lines: list[WindowMessage]) -> ConversationWindow:
-    return ConversationWindow(lines, sum(one.role == Role.USER for one in lines), sum(one.sum_tokens for one in lines))
+    return ConversationWindow(
+        lines, sum(line.role == Role.USER for line in lines), sum(one.sum_tokens for one in lines)
+    )
 
 
 @st.composite

@@ -26,7 +26,7 @@ budgets = st.one_of(st.integers(1, 2_000), st.integers(1, 200_000))
 
 
 def spoken_in(material: ContextInput) -> list[WindowMessage]:
-    said = [one for turn in material.turns for unit in turn.units for one in unit.messages]
+    said = [message for turn in material.turns for unit in turn.units for message in unit.messages]
     return sorted(said, key=lambda one: one.sequence)
 
 

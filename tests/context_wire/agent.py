@@ -57,7 +57,7 @@ class Agent:
 
     def known(self) -> set[tuple[str, str]]:
         """Keys and values that hold."""
-        return {(one.key, one.value) for one in self.facts()}
+        return {(fact.key, fact.value) for fact in self.facts()}
 
     def until_known(self, *wanted: tuple[str, str]) -> None:
         until(lambda: self.known() >= set(wanted))
@@ -88,7 +88,7 @@ def new_agent(client: Client, user: bool = False) -> Agent:
 
 
 def section_of(built: BuildContextResponse, name: str) -> SectionReceipt:
-    (receipt,) = [one for one in built.receipt.sections if Section.Name(one.section) == f"SECTION_{name}"]
+    (receipt,) = [section for section in built.receipt.sections if Section.Name(section.section) == f"SECTION_{name}"]
     return receipt
 
 
@@ -103,4 +103,4 @@ def lacks(built: BuildContextResponse) -> set[str]:
 
 def spoken(messages: Sequence[Message]) -> list[Message]:
     """Those that were said, and not composed."""
-    return [one for one in messages if not one.synthetic]
+    return [message for message in messages if not message.synthetic]

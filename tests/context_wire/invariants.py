@@ -52,8 +52,8 @@ def check_exchanges(said: Sequence[Message], built: BuildContextResponse) -> Non
 
 def digest_of(messages: Sequence[Message]) -> str:
     digest = hashlib.sha256()
-    for one in messages:
-        said = Message(role=one.role, name=one.name, content=one.content, tool_calls=one.tool_calls)
+    for message in messages:
+        said = Message(role=message.role, name=message.name, content=message.content, tool_calls=message.tool_calls)
         encoded = said.SerializeToString(deterministic=True)
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
     return digest.hexdigest()

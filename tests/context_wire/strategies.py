@@ -42,7 +42,7 @@ def conversations(draw: st.DrawFn) -> list[Message]:
     for number, kind in enumerate(draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=30))):
         if kind == "call":
             calls = [f"c{number}-{at}" for at in range(draw(st.integers(1, 3)))]
-            made = [ToolCall(id=one, name="look_up", arguments_json=draw(texts)) for one in calls]
+            made = [ToolCall(id=call, name="look_up", arguments_json=draw(texts)) for call in calls]
             message = Message(role=ROLE_ASSISTANT, content=draw(texts), tool_calls=made)
             open_calls += calls
         elif kind == "answer" and open_calls:

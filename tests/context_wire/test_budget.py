@@ -68,9 +68,9 @@ def test_what_is_counted_is_what_is_answered_and_fits(
         built = within(agent, request)
         check_account(request, built)
         check_exchanges([one for one in window if one.role != ROLE_SYSTEM], built)
-        working = [one for one in request.sections if one.section == 9]
+        working = [section for section in request.sections if section.section == 9]
         if not (working and working[0].disabled):
-            assert set(last) <= {one.id for one in built.messages}
+            assert set(last) <= {message.id for message in built.messages}
 
 
 @LONG_LIVED
@@ -79,7 +79,7 @@ def test_tool_exchanges_are_whole_at_every_budget(
     client: Client, scene: Scene, fields: dict[str, Any], steps: list[int]
 ) -> None:
     agent = furnished(client, scene)
-    window = [one for one in agent.talk.messages() if one.role != ROLE_SYSTEM]
+    window = [message for message in agent.talk.messages() if message.role != ROLE_SYSTEM]
     for budget in steps:
         request = BuildContextRequest(**agent.names, **{**fields, "max_tokens": budget})
         built = within(agent, request)
@@ -101,7 +101,7 @@ def test_results_without_a_call_may_leave_up_to_the_last_two(client: Client, too
     results = [Message(role=ROLE_TOOL, content=f"{n}7 rain", tool_call_id=tool_call_id) for n in range(1, 6)]
     agent.talk.batch(Message(role=ROLE_USER, content="Weather in Porto?"), *results)
     built = within(agent, BuildContextRequest(**agent.names, max_tokens=5))
-    assert [one.content for one in built.messages] == ["47 rain", "57 rain"]
+    assert [message.content for message in built.messages] == ["47 rain", "57 rain"]
 
 
 def test_a_context_that_fits_no_response_is_too_large_at_any_budget_that_it_fits(client: Client) -> None:

@@ -62,7 +62,7 @@ def test_a_new_job_supersedes_and_the_history_has_both(ann: Agent) -> None:
     ann.talk.say("I left Northwind, I work at Globex now.")
     ann.until_known(("company", "Globex"))
     assert ann.known() == {("company", "Globex")}
-    history = {one.value: one for one in ann.facts(include_history=True)}
+    history = {fact.value: fact for fact in ann.facts(include_history=True)}
     assert history.keys() == {"Northwind", "Globex"}
     assert history["Northwind"].valid_until == history["Globex"].valid_from
 

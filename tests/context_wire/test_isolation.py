@@ -22,7 +22,7 @@ def test_the_refusal_changes_nothing(client: Client) -> None:
     ann = new_agent(client, user=True)
     ann.talk.say("Hello.")
     refusal(lambda: Agent(client, ann.session_id, user_id="bob").build())
-    assert [one.content for one in ann.build().messages] == ["Hello."]
+    assert [message.content for message in ann.build().messages] == ["Hello."]
 
 
 def test_an_unknown_session_gives_a_context_from_the_rest(client: Client) -> None:
@@ -30,15 +30,15 @@ def test_an_unknown_session_gives_a_context_from_the_rest(client: Client) -> Non
     ann.knowledge_client.tell(fact("Priya Nair", PROFILE, "name"))
     ann.talk.say("The spare key is under the blue pot.")
     unknown = Agent(client, f"{ann.session_id}-unknown", user_id=ann.user_id)
-    asked = BuildContextRequest(
+    request = BuildContextRequest(
         **unknown.names,
         query="Where is the spare key?",
         append_query=True,
         system_prompt="Be kind.",
         profile="A nurse.",
     )
-    built = unknown.built(asked)
-    check_account(asked, built)
+    built = unknown.built(request)
+    check_account(request, built)
     assert built.messages[0].content.startswith("Be kind.") and "name: Priya Nair" in built.memory_text
     assert "A nurse." in built.memory_text and "under the blue pot" in built.memory_text
     assert (built.messages[-1].role, built.messages[-1].content) == (ROLE_USER, "Where is the spare key?")
@@ -49,7 +49,7 @@ def test_a_session_of_nobody_that_is_unknown_gives_what_the_caller_brings(client
     nobody = new_agent(client)
     assert list(nobody.build().messages) == []
     built = nobody.build(system_prompt="Be kind.", documents=["A leaflet."])
-    assert [("Be kind." in one.content, "A leaflet." in one.content) for one in built.messages] == [
+    assert [("Be kind." in message.content, "A leaflet." in message.content) for message in built.messages] == [
         (True, False),
         (False, True),
     ]

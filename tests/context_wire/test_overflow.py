@@ -110,7 +110,7 @@ def build(agent: Agent, budget: int) -> BuildContextResponse:
 
 
 def measure(built: BuildContextResponse) -> Measure:
-    said = [one for one in built.messages if not one.synthetic]
+    said = [message for message in built.messages if not message.synthetic]
     profile = section_of(built, "PROFILE").used_tokens
     turns = sum(one.role == ROLE_USER for one in said)
     names = ("EPISODIC", "DOCUMENTS", "ARTIFACTS", "HINTS", "SUMMARY")
@@ -159,7 +159,9 @@ def test_nothing_comes_back_and_prompt_and_facts_stay(rich: Agent) -> None:
         assert shown_in(built, "FACTS") == facts
         assert built.messages[0].content.startswith(PROMPT) and "diet: vegan" in built.messages[0].content
         assert built.total_tokens <= built.max_tokens
-    assert [one.total_tokens for one in contexts] == sorted((one.total_tokens for one in contexts), reverse=True)
+    assert [context.total_tokens for context in contexts] == sorted(
+        (one.total_tokens for one in contexts), reverse=True
+    )
 
 
 def test_what_must_stay_is_told_when_it_does_not_fit(rich: Agent) -> None:

@@ -30,7 +30,7 @@ def told(agent: Agent, heard: Iterable[ObservedMessage]) -> None:
             namespace=agent.namespace,
             user_id=agent.user_id,
             session_id=f"s{session}",
-            messages=[_message(one) for one in messages],
+            messages=[_message(message) for message in messages],
         )
         agent.client.memory.AddBatch(request, timeout=CALL_SECONDS)
 
@@ -54,7 +54,9 @@ def test_a_history_with_habits_yields_them_as_hints(ann: Agent) -> None:
     found = ann.patterns()
     assert found.conversations == 20 and found.answer_length == "concise" and found.HasField("computed_at")
     assert found.hints.splitlines() == [WISH.format(6), TOPIC.format(10, 20)]
-    assert ("topic", "espresso machine", 10) in {(one.kind, one.value, one.evidence) for one in found.patterns}
+    assert ("topic", "espresso machine", 10) in {
+        (pattern.kind, pattern.value, pattern.evidence) for pattern in found.patterns
+    }
     assert [one.evidence for one in found.patterns] == sorted((one.evidence for one in found.patterns), reverse=True)
     built = ann.build(system_prompt="Be kind.")
     assert [item.preview for item in section_of(built, "HINTS").items] == found.hints.splitlines()
@@ -91,7 +93,7 @@ def test_what_is_erased_is_counted_no_more(ann: Agent) -> None:
 
 def left_without(*sessions: int) -> list[str]:
     """What somebody sees for whom these were never there."""
-    return lines_of(one for one in habits() if one.session not in sessions)
+    return lines_of(habit for habit in habits() if habit.session not in sessions)
 
 
 def test_when_all_is_erased_nothing_is_left(ann: Agent) -> None:

@@ -32,8 +32,8 @@ def said_before(client: Client, user: str, newest: str) -> str:
     client.add(f"{user} once", "I live in Lisbon.", user_id=user)
     client.add(f"{user} once", "Nice city!", user_id=user)
     client.add(f"{user} now", newest, user_id=user)
-    asked = BuildContextRequest(user_id=user, session_id=f"{user} now", max_tokens=4000)
-    return str(client.memory.BuildContext(asked).memory_text)
+    request = BuildContextRequest(user_id=user, session_id=f"{user} now", max_tokens=4000)
+    return str(client.memory.BuildContext(request).memory_text)
 
 
 def test_a_stored_question_brings_back_what_it_is_about(client: Client) -> None:

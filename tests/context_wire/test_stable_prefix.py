@@ -60,7 +60,7 @@ def test_the_beginning_is_all_but_what_was_found_and_the_newest_question(context
     for built in contexts:
         rest = built.messages[built.stable_prefix_count :]
         assert len(rest) == 1 + rest[0].synthetic
-        assert not any(one.synthetic for one in built.messages[1 : built.stable_prefix_count])
+        assert not any(message.synthetic for message in built.messages[1 : built.stable_prefix_count])
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Cache:
     reused: int = 0
 
     def ask(self, messages: Sequence[Message]) -> None:
-        self.total += sum(one.tokens for one in messages)
+        self.total += sum(message.tokens for message in messages)
         for old, new in zip(self.before, messages, strict=False):
             if (old.role, old.content) != (new.role, new.content):
                 self.reused += COUNTERS.default.count(common(old.content, new.content)) if old.role == new.role else 0

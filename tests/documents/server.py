@@ -65,7 +65,7 @@ class Served:
         return answer
 
     def ids(self, **fields: Any) -> list[str]:
-        return [one.id for one in self.call("ListDocuments", pb.ListDocumentsRequest(**fields)).documents]
+        return [document.id for document in self.call("ListDocuments", pb.ListDocumentsRequest(**fields)).documents]
 
     def say(self, namespace: str, user_id: str, session_id: str) -> None:
         """Make the session, and the user's."""

@@ -103,7 +103,7 @@ def test_pages_hold_every_document_once_in_the_order_of_ids(served: Served, scop
     seen, token = [], ""
     while True:
         page = served.call("ListDocuments", pb.ListDocumentsRequest(namespace=scope, page_size=3, page_token=token))
-        seen += [one.id for one in page.documents]
+        seen += [document.id for document in page.documents]
         token = page.next_page_token
         if not token:
             break

@@ -188,7 +188,7 @@ class World:
         self, messages: Sequence[Message], session: str = "s", *, user: str = "", namespace: str = "default"
     ) -> list[str]:
         copies = [Message.FromString(message.SerializeToString()) for message in messages]
-        return [one.id for one in self.working.add(SessionKey(namespace, session), user, copies).results]
+        return [result.id for result in self.working.add(SessionKey(namespace, session), user, copies).results]
 
     def search(self, query: str, **fields: Any) -> pb.SearchResponse:
         return self._loop.run_until_complete(self._search(pb.SearchRequest(query=query, **fields)))

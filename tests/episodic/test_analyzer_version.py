@@ -44,7 +44,7 @@ def check_that_it_is_made_anew(journal: Journal, index: Index) -> None:
     with closing(World(journal, index=index, embedders=ToyEmbedders(EMBEDDER))) as memory:
         asked = {"mode": KEYWORD, "user_id": "u"}
         assert memory.find(CLAUSES[0], **asked) == []
-        assert [one.number for one in index.generations("default")] == [1, 2]
+        assert [generation.number for generation in index.generations("default")] == [1, 2]
         memory.index()
         assert memory.find("咖啡", **asked) == [CLAUSES[0]]
         assert memory.find("天気", **asked)[:1] == [CLAUSES[1]]
@@ -82,4 +82,6 @@ def test_a_table_of_the_same_words_stays() -> None:
     memory.abandon()
     with closing(World(journal, index=index, embedders=ToyEmbedders(EMBEDDER))) as again:
         assert again.stepped.step("default", 100) == 0
-        assert [(one.number, one.analyzer_version) for one in index.generations("default")] == [(1, ANALYZER_VERSION)]
+        assert [(generation.number, generation.analyzer_version) for generation in index.generations("default")] == [
+            (1, ANALYZER_VERSION)
+        ]

@@ -103,5 +103,5 @@ def test_a_switch_to_a_table_of_other_dimensions_disturbs_no_search() -> None:
         memory.stepped.generations.get("default").live.embedder = slow
         assert len(find(memory, "tea", "u")) == 11
         assert switched.is_set()
-        assert [one.embedder for one in index.generations("default")] == ["toy/new"]
+        assert [generation.embedder for generation in index.generations("default")] == ["toy/new"]
         assert len(find(memory, "tea", "u")) == 11

@@ -71,7 +71,7 @@ def test_the_old_vectors_answer_until_the_new_table_is_complete(new: ToyEmbedder
         memory.stepped.indexer.maintain(idle=False)
         expected = oracle(OLD if taken < 11 else new, 12, **asked)
         assert answers(memory, **asked) == pytest.approx(expected, abs=2e-3)
-    assert [one.embedder for one in index.generations("default")] == [new.identity]
+    assert [generation.embedder for generation in index.generations("default")] == [new.identity]
     memory.close()
 
 
@@ -125,7 +125,7 @@ def test_a_process_that_ends_right_before_the_switch_makes_it_at_the_next_start(
     with closing(later(journal, index, NEW, stepped=stepped)) as again:
         if stepped:
             again.index()
-        until(lambda: [one.embedder for one in index.generations("default")] == [NEW.identity])
+        until(lambda: [generation.embedder for generation in index.generations("default")] == [NEW.identity])
         assert answers(again, user_id="u") == pytest.approx(oracle(NEW, 12, user_id="u"), abs=2e-3)
 
 
@@ -141,7 +141,7 @@ def test_a_process_that_ends_right_after_the_switch_drops_the_old_table_at_the_n
     memory.abandon()
     with later_world(journal, index, NEW) as again:
         assert len(again.find("tea", user_id="u", limit=100)) == 12
-        assert [one.number for one in index.generations("default")] == [2]
+        assert [generation.number for generation in index.generations("default")] == [2]
 
 
 def test_an_embedder_that_changes_again_in_the_middle_begins_anew() -> None:
@@ -153,7 +153,7 @@ def test_an_embedder_that_changes_again_in_the_middle_begins_anew() -> None:
     with later_world(journal, index, OTHER) as again:
         again.index()
         assert answers(again, user_id="u") == pytest.approx(oracle(OTHER, 12, user_id="u"), abs=2e-3)
-        assert [one.embedder for one in index.generations("default")] == [OTHER.identity]
+        assert [generation.embedder for generation in index.generations("default")] == [OTHER.identity]
 
 
 def test_going_back_to_the_old_embedder_needs_nothing_new() -> None:
@@ -196,7 +196,7 @@ def test_on_disk_a_change_in_the_middle_of_which_the_process_ends_is_completed(d
     with later_world(journal, index, OTHER) as again:
         again.index()
         assert answers(again, user_id="u") == pytest.approx(oracle(OTHER, 12, user_id="u"), abs=2e-3)
-        assert [one.embedder for one in index.generations("default")] == [OTHER.identity]
+        assert [generation.embedder for generation in index.generations("default")] == [OTHER.identity]
 
 
 def test_everything_can_be_made_anew_from_the_journal() -> None:
@@ -209,4 +209,4 @@ def test_everything_can_be_made_anew_from_the_journal() -> None:
     with later_world(journal, index, NEW) as memory:
         assert memory.stepped.step("default", 100) == 0
         assert answers(memory, user_id="u") == pytest.approx(oracle(NEW, 12, user_id="u"), abs=2e-3)
-        assert [one.number for one in index.generations("default")] == [2]
+        assert [generation.number for generation in index.generations("default")] == [2]

@@ -22,7 +22,7 @@ TEXTS = st.lists(
     max_size=20,
 )
 QUERIES = st.lists(st.sampled_from([*WORDS, "Anna", "nowhere"]), min_size=1, max_size=4).map(" ".join)
-WEIGHTS = st.builds(Weights, **{one.name: st.sampled_from([0.0, 0.5, 1.0, 3.0]) for one in fields(Weights)})
+WEIGHTS = st.builds(Weights, **{field.name: st.sampled_from([0.0, 0.5, 1.0, 3.0]) for field in fields(Weights)})
 PARTS = ("keyword", "semantic", "neighbours", "speaker", "session", "recency")
 
 
@@ -75,7 +75,7 @@ def shares(weights: Weights) -> dict[str, float]:
 
 @pytest.mark.parametrize(("signal", "part"), SIGNALS.items())
 def test_a_signal_that_alone_has_a_weight_is_all_of_the_score(signal: str, part: str) -> None:
-    nothing = Weights(**{one.name: 0.0 for one in fields(Weights)})
+    nothing = Weights(**{field.name: 0.0 for field in fields(Weights)})
     assert shares(replace(nothing, **{signal: 2.0})) == pytest.approx({name: float(name == part) for name in PARTS})
 
 

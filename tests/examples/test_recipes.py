@@ -100,7 +100,7 @@ def test_chat_completions_say_what_was_said(sidecar: SidecarProcess) -> None:
     messages = made(sidecar, "openai_messages")["messages"]
     assert messages[0] == {"role": "system", "content": "You know the weather."}
     assert messages[1] == {"role": "user", "content": "Rui: Is it raining in Porto and Braga?"}
-    assert [one["content"] for one in messages if one["role"] == "tool"] == [
+    assert [message["content"] for message in messages if message["role"] == "tool"] == [
         "yes, a lot",
         '{"rain": false}',
         "[12, 14]",
@@ -128,7 +128,7 @@ def test_roles_alternate_and_the_user_begins(sidecar: SidecarProcess, session_id
         made(sidecar, "anthropic_messages", session_id)["messages"],
         made(sidecar, "gemini_contents", session_id)["contents"],
     ):
-        roles = [one["role"] for one in messages]
+        roles = [message["role"] for message in messages]
         assert roles[0] == roles[-1] == "user"
         assert all(before != after for before, after in pairwise(roles))
 
@@ -172,7 +172,7 @@ def test_each_call_of_gemini_is_answered_in_the_next_content_in_its_order(sideca
     for before, content in pairwise(contents):
         calls = [part["functionCall"] for part in before["parts"] if "functionCall" in part]
         results = [part["functionResponse"] for part in content["parts"] if "functionResponse" in part]
-        assert [(one["id"], one["name"]) for one in results] == [(one["id"], one["name"]) for one in calls]
+        assert [(result["id"], result["name"]) for result in results] == [(one["id"], one["name"]) for one in calls]
         assert all(isinstance(one["args"], dict) for one in calls)
         assert all(isinstance(one["response"], dict) for one in results)
         called += len(calls)

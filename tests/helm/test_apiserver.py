@@ -114,7 +114,7 @@ def test_every_object_is_taken_and_installing_again_changes_nothing(release: Rel
     said = release.install(values)
     assert f"helm test memory --namespace {STRICT}" in said and "What was said" in said
     manifests = [one for one in yaml.safe_load_all(release.run("get", "manifest", "memory")) if one]
-    before = [version(release.cluster, one) for one in manifests]
+    before = [version(release.cluster, manifest) for manifest in manifests]
     assert all(before)
     release.install(values)
     assert [version(release.cluster, one) for one in manifests] == before

@@ -69,7 +69,7 @@ def test_the_chart_of_the_agents_renders(either_helm: Helm, tmp_path: Path) -> N
     done = either_helm("template", "agents", str(agents), "--kube-version", "1.29.0")
     assert done.returncode == 0, done.stderr
     deployments = [manifest for manifest in yaml.safe_load_all(done.stdout) if manifest]
-    assert [one["metadata"]["name"] for one in deployments] == ["node-agent", "python-agent"]
+    assert [deployment["metadata"]["name"] for deployment in deployments] == ["node-agent", "python-agent"]
     assert_valid(deployments)
 
 
@@ -85,8 +85,8 @@ def test_kustomize_adds_the_container_that_the_chart_does(either_helm: Helm) -> 
     deployments = list(yaml.safe_load_all(done.stdout))
     assert_valid(deployments)
     (chart,) = either_helm.render(CI_SIDECAR)
-    for one in deployments:
-        made, expected = (manifest["spec"]["template"]["spec"] for manifest in (one, chart))
+    for deployment in deployments:
+        made, expected = (manifest["spec"]["template"]["spec"] for manifest in (deployment, chart))
         assert made["initContainers"] == expected["initContainers"]
         assert made["volumes"] == expected["volumes"]
         assert made["containers"][0]["env"] == expected["containers"][0]["env"]
@@ -95,4 +95,4 @@ def test_kustomize_adds_the_container_that_the_chart_does(either_helm: Helm) -> 
 def assert_valid(manifests: list[Manifest]) -> None:
     assert len(manifests) == 2
     for kubernetes in ("1.29.0", "1.37.0"):
-        assert [found for one in manifests if (found := problem(one, kubernetes))] == []
+        assert [found for manifest in manifests if (found := problem(manifest, kubernetes))] == []

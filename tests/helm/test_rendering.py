@@ -33,7 +33,7 @@ def test_kubernetes_knows_every_field_of_what_is_rendered(either_helm: Helm, val
     for kubernetes in (OLDEST[mode_of(values)], NEWEST):
         manifests = either_helm.render(values, kubernetes)
         assert manifests
-        assert [found for one in manifests if (found := problem(one, kubernetes))] == []
+        assert [found for manifest in manifests if (found := problem(manifest, kubernetes))] == []
 
 
 @pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)

@@ -53,7 +53,7 @@ def stall(caller: RawCaller, namespace: str) -> list[int]:
     while len(caller.statuses) < ASKED - FIT and time.monotonic() < give_up:
         caller.listen(0.05)
     assert set(caller.statuses.values()) == {RESOURCE_EXHAUSTED}
-    return [one for one in streams if one not in caller.statuses]
+    return [stream for stream in streams if stream not in caller.statuses]
 
 
 def answers_again(client: Client, namespace: str) -> bool:

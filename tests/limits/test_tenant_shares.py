@@ -39,8 +39,8 @@ class Tenants:
         self.other: Bearer = (("authorization", f"Bearer {other.text}"),)
 
     def assert_other_is_answered(self, client: Client) -> None:
-        asked = memory.CountRequest(namespace="other", session_id="s")
-        assert refused(lambda: client.memory.Count(asked, timeout=SECONDS, metadata=self.other)) is None
+        request = memory.CountRequest(namespace="other", session_id="s")
+        assert refused(lambda: client.memory.Count(request, timeout=SECONDS, metadata=self.other)) is None
 
 
 @pytest.fixture(scope="module")
@@ -152,9 +152,9 @@ def test_what_is_sent_to_a_namespace_that_is_closed_is_not_unfolded(tenants: Ten
 
 def test_long_searches_of_one_do_not_delay_the_contexts_of_another(tenants: Tenants, client: Client) -> None:
     for at in range(30):
-        said = Message(role=ROLE_USER, content=f"{at} " + "lorem ipsum dolor " * 20_000)
+        message = Message(role=ROLE_USER, content=f"{at} " + "lorem ipsum dolor " * 20_000)
         client.memory.Add(
-            memory.AddRequest(namespace="greedy", session_id="s", message=said),
+            memory.AddRequest(namespace="greedy", session_id="s", message=message),
             timeout=SECONDS,
             metadata=tenants.greedy,
         )
@@ -164,8 +164,8 @@ def test_long_searches_of_one_do_not_delay_the_contexts_of_another(tenants: Tena
     searching = [
         client.memory.Search.future(slow, timeout=SECONDS, metadata=tenants.greedy) for _ in range(CALLS_OF_ONE)
     ]
-    asked = BuildContextRequest(namespace="other", session_id="s", query="anything", max_tokens=1000)
-    client.memory.BuildContext(asked, timeout=SECONDS, metadata=tenants.other)
+    request = BuildContextRequest(namespace="other", session_id="s", query="anything", max_tokens=1000)
+    client.memory.BuildContext(request, timeout=SECONDS, metadata=tenants.other)
     assert not all(one.done() for one in searching), "the context did not wait for all of them"
     for one in searching:
         one.result()
@@ -174,9 +174,9 @@ def test_long_searches_of_one_do_not_delay_the_contexts_of_another(tenants: Tena
 def test_whoever_has_no_credentials_does_not_fill_the_log(tenants: Tenants, client: Client) -> None:
     log: Path = tenants.sidecar.log_path
     before = log.stat().st_size
-    asked = memory.CountRequest(session_id="s")
+    request = memory.CountRequest(session_id="s")
     for _ in range(300):
-        found = refused(lambda: client.memory.Count(asked, timeout=SECONDS))
+        found = refused(lambda: client.memory.Count(request, timeout=SECONDS))
         assert found is not None and found.code is grpc.StatusCode.UNAUTHENTICATED
     told = log.read_text(errors="replace")[before:].count("UNAUTHENTICATED")
     assert 0 < told < 300

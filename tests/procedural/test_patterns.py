@@ -140,7 +140,7 @@ def test_hours_of_activity_show() -> None:
         one for session in range(1, 25) for one in conversation(session, at(session, 8 + session % 3), [plain(session)])
     ]
     assert lines_of(heard) == []
-    assert [one.value for one in patterns_of(heard).hours()] == ["08", "09", "10"]
+    assert [hour.value for hour in patterns_of(heard).hours()] == ["08", "09", "10"]
 
 
 def test_what_leads_to_engagement_shows_only_where_it_is_clear() -> None:

@@ -125,7 +125,7 @@ def _without_messages(notes: list[Record]) -> list[Record]:
 def test_the_one_said_last_is_the_current_one(findings: list[Said]) -> None:
     notes, slots = hear([], findings)
     for slot in {note.conflict_key for note in notes}:
-        of_slot = [one for one in findings if conflict_key_of(one.kind, one.key, one.value) == slot]
+        of_slot = [finding for finding in findings if conflict_key_of(finding.kind, finding.key, finding.value) == slot]
         last = max(one.when for one in of_slot)
         (current,) = [one for one in slots.facts.values() if one.conflict_key == slot and not one.until_us]
         assert current.seen_us == last

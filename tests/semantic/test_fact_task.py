@@ -136,4 +136,4 @@ def test_an_answer_that_makes_no_sense_is_set_aside_and_not_taken_for_no_facts()
     learner.learned("My name is Ada.")
     learner.learned("I work at Acme.")
     assert learner.known() == {"company": "Acme"}
-    assert [(one.lsn, one.reason) for one in learner.journal.dead_letters(TASK)] == [(1, "MalformedAnswer")]
+    assert [(letter.lsn, letter.reason) for letter in learner.journal.dead_letters(TASK)] == [(1, "MalformedAnswer")]

@@ -35,7 +35,7 @@ def tokens_in_force(client: Client) -> dict[str, int]:
     """By namespace, what a session without a policy of its own says."""
     requests = [GetSessionRequest(namespace=namespace, session_id="s") for namespace in NAMESPACES]
     answers = [client.sessions.GetSession(request, timeout=CALL_SECONDS) for request in requests]
-    return {one.session.namespace: one.session.policy.auto_prune_tokens for one in answers}
+    return {answer.session.namespace: answer.session.policy.auto_prune_tokens for answer in answers}
 
 
 def test_the_default_in_force_after_concurrent_calls_is_in_force_after_a_restart(data_dir: Path) -> None:

@@ -62,7 +62,7 @@ def test_the_hot_sessions_stay_within_their_bound(journal: InterruptedJournal, c
 
 def messages_seen(memory: WorkingMemory) -> list[str]:
     view = memory.session_cache.get(KEY)
-    return [] if view is None else [Message.FromString(one.body).content for one in view.messages()]
+    return [] if view is None else [Message.FromString(message.body).content for message in view.messages()]
 
 
 def cold(journal: InterruptedJournal) -> tuple[WorkingMemory, SessionHead]:
