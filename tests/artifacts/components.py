@@ -1,4 +1,4 @@
-"""The parts that keep artifacts in this process, put together as `memsidecar.assembly` does it."""
+"""Components of artifacts in this process, assembled as in `memsidecar.assembly`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Artifacts over both journals."""
+"""Artifacts on both journals."""
 
 from collections.abc import Iterator
 from contextlib import closing

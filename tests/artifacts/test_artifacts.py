@@ -24,9 +24,9 @@ def page(artifacts: Artifacts, size: int = 100, after: ArtifactCursor | None = N
 
 
 def erase(journal: Journal, delete_session: bool) -> None:
-    ticket = PendingCommand(Erase(KEY, "", delete_session))
-    journal.submit(ticket)
-    ticket.wait()
+    pending = PendingCommand(Erase(KEY, "", delete_session))
+    journal.submit(pending)
+    pending.wait()
 
 
 def test_an_artifact_comes_back_as_it_was_put(artifacts: Artifacts) -> None:
@@ -37,14 +37,14 @@ def test_an_artifact_comes_back_as_it_was_put(artifacts: Artifacts) -> None:
 
 
 @pytest.mark.parametrize("expire_time_us", [None, -1, 0, 7])
-def test_a_note_holds_all_of_an_artifact(expire_time_us: int | None) -> None:
+def test_a_record_has_all_attributes_of_an_artifact(expire_time_us: int | None) -> None:
     artifact = StoredArtifact("a", "tool", "text", -5, 3, expire_time_us, b"", "m")
     assert artifact_of(artifact.to_record("s1")) == artifact
     assert artifact.to_record("s1").source == "s1"
     assert replace(artifact, message_id="").to_record("s1").source == ""
 
 
-def test_without_an_id_each_is_another(artifacts: Artifacts) -> None:
+def test_artifacts_without_an_id_get_new_ids(artifacts: Artifacts) -> None:
     assert put(artifacts, content="x").id != put(artifacts, content="x").id
     assert len(page(artifacts)) == 2
 
@@ -70,7 +70,7 @@ def test_a_list_has_the_newest_first_and_no_expired_ones(artifacts: Artifacts) -
     assert page(artifacts) == ["3", "2b", "2", "1"]
 
 
-def test_pages_hold_still_while_others_come_and_go(artifacts: Artifacts) -> None:
+def test_pages_are_stable_during_changes(artifacts: Artifacts) -> None:
     for number in range(9):
         expires = {"expire_time": at(number + 1)} if number == 6 else {}
         put(artifacts, f"a{number}", "x", create_time=at(number), **expires)
@@ -84,7 +84,7 @@ def test_pages_hold_still_while_others_come_and_go(artifacts: Artifacts) -> None
     assert last is None
 
 
-def test_a_page_ends_before_it_is_larger_than_an_answer(artifacts: Artifacts) -> None:
+def test_a_page_fits_into_a_response(artifacts: Artifacts) -> None:
     for number in range(5):
         put(artifacts, f"a{number}", "x" * MAX_CONTENT_BYTES, create_time=at(number))
     first, place = artifacts.page(KEY, "", None, 100, NOW_US)
@@ -93,7 +93,9 @@ def test_a_page_ends_before_it_is_larger_than_an_answer(artifacts: Artifacts) ->
     assert len(first) + len(rest) == 4 or last is None
 
 
-def test_a_walk_gives_at_least_one_and_stops_at_its_bytes(journal: Journal, artifacts: Artifacts) -> None:
+def test_a_scan_returns_at_least_one_artifact_and_stops_at_its_byte_limit(
+    journal: Journal, artifacts: Artifacts
+) -> None:
     for number in range(40):
         put(artifacts, f"a{number:02}", "x" * 1_000, create_time=at(number))
     assert [one.id for one in read_newest(journal, owner_of(KEY), None, 100, 1)] == ["a39"]
@@ -103,7 +105,7 @@ def test_a_walk_gives_at_least_one_and_stops_at_its_bytes(journal: Journal, arti
     assert list(read_newest(journal, owner_of(KEY), (0, "a00"), 17, 1 << 20)) == []
 
 
-def test_a_deleted_one_is_gone_and_an_unknown_one_cannot_be_deleted(artifacts: Artifacts) -> None:
+def test_a_deleted_artifact_is_absent_and_an_unknown_one_cannot_be_deleted(artifacts: Artifacts) -> None:
     put(artifacts, "a", "x")
     delete(artifacts, "a")
     assert page(artifacts) == []
@@ -111,7 +113,7 @@ def test_a_deleted_one_is_gone_and_an_unknown_one_cannot_be_deleted(artifacts: A
         delete(artifacts, "a")
 
 
-def test_a_cleared_session_keeps_what_tools_left_and_a_deleted_one_does_not(
+def test_a_cleared_session_keeps_its_artifacts_and_a_deleted_one_does_not(
     journal: Journal, artifacts: Artifacts
 ) -> None:
     put(artifacts, "a", "x")
@@ -130,19 +132,19 @@ def test_a_cleared_session_keeps_what_tools_left_and_a_deleted_one_does_not(
         ("artifact.expire_time", {"content": "x", "create_time": at(9), "expire_time": at(9)}),
     ],
 )
-def test_what_is_wrong_is_named(artifacts: Artifacts, field: str, fields: dict[str, object]) -> None:
+def test_an_invalid_field_is_named(artifacts: Artifacts, field: str, fields: dict[str, object]) -> None:
     with pytest.raises(InvalidField) as refused:
         put(artifacts, **fields)  # type: ignore[arg-type]
     assert refused.value.field == field
 
 
-def test_more_than_the_most_is_too_large(artifacts: Artifacts) -> None:
+def test_content_beyond_the_limit_is_too_large(artifacts: Artifacts) -> None:
     with pytest.raises(TooLarge):
         put(artifacts, "a", "x" * (MAX_CONTENT_BYTES + 1))
 
 
-def test_two_ids_in_one_slot_would_not_disturb_each_other(journal: Journal, artifacts: Artifacts) -> None:
-    """No two short ids share a slot in practice; here the id decides all the same."""
+def test_two_ids_with_the_same_conflict_key_do_not_affect_each_other(journal: Journal, artifacts: Artifacts) -> None:
+    """No two short ids have the same conflict key in practice; the id decides."""
     put(artifacts, "a", "x")
     note = journal.record(owner_of(KEY), RecordKind.ARTIFACT, "a")
     assert note is not None and note.conflict_key == conflict_key_of("a") != conflict_key_of("b")

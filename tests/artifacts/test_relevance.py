@@ -1,4 +1,4 @@
-"""Which artifacts a question is about, and how quickly that is known."""
+"""Ranking of artifacts by a query, and its cost."""
 
 import threading
 
@@ -29,7 +29,7 @@ def filled(artifacts: Artifacts) -> Artifacts:
     return artifacts
 
 
-def test_what_has_the_words_is_found_whatever_their_ending(filled: Artifacts) -> None:
+def test_artifacts_are_found_by_inflected_words(filled: Artifacts) -> None:
     assert found(filled, "when does the flight leave?") == ["flights"]
     assert found(filled, "an onion") == ["recipe"]
 
@@ -41,7 +41,7 @@ def test_rare_words_count_more(filled: Artifacts) -> None:
     assert scores[0] == pytest.approx(1.0) and 0 < scores[1] < 0.5
 
 
-def test_among_equals_the_newest_comes_first(filled: Artifacts) -> None:
+def test_equal_scores_are_ordered_newest_first(filled: Artifacts) -> None:
     assert found(filled, "Lisbon") == ["flights", "weather"]
 
 
@@ -51,30 +51,30 @@ def test_nothing_is_found_where_nothing_matches(filled: Artifacts) -> None:
     assert filled.relevant(SessionKey("default", "another"), "Lisbon", NOW_US, 20) == []
 
 
-def test_a_source_is_looked_at_too(artifacts: Artifacts) -> None:
+def test_the_source_is_searched(artifacts: Artifacts) -> None:
     put(artifacts, "a", "nothing of note", source="https://example.org/zebras")
     assert found(artifacts, "zebra") == ["a"]
 
 
-def test_no_more_than_asked_for_are_found(filled: Artifacts) -> None:
+def test_the_limit_is_respected(filled: Artifacts) -> None:
     assert found(filled, "Lisbon", limit=1) == ["flights"]
 
 
-def test_an_expired_one_is_not_found_although_it_is_at_hand(artifacts: Artifacts) -> None:
+def test_an_expired_artifact_in_the_cache_is_not_found(artifacts: Artifacts) -> None:
     put(artifacts, "a", "zebra", create_time=Timestamp(seconds=1), expire_time=Timestamp(seconds=3_000_000_000))
     assert found(artifacts, "zebra") == ["a"]
     assert found(artifacts, "zebra", now_us=3_000_000_000_000_000) == ["a"]
     assert found(artifacts, "zebra", now_us=3_000_000_000_000_001) == []
 
 
-def test_only_the_newest_are_looked_at(artifacts: Artifacts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_newest_are_ranked(artifacts: Artifacts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_RANKED", 3)
     for number in range(5):
         put(artifacts, f"a{number}", "zebra", create_time=Timestamp(seconds=number))
     assert found(artifacts, "zebra") == ["a4", "a3", "a2"]
 
 
-def test_what_is_put_replaced_deleted_or_erased_is_known_at_once(journal: Journal, artifacts: Artifacts) -> None:
+def test_changes_are_visible_at_once(journal: Journal, artifacts: Artifacts) -> None:
     assert found(artifacts, "zebra") == []
     put(artifacts, "a", "zebra")
     assert found(artifacts, "zebra") == ["a"]
@@ -84,13 +84,13 @@ def test_what_is_put_replaced_deleted_or_erased_is_known_at_once(journal: Journa
     assert found(artifacts, "heron") == []
     put(artifacts, "b", "heron")
     assert found(artifacts, "heron") == ["b"]
-    ticket = PendingCommand(Erase(KEY, "", delete_session=True))
-    journal.submit(ticket)
-    ticket.wait()
+    pending = PendingCommand(Erase(KEY, "", delete_session=True))
+    journal.submit(pending)
+    pending.wait()
     assert found(artifacts, "heron") == []
 
 
-def test_whoever_put_something_finds_it_whatever_others_do(artifacts: Artifacts) -> None:
+def test_a_put_is_found_at_once_during_concurrent_puts(artifacts: Artifacts) -> None:
     missing: list[str] = []
 
     def work(name: str) -> None:
@@ -108,7 +108,7 @@ def test_whoever_put_something_finds_it_whatever_others_do(artifacts: Artifacts)
     assert missing == []
 
 
-def test_a_handful_costs_hundreds_of_calls_and_no_more(filled: Artifacts) -> None:
+def test_a_few_artifacts_cost_hundreds_of_calls(filled: Artifacts) -> None:
     query = "when does the flight from Berlin to Lisbon leave, and will it rain?"
     found(filled, "Lisbon")
     assert calls_during(lambda: filled.relevant(KEY, query, NOW_US, 20)) < 1_000

@@ -43,7 +43,7 @@ def name_of(stored: StoredMessage) -> str:
     return message_pb2.Message.FromString(stored.body).name
 
 
-def test_trimming_takes_messages_out_of_the_windows_sums(journal: Journal) -> None:
+def test_pruned_messages_leave_the_sums_of_the_window(journal: Journal) -> None:
     append(journal, draft("a", tokens=1), draft("b", tokens=2), draft("c", tokens=4))
     head = trim(journal, 1, 2).head
     assert (head.counts, head.tokens, head.pruned_count) == ([0, 1, 0, 0], [0, 4, 0, 0], 2)
@@ -51,7 +51,7 @@ def test_trimming_takes_messages_out_of_the_windows_sums(journal: Journal) -> No
     assert known_head(journal) == head
 
 
-def test_trimming_everything_leaves_an_empty_window_that_can_be_filled_again(journal: Journal) -> None:
+def test_an_empty_window_can_be_filled_again(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"))
     trim(journal, 1, 2)
     assert contents(journal) == []
@@ -59,7 +59,7 @@ def test_trimming_everything_leaves_an_empty_window_that_can_be_filled_again(jou
     assert contents(journal) == ["c"]
 
 
-def test_a_trim_planned_for_an_earlier_version_changes_nothing(journal: Journal) -> None:
+def test_an_update_planned_for_an_earlier_version_changes_nothing(journal: Journal) -> None:
     version = append(journal, draft("a"), draft("b")).head.version
     append(journal, draft("c"))
     with pytest.raises(VersionConflict):
@@ -67,21 +67,21 @@ def test_a_trim_planned_for_an_earlier_version_changes_nothing(journal: Journal)
     assert contents(journal) == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("moves_on", [lambda journal: rewrite(journal, "a", scored(1)), erase])
-def test_a_trim_is_stale_after_any_change(journal: Journal, moves_on: object) -> None:
+@pytest.mark.parametrize("change", [lambda journal: rewrite(journal, "a", scored(1)), erase])
+def test_an_update_conflicts_after_any_change(journal: Journal, change: object) -> None:
     version = append(journal, draft("a"), draft("b")).head.version
-    assert callable(moves_on)
-    moves_on(journal)
+    assert callable(change)
+    change(journal)
     with pytest.raises(VersionConflict):
         carry_out(journal, UpdateWindow(KEY, version, (1,)))
 
 
-def test_a_trim_of_an_unknown_session_is_stale(journal: Journal) -> None:
+def test_an_update_of_an_unknown_session_conflicts(journal: Journal) -> None:
     with pytest.raises(VersionConflict):
         carry_out(journal, UpdateWindow(KEY, 0, (1,)))
 
 
-def test_a_trim_of_what_is_not_in_the_window_changes_nothing(journal: Journal) -> None:
+def test_an_update_of_messages_outside_the_window_changes_nothing(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"))
     trim(journal, 1)
     head = known_head(journal)
@@ -90,7 +90,7 @@ def test_a_trim_of_what_is_not_in_the_window_changes_nothing(journal: Journal) -
     assert (known_head(journal), contents(journal)) == (head, ["b"])
 
 
-def test_a_trim_that_decides_by_itself_sees_all_that_was_submitted_before_it(journal: Journal) -> None:
+def test_an_exclusive_update_sees_all_commands_submitted_before_it(journal: Journal) -> None:
     append(journal, draft("first"))
     seen: list[int] = []
 
@@ -108,7 +108,7 @@ def test_a_trim_that_decides_by_itself_sees_all_that_was_submitted_before_it(jou
     assert (seen, contents(journal)) == ([41], ["m39", "after"])
 
 
-def test_a_shortened_message_is_shown_short_and_scanned_whole(journal: Journal) -> None:
+def test_a_shortened_message_is_displayed_short_and_scanned_whole(journal: Journal) -> None:
     append(journal, draft("long text", role=Role.TOOL, tokens=500), draft("u", tokens=3))
     head = trim(journal, shortened=[shortened(read(journal)[0], "l...t", 20)]).head
     shown, delete_session = read(journal)[0], scanned(journal)[0]
@@ -129,7 +129,7 @@ def test_a_shortened_message_can_be_shortened_again(journal: Journal) -> None:
     assert [content(stored) for stored in scanned(journal)] == ["long text"]
 
 
-def test_one_trim_may_shorten_and_remove(journal: Journal) -> None:
+def test_one_update_may_shorten_and_remove(journal: Journal) -> None:
     append(journal, draft("a", tokens=100), draft("b", tokens=100), draft("c", tokens=1))
     trim(journal, 1, shortened=[shortened(stored, "short", 10) for stored in read(journal)[:2]])
     assert contents(journal) == ["short", "c"]
@@ -137,7 +137,7 @@ def test_one_trim_may_shorten_and_remove(journal: Journal) -> None:
     assert contents(journal, include_pruned=True) == ["short", "short", "c"]
 
 
-def test_an_annotation_changes_what_is_known_and_not_where_it_stands(journal: Journal) -> None:
+def test_an_annotation_changes_the_message_and_not_its_sequence(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"), draft("c"))
     rewritten = rewrite(journal, "b", scored(9, "mark"))
     assert contents(journal) == ["a", "b", "c"]
@@ -148,7 +148,7 @@ def test_an_annotation_changes_what_is_known_and_not_where_it_stands(journal: Jo
     assert rewritten.head == known_head(journal)
 
 
-def test_an_annotation_reaches_the_shown_and_the_whole_text_of_a_shortened_message(journal: Journal) -> None:
+def test_an_annotation_applies_to_both_versions_of_a_shortened_message(journal: Journal) -> None:
     append(journal, draft("long text", tokens=500))
     trim(journal, shortened=[shortened(read(journal)[0], "l...t", 20)])
     rewritten = rewrite(journal, "long text", scored(9, "mark")).message
@@ -168,7 +168,7 @@ def test_a_pruned_message_can_be_annotated_and_stays_pruned(journal: Journal) ->
     assert read(journal, include_pruned=True)[0].score == 3
 
 
-def test_annotations_follow_each_other(journal: Journal) -> None:
+def test_each_annotation_sees_the_one_before_it(journal: Journal) -> None:
     append(journal, draft("a"))
     for score in (1, 2, 3):
         rewrite(journal, "a", scored(score, f"mark {score}"))
@@ -237,7 +237,7 @@ def test_deleting_an_unknown_session_is_refused(journal: Journal) -> None:
 
 
 @pytest.mark.parametrize("delete_session", [True, False])
-def test_a_stranger_erases_nothing(journal: Journal, delete_session: bool) -> None:
+def test_another_user_cannot_erase(journal: Journal, delete_session: bool) -> None:
     append(journal, draft("a"), user_id="ann")
     with pytest.raises(SessionOwnerMismatch):
         erase(journal, delete_session=delete_session, user_id="bob")

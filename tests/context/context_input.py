@@ -1,4 +1,4 @@
-"""Made-up material for contexts, and what a stranger would count."""
+"""Generated inputs of contexts, and token counts by the documented rule."""
 
 from dataclasses import dataclass, replace
 
@@ -23,13 +23,13 @@ BUDGETS = Budgets()
 
 
 def tokens_of(message: Message, counter: Counter) -> int:
-    """By the documented rule, and not by the code under test: 4 a message, 1 a name, 3 a tool call."""
+    """Count tokens by the documented rule, not by the code under test: 4 a message, 1 a name, 3 a tool call."""
     name = 1 + counter.count(message.name) if message.name else 0
     calls = sum(3 + counter.count(call.name) + counter.count(call.arguments_json) for call in message.tool_calls)
     return 4 + counter.count(message.content) + counter.count(message.reasoning) + name + calls
 
 
-def spoken(
+def window_message(
     number: int, role: Role, content: str, counter: Counter, *, exchange: int = 0, calls: int = 0
 ) -> WindowMessage:
     message = Message(id=f"m{number}", role=role, content=content, sequence=number)  # type: ignore[arg-type]
@@ -40,43 +40,49 @@ def spoken(
     return WindowMessage(message, number, role, exchange, tokens, tokens)
 
 
-def talk_of(lines: list[WindowMessage]) -> ConversationWindow:
+def window_of(messages: list[WindowMessage]) -> ConversationWindow:
     return ConversationWindow(
-        lines, sum(line.role == Role.USER for line in lines), sum(one.sum_tokens for one in lines)
+        messages, sum(line.role == Role.USER for line in messages), sum(one.sum_tokens for one in messages)
     )
 
 
 @st.composite
-def talks(draw: st.DrawFn, counter: Counter) -> ConversationWindow:
-    """Turns with and without tool exchanges, parallel, late and open ones."""
-    lines: list[WindowMessage] = []
+def windows(draw: st.DrawFn, counter: Counter) -> ConversationWindow:
+    """Generate turns with and without tool exchanges: parallel, late and open ones."""
+    messages: list[WindowMessage] = []
     open_calls: list[int] = []
     for _ in range(draw(st.integers(0, 14))):
-        number = len(lines) + 1
+        number = len(messages) + 1
         kind = draw(st.sampled_from(["user", "assistant", "call", "answer", "orphan"]))
         text = draw(st.text(max_size=60))
         if kind == "call":
-            lines.append(spoken(number, Role.ASSISTANT, text, counter, exchange=number, calls=draw(st.integers(1, 3))))
+            messages.append(
+                window_message(number, Role.ASSISTANT, text, counter, exchange=number, calls=draw(st.integers(1, 3)))
+            )
             open_calls.append(number)
         elif kind == "answer" and open_calls:
-            lines.append(spoken(number, Role.TOOL, text, counter, exchange=draw(st.sampled_from(open_calls))))
+            messages.append(
+                window_message(number, Role.TOOL, text, counter, exchange=draw(st.sampled_from(open_calls)))
+            )
         elif kind == "orphan":
-            lines.append(spoken(number, Role.TOOL, text, counter))
+            messages.append(window_message(number, Role.TOOL, text, counter))
         else:
-            lines.append(spoken(number, Role.USER if kind == "user" else Role.ASSISTANT, text or "x", counter))
-    return talk_of(lines)
+            messages.append(
+                window_message(number, Role.USER if kind == "user" else Role.ASSISTANT, text or "x", counter)
+            )
+    return window_of(messages)
 
 
-def items(prefix: str, most: int = 6) -> st.SearchStrategy[tuple[Item, ...]]:
+def items(prefix: str, max_items: int = 6) -> st.SearchStrategy[tuple[Item, ...]]:
     texts = st.text(min_size=1, max_size=200).map(str.strip).filter(bool)
-    return st.lists(texts, max_size=most).map(
+    return st.lists(texts, max_size=max_items).map(
         lambda found: tuple(Item(f"{prefix}{at}", text, score=1 / (at + 1)) for at, text in enumerate(found))
     )
 
 
 @st.composite
-def materials(draw: st.DrawFn, counter: Counter) -> ContextInput:
-    talk = draw(talks(counter))
+def context_inputs(draw: st.DrawFn, counter: Counter) -> ContextInput:
+    window = draw(windows(counter))
     sections = {
         section: draw(items(Section.Name(section)))
         for section in (
@@ -92,8 +98,8 @@ def materials(draw: st.DrawFn, counter: Counter) -> ContextInput:
     sections[Section.SECTION_SYSTEM] = draw(items("system", 2))
     return ContextInput(
         sections,
-        turns=split_turns(talk),
-        summarized_through=draw(st.integers(0, len(talk.messages))),
+        turns=split_turns(window),
+        summarized_through=draw(st.integers(0, len(window.messages))),
         query_to_append=draw(st.text(max_size=40)),
         schema_tokens=draw(st.integers(0, 300)),
         reserve_tokens=draw(st.integers(0, 300)),
@@ -103,7 +109,7 @@ def materials(draw: st.DrawFn, counter: Counter) -> ContextInput:
 @dataclass(frozen=True)
 class Built:
     response: BuildContextResponse
-    fitted: PackedContext
+    packed: PackedContext
 
     @property
     def used(self) -> dict[int, int]:
@@ -119,21 +125,28 @@ class Built:
 
 
 def build(
-    material: ContextInput, budget: int, counter: Counter, asked: dict[Section, SectionBudget] | None = None
+    context_input: ContextInput,
+    budget: int,
+    counter: Counter,
+    section_budgets: dict[Section, SectionBudget] | None = None,
 ) -> Built:
     """Raises BudgetTooSmall."""
-    asked = asked or {}
-    fit = Packer(lambda tokens: section_limits(tokens, BUDGETS, asked), counter.count, WindowStep())
-    fitted = fit(material, budget)
-    answer = ResponseBuilder(section_limits(budget, BUDGETS, asked), counter, counter.count, Role.SYSTEM, debug=True)
-    return Built(answer(material, fitted), fitted)
+    section_budgets = section_budgets or {}
+    fit = Packer(lambda tokens: section_limits(tokens, BUDGETS, section_budgets), counter.count, WindowStep())
+    packed = fit(context_input, budget)
+    answer = ResponseBuilder(
+        section_limits(budget, BUDGETS, section_budgets), counter, counter.count, Role.SYSTEM, debug=True
+    )
+    return Built(answer(context_input, packed), packed)
 
 
-def fixed_caps() -> dict[Section, SectionBudget]:
-    """The default caps as a request gives them, so that they do not scale with the budget."""
-    caps = section_limits(8_000, BUDGETS, {})
-    return {section: SectionBudget(section=section, max_tokens=cap.tokens) for section, cap in caps.sections.items()}
+def fixed_section_budgets() -> dict[Section, SectionBudget]:
+    """Return the default section limits as a request gives them, so that they do not scale with the budget."""
+    limits = section_limits(8_000, BUDGETS, {})
+    return {
+        section: SectionBudget(section=section, max_tokens=limit.tokens) for section, limit in limits.sections.items()
+    }
 
 
-def without(material: ContextInput, *sections: Section) -> ContextInput:
-    return replace(material, sections={**material.sections, **dict.fromkeys(sections, ())})
+def without(context_input: ContextInput, *sections: Section) -> ContextInput:
+    return replace(context_input, sections={**context_input.sections, **dict.fromkeys(sections, ())})

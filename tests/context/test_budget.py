@@ -1,4 +1,4 @@
-"""The budget holds: for any material, any budget, any tokenizer."""
+"""The budget is respected for any input, budget and tokenizer."""
 
 import pytest
 from hypothesis import given, settings
@@ -15,34 +15,34 @@ from tests.context.context_input import (
     TOKENIZERS,
     Built,
     build,
-    fixed_caps,
-    materials,
-    spoken,
-    talk_of,
+    context_inputs,
+    fixed_section_budgets,
     tokens_of,
+    window_message,
+    window_of,
 )
 
 budgets = st.one_of(st.integers(1, 2_000), st.integers(1, 200_000))
 
 
-def spoken_in(material: ContextInput) -> list[WindowMessage]:
-    said = [message for turn in material.turns for unit in turn.units for message in unit.messages]
+def shown_messages(context_input: ContextInput) -> list[WindowMessage]:
+    said = [message for turn in context_input.turns for unit in turn.units for message in unit.messages]
     return sorted(said, key=lambda one: one.sequence)
 
 
-def check(built: Built, material: ContextInput, budget: int, tokenizer: str) -> None:
+def check(built: Built, context_input: ContextInput, budget: int, tokenizer: str) -> None:
     counter, response = COUNTERS.named(tokenizer), built.response
     counted = sum(tokens_of(message, counter) for message in response.messages)
-    assert response.total_tokens == counted + material.schema_tokens + material.reserve_tokens
+    assert response.total_tokens == counted + context_input.schema_tokens + context_input.reserve_tokens
     assert response.total_tokens == sum(built.used.values()) <= budget == response.max_tokens
     assert min(built.used.values()) >= 0
     assert [message.tokens for message in response.messages] == [tokens_of(each, counter) for each in response.messages]
 
 
-def least_enough(material: ContextInput, budget: int, counter: Counter) -> int:
-    """The budget, or where it is refused what the refusal asks for."""
+def sufficient_budget(context_input: ContextInput, budget: int, counter: Counter) -> int:
+    """Return the budget, or the required one if it is too small."""
     try:
-        build(material, budget, counter)
+        build(context_input, budget, counter)
     except BudgetTooSmall as refused:
         return refused.required_tokens
     return budget
@@ -51,33 +51,33 @@ def least_enough(material: ContextInput, budget: int, counter: Counter) -> int:
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
 @settings(deadline=None)
 @given(data=st.data(), budget=budgets)
-def test_what_is_counted_is_what_is_rendered(tokenizer: str, data: st.DataObject, budget: int) -> None:
+def test_the_token_count_matches_the_rendered_messages(tokenizer: str, data: st.DataObject, budget: int) -> None:
     counter = COUNTERS.named(tokenizer)
-    material = data.draw(materials(counter))
-    enough = least_enough(material, budget, counter)
-    check(build(material, enough, counter), material, enough, tokenizer)
+    context_input = data.draw(context_inputs(counter))
+    enough = sufficient_budget(context_input, budget, counter)
+    check(build(context_input, enough, counter), context_input, enough, tokenizer)
 
 
 @settings(deadline=None)
 @given(data=st.data(), budget=budgets, less=st.integers(0, 500))
 def test_a_smaller_budget_never_shows_more(data: st.DataObject, budget: int, less: int) -> None:
     counter = COUNTERS.default
-    material = data.draw(materials(counter))
+    context_input = data.draw(context_inputs(counter))
     try:
-        smaller = build(material, max(1, budget - less), counter, fixed_caps())
+        smaller = build(context_input, max(1, budget - less), counter, fixed_section_budgets())
     except BudgetTooSmall:
         return
-    assert smaller.ids <= build(material, budget, counter, fixed_caps()).ids
+    assert smaller.ids <= build(context_input, budget, counter, fixed_section_budgets()).ids
 
 
 @settings(deadline=None)
 @given(data=st.data(), budget=budgets)
-def test_system_prompt_and_chosen_facts_stay_to_the_last(data: st.DataObject, budget: int) -> None:
+def test_system_prompt_and_pinned_facts_are_never_evicted(data: st.DataObject, budget: int) -> None:
     counter = COUNTERS.default
-    material = data.draw(materials(counter))
-    rich = build(material, 1_000_000, counter, fixed_caps())
+    context_input = data.draw(context_inputs(counter))
+    rich = build(context_input, 1_000_000, counter, fixed_section_budgets())
     try:
-        poor = build(material, budget, counter, fixed_caps())
+        poor = build(context_input, budget, counter, fixed_section_budgets())
     except BudgetTooSmall:
         return
     for section in (Section.SECTION_SYSTEM, Section.SECTION_FACTS):
@@ -86,23 +86,23 @@ def test_system_prompt_and_chosen_facts_stay_to_the_last(data: st.DataObject, bu
 
 @settings(deadline=None)
 @given(data=st.data(), budget=budgets)
-def test_tool_exchanges_are_whole_and_the_last_messages_are_there(data: st.DataObject, budget: int) -> None:
+def test_tool_exchanges_are_complete_and_the_last_messages_are_included(data: st.DataObject, budget: int) -> None:
     counter = COUNTERS.default
-    material = data.draw(materials(counter))
-    built = build(material, least_enough(material, budget, counter), counter)
+    context_input = data.draw(context_inputs(counter))
+    built = build(context_input, sufficient_budget(context_input, budget, counter), counter)
     said = built.included(Section.SECTION_WORKING)
-    for one in spoken_in(material):
+    for one in shown_messages(context_input):
         if one.exchange:
-            exchange = {f"m{each.sequence}" for each in spoken_in(material) if each.exchange == one.exchange}
+            exchange = {f"m{each.sequence}" for each in shown_messages(context_input) if each.exchange == one.exchange}
             assert exchange <= said or not exchange & said
-    assert {f"m{one.sequence}" for one in spoken_in(material)[-2:]} <= said
+    assert {f"m{one.sequence}" for one in shown_messages(context_input)[-2:]} <= said
 
 
 @settings(deadline=None)
 @given(data=st.data())
-def test_distilled_memory_is_bounded(data: st.DataObject) -> None:
-    material = data.draw(materials(COUNTERS.default))
-    used = build(material, 8_000, COUNTERS.default).used
+def test_derived_memory_is_bounded(data: st.DataObject) -> None:
+    context_input = data.draw(context_inputs(COUNTERS.default))
+    used = build(context_input, 8_000, COUNTERS.default).used
     distilled = (
         Section.SECTION_FACTS,
         Section.SECTION_HINTS,
@@ -115,31 +115,31 @@ def test_distilled_memory_is_bounded(data: st.DataObject) -> None:
 @settings(deadline=None)
 @given(data=st.data(), top_k=st.integers(0, 6))
 def test_fewer_items_are_never_more_tokens(data: st.DataObject, top_k: int) -> None:
-    material = data.draw(materials(COUNTERS.default))
+    context_input = data.draw(context_inputs(COUNTERS.default))
     section = data.draw(st.sampled_from([Section.SECTION_FACTS, Section.SECTION_EPISODIC, Section.SECTION_DOCUMENTS]))
     totals = []
     for items in (top_k, top_k + 1):
-        asked = fixed_caps()
-        asked[section].top_k = items
-        totals.append(build(material, 1_000_000, COUNTERS.default, asked).response.total_tokens)
+        section_budgets = fixed_section_budgets()
+        section_budgets[section].top_k = items
+        totals.append(build(context_input, 1_000_000, COUNTERS.default, section_budgets).response.total_tokens)
     assert totals[0] <= totals[1]
 
 
-def test_an_empty_context_is_no_message_at_all() -> None:
+def test_an_empty_context_has_no_messages() -> None:
     built = build(ContextInput({}), 1, COUNTERS.default)
     assert (list(built.response.messages), built.response.total_tokens) == ([], 0)
 
 
-def test_the_working_section_moves_on_in_steps() -> None:
-    """The beginning of the conversation stays the same from turn to turn, and changes rarely."""
+def test_the_working_section_advances_in_steps() -> None:
+    """The start of the conversation changes rarely from turn to turn."""
     counter, starts, shown = COUNTERS.default, [], []
-    lines = []
+    messages = []
     for turn in range(60):
-        lines.append(spoken(2 * turn + 1, Role.USER, f"question {turn} about it", counter))
-        built = build(ContextInput({}, turns=split_turns(talk_of(lines))), 8_000, counter)
-        starts.append(min(one.sequence for one in built.fitted.rendered.before + built.fitted.rendered.after))
+        messages.append(window_message(2 * turn + 1, Role.USER, f"question {turn} about it", counter))
+        built = build(ContextInput({}, turns=split_turns(window_of(messages))), 8_000, counter)
+        starts.append(min(one.sequence for one in built.packed.rendered.before + built.packed.rendered.after))
         shown.append(len(built.included(Section.SECTION_WORKING)))
-        lines.append(spoken(2 * turn + 2, Role.ASSISTANT, f"answer {turn}", counter))
+        messages.append(window_message(2 * turn + 2, Role.ASSISTANT, f"answer {turn}", counter))
     assert max(shown) == 19
     assert min(shown[9:]) == 11
     assert len(set(starts)) == 11

@@ -1,4 +1,4 @@
-"""A summary that a context has shown is told by GetSummary, though its commit is still under way."""
+"""GetSummary returns a summary that a context has shown while its commit is pending."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -16,21 +16,21 @@ SHOWN = new_summary("They moved to Lisbon.", 6, (1, 6), 1, "extractive")
 
 
 class SlowJournal(VolatileJournal):
-    """Commits when it is told to."""
+    """A journal that commits on demand."""
 
     def __init__(self) -> None:
         super().__init__()
         self.may_commit = threading.Event()
 
-    def submit(self, ticket: PendingCommand) -> None:
-        threading.Thread(target=self._later, args=(ticket,), daemon=True).start()
+    def submit(self, pending: PendingCommand) -> None:
+        threading.Thread(target=self._later, args=(pending,), daemon=True).start()
 
-    def _later(self, ticket: PendingCommand) -> None:
+    def _later(self, pending: PendingCommand) -> None:
         self.may_commit.wait()
-        super().submit(ticket)
+        super().submit(pending)
 
 
-def test_whoever_asks_waits_for_what_a_context_has_shown() -> None:
+def test_get_summary_waits_for_the_commit_of_a_shown_summary() -> None:
     journal = SlowJournal()
     summaries = SummaryStore(journal)
     summaries.submit_save(KEY, 0, SHOWN)
@@ -43,7 +43,7 @@ def test_whoever_asks_waits_for_what_a_context_has_shown() -> None:
     assert not summaries._saving
 
 
-def test_nobody_waits_for_what_was_never_begun() -> None:
+def test_get_summary_does_not_wait_without_a_pending_commit() -> None:
     journal = VolatileJournal()
     summaries = SummaryStore(journal)
     journal.close()

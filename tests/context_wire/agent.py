@@ -1,4 +1,4 @@
-"""An agent as the sidecar meets it: says, asks for contexts, and looks at what was learned meanwhile."""
+"""An agent: adds messages, builds contexts, and reads facts, summaries and patterns."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -32,14 +32,16 @@ class Agent:
 
     @property
     def knowledge_client(self) -> KnowledgeClient:
-        """What is known of the user; where there is none, of the session."""
+        """Return a client for knowledge of the user; without a user, of the session."""
         session_id = "" if self.user_id else self.session_id
         return KnowledgeClient(self.client, self.namespace, self.user_id, session_id)
 
     def turns(self, said: Iterable[tuple[str, str]]) -> None:
-        """Questions and answers, in one batch; an empty answer is none."""
-        spoken = [(role, text) for turn in said for role, text in zip((ROLE_USER, ROLE_ASSISTANT), turn, strict=True)]
-        self.talk.batch(*(Message(role=role, content=text) for role, text in spoken if text))
+        """Add questions and answers in one batch; an empty answer is omitted."""
+        roles_and_texts = [
+            (role, text) for turn in said for role, text in zip((ROLE_USER, ROLE_ASSISTANT), turn, strict=True)
+        ]
+        self.talk.batch(*(Message(role=role, content=text) for role, text in roles_and_texts if text))
 
     # -- contexts
 
@@ -50,13 +52,13 @@ class Agent:
         answer: BuildContextResponse = self.client.memory.BuildContext(request, timeout=seconds)
         return answer
 
-    # -- what was learned
+    # -- derived knowledge
 
     def facts(self, **fields: Any) -> list[Fact]:
         return self.knowledge_client.facts(page_size=1_000, **fields)
 
     def known(self) -> set[tuple[str, str]]:
-        """Keys and values that hold."""
+        """Return keys and values of current facts."""
         return {(fact.key, fact.value) for fact in self.facts()}
 
     def until_known(self, *wanted: tuple[str, str]) -> None:
@@ -80,11 +82,11 @@ class Agent:
 
 
 def new_agent(client: Client, user: bool = False) -> Agent:
-    """In a session that no other test uses; with a user of its own, if wanted."""
+    """Return an agent with a new session, and with a new user on request."""
     return Agent(client, f"session-{uuid4()}", user_id=f"user-{uuid4()}" if user else "")
 
 
-# -- what an answer says
+# -- readers of a response
 
 
 def section_of(built: BuildContextResponse, name: str) -> SectionReceipt:
@@ -93,14 +95,14 @@ def section_of(built: BuildContextResponse, name: str) -> SectionReceipt:
 
 
 def shown_in(built: BuildContextResponse, name: str) -> list[str]:
-    """The ids of what a section shows, in order."""
+    """Return the ids of the included items of a section, in order."""
     return [item.id for item in section_of(built, name).items if item.included]
 
 
-def lacks(built: BuildContextResponse) -> set[str]:
+def degradations(built: BuildContextResponse) -> set[str]:
     return {context_pb2.Degradation.Name(one).removeprefix("DEGRADATION_") for one in built.degraded}
 
 
-def spoken(messages: Sequence[Message]) -> list[Message]:
-    """Those that were said, and not composed."""
+def stored_messages(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages of the session, without synthetic ones."""
     return [message for message in messages if not message.synthetic]

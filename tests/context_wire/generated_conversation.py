@@ -1,4 +1,4 @@
-"""A conversation of many turns whose sentences are never the same: made up, and the same for the same seed."""
+"""A generated conversation without repeated sentences, determined by its seed."""
 
 from collections.abc import Iterator
 from random import Random
@@ -30,8 +30,8 @@ _THINGS = [
 ]
 _WHERE = ["in the cellar", "near the station", "on the island", "at the market", "behind the school", "by the lake"]
 _WHEN = ["last night", "on Monday", "in the spring", "before breakfast", "during the storm", "years ago"]
-_ASKED = ["What would you do?", "Is that strange?", "How would you explain it?", "Does that happen often?"]
-_ANSWERED = [
+_QUESTIONS = ["What would you do?", "Is that strange?", "How would you explain it?", "Does that happen often?"]
+_ANSWERS = [
     "That sounds curious.",
     "I can see why.",
     "It may have had a reason.",
@@ -43,9 +43,9 @@ _ANSWERED = [
 def turns(count: int, seed: int = 7) -> Iterator[tuple[str, str]]:
     random = Random(seed)
     for number in range(count):
-        told, retold = _sentence(random), _sentence(random)
-        question = f"{told.capitalize()} {random.choice(_ASKED)} It was thing number {number}."
-        yield question, f"{random.choice(_ANSWERED)} Perhaps {retold} {random.choice(_ANSWERED)}"
+        first, second = _sentence(random), _sentence(random)
+        question = f"{first.capitalize()} {random.choice(_QUESTIONS)} It was thing number {number}."
+        yield question, f"{random.choice(_ANSWERS)} Perhaps {second} {random.choice(_ANSWERS)}"
 
 
 def _sentence(random: Random) -> str:

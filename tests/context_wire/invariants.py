@@ -1,4 +1,4 @@
-"""What a stranger would count, and what must hold of every context."""
+"""Invariants of every context, with token counts by the documented rule."""
 
 import hashlib
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from memsidecar.v1.message_pb2 import ROLE_TOOL, Message
 
 COUNTERS = Counters("o200k_base")
 TOKENIZERS = {"": "o200k_base", "gpt-4o": "o200k_base", "gpt-4-turbo": "cl100k_base", "claude-3.5": "chars/4"}
-"Of the models that are asked for here, as they are documented."
+"Documented tokenizers of the models in these tests."
 
 
 def counter_of(model: str) -> Counter:
@@ -18,14 +18,14 @@ def counter_of(model: str) -> Counter:
 
 
 def tokens_of(message: Message, counter: Counter) -> int:
-    """By the documented rule, and not by the code under test: 4 a message, 1 a name, 3 a tool call."""
+    """Count tokens by the documented rule, not by the code under test: 4 a message, 1 a name, 3 a tool call."""
     name = 1 + counter.count(message.name) if message.name else 0
     calls = sum(3 + counter.count(call.name) + counter.count(call.arguments_json) for call in message.tool_calls)
     return 4 + counter.count(message.content) + counter.count(message.reasoning) + name + calls
 
 
-def check_account(request: BuildContextRequest, built: BuildContextResponse) -> None:
-    """Every number of the answer is what it says it is."""
+def check_token_counts(request: BuildContextRequest, built: BuildContextResponse) -> None:
+    """Check every token count of the response."""
     counter = counter_of(request.model)
     each = [tokens_of(message, counter) for message in built.messages]
     assert [message.tokens for message in built.messages] == each
@@ -40,7 +40,7 @@ def check_account(request: BuildContextRequest, built: BuildContextResponse) -> 
 
 
 def check_exchanges(said: Sequence[Message], built: BuildContextResponse) -> None:
-    """A call is shown with all its results that the window has, or not at all."""
+    """Check that a call is shown with all its results in the window, or not at all."""
     shown = {message.id for message in built.messages if message.id}
     for message in said:
         calls = {call.id for call in message.tool_calls}

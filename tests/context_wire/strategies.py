@@ -1,4 +1,4 @@
-"""Sessions and requests of any kind: parallel, late and open tool calls, any script, system messages, pruning."""
+"""Strategies for sessions and requests: parallel, late and open tool calls, any script, system messages, pruning."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +26,7 @@ budgets = st.one_of(st.integers(1, 200), st.integers(1, 3_000), st.integers(1, 2
 
 @dataclass(frozen=True)
 class Scene:
-    """What is told before contexts are asked for; `prune_tokens` 0: nothing is pruned."""
+    """The session before contexts are built; `prune_tokens` 0: nothing is pruned."""
 
     messages: list[Message]
     facts: list[Fact]

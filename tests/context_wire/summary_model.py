@@ -1,4 +1,4 @@
-"""A language model behind a real socket that knows no facts, and says of summaries what a test wants."""
+"""A language model on a real socket that finds no facts, and answers requests for summaries as a test chooses."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ no_facts = said('{"facts": []}')
 
 
 def of_summaries(behave: Behaviour) -> Behaviour:
-    """Only the questions for facts are answered well."""
+    """Return the behaviour for requests for summaries; those for facts are answered validly."""
     return lambda handler, request: (no_facts if has_format(request) else behave)(handler, request)
 
 
@@ -43,20 +43,20 @@ FAILURES: dict[str, Callable[[Event], Behaviour]] = {
 }
 
 
-def patience_with(failure: str) -> float:
-    """In seconds: short for what hangs. Whatever answers may take its time, as it does on a busy machine."""
+def timeout_for(failure: str) -> float:
+    """Return the timeout in seconds: short for a server that hangs, else long enough for a busy machine."""
     return 0.4 if failure == "hangs" else 30.0
 
 
 @contextmanager
 def with_model(data_dir: Path, server: ModelServer, *flags: str, failure: str = "") -> Iterator[SidecarProcess]:
-    patience = ("--model-timeout-seconds", str(patience_with(failure)))
-    model = ("--model-url", server.url, "--model-name", NAME, *patience)
+    timeout = ("--model-timeout-seconds", str(timeout_for(failure)))
+    model = ("--model-url", server.url, "--model-name", NAME, *timeout)
     with SidecarProcess(data_dir, *model, *flags) as running:
         yield running
         assert "Traceback" not in running.log()
 
 
-def talk_of_huts(agent: Agent, turns: int, first: int = 0) -> None:
+def add_turns_about_huts(agent: Agent, turns: int, first: int = 0) -> None:
     numbers = range(first, first + turns)
     agent.turns((f"What about hut number {at}?", f"Hut {at} has {at + 7} beds.") for at in numbers)

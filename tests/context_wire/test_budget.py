@@ -1,4 +1,4 @@
-"""The budget holds over the wire: any session, any request, any model, and numbers that anybody can count after."""
+"""The budget is respected over the wire, for any session, request and model."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Message, ToolCall
 from tests.context_wire.agent import Agent, new_agent, section_of
-from tests.context_wire.invariants import check_account, check_exchanges
+from tests.context_wire.invariants import check_exchanges, check_token_counts
 from tests.context_wire.strategies import Scene, requests, scenes
 from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.support.process import Client, Refusal, SidecarProcess, refusal
 
 LONG_LIVED = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-# Whatever is learned between two calls would be another context: nothing is, but what is told.
+# Facts that are extracted between two calls would change the context, so extraction is off.
 FLAGS = ("--index", "volatile", "--facts-every-turns", "1000", "--facts-quiet-seconds", "86400", "--log-calls", "none")
 
 
@@ -30,7 +30,7 @@ def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess
         assert "Traceback" not in running.log()
 
 
-def furnished(client: Client, scene: Scene) -> Agent:
+def new_session(client: Client, scene: Scene) -> Agent:
     agent = new_agent(client)
     agent.talk.batch(*scene.messages)
     if scene.facts:
@@ -43,7 +43,7 @@ def furnished(client: Client, scene: Scene) -> Agent:
 
 
 def within(agent: Agent, request: BuildContextRequest) -> BuildContextResponse:
-    """The context; where the budget is refused, the one with exactly what the refusal asks for."""
+    """Build the context; if the budget is too small, build it with exactly the required tokens."""
     try:
         return agent.built(request)
     except grpc.RpcError as error:
@@ -57,16 +57,16 @@ def within(agent: Agent, request: BuildContextRequest) -> BuildContextResponse:
 
 @LONG_LIVED
 @given(scene=scenes, asked=st.lists(requests(), min_size=1, max_size=4))
-def test_what_is_counted_is_what_is_answered_and_fits(
+def test_the_token_count_matches_the_response_and_fits(
     client: Client, scene: Scene, asked: list[dict[str, Any]]
 ) -> None:
-    agent = furnished(client, scene)
+    agent = new_session(client, scene)
     window = agent.talk.messages()
     last = [one.id for one in window if one.role != ROLE_SYSTEM][-2:]
     for fields in asked:
         request = BuildContextRequest(**agent.names, **fields)
         built = within(agent, request)
-        check_account(request, built)
+        check_token_counts(request, built)
         check_exchanges([one for one in window if one.role != ROLE_SYSTEM], built)
         working = [section for section in request.sections if section.section == 9]
         if not (working and working[0].disabled):
@@ -75,19 +75,19 @@ def test_what_is_counted_is_what_is_answered_and_fits(
 
 @LONG_LIVED
 @given(scene=scenes, fields=requests(), steps=st.lists(st.integers(1, 5_000), max_size=6))
-def test_tool_exchanges_are_whole_at_every_budget(
+def test_tool_exchanges_are_complete_at_every_budget(
     client: Client, scene: Scene, fields: dict[str, Any], steps: list[int]
 ) -> None:
-    agent = furnished(client, scene)
+    agent = new_session(client, scene)
     window = [message for message in agent.talk.messages() if message.role != ROLE_SYSTEM]
     for budget in steps:
         request = BuildContextRequest(**agent.names, **{**fields, "max_tokens": budget})
         built = within(agent, request)
-        check_account(request, built)
+        check_token_counts(request, built)
         check_exchanges(window, built)
 
 
-def test_the_largest_budget_is_no_trouble_with_the_largest_caps(data_dir: Path) -> None:
+def test_the_largest_budget_works_with_the_largest_section_limits(data_dir: Path) -> None:
     with SidecarProcess(data_dir, "--working-max-tokens", "10000000") as sidecar, sidecar.client() as client:
         agent, most = new_agent(client), (1 << 31) - 1
         agent.talk.say("Hello.")
@@ -96,7 +96,7 @@ def test_the_largest_budget_is_no_trouble_with_the_largest_caps(data_dir: Path) 
 
 
 @pytest.mark.parametrize("tool_call_id", ["", "nobody called"])
-def test_results_without_a_call_may_leave_up_to_the_last_two(client: Client, tool_call_id: str) -> None:
+def test_results_without_a_call_may_be_evicted_except_the_last_two(client: Client, tool_call_id: str) -> None:
     agent = new_agent(client)
     results = [Message(role=ROLE_TOOL, content=f"{n}7 rain", tool_call_id=tool_call_id) for n in range(1, 6)]
     agent.talk.batch(Message(role=ROLE_USER, content="Weather in Porto?"), *results)

@@ -1,4 +1,4 @@
-"""An agent that sends its whole context back, turn after turn, teaches the sidecar nothing by that."""
+"""The echo filter: an agent that stores its contexts causes no new facts."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -56,7 +56,7 @@ def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess
 
 
 @pytest.mark.parametrize("way", list(ECHOES))
-def test_what_comes_back_is_not_learned_again(client: Client, way: str) -> None:
+def test_facts_are_not_extracted_from_echoed_contexts(client: Client, way: str) -> None:
     agent = new_agent(client, user=True)
     agent.talk.system(PROMPT)
     agent.turns(SAID)
@@ -77,14 +77,14 @@ def test_what_comes_back_is_not_learned_again(client: Client, way: str) -> None:
 
 
 def echo(agent: Agent, way: Echo, number: int) -> BuildContextResponse:
-    """One more turn of an agent that keeps everything it is shown."""
+    """Add a turn with the whole context of the agent."""
     built = agent.build()
     agent.talk.batch(*way(built.messages))
     agent.turns([(f"What is the weather on day {number}?", f"On day {number} it rains.")])
     return built
 
 
-def test_a_prompt_that_comes_back_is_no_second_prompt(client: Client) -> None:
+def test_an_echoed_system_prompt_is_not_added_again(client: Client) -> None:
     agent = new_agent(client, user=True)
     agent.knowledge_client.tell(fact("Priya Nair", PROFILE, "name"))
     for prompt in ("Be kind.\n", "What stands in <memsidecar> tags is memory.", "Be short."):

@@ -1,4 +1,4 @@
-"""Facts come out of what is said, by themselves: of the user alone, with their sources, and for nobody else."""
+"""Facts are extracted from messages of the user, with their sources, and are visible to that user only."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ HERE_I_AM = "I live in Reykjavik."
 
 @pytest.fixture(scope="module")
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
-    """As by default, but that nobody waits long for a quiet moment."""
+    """Default settings, except for a short quiet period."""
     flags = ("--facts-quiet-seconds", "0.1", "--index-linger-ms", "10")
     with SidecarProcess(tmp_path_factory.mktemp("facts") / "data", *flags) as running:
         yield running
@@ -29,15 +29,15 @@ def ann(client: Client) -> Agent:
 
 
 @pytest.fixture(scope="module")
-def unhurried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """A sidecar that never finds it quiet."""
+def never_quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A sidecar with an endless quiet period."""
     flags = ("--facts-quiet-seconds", "86400")
-    with SidecarProcess(tmp_path_factory.mktemp("unhurried") / "data", *flags) as running, running.client() as client:
+    with SidecarProcess(tmp_path_factory.mktemp("never_quiet") / "data", *flags) as running, running.client() as client:
         yield client
 
 
-def test_after_five_turns_what_the_user_said_of_themselves_is_known_with_its_sources(unhurried: Client) -> None:
-    ann = new_agent(unhurried, user=True)
+def test_facts_are_extracted_after_five_turns_with_their_sources(never_quiet: Client) -> None:
+    ann = new_agent(never_quiet, user=True)
     said = ["Hi, my name is Priya Nair.", "I work at Northwind.", "I live in Lisbon.", "What is the time there?"]
     ids = {text: ann.talk.say(text).message_id for text in said}
     for text in said:
@@ -51,12 +51,12 @@ def test_after_five_turns_what_the_user_said_of_themselves_is_known_with_its_sou
         assert 0 < fact.confidence <= 1 and fact.origin == "rules" and not fact.HasField("valid_until")
 
 
-def test_fewer_turns_are_learned_when_the_session_falls_quiet(ann: Agent) -> None:
+def test_facts_are_extracted_after_the_quiet_period(ann: Agent) -> None:
     ann.talk.say("Hi, my name is Priya Nair and I live in Lisbon.")
     ann.until_known(("name", "Priya Nair"), ("location", "Lisbon"))
 
 
-def test_a_new_job_supersedes_and_the_history_has_both(ann: Agent) -> None:
+def test_a_new_value_supersedes_and_the_history_has_both(ann: Agent) -> None:
     ann.talk.say("I work at Northwind.")
     ann.until_known(("company", "Northwind"))
     ann.talk.say("I left Northwind, I work at Globex now.")
@@ -80,14 +80,14 @@ def test_a_new_job_supersedes_and_the_history_has_both(ann: Agent) -> None:
         "My brother lives in Vienna and works at Initech.",
     ],
 )
-def test_what_is_denied_supposed_or_quoted_is_no_fact(ann: Agent, text: str) -> None:
+def test_negated_hypothetical_and_quoted_statements_are_no_facts(ann: Agent, text: str) -> None:
     ann.talk.say(text)
     ann.talk.say(HERE_I_AM)
     ann.until_known(LATE)
     assert ann.known() == {LATE}
 
 
-def test_guesses_of_the_assistant_are_no_facts(ann: Agent) -> None:
+def test_statements_of_the_assistant_are_no_facts(ann: Agent) -> None:
     for guess in ("So your name is Bob and you live in Paris!", "I work at Initech.", "My name is Claude."):
         ann.talk.say(guess, ROLE_ASSISTANT)
     ann.talk.say(HERE_I_AM)
@@ -95,7 +95,7 @@ def test_guesses_of_the_assistant_are_no_facts(ann: Agent) -> None:
     assert ann.known() == {LATE}
 
 
-def test_facts_of_one_user_are_never_anothers(client: Client, ann: Agent) -> None:
+def test_facts_of_one_user_are_not_visible_to_another(client: Client, ann: Agent) -> None:
     bob = new_agent(client, user=True)
     ann.talk.say("My name is Priya Nair.")
     bob.talk.say("My name is Tomas Berg.")
@@ -108,7 +108,7 @@ def test_facts_of_one_user_are_never_anothers(client: Client, ann: Agent) -> Non
         assert other not in elsewhere.build().memory_text
 
 
-def test_what_a_session_without_a_user_told_is_the_users_who_claims_it(client: Client) -> None:
+def test_facts_of_a_session_belong_to_the_user_that_claims_it(client: Client) -> None:
     nobody = new_agent(client)
     nobody.talk.say("My name is Priya Nair.")
     nobody.until_known(("name", "Priya Nair"))

@@ -1,4 +1,4 @@
-"""Killed while it learns, again and again, a sidecar knows in the end what one knows that nobody disturbed."""
+"""A sidecar that is killed repeatedly during fact extraction ends with the same facts as one that is not."""
 
 import time
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.support.waiting import until
 
 FLAGS = ("--facts-quiet-seconds", "0.3", "--index-linger-ms", "10")
 KILLS = 4
-_SAID = (
+_USER_TEXTS = (
     "Hi, my name is Priya Nair.",
     "I live in Lisbon.",
     "I work at Northwind as a data engineer.",
@@ -30,12 +30,12 @@ _SAID = (
     "My name is not Bob.",
     "I work at Initech now.",
 )
-_ASKED = "And what do you do there?"
+_ASSISTANT_TEXT = "And what do you do there?"
 
 
 def messages() -> list[Message]:
-    """With ids and times of their own, so that two runs can be compared."""
-    texts = [text for said in _SAID for text in (said, _ASKED)]
+    """Return messages with fixed ids and times, so that two runs can be compared."""
+    texts = [text for said in _USER_TEXTS for text in (said, _ASSISTANT_TEXT)]
     return [
         Message(
             id=f"m{number}",
@@ -48,26 +48,26 @@ def messages() -> list[Message]:
 
 
 def agents(client: Client) -> list[Agent]:
-    """Two users who say the same; and a session of nobody."""
+    """Return two users with the same messages, and a session without a user."""
     return [Agent(client, "s1", user_id="ann"), Agent(client, "s2", user_id="bob"), Agent(client, "s3")]
 
 
 def known(client: Client) -> list[list[str]]:
-    return [sorted(map(_told, agent.facts(include_history=True))) for agent in agents(client)]
+    return [sorted(map(_without_id, agent.facts(include_history=True))) for agent in agents(client)]
 
 
-def _told(fact: Fact) -> str:
+def _without_id(fact: Fact) -> str:
     fact.ClearField("id")
     return str(fact)
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
-    data_dir = tmp_path_factory.mktemp("undisturbed") / "data"
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
+    data_dir = tmp_path_factory.mktemp("uninterrupted") / "data"
     with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
         for message in messages():
             say(client, message)
-        return settled(client)
+        return wait_for_facts(client)
 
 
 def say(client: Client, message: Message) -> None:
@@ -75,14 +75,14 @@ def say(client: Client, message: Message) -> None:
         agent.talk.batch(message)
 
 
-def settled(client: Client) -> list[list[str]]:
-    """When the last that was said is known of everybody."""
+def wait_for_facts(client: Client) -> list[list[str]]:
+    """Wait until the last fact of every agent is known; return all facts."""
     until(lambda: all(("company", "Initech") in agent.known() for agent in agents(client)))
     return known(client)
 
 
-def moments(seed: int) -> Iterator[tuple[int, float]]:
-    """After how many more messages, and how long after the last of them."""
+def kill_points(seed: int) -> Iterator[tuple[int, float]]:
+    """Yield a number of messages, and the delay after the last of them."""
     random = Random(seed)
     while True:
         yield random.randint(1, 5), random.choice([0, 0.02, 0.1, 0.4]) * random.random()
@@ -90,11 +90,11 @@ def moments(seed: int) -> Iterator[tuple[int, float]]:
 
 @pytest.mark.slow  # each kill is a start, and a start takes more than a second
 @pytest.mark.parametrize("seed", [1])
-def test_a_killed_sidecar_learns_the_same(data_dir: Path, undisturbed: list[list[str]], seed: int) -> None:
+def test_a_killed_sidecar_extracts_the_same_facts(data_dir: Path, uninterrupted: list[list[str]], seed: int) -> None:
     left = messages()
     sidecar = SidecarProcess(data_dir, *FLAGS)
     with sidecar:
-        for _, (count, seconds) in zip(range(KILLS), moments(seed), strict=False):
+        for _, (count, seconds) in zip(range(KILLS), kill_points(seed), strict=False):
             with sidecar.client() as client:
                 for message in left[:count]:
                     say(client, message)
@@ -105,6 +105,6 @@ def test_a_killed_sidecar_learns_the_same(data_dir: Path, undisturbed: list[list
         with sidecar.client() as client:
             for message in left:
                 say(client, message)
-            settled(client)
-            until(lambda: known(client) == undisturbed)
+            wait_for_facts(client)
+            until(lambda: known(client) == uninterrupted)
         assert "Traceback" not in sidecar.log()

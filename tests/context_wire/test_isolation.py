@@ -1,9 +1,9 @@
-"""Another user's session is refused; an unknown one is answered from the rest."""
+"""The session of another user is denied; for an unknown session, the other sources are used."""
 
 from memsidecar.v1.context_pb2 import BuildContextRequest
 from memsidecar.v1.message_pb2 import ROLE_USER
 from tests.context_wire.agent import Agent, new_agent, shown_in
-from tests.context_wire.invariants import check_account
+from tests.context_wire.invariants import check_token_counts
 from tests.scenarios.knowledge_client import PROFILE, fact
 from tests.support.process import Client, refusal
 
@@ -18,7 +18,7 @@ def test_the_context_of_another_users_session_is_refused(client: Client) -> None
         assert "hunter2" not in refused.message
 
 
-def test_the_refusal_changes_nothing(client: Client) -> None:
+def test_a_denied_call_changes_nothing(client: Client) -> None:
     ann = new_agent(client, user=True)
     ann.talk.say("Hello.")
     refusal(lambda: Agent(client, ann.session_id, user_id="bob").build())
@@ -38,14 +38,14 @@ def test_an_unknown_session_gives_a_context_from_the_rest(client: Client) -> Non
         profile="A nurse.",
     )
     built = unknown.built(request)
-    check_account(request, built)
+    check_token_counts(request, built)
     assert built.messages[0].content.startswith("Be kind.") and "name: Priya Nair" in built.memory_text
     assert "A nurse." in built.memory_text and "under the blue pot" in built.memory_text
     assert (built.messages[-1].role, built.messages[-1].content) == (ROLE_USER, "Where is the spare key?")
     assert shown_in(built, "WORKING") == ["query"]
 
 
-def test_a_session_of_nobody_that_is_unknown_gives_what_the_caller_brings(client: Client) -> None:
+def test_an_unknown_session_without_a_user_gives_the_content_of_the_request(client: Client) -> None:
     nobody = new_agent(client)
     assert list(nobody.build().messages) == []
     built = nobody.build(system_prompt="Be kind.", documents=["A leaflet."])
@@ -55,7 +55,7 @@ def test_a_session_of_nobody_that_is_unknown_gives_what_the_caller_brings(client
     ]
 
 
-def test_to_ask_for_a_context_makes_no_session(client: Client) -> None:
+def test_building_a_context_creates_no_session(client: Client) -> None:
     nobody = new_agent(client)
     nobody.build(query="Anything?", append_query=True, user_id="ann")
     assert nobody.talk.count().message_count == 0

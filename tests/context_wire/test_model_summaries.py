@@ -1,4 +1,4 @@
-"""A model writes the summaries: a good answer is used, and whatever else it does makes nothing worse."""
+"""Summaries by a model: a valid answer is used, and an invalid one changes nothing."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,15 +7,15 @@ from threading import Event
 import pytest
 
 from memsidecar.v1.knowledge_pb2 import Summary
-from tests.context_wire.agent import Agent, lacks, new_agent, spoken
+from tests.context_wire.agent import Agent, degradations, new_agent, stored_messages
 from tests.context_wire.summary_model import (
     ANSWERS,
     FAILURES,
     GOOD,
     NAME,
+    add_turns_about_huts,
     good,
     of_summaries,
-    talk_of_huts,
     twice_as_long,
     with_model,
 )
@@ -45,69 +45,69 @@ def agent(sidecar: SidecarProcess, server: ModelServer) -> Iterator[Agent]:
         yield new_agent(client, user=True)
 
 
-def summarised(agent: Agent, last: int = 6) -> Summary:
-    """The summary, as soon as it speaks for everything up to a message."""
+def wait_for_summary(agent: Agent, last: int = 6) -> Summary:
+    """Wait for a summary that covers the messages up to `last`."""
     until(lambda: (found := agent.summary()) is not None and found.last_sequence >= last)
     found = agent.summary()
     assert found is not None
     return found
 
 
-def test_a_good_answer_is_used_and_names_the_model(agent: Agent) -> None:
-    talk_of_huts(agent, 6)
-    found = summarised(agent)
+def test_a_valid_answer_is_used_with_the_name_of_the_model(agent: Agent) -> None:
+    add_turns_about_huts(agent, 6)
+    found = wait_for_summary(agent)
     assert (found.text, found.origin, found.first_sequence, found.last_sequence) == (GOOD, NAME, 1, 6)
     built = agent.build()
-    assert GOOD in built.memory_text and [one.sequence for one in spoken(built.messages)] == list(range(7, 13))
+    assert GOOD in built.memory_text and [one.sequence for one in stored_messages(built.messages)] == list(range(7, 13))
 
 
 @pytest.mark.parametrize("answer", list(ANSWERS))
 def test_an_answer_that_is_no_summary_changes_nothing(agent: Agent, server: ModelServer, answer: str) -> None:
-    talk_of_huts(agent, 6)
-    before = summarised(agent)
+    add_turns_about_huts(agent, 6)
+    before = wait_for_summary(agent)
     server.always = of_summaries(said(ANSWERS[answer]))
-    talk_of_huts(agent, 10, first=6)
+    add_turns_about_huts(agent, 10, first=6)
     assert agent.summarize() == before
     assert agent.summary() == before and before.text in agent.build().memory_text
     server.always = of_summaries(said(BETTER))
-    talk_of_huts(agent, 1, first=16)
-    after = summarised(agent, last=20)
+    add_turns_about_huts(agent, 1, first=16)
+    after = wait_for_summary(agent, last=20)
     assert (after.text, after.origin, after.first_sequence) == (BETTER, NAME, 1)
 
 
 @pytest.mark.parametrize("answer", list(ANSWERS))
-def test_where_there_is_none_yet_one_is_made_without_the_model(agent: Agent, server: ModelServer, answer: str) -> None:
+def test_the_first_summary_is_made_without_the_model(agent: Agent, server: ModelServer, answer: str) -> None:
     server.always = of_summaries(said(ANSWERS[answer]))
-    talk_of_huts(agent, 6)
-    found = summarised(agent)
+    add_turns_about_huts(agent, 6)
+    found = wait_for_summary(agent)
     assert found.origin == "extractive" and "ut" in found.text
 
 
-def test_an_answer_of_twice_the_length_is_cut_at_a_sentence_or_not_used(agent: Agent, server: ModelServer) -> None:
-    talk_of_huts(agent, 6)
-    before = summarised(agent)
+def test_an_answer_that_is_too_long_is_truncated_at_a_sentence_or_not_used(agent: Agent, server: ModelServer) -> None:
+    add_turns_about_huts(agent, 6)
+    before = wait_for_summary(agent)
     server.always = twice_as_long()
-    talk_of_huts(agent, 10, first=6)
+    add_turns_about_huts(agent, 10, first=6)
     found = agent.summarize()
     assert found is not None and found.tokens <= 400
     assert found == before or (found.text.endswith("beds.") and found.last_sequence == 32)
 
 
 @pytest.mark.parametrize("failure", list(FAILURES))
-def test_a_model_that_fails_takes_nothing_away(tmp_path: Path, failure: str) -> None:
-    """A sidecar each: one that was failed by its model does not ask it for half a minute."""
+def test_a_failing_model_changes_nothing(tmp_path: Path, failure: str) -> None:
+    """Each case has its own sidecar: after failures the circuit breaker is open for half a minute."""
     release = Event()
     with ModelServer(always=good) as server, with_model(tmp_path / "data", server, failure=failure) as sidecar:
         with sidecar.client() as client:
             agent, new = new_agent(client, user=True), new_agent(client, user=True)
-            talk_of_huts(agent, 6)
-            before = summarised(agent)
+            add_turns_about_huts(agent, 6)
+            before = wait_for_summary(agent)
             server.always = FAILURES[failure](release)
-            talk_of_huts(agent, 10, first=6)
+            add_turns_about_huts(agent, 10, first=6)
             assert agent.summarize() == before
             built = agent.build(seconds=2)
             assert agent.summary() == before and before.text in built.memory_text
-            until(lambda: "STALE" in lacks(agent.build(seconds=2)))
-            talk_of_huts(new, 6)
-            assert summarised(new).origin == "extractive"
+            until(lambda: "STALE" in degradations(agent.build(seconds=2)))
+            add_turns_about_huts(new, 6)
+            assert wait_for_summary(new).origin == "extractive"
         release.set()

@@ -1,4 +1,4 @@
-"""Too much for the budget: sections go in the order of the ladder, and what went does not come back."""
+"""Overflow: sections are evicted in a fixed order, and evicted items do not return at smaller budgets."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -9,7 +9,7 @@ import pytest
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse, SectionBudget
 from memsidecar.v1.message_pb2 import ROLE_USER
 from tests.context_wire.agent import Agent, new_agent, section_of, shown_in
-from tests.context_wire.invariants import check_account
+from tests.context_wire.invariants import check_token_counts
 from tests.scenarios.knowledge_client import INTEREST, PROFILE, fact
 from tests.scenarios.library import Library
 from tests.scenarios.retrieval import until_retrieval_is_there
@@ -27,8 +27,8 @@ MEMORIES = (
 )
 
 
-class Measure(NamedTuple):
-    """How much of each section is left; turns by their questions."""
+class Included(NamedTuple):
+    """How much of each section is included; turns are counted by their questions."""
 
     turns: int
     episodic: int
@@ -40,7 +40,7 @@ class Measure(NamedTuple):
     messages: int
 
 
-LADDER = (
+EVICTION_ORDER = (
     ("turns", 5),
     ("episodic", 1),
     ("documents", 2),
@@ -63,10 +63,10 @@ def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess
 
 
 @pytest.fixture
-def rich(client: Client) -> Agent:
-    """Somebody of whom there is something in every section."""
+def full_agent(client: Client) -> Agent:
+    """An agent with content in every section."""
     agent = new_agent(client, user=True)
-    habits(agent)
+    add_pattern(agent)
     for number, text in enumerate(MEMORIES):
         Agent(client, f"{agent.session_id}-before-{number}", user_id=agent.user_id).talk.say(text)
     agent.knowledge_client.tell(
@@ -77,7 +77,7 @@ def rich(client: Client) -> Agent:
         ("A rope of sixty metres.", "Boots with a stiff sole.", "A glacier tour takes a day.")
     ):
         library.put(f"d{number}", f"Leaflet {number} on the glacier tour: rope, boots and more. {text}")
-    talk_about_mountains(agent)
+    add_conversation(agent)
     for number in range(3):
         agent.knowledge_client.of(agent.user_id, agent.session_id).put(
             f"a{number}", f"Price list {number}: rope {90 + number} euros, boots {200 + number} euros."
@@ -85,16 +85,16 @@ def rich(client: Client) -> Agent:
     return agent
 
 
-def habits(agent: Agent) -> None:
-    """A wish in every conversation, so that there is a hint."""
+def add_pattern(agent: Agent) -> None:
+    """Add a preference to every conversation, so that there is a hint."""
     for number in range(12):
         elsewhere = Agent(agent.client, f"{agent.session_id}-habit-{number}", user_id=agent.user_id)
         elsewhere.turns([(f"Tell me of number {number}.", "That is how it is."), ("Shorter please.", "It is.")])
     assert agent.patterns().hints
 
 
-def talk_about_mountains(agent: Agent) -> None:
-    """Twelve turns; a summary speaks for the first three of them, as it does where they come one after the other."""
+def add_conversation(agent: Agent) -> None:
+    """Add twelve turns; a summary covers the first three."""
     turns = [(f"Question {at}: what about hut number {at}?", f"Hut {at} has {at + 7} beds.") for at in range(12)]
     agent.turns(turns[:6])
     until(lambda: (found := agent.summary()) is not None and found.last_sequence == 6)
@@ -109,47 +109,47 @@ def build(agent: Agent, budget: int) -> BuildContextResponse:
     )
 
 
-def measure(built: BuildContextResponse) -> Measure:
+def included_of(built: BuildContextResponse) -> Included:
     said = [message for message in built.messages if not message.synthetic]
     profile = section_of(built, "PROFILE").used_tokens
     turns = sum(one.role == ROLE_USER for one in said)
     names = ("EPISODIC", "DOCUMENTS", "ARTIFACTS", "HINTS", "SUMMARY")
     episodic, documents, artifacts, hints, summary = (len(shown_in(built, name)) for name in names)
-    return Measure(turns, episodic, documents, artifacts, hints, profile, summary, len(said))
+    return Included(turns, episodic, documents, artifacts, hints, profile, summary, len(said))
 
 
-def rungs(agent: Agent) -> Iterator[BuildContextResponse]:
-    """Each budget is one token too small for the context before it, so that no step is passed over."""
+def shrinking_contexts(agent: Agent) -> Iterator[BuildContextResponse]:
+    """Yield contexts; each budget is one token too small for the context before it."""
     budget = 8_000
     while True:
         built = build(agent, budget)
         yield built
         budget = built.total_tokens - 1
-        if measure(built).messages == 2 and not measure(built).summary:
+        if included_of(built).messages == 2 and not included_of(built).summary:
             return
 
 
-def test_sections_leave_in_the_order_of_the_ladder(rich: Agent) -> None:
-    contexts = list(rungs(rich))
-    measures = [measure(built) for built in contexts]
+def test_sections_are_evicted_in_order(full_agent: Agent) -> None:
+    contexts = list(shrinking_contexts(full_agent))
+    measures = [included_of(built) for built in contexts]
     first, last = measures[0], measures[-1]
-    assert first == Measure(9, 3, 3, 3, first.hints, first.profile, 1, 18) and first.hints and first.profile
-    assert last == Measure(1, 0, 0, 0, 0, 0, 0, 2)
+    assert first == Included(9, 3, 3, 3, first.hints, first.profile, 1, 18) and first.hints and first.profile
+    assert last == Included(1, 0, 0, 0, 0, 0, 0, 2)
     for one in measures:
-        for earlier, later in pairwise(LADDER):
-            assert getattr(one, earlier[0]) <= earlier[1] or not is_begun(one, later, first), (one, earlier, later)
+        for earlier, later in pairwise(EVICTION_ORDER):
+            assert getattr(one, earlier[0]) <= earlier[1] or not has_started(one, later, first), (one, earlier, later)
 
 
-def is_begun(one: Measure, step: tuple[str, int], first: Measure) -> bool:
-    """Whether anything went that goes in this step, and not in one before it."""
+def has_started(one: Included, step: tuple[str, int], first: Included) -> bool:
+    """Return whether something is evicted by this step, and not by an earlier one."""
     name, least = step
-    before = [items for section, items in LADDER[: LADDER.index(step)] if section == name]
+    before = [items for section, items in EVICTION_ORDER[: EVICTION_ORDER.index(step)] if section == name]
     start = min([*before, getattr(first, name)]) if name != "messages" else 10
     return bool(getattr(one, name) < start) and start > least
 
 
-def test_nothing_comes_back_and_prompt_and_facts_stay(rich: Agent) -> None:
-    contexts = list(rungs(rich))
+def test_evicted_items_do_not_return_and_prompt_and_facts_stay(full_agent: Agent) -> None:
+    contexts = list(shrinking_contexts(full_agent))
     shown = [{item.id for part in built.receipt.sections for item in part.items if item.included} for built in contexts]
     for more, less in pairwise(shown):
         assert less <= more
@@ -164,11 +164,11 @@ def test_nothing_comes_back_and_prompt_and_facts_stay(rich: Agent) -> None:
     )
 
 
-def test_what_must_stay_is_told_when_it_does_not_fit(rich: Agent) -> None:
-    least = list(rungs(rich))[-1]
-    refused = refusal(lambda: build(rich, least.total_tokens - 1))
+def test_the_required_tokens_are_reported_when_required_content_does_not_fit(full_agent: Agent) -> None:
+    least = list(shrinking_contexts(full_agent))[-1]
+    refused = refusal(lambda: build(full_agent, least.total_tokens - 1))
     assert required(refused) == least.total_tokens
-    assert build(rich, required(refused)).messages == least.messages
+    assert build(full_agent, required(refused)).messages == least.messages
 
 
 def required(refused: Refusal) -> int:
@@ -176,8 +176,8 @@ def required(refused: Refusal) -> int:
     return int(refused.metadata["required_tokens"])
 
 
-def test_by_default_every_number_is_right_all_the_way_down(rich: Agent) -> None:
+def test_token_counts_are_right_at_every_budget(full_agent: Agent) -> None:
     for budget in range(8_000, 400, -950):
-        built = rich.build(max_tokens=budget, query=QUERY, system_prompt=PROMPT)
+        built = full_agent.build(max_tokens=budget, query=QUERY, system_prompt=PROMPT)
         assert built.max_tokens == budget
-        check_account(BuildContextRequest(max_tokens=budget), built)
+        check_token_counts(BuildContextRequest(max_tokens=budget), built)

@@ -1,4 +1,4 @@
-"""Habits over the wire: what recurs shows as hints, chance shows nothing, and what is erased is forgotten."""
+"""Patterns over the wire: recurring observations become hints, random ones do not, and erased ones do not count."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -24,8 +24,8 @@ def ann(client: Client) -> Agent:
     return Agent(client, "now", user_id=f"user-{uuid4()}", namespace=f"space-{uuid4()}")
 
 
-def told(agent: Agent, heard: Iterable[ObservedMessage]) -> None:
-    for session, messages in groupby(heard, key=lambda one: one.session):
+def add_history(agent: Agent, history: Iterable[ObservedMessage]) -> None:
+    for session, messages in groupby(history, key=lambda one: one.session):
         request = AddBatchRequest(
             namespace=agent.namespace,
             user_id=agent.user_id,
@@ -41,16 +41,16 @@ def _message(one: ObservedMessage) -> Message:
     return Message(role=one.role, content=one.text, create_time=stamp)  # type: ignore[arg-type]
 
 
-def habits() -> Iterator[ObservedMessage]:
-    """In every third of 20 conversations a wish, in every other one a topic."""
+def history_with_patterns() -> Iterator[ObservedMessage]:
+    """Yield 20 conversations: a preference in every third, a topic in every second."""
     for session in range(1, 21):
         wish = [("Shorter please.", SHORT)] if session % 3 == 0 else []
         topic = [(f"My espresso machine likes {SUBJECTS[session // 2]}.", SHORT)] if session % 2 else []
         yield from conversation(session, at(session), [plain(session), *wish, *topic])
 
 
-def test_a_history_with_habits_yields_them_as_hints(ann: Agent) -> None:
-    told(ann, habits())
+def test_a_history_with_patterns_yields_hints(ann: Agent) -> None:
+    add_history(ann, history_with_patterns())
     found = ann.patterns()
     assert found.conversations == 20 and found.answer_length == "concise" and found.HasField("computed_at")
     assert found.hints.splitlines() == [WISH.format(6), TOPIC.format(10, 20)]
@@ -63,41 +63,41 @@ def test_a_history_with_habits_yields_them_as_hints(ann: Agent) -> None:
     assert f"- {WISH.format(6)}\n" in built.memory_text
 
 
-def test_chance_yields_none(ann: Agent) -> None:
-    told(ann, by_chance(3, conversations=60))
+def test_a_random_history_yields_no_hints(ann: Agent) -> None:
+    add_history(ann, by_chance(3, conversations=60))
     found = ann.patterns()
     assert found.conversations == 60 and found.hints == ""
     assert not section_of(ann.build(), "HINTS").items
 
 
-def test_without_a_refresh_they_are_as_they_were(ann: Agent) -> None:
-    told(ann, habits())
+def test_without_a_refresh_patterns_are_unchanged(ann: Agent) -> None:
+    add_history(ann, history_with_patterns())
     assert ann.patterns(refresh=False).hints == ""
     computed = ann.patterns()
-    told(ann, conversation(21, at(21), [("Shorter please.", SHORT)]))
+    add_history(ann, conversation(21, at(21), [("Shorter please.", SHORT)]))
     assert ann.patterns(refresh=False) == computed
     assert ann.patterns().hints.splitlines()[0] == WISH.format(7)
 
 
-def test_what_is_erased_is_counted_no_more(ann: Agent) -> None:
-    told(ann, habits())
+def test_erased_conversations_do_not_count(ann: Agent) -> None:
+    add_history(ann, history_with_patterns())
     assert WISH.format(6) in ann.patterns().hints
     ann.knowledge_client.of(ann.user_id, "s2").delete_session()
     ann.knowledge_client.of(ann.user_id, "s3").delete_session()
-    assert ann.patterns().hints.splitlines() == left_without(2, 3)
+    assert ann.patterns().hints.splitlines() == remaining_history(2, 3)
     ann.knowledge_client.of(ann.user_id, "s6").talk.clear()
-    assert ann.patterns().hints.splitlines() == left_without(2, 3, 6)
+    assert ann.patterns().hints.splitlines() == remaining_history(2, 3, 6)
     assert WISH.format(4) in ann.patterns().hints and ann.patterns().conversations == 17
     assert [item.preview for item in section_of(ann.build(), "HINTS").items] == ann.patterns().hints.splitlines()
 
 
-def left_without(*sessions: int) -> list[str]:
-    """What somebody sees for whom these were never there."""
-    return lines_of(habit for habit in habits() if habit.session not in sessions)
+def remaining_history(*sessions: int) -> list[str]:
+    """Return the patterns of a history without these conversations."""
+    return lines_of(habit for habit in history_with_patterns() if habit.session not in sessions)
 
 
-def test_when_all_is_erased_nothing_is_left(ann: Agent) -> None:
-    told(ann, habits())
+def test_when_all_conversations_are_erased_there_are_no_patterns(ann: Agent) -> None:
+    add_history(ann, history_with_patterns())
     assert ann.patterns().hints
     for number in range(1, 21):
         ann.knowledge_client.of(ann.user_id, f"s{number}").delete_session()
@@ -106,8 +106,8 @@ def test_when_all_is_erased_nothing_is_left(ann: Agent) -> None:
     assert (found.hints, found.conversations, list(found.patterns)) == ("", 0, [])
 
 
-def test_habits_are_nobody_elses(ann: Agent) -> None:
-    told(ann, habits())
+def test_patterns_are_not_visible_to_another_user(ann: Agent) -> None:
+    add_history(ann, history_with_patterns())
     assert ann.patterns().hints
     bob = Agent(ann.client, "bobs", ann.namespace, "bob")
     bob.talk.say("Hello.")

@@ -1,4 +1,4 @@
-"""A question is stored first, as agents do, and the context is asked for without saying it again."""
+"""A question is stored first, as agents do, and the context request does not repeat it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess
         yield running
 
 
-def said_before(client: Client, user: str, newest: str) -> str:
+def agent_with_history(client: Client, user: str, newest: str) -> str:
     client.add(f"{user} once", "I live in Lisbon.", user_id=user)
     client.add(f"{user} once", "Nice city!", user_id=user)
     client.add(f"{user} now", newest, user_id=user)
@@ -36,12 +36,12 @@ def said_before(client: Client, user: str, newest: str) -> str:
     return str(client.memory.BuildContext(request).memory_text)
 
 
-def test_a_stored_question_brings_back_what_it_is_about(client: Client) -> None:
-    assert "I live in Lisbon." in said_before(client, "ana", "How is the weather where I live?")
+def test_a_stored_question_retrieves_its_answer(client: Client) -> None:
+    assert "I live in Lisbon." in agent_with_history(client, "ana", "How is the weather where I live?")
 
 
-def test_a_turn_that_asks_memory_for_nothing_gets_nothing(client: Client) -> None:
-    assert "Lisbon" not in said_before(client, "bo", "Thanks, that was all for now.")
+def test_a_turn_without_a_question_retrieves_nothing(client: Client) -> None:
+    assert "Lisbon" not in agent_with_history(client, "bo", "Thanks, that was all for now.")
 
 
 def asking(client: Client, user: str, query: str, **fields: Any) -> BuildContextResponse:
@@ -57,14 +57,14 @@ def why(built: BuildContextResponse) -> list[tuple[str, Inclusion]]:
 
 @pytest.mark.parametrize("debug", [False, True])
 @pytest.mark.parametrize("query", ["Where do I live?", "Do I like tea, or do I like coffee?", "أين أسكن؟"])
-def test_the_same_question_asked_before_does_not_hide_the_answer(client: Client, query: str, debug: bool) -> None:
+def test_an_earlier_copy_of_the_question_does_not_hide_the_answer(client: Client, query: str, debug: bool) -> None:
     user = f"cy {query} {debug}"
     moved = client.add(f"{user} once", "I moved to Lisbon.", user_id=user)
     repeated = client.add(f"{user} again", query, user_id=user)
     built = asking(client, user, query, append_query=True, debug=debug)
     assert "User: I moved to Lisbon." in built.memory_text and query not in built.memory_text
-    told = [(moved.message_id, INCLUSION_INCLUDED), (repeated.message_id, INCLUSION_DUPLICATE)]
-    assert why(built) == (sorted(told) if debug else told[:1])
+    add_history = [(moved.message_id, INCLUSION_INCLUDED), (repeated.message_id, INCLUSION_DUPLICATE)]
+    assert why(built) == (sorted(add_history) if debug else add_history[:1])
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_the_same_question_asked_before_does_not_hide_the_answer(client: Client,
         "The database does use port 5433. Which else?",
     ],
 )
-def test_what_asks_and_tells_is_found(client: Client, said: str) -> None:
-    """By itself, and beside what has nothing to do with it."""
+def test_a_message_with_a_question_and_a_statement_is_found(client: Client, said: str) -> None:
+    """Check it alone, and beside an unrelated message."""
     client.add(f"{said} once", said, user_id=said)
     assert said in asking(client, said, "Which port does the database use?").memory_text
     for other in ("The train to Porto leaves at nine.", "We watched a film about whales.", "My sister plays chess."):
@@ -87,7 +87,7 @@ def test_what_asks_and_tells_is_found(client: Client, said: str) -> None:
     )
 
 
-def test_an_address_with_a_question_mark_is_no_question(client: Client) -> None:
+def test_a_url_with_a_question_mark_is_no_question(client: Client) -> None:
     for debug in (False, True):
         user = f"gil {debug}"
         client.add(f"{user} once", "https://host/page?id=7 gate", user_id=user)
@@ -96,20 +96,20 @@ def test_an_address_with_a_question_mark_is_no_question(client: Client) -> None:
         assert built.memory_text.count("page?id=7") == 1 and built.memory_text.count("???") <= 1
 
 
-def test_what_was_answered_to_the_same_question_comes_back(client: Client) -> None:
+def test_the_answer_to_the_same_question_is_retrieved(client: Client) -> None:
     client.add("di once", "Which port does the database use?", user_id="di")
     client.add("di once", "5433, because 5432 was taken.", role=ROLE_ASSISTANT, user_id="di")
     client.add("di once", "Thanks, and how do I restart it?", user_id="di")
     assert "5433" in asking(client, "di", "Which port does the database use?").memory_text
 
 
-def test_what_was_said_is_found_by_its_own_words(client: Client) -> None:
+def test_a_statement_is_found_by_its_own_words(client: Client) -> None:
     client.add("ed once", "The code of the gate is 7714.", user_id="ed")
     assert "7714" in asking(client, "ed", "The code of the gate is 7714.").memory_text
 
 
-def test_a_question_is_known_behind_a_long_run_of_tools(client: Client) -> None:
-    """However much the tools said since, and however little of it the context shows."""
+def test_a_question_is_used_after_many_tool_messages(client: Client) -> None:
+    """The tool messages after it are long, and the context shows few of them."""
     client.add("flo once", "I live in Lisbon.", user_id="flo")
     client.add("flo now", "How is the weather where I live?", user_id="flo")
     for step in range(20):

@@ -1,4 +1,4 @@
-"""What a provider caches: a context begins as the one before it, and where it does not the answer tells the truth."""
+"""The stable prefix, which providers cache: a context starts as the one before it, or reports where it differs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import pytest
 
 from memsidecar.v1.context_pb2 import BuildContextResponse
 from memsidecar.v1.message_pb2 import Message
-from tests.context_wire.agent import Agent, new_agent, shown_in, spoken
+from tests.context_wire.agent import Agent, new_agent, shown_in, stored_messages
 from tests.context_wire.generated_conversation import PROMPT, turns
 from tests.context_wire.invariants import COUNTERS, digest_of
 from tests.scenarios.retrieval import until_retrieval_is_there
@@ -20,7 +20,7 @@ REUSED_SHARE = 0.75
 
 @pytest.fixture(scope="module")
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
-    """As by default, with retrieval: what is found for a turn stands behind what is cached."""
+    """Default settings with retrieval: retrieved items come after the cached prefix."""
     with SidecarProcess(tmp_path_factory.mktemp("prefix") / "data", "--index", "volatile") as running:
         until_retrieval_is_there(running)
         yield running
@@ -29,10 +29,10 @@ def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess
 @pytest.fixture(scope="module")
 def contexts(sidecar: SidecarProcess) -> list[BuildContextResponse]:
     with sidecar.client() as client:
-        return list(fed(new_agent(client, user=True)))
+        return list(contexts_of(new_agent(client, user=True)))
 
 
-def fed(agent: Agent) -> Iterator[BuildContextResponse]:
+def contexts_of(agent: Agent) -> Iterator[BuildContextResponse]:
     for question, answer in turns(TURNS):
         agent.talk.say(question)
         yield agent.build(system_prompt=PROMPT)
@@ -40,13 +40,13 @@ def fed(agent: Agent) -> Iterator[BuildContextResponse]:
 
 
 def reasons(before: BuildContextResponse, after: BuildContextResponse) -> set[str]:
-    """Why a beginning may change: something was learned or summarised, or the conversation moved on."""
-    told = {name for name in ("FACTS", "HINTS", "SUMMARY") if shown_in(before, name) != shown_in(after, name)}
-    moved = spoken(before.messages)[0].id != spoken(after.messages)[0].id
-    return told | ({"MOVED"} if moved else set())
+    """Return the reasons for a changed prefix: new facts, a new summary, or an advanced window."""
+    add_history = {name for name in ("FACTS", "HINTS", "SUMMARY") if shown_in(before, name) != shown_in(after, name)}
+    moved = stored_messages(before.messages)[0].id != stored_messages(after.messages)[0].id
+    return add_history | ({"MOVED"} if moved else set())
 
 
-def test_the_beginning_is_the_same_unless_there_is_a_reason(contexts: list[BuildContextResponse]) -> None:
+def test_the_prefix_is_the_same_unless_there_is_a_reason(contexts: list[BuildContextResponse]) -> None:
     kept = 0
     for before, after in pairwise(contexts):
         assert before.stable_prefix_sha256 == digest_of(before.messages[: before.stable_prefix_count])
@@ -56,7 +56,7 @@ def test_the_beginning_is_the_same_unless_there_is_a_reason(contexts: list[Build
     assert kept >= 80
 
 
-def test_the_beginning_is_all_but_what_was_found_and_the_newest_question(contexts: list[BuildContextResponse]) -> None:
+def test_the_prefix_is_all_but_retrieved_items_and_the_newest_question(contexts: list[BuildContextResponse]) -> None:
     for built in contexts:
         rest = built.messages[built.stable_prefix_count :]
         assert len(rest) == 1 + rest[0].synthetic
@@ -65,7 +65,7 @@ def test_the_beginning_is_all_but_what_was_found_and_the_newest_question(context
 
 @dataclass
 class Cache:
-    """A provider's, of the newest prompt: reuses what both have in common, up to the first word that differs."""
+    """Prompt cache of a provider: reuses the common prefix with the newest prompt, up to the first different word."""
 
     before: list[Message] = field(default_factory=list)
     total: int = 0

@@ -1,13 +1,13 @@
-"""A rolling summary by itself: it speaks for the older turns, and contexts show these no more."""
+"""Rolling summaries: a summary covers the older turns, which contexts omit."""
 
 from itertools import pairwise
 
 from memsidecar.v1.context_pb2 import BuildContextResponse
 from memsidecar.v1.knowledge_pb2 import Summary
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
-from tests.context_wire.agent import Agent, new_agent, section_of, spoken
+from tests.context_wire.agent import Agent, new_agent, section_of, stored_messages
 from tests.context_wire.generated_conversation import turns
-from tests.context_wire.summary_model import talk_of_huts
+from tests.context_wire.summary_model import add_turns_about_huts
 from tests.support.process import Client
 from tests.support.waiting import until
 
@@ -23,7 +23,7 @@ def summary_of(agent: Agent) -> Summary:
 
 
 def context_of_one_summary(agent: Agent) -> tuple[Summary | None, BuildContextResponse]:
-    """A context, and the summary that there was before it was built and after: none was written meanwhile."""
+    """Build a context; return it with the summary, which did not change meanwhile."""
     for _ in range(TRIES):
         before, built = agent.summary(), agent.build()
         if agent.summary() == before:
@@ -31,35 +31,35 @@ def context_of_one_summary(agent: Agent) -> tuple[Summary | None, BuildContextRe
     raise AssertionError(f"with every one of {TRIES} contexts another summary was written")
 
 
-def test_after_twelve_messages_there_is_one_and_older_turns_left_the_verbatim_part(client: Client) -> None:
+def test_after_twelve_messages_there_is_a_summary_and_its_turns_are_omitted(client: Client) -> None:
     agent = new_agent(client)
-    talk_of_huts(agent, 6)
+    add_turns_about_huts(agent, 6)
     until(lambda: agent.summary() is not None)
     summary = summary_of(agent)
     assert (summary.first_sequence, summary.last_sequence, summary.origin) == (1, 6, "extractive")
     assert 0 < summary.tokens <= 400 and summary.text
     built = agent.build()
-    assert [one.sequence for one in spoken(built.messages)] == list(range(7, 13))
+    assert [one.sequence for one in stored_messages(built.messages)] == list(range(7, 13))
     assert summary.text in built.messages[0].content
     assert [item.id for item in section_of(built, "SUMMARY").items] == [summary.id]
 
 
-def test_with_eleven_messages_there_is_none(client: Client) -> None:
+def test_with_eleven_messages_there_is_no_summary(client: Client) -> None:
     agent = new_agent(client)
-    talk_of_huts(agent, 5)
+    add_turns_about_huts(agent, 5)
     agent.talk.say("And hut number 99?")
     built = agent.build()
     assert agent.summary() is None and not section_of(built, "SUMMARY").items
-    assert [one.sequence for one in spoken(built.messages)] == list(range(1, 12))
+    assert [one.sequence for one in stored_messages(built.messages)] == list(range(1, 12))
 
 
-def test_a_long_session_keeps_one_and_nothing_falls_between_it_and_what_is_shown(client: Client) -> None:
+def test_a_long_session_has_one_summary_and_no_gap_to_the_shown_messages(client: Client) -> None:
     agent, ranges = new_agent(client), []
     for number, (question, answer) in enumerate(turns(150)):
         agent.talk.say(question)
         if number % 5 == 4:
             found, built = context_of_one_summary(agent)
-            shown = [one.sequence for one in spoken(built.messages)]
+            shown = [one.sequence for one in stored_messages(built.messages)]
             ranges.append(found.last_sequence if found else 0)
             assert shown == list(range(ranges[-1] + 1, 2 * number + 2)), ranges
         agent.talk.say(answer, ROLE_ASSISTANT)
@@ -70,29 +70,29 @@ def test_a_long_session_keeps_one_and_nothing_falls_between_it_and_what_is_shown
     assert all(before <= after for before, after in pairwise(ranges))
 
 
-def test_summarize_brings_it_up_to_now_and_to_the_wanted_length(client: Client) -> None:
+def test_summarize_covers_all_messages_within_the_requested_length(client: Client) -> None:
     agent = new_agent(client)
     agent.turns(turns(20))
     until(lambda: agent.summary() is not None)
     found = agent.summarize(max_tokens=60)
     assert found is not None and (found.first_sequence, found.last_sequence) == (1, 40) and found.tokens <= 60
     assert summary_of(agent) == found
-    assert [one.sequence for one in spoken(agent.build().messages)] == list(range(35, 41)), (
+    assert [one.sequence for one in stored_messages(agent.build().messages)] == list(range(35, 41)), (
         "the newest stay as they were"
     )
 
 
-def test_nothing_to_summarise_is_no_summary(client: Client) -> None:
+def test_without_messages_there_is_no_summary(client: Client) -> None:
     assert new_agent(client).summarize() is None
     assert new_agent(client).summary() is None
 
 
-def test_a_cleared_session_has_none(client: Client) -> None:
+def test_a_cleared_session_has_no_summary(client: Client) -> None:
     agent = new_agent(client)
-    talk_of_huts(agent, 6)
+    add_turns_about_huts(agent, 6)
     until(lambda: agent.summary() is not None)
     agent.talk.clear()
     assert agent.summary() is None and not section_of(agent.build(), "SUMMARY").items
-    talk_of_huts(agent, 6)
+    add_turns_about_huts(agent, 6)
     until(lambda: agent.summary() is not None)
     assert summary_of(agent).last_sequence == 18
