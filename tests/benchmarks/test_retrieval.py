@@ -1,4 +1,4 @@
-"""The benchmarks of retrieval: their data is sound, and their pieces run at tiny sizes."""
+"""The benchmarks of retrieval: their data is consistent, and their parts run at tiny sizes."""
 
 import json
 from collections import Counter
@@ -66,7 +66,7 @@ def test_recall_is_the_share_of_the_evidence_that_is_found() -> None:
 
 
 def test_the_ranking_finds_most_of_the_evidence_of_the_support_history() -> None:
-    """A floor well below what is measured, so that only a defect falls through it."""
+    """The bound is well below measured values, so that only a defect fails."""
     (history,) = support()
     recall = recall_of([Library.of(history, StaticEmbedder())], weighted())
     assert sum(recall[20]) / len(recall[20]) > 0.7

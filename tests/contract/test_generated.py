@@ -1,4 +1,4 @@
-"""The code in memsidecar/v1 is what protos/ generates: no hand has edited it, and nobody forgot `make proto`."""
+"""The code in memsidecar/v1 is what protos/ generates."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ def test_the_generated_code_is_fresh(fresh: Path) -> None:
     assert not stale, f"run `make proto`: {', '.join(stale)}"
 
 
-def test_nothing_else_poses_as_generated_code(fresh: Path) -> None:
+def test_there_is_no_other_generated_code(fresh: Path) -> None:
     committed = {path.name for path in COMMITTED.glob("*_pb2*.py*")}
     assert committed == {path.name for path in fresh.iterdir()}
 

@@ -1,4 +1,4 @@
-"""The parts that keep documents in this process, put together as `memsidecar.assembly` does it."""
+"""Components of documents in this process, assembled as in `memsidecar.assembly`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ def put(documents: Documents, owner: Owner, document_id: str, text: str, **field
 
 
 @dataclass(frozen=True)
-class FindingByWords:
-    """Finds chunks by the share of the query's words that they have: small, exact, and slow."""
+class KeywordChunkSearch:
+    """Ranks chunks by their share of the query's words: exact and slow."""
 
     journal: Journal
 

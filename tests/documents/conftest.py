@@ -1,4 +1,4 @@
-"""Both journals, and a server that answers for documents over a real socket."""
+"""Both journals, and a KnowledgeService on a real socket."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -8,7 +8,7 @@ import pytest
 
 from memsidecar.stores.contract import Journal
 from tests.conformance.conftest import JOURNALS
-from tests.documents.server import Served, serving
+from tests.documents.server import KnowledgeServer, serving
 
 
 @pytest.fixture(params=list(JOURNALS.values()), ids=list(JOURNALS))
@@ -18,8 +18,8 @@ def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One server for the tests of a module, which use namespaces of their own."""
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeServer]:
+    """One server for the tests of a module; each test has its own namespace."""
     with (
         closing(JOURNALS["sqlite"](tmp_path_factory.mktemp("served") / "data")) as journal,
         serving(journal) as running,

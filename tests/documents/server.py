@@ -1,4 +1,4 @@
-"""KnowledgeService on a real server and a real socket, in a thread of this process, and a client of it."""
+"""KnowledgeService on a real server and socket, in a thread of this process, with a client."""
 
 import asyncio
 import threading
@@ -34,7 +34,7 @@ from memsidecar.tokens.registry import Counters
 from memsidecar.v1 import knowledge_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.artifacts.components import artifacts_over
-from tests.documents.components import COUNTER, FindingByWords, documents_over
+from tests.documents.components import COUNTER, KeywordChunkSearch, documents_over
 from tests.support.admission import lenient_admission
 from tests.support.process import CALL_SECONDS, Client
 
@@ -43,7 +43,7 @@ METHODS = {method.name: method for method in pb.DESCRIPTOR.services_by_name["Kno
 
 
 @dataclass(frozen=True)
-class Served:
+class KnowledgeServer:
     client: Client
     journal: Journal
 
@@ -68,20 +68,20 @@ class Served:
         return [document.id for document in self.call("ListDocuments", pb.ListDocumentsRequest(**fields)).documents]
 
     def say(self, namespace: str, user_id: str, session_id: str) -> None:
-        """Make the session, and the user's."""
+        """Create the session for the user."""
         memory = WorkingMemory(self.journal, Counters("chars4"), WorkingLimits())
         memory.add(SessionKey(namespace, session_id), user_id, [Message(role=ROLE_USER, content="hello")])
 
 
 @contextmanager
-def serving(journal: Journal, counter: Counter = COUNTER) -> Iterator[Served]:
+def serving(journal: Journal, counter: Counter = COUNTER) -> Iterator[KnowledgeServer]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     server, executors, address = asyncio.run_coroutine_threadsafe(_start(journal, counter), loop).result(30)
     try:
         with Client(str(address)) as client:
-            yield Served(client, journal)
+            yield KnowledgeServer(client, journal)
     finally:
         asyncio.run_coroutine_threadsafe(server.stop(1), loop).result(30)
         executors.close()
@@ -107,7 +107,7 @@ async def _start(journal: Journal, counter: Counter) -> tuple[Server, Executors,
     service = KnowledgeService(
         facts=FactHandlers(executors, facts, page_tokens),
         artifacts=ArtifactHandlers(executors, artifacts_over(journal, counter), page_tokens),
-        documents=DocumentHandlers(executors, documents, FindingByWords(journal), page_tokens, 3, 5),
+        documents=DocumentHandlers(executors, documents, KeywordChunkSearch(journal), page_tokens, 3, 5),
         summaries=SummaryHandlers(executors, read, summarizer),
         patterns=PatternHandler(executors, facts, ProceduralMemory(journal, 100, lambda: None)),
     )

@@ -1,4 +1,4 @@
-"""Where chunks end and begin in texts as people write them."""
+"""Boundaries of chunks in realistic texts."""
 
 from itertools import pairwise
 
@@ -120,7 +120,7 @@ def test_code_that_does_not_fit_is_cut_at_lines_and_keeps_its_indent() -> None:
         assert set(chunk.text.split("\n")) <= {"```python", "```", *lines}
 
 
-def test_a_fence_that_nobody_closes_is_code_to_the_end() -> None:
+def test_an_unclosed_fence_is_code_to_the_end() -> None:
     text = "\n\n".join([*sentences(4), f"```\n{CODE}"])
     assert any(CODE in chunk.text for chunk in chunks(text))
 
@@ -144,5 +144,5 @@ def test_line_breaks_of_windows_are_line_breaks() -> None:
     assert [chunk.text for chunk in chunks("\r\n\r\n".join(paragraphs), APART)] == paragraphs
 
 
-def test_the_name_says_what_the_chunks_depend_on() -> None:
+def test_the_name_has_the_parameters_of_the_chunks() -> None:
     assert DEFAULT.name == "300/50/o200k_base/1"

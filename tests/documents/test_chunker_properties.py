@@ -1,4 +1,4 @@
-"""What holds for the chunks of any text whatever."""
+"""Properties of the chunks of any text."""
 
 import unicodedata
 from itertools import pairwise
@@ -19,7 +19,7 @@ counters = st.sampled_from(list(COUNTERS.values()))
 
 
 class CountedCounter:
-    """A real counter that knows how much it was asked to count."""
+    """A real counter that records the characters it counted."""
 
     name, exact, ready = "counted", True, True
 
@@ -103,7 +103,7 @@ def test_the_same_text_has_the_same_chunks(text: str, size: tuple[int, int]) -> 
 
 @settings(max_examples=200, deadline=None)
 @given(letters=st.lists(st.sampled_from(LETTERS), min_size=1, max_size=150))
-def test_what_a_reader_takes_for_one_letter_is_not_cut(letters: list[str]) -> None:
+def test_a_grapheme_is_not_cut(letters: list[str]) -> None:
     text = "".join(letters)
     places = {len("".join(letters[:at])) for at in range(len(letters) + 1)}
     for chunk in check_all(text, Chunker(COUNTERS["o200k_base"], 60, 25)):
@@ -112,8 +112,8 @@ def test_what_a_reader_takes_for_one_letter_is_not_cut(letters: list[str]) -> No
 
 @settings(max_examples=200, deadline=None)
 @given(text=texts)
-def test_a_chunk_begins_with_no_mark_that_its_letter_lost(text: str) -> None:
-    """But for a letter with more marks than any language has."""
+def test_a_chunk_starts_with_no_combining_mark(text: str) -> None:
+    """Letters with more marks than any language has are excepted."""
     for chunk in Chunker(COUNTERS["o200k_base"], 60, 25)(text):
         if chunk.start and unicodedata.category(chunk.text[0]) == "Mn":
             before = text[: chunk.start]

@@ -1,4 +1,4 @@
-"""Putting, listing and deleting documents, on every journal."""
+"""Putting, listing and deleting documents, on both journals."""
 
 from hashlib import sha256
 
@@ -13,7 +13,7 @@ from memsidecar.stores.contract import DocumentDeleted, Journal, Owner
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.bad_input.values import METADATA_BYTES, metadata_of_bytes, tags
-from tests.documents.components import COUNTER, FindingByWords, documents_over, put
+from tests.documents.components import COUNTER, KeywordChunkSearch, documents_over, put
 
 OWNER = Owner("ns")
 TEXT = "The quick brown fox jumps over the lazy dog. It does so every day.\n\n" * 60
@@ -24,7 +24,7 @@ def say(journal: Journal, user_id: str, session_id: str) -> None:
     memory.add(SessionKey("ns", session_id), user_id, [Message(role=ROLE_USER, content="hello")])
 
 
-def test_a_document_is_kept_with_its_figures_and_all_its_chunks(journal: Journal) -> None:
+def test_a_document_is_stored_with_its_statistics_and_all_its_chunks(journal: Journal) -> None:
     documents = documents_over(journal)
     stored = put(documents, OWNER, "d1", TEXT, title="Foxes", source="foxes.txt", metadata=tags(a="b")).document
     expected = list(documents.validator.chunker(TEXT))
@@ -46,7 +46,7 @@ def test_the_same_document_again_is_unchanged(journal: Journal) -> None:
     assert again.document == first.document
 
 
-def test_a_new_title_is_taken_over_and_the_chunks_stay(journal: Journal) -> None:
+def test_a_new_title_replaces_the_title_only(journal: Journal) -> None:
     documents = documents_over(journal)
     first = put(documents, OWNER, "d1", TEXT, title="old")
     again = put(documents, OWNER, "d1", TEXT, title="new")
@@ -54,7 +54,7 @@ def test_a_new_title_is_taken_over_and_the_chunks_stay(journal: Journal) -> None
     assert (again.document.title, again.document.version) == ("new", first.document.version)
 
 
-def test_another_text_takes_the_place_of_the_first(journal: Journal) -> None:
+def test_another_text_replaces_the_first(journal: Journal) -> None:
     documents = documents_over(journal)
     first = put(documents, OWNER, "d1", TEXT).document
     second = put(documents, OWNER, "d1", "Hello.").document
@@ -62,7 +62,7 @@ def test_another_text_takes_the_place_of_the_first(journal: Journal) -> None:
     assert journal.find_chunks([(first.version, 0)]) == {}
 
 
-def test_the_same_text_under_other_rules_is_chunked_anew(journal: Journal) -> None:
+def test_the_same_text_is_chunked_again_under_other_rules(journal: Journal) -> None:
     coarse = put(documents_over(journal), OWNER, "d1", TEXT).document
     fine = put(documents_over(journal, 60, 10), OWNER, "d1", TEXT)
     assert not fine.unchanged
@@ -92,7 +92,7 @@ def test_pages_are_in_the_order_of_ids(journal: Journal) -> None:
     assert seen == ids
 
 
-def test_a_page_is_cut_before_an_answer_gets_too_large(journal: Journal) -> None:
+def test_a_page_fits_into_a_response(journal: Journal) -> None:
     documents = documents_over(journal)
     count = MAX_RESPONSE_BYTES // METADATA_BYTES + 10
     for number in range(count):
@@ -103,7 +103,7 @@ def test_a_page_is_cut_before_an_answer_gets_too_large(journal: Journal) -> None
     assert not more and len(first) + len(rest) == count
 
 
-def test_a_deleted_document_is_gone(journal: Journal) -> None:
+def test_a_deleted_document_is_absent(journal: Journal) -> None:
     documents = documents_over(journal)
     count = put(documents, OWNER, "d1", TEXT).document.chunk_count
     assert documents.submit_delete(OWNER, "d1").wait() == DocumentDeleted(count)
@@ -112,7 +112,7 @@ def test_a_deleted_document_is_gone(journal: Journal) -> None:
         documents.submit_delete(OWNER, "d1").wait()
 
 
-def test_a_session_owns_its_documents_whoever_it_belongs_to(journal: Journal) -> None:
+def test_documents_of_a_session_do_not_depend_on_its_user(journal: Journal) -> None:
     documents = documents_over(journal)
     say(journal, "ann", "s1")
     expected = Owner("ns", session_id="s1")
@@ -131,7 +131,7 @@ def test_another_users_session_is_refused(journal: Journal) -> None:
         documents.visible_owners("ns", "bob", "s1")
 
 
-def test_what_is_visible_is_everybodys_the_users_and_the_sessions(journal: Journal) -> None:
+def test_documents_of_the_namespace_the_user_and_the_session_are_visible(journal: Journal) -> None:
     documents = documents_over(journal)
     say(journal, "ann", "s1")
     everybodys, anns, sessions = Owner("ns"), Owner("ns", "ann"), Owner("ns", session_id="s1")
@@ -144,13 +144,11 @@ def test_what_is_visible_is_everybodys_the_users_and_the_sessions(journal: Journ
 
 def test_chunks_are_found_by_their_words(journal: Journal) -> None:
     put(documents_over(journal), OWNER, "d1", TEXT + "\n\nA heron stands in the reeds.")
-    (hit,) = FindingByWords(journal)([OWNER], "heron reeds.", 3, 0.5).hits
+    (hit,) = KeywordChunkSearch(journal)([OWNER], "heron reeds.", 3, 0.5).hits
     assert "heron" in hit.chunk.text and (hit.document.id, hit.score) == ("d1", 1.0)
 
 
-def test_more_chunks_than_one_transaction_should_have_are_refused(
-    journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_chunks_are_rejected(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "MAX_CHUNKS", 3)
     store = documents_over(journal)
     with pytest.raises(TooLarge, match="3 chunks"):

@@ -15,15 +15,15 @@ from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1 import knowledge_pb2 as pb
 from tests.bad_input.values import METADATA_BYTES, metadata_of_bytes, tags
 from tests.documents.components import COUNTER
-from tests.documents.server import Served, serving
+from tests.documents.server import KnowledgeServer, serving
 from tests.support.process import refusal
 
 CALLS = {"PutDocument", "ListDocuments", "DeleteDocument", "SearchDocuments"}
 TEXT = "The quick brown fox jumps over the lazy dog. It does so every day.\n\n" * 60
 
 
-class GatedCounter:
-    """A real counter that waits at its first count until it is let go."""
+class BlockingCounter:
+    """A real counter that blocks at its first count until it is released."""
 
     name, exact, ready = "gated", True, True
 
@@ -41,16 +41,16 @@ class GatedCounter:
 
 @pytest.fixture
 def scope(request: pytest.FixtureRequest) -> str:
-    """A namespace of the test's own."""
+    """The namespace of the test."""
     return str(request.node.name[:200])
 
 
-def search(served: Served, query: str, **fields: Any) -> list[Any]:
+def search(served: KnowledgeServer, query: str, **fields: Any) -> list[Any]:
     request = pb.SearchDocumentsRequest(query=query, **fields)
     return list(served.call("SearchDocuments", request).hits)
 
 
-def test_put_answers_all_but_the_text(served: Served, scope: str) -> None:
+def test_put_returns_all_fields_but_the_text(served: KnowledgeServer, scope: str) -> None:
     time = Timestamp(seconds=1_700_000_000, nanos=123_456_000)
     answer = served.put(
         "d1", TEXT, namespace=scope, title="Foxes", source="a.txt", metadata=tags(a="b"), create_time=time
@@ -65,21 +65,21 @@ def test_put_answers_all_but_the_text(served: Served, scope: str) -> None:
     assert listed == document
 
 
-def test_what_is_output_only_is_of_no_effect(served: Served, scope: str) -> None:
+def test_output_only_fields_are_ignored(served: KnowledgeServer, scope: str) -> None:
     plain = served.put("d1", "Hello.", namespace=scope).document
     assert plain.create_time.seconds > 1_700_000_000 and not plain.HasField("metadata")
     again = served.put("d1", "Hello.", namespace=scope, chunk_count=9, tokens=-1, sha256="x")
     assert again.unchanged and again.document == plain
 
 
-def test_a_new_text_replaces_the_old_one(served: Served, scope: str) -> None:
+def test_a_new_text_replaces_the_old_one(served: KnowledgeServer, scope: str) -> None:
     served.put("d1", TEXT, namespace=scope)
     assert not served.put("d1", "A heron.", namespace=scope).unchanged
     assert search(served, "fox", namespace=scope) == []
     assert [hit.chunk.text for hit in search(served, "heron.", namespace=scope)] == ["A heron."]
 
 
-def test_delete_tells_how_many_chunks_there_were_and_then_not_found(served: Served, scope: str) -> None:
+def test_delete_returns_the_number_of_chunks_and_then_not_found(served: KnowledgeServer, scope: str) -> None:
     count = served.put("d1", TEXT, namespace=scope).document.chunk_count
     request = pb.DeleteDocumentRequest(namespace=scope, document_id="d1")
     assert served.call("DeleteDocument", request).removed_chunks == count
@@ -88,7 +88,7 @@ def test_delete_tells_how_many_chunks_there_were_and_then_not_found(served: Serv
     assert (refused.code.name, refused.reason) == ("NOT_FOUND", "NOT_FOUND")
 
 
-def test_a_document_is_deleted_only_for_whom_it_was_put(served: Served, scope: str) -> None:
+def test_a_document_is_deleted_only_for_its_owner(served: KnowledgeServer, scope: str) -> None:
     served.put("d1", "Hello.", namespace=scope, user_id="ann")
     for other in ({}, {"user_id": "bob"}, {"session_id": "ann"}):
         request = pb.DeleteDocumentRequest(namespace=scope, document_id="d1", **other)
@@ -96,7 +96,7 @@ def test_a_document_is_deleted_only_for_whom_it_was_put(served: Served, scope: s
     assert served.ids(namespace=scope, user_id="ann") == ["d1"]
 
 
-def test_pages_hold_every_document_once_in_the_order_of_ids(served: Served, scope: str) -> None:
+def test_pages_hold_every_document_once_in_the_order_of_ids(served: KnowledgeServer, scope: str) -> None:
     ids = sorted(f"{number} é" for number in range(11))
     for name in ids:
         served.put(name, "Hello.", namespace=scope)
@@ -110,7 +110,7 @@ def test_pages_hold_every_document_once_in_the_order_of_ids(served: Served, scop
     assert seen == ids
 
 
-def test_a_page_is_smaller_than_grpc_allows(served: Served, scope: str) -> None:
+def test_a_page_is_smaller_than_grpc_allows(served: KnowledgeServer, scope: str) -> None:
     for number in range(260):
         served.put(f"d{number}", "Hello.", namespace=scope, metadata=metadata_of_bytes(METADATA_BYTES))
     page = served.call("ListDocuments", pb.ListDocumentsRequest(namespace=scope, page_size=1_000))
@@ -118,14 +118,16 @@ def test_a_page_is_smaller_than_grpc_allows(served: Served, scope: str) -> None:
 
 
 @pytest.mark.parametrize("changed", [{"namespace": "other"}, {"user_id": "u"}, {"session_id": "s"}], ids=str)
-def test_a_page_token_is_good_for_its_own_request_only(served: Served, scope: str, changed: dict[str, str]) -> None:
+def test_a_page_token_is_valid_for_its_own_request_only(
+    served: KnowledgeServer, scope: str, changed: dict[str, str]
+) -> None:
     token = _token(served, scope)
     fields: dict[str, Any] = {"namespace": scope, "page_token": token} | changed
     request = pb.ListDocumentsRequest(**fields)
     assert refusal(lambda: served.call("ListDocuments", request)).field == "page_token"
 
 
-def test_a_page_token_that_was_cut_or_lengthened_is_refused(served: Served, scope: str) -> None:
+def test_a_page_token_that_was_cut_or_lengthened_is_refused(served: KnowledgeServer, scope: str) -> None:
     token = _token(served, scope)
     for wrong in [*(token[:length] for length in range(1, len(token))), token + "A", token + "AAAA", token * 2]:
         request = pb.ListDocumentsRequest(namespace=scope, page_token=wrong)
@@ -133,14 +135,14 @@ def test_a_page_token_that_was_cut_or_lengthened_is_refused(served: Served, scop
         assert (refused.code.name, refused.field) == ("INVALID_ARGUMENT", "page_token")
 
 
-def _token(served: Served, scope: str) -> str:
+def _token(served: KnowledgeServer, scope: str) -> str:
     for name in ("a document", "b", "c"):
         served.put(name, "Hello.", namespace=scope)
     token: str = served.call("ListDocuments", pb.ListDocumentsRequest(namespace=scope, page_size=1)).next_page_token
     return token
 
 
-def test_search_sees_everybodys_the_users_and_the_sessions_documents(served: Served, scope: str) -> None:
+def test_search_covers_documents_of_the_namespace_the_user_and_the_session(served: KnowledgeServer, scope: str) -> None:
     served.say(scope, "ann", "s1")
     for name, owner in {
         "all": {},
@@ -161,7 +163,7 @@ def test_search_sees_everybodys_the_users_and_the_sessions_documents(served: Ser
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))
-def test_another_users_session_is_refused_by_every_rpc(served: Served, name: str) -> None:
+def test_another_users_session_is_refused_by_every_rpc(served: KnowledgeServer, name: str) -> None:
     served.say("refused", "ann", "s1")
     scope: dict[str, Any] = {"namespace": "refused", "user_id": "bob", "session_id": "s1"}
     requests: dict[str, Any] = {
@@ -174,14 +176,14 @@ def test_another_users_session_is_refused_by_every_rpc(served: Served, name: str
     assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "SESSION_OWNER_MISMATCH")
 
 
-def test_search_answers_three_chunks_or_as_many_as_asked_for_up_to_five(served: Served, scope: str) -> None:
+def test_search_returns_three_chunks_by_default_and_five_at_most(served: KnowledgeServer, scope: str) -> None:
     for number in range(8):
         served.put(f"d{number}", "A heron stands here.", namespace=scope)
     counts = {limit: len(search(served, "heron", namespace=scope, limit=limit)) for limit in (0, 1, 4, 5, 6, 2**31 - 1)}
     assert counts == {0: 3, 1: 1, 4: 4, 5: 5, 6: 5, 2**31 - 1: 5}
 
 
-def test_a_hit_tells_its_chunk_and_what_its_score_is_made_of(served: Served, scope: str) -> None:
+def test_a_hit_has_its_chunk_and_its_score_breakdown(served: KnowledgeServer, scope: str) -> None:
     served.put("d1", TEXT + "A heron stands in the reeds.", namespace=scope)
     last = served.call("ListDocuments", pb.ListDocumentsRequest(namespace=scope)).documents[0].chunk_count - 1
     (hit,) = search(served, "heron swims", namespace=scope)
@@ -192,7 +194,7 @@ def test_a_hit_tells_its_chunk_and_what_its_score_is_made_of(served: Served, sco
 
 
 def test_other_calls_are_answered_while_a_document_is_chunked() -> None:
-    gated = GatedCounter()
+    gated = BlockingCounter()
     with closing(VolatileJournal()) as journal, serving(journal, gated) as served:
         request = pb.PutDocumentRequest(document=pb.Document(id="d1", text=TEXT))
         call = served.begin("PutDocument", request)

@@ -1,4 +1,4 @@
-"""Texts of every kind, for chunking: what people write, and what nobody would."""
+"""Texts for chunking: realistic and pathological ones."""
 
 from hypothesis import strategies as st
 

@@ -1,4 +1,4 @@
-"""The server of tests/endpoint, as it speaks /v1/embeddings, well or wrongly."""
+"""The server of tests/endpoint with valid and invalid responses of /v1/embeddings."""
 
 import hashlib
 import json
@@ -16,13 +16,13 @@ DIMENSIONS = 4
 
 
 def vector_of(text: str) -> list[float]:
-    """Some vector that is the text's own; not of length 1."""
+    """Return a vector that depends on the text; not of length 1."""
     digest = hashlib.sha256(text.encode()).digest()
     return [byte / 16 - 8.03 for byte in digest[:DIMENSIONS]]
 
 
 def expected(*texts: str) -> Vectors:
-    """What an embedder should make of the endpoint's answer."""
+    """Return the vectors that an embedder should return for these texts."""
     vectors = [vector_of(text) for text in texts]
     return np.array([np.array(vector) / np.linalg.norm(vector) for vector in vectors], dtype=np.float32)
 
@@ -43,7 +43,7 @@ def well(handler: Handler, request: Request) -> None:
 
 
 def changed(change: Callable[[list[Item]], list[Item]]) -> Behaviour:
-    """A good answer, but for a change of its rows."""
+    """Return a valid answer with changed rows."""
     return lambda handler, request: handler.answer(200, json.dumps({"data": change(items(request.texts))}).encode())
 
 
@@ -69,7 +69,7 @@ def cut_short(handler: Handler, request: Request) -> None:
 
 
 def limited_to(characters: int, code: int = 400, body: bytes = b"{}") -> Behaviour:
-    """As a model does that takes no longer text."""
+    """Reject longer texts, as a model with a limit does."""
 
     def behave(handler: Handler, request: Request) -> None:
         too_long = any(len(text) > characters for text in request.texts)

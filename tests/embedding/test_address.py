@@ -1,4 +1,4 @@
-"""What an embedder makes of the URL and the settings of its endpoint."""
+"""The identity of an embedder, and validation of its settings."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""An embedder for somebody who waits: the same vectors, or none soon."""
+"""The interactive embedder: the same vectors, or an error after a short time."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +34,7 @@ def fails(embedder: Embedder) -> None:
         embedder.embed(["one"])
 
 
-def test_it_makes_the_same_vectors_under_the_same_identity(embedders: Embedders) -> None:
+def test_it_has_the_same_vectors_and_identity(embedders: Embedders) -> None:
     patient = embedders.default
     hurried = embedders.interactive(patient)
     assert hurried is not patient
@@ -42,7 +42,7 @@ def test_it_makes_the_same_vectors_under_the_same_identity(embedders: Embedders)
     assert np.array_equal(hurried.embed(["one", ""]), patient.embed(["one", ""]))
 
 
-def test_there_is_one_for_each_identity(endpoint: Endpoint, embedders: Embedders) -> None:
+def test_each_identity_has_one_interactive_embedder(endpoint: Endpoint, embedders: Embedders) -> None:
     older = embedders.of_identity(f"openai/{endpoint.url}/older/{DIMENSIONS}")
     assert older
     with ThreadPoolExecutor(8) as pool:
@@ -53,12 +53,12 @@ def test_there_is_one_for_each_identity(endpoint: Endpoint, embedders: Embedders
 
 
 @pytest.mark.parametrize("choice", [EmbedderConfig(), EmbedderConfig("client", 3)], ids=lambda choice: choice.kind)
-def test_one_without_a_network_is_in_a_hurry_always(choice: EmbedderConfig) -> None:
+def test_an_embedder_without_a_network_is_its_own_interactive_variant(choice: EmbedderConfig) -> None:
     embedders = ConfiguredEmbedders(choice)
     assert embedders.interactive(embedders.default) is embedders.default
 
 
-def test_it_asks_once_and_does_not_wait_as_told(endpoint: Endpoint, embedder: OpenAIEmbedder, waits: Waits) -> None:
+def test_it_does_not_retry_and_ignores_retry_after(endpoint: Endpoint, embedder: OpenAIEmbedder, waits: Waits) -> None:
     endpoint.always = serve.status(503, Retry_After="5")
     fails(embedder.interactive())
     assert len(endpoint.requests) == 1 and not waits.seconds
@@ -66,13 +66,13 @@ def test_it_asks_once_and_does_not_wait_as_told(endpoint: Endpoint, embedder: Op
 
 @pytest.mark.usefixtures("silence")
 @pytest.mark.parametrize(("configured_seconds", "at_most"), [(60.0, INTERACTIVE_TIMEOUT_SECONDS), (0.1, 0.1)])
-def test_silence_is_borne_shortly(configured: OpenAIEmbedderConfig, configured_seconds: float, at_most: float) -> None:
+def test_it_has_a_short_timeout(configured: OpenAIEmbedderConfig, configured_seconds: float, at_most: float) -> None:
     hurried = OpenAIEmbedder(replace(configured, timeout_seconds=configured_seconds)).interactive()
     assert hurried._config.timeout_seconds == at_most
     fails(hurried)
 
 
-def test_it_leaves_alone_what_the_patient_one_leaves_alone(
+def test_it_shares_the_circuit_breaker_of_the_patient_embedder(
     endpoint: Endpoint, configured: OpenAIEmbedderConfig
 ) -> None:
     clock = Clock()
@@ -86,7 +86,7 @@ def test_it_leaves_alone_what_the_patient_one_leaves_alone(
     assert hurried.embed(["one"]).any()
 
 
-def test_its_haste_does_not_keep_the_patient_one_from_a_slow_server(
+def test_its_timeouts_do_not_open_the_circuit_of_the_patient_embedder(
     endpoint: Endpoint, configured: OpenAIEmbedderConfig
 ) -> None:
     patient = OpenAIEmbedder(replace(configured, failures_before_open=2, cool_down_seconds=3_600))

@@ -1,4 +1,4 @@
-"""Answers that are none: each is survived once, and is no reason to store a wrong vector."""
+"""Malformed answers are retried once, and never cause a wrong vector."""
 
 import base64
 
@@ -12,7 +12,7 @@ from tests.endpoint import server as serve
 from tests.endpoint.clock import Waits
 from tests.endpoint.server import KEY, Behaviour
 
-DISORDERS = {
+MALFORMED_ANSWERS = {
     "500": serve.status(500),
     "503 without a body": serve.status(503, b""),
     "429": serve.status(429),
@@ -46,16 +46,20 @@ DISORDERS = {
 }
 
 
-@pytest.mark.parametrize("disorder", DISORDERS.values(), ids=DISORDERS.keys())
-def test_one_disorder_is_survived(endpoint: Endpoint, embedder: Embedder, waits: Waits, disorder: Behaviour) -> None:
-    endpoint.script = [disorder]
+@pytest.mark.parametrize("malformed", MALFORMED_ANSWERS.values(), ids=MALFORMED_ANSWERS.keys())
+def test_one_malformed_answer_is_retried(
+    endpoint: Endpoint, embedder: Embedder, waits: Waits, malformed: Behaviour
+) -> None:
+    endpoint.script = [malformed]
     assert embedder.embed(["one", "two"]) == pytest.approx(expected("one", "two"), abs=1e-6)
     assert waits.seconds == [0.25]
 
 
-@pytest.mark.parametrize("disorder", DISORDERS.values(), ids=DISORDERS.keys())
-def test_lasting_disorder_is_unavailable(endpoint: Endpoint, embedder: Embedder, disorder: Behaviour) -> None:
-    endpoint.always = disorder
+@pytest.mark.parametrize("malformed", MALFORMED_ANSWERS.values(), ids=MALFORMED_ANSWERS.keys())
+def test_repeated_malformed_answers_mean_unavailable(
+    endpoint: Endpoint, embedder: Embedder, malformed: Behaviour
+) -> None:
+    endpoint.always = malformed
     with pytest.raises(EmbedderUnavailable) as caught:
         embedder.embed(["one", "two"])
     assert len(endpoint.requests) == 3 and KEY not in repr(caught.value)

@@ -1,4 +1,4 @@
-"""An embeddings endpoint over real HTTP, in good order and in every disorder."""
+"""The embeddings client over real HTTP, with valid and invalid responses."""
 
 import base64
 import socket
@@ -35,7 +35,7 @@ def test_empty_texts_are_zeros_and_are_not_sent(endpoint: Endpoint, embedder: Em
     assert len(endpoint.requests) == 1
 
 
-def test_dimensions_are_asked_for_only_on_demand(endpoint: Endpoint, configured: OpenAIEmbedderConfig) -> None:
+def test_dimensions_are_sent_only_on_demand(endpoint: Endpoint, configured: OpenAIEmbedderConfig) -> None:
     OpenAIEmbedder(replace(configured, send_dimensions=True)).embed(["one"])
     assert endpoint.requests[0].body["dimensions"] == DIMENSIONS
 
@@ -57,16 +57,14 @@ def test_a_vector_is_the_same_in_any_batch(configured: OpenAIEmbedderConfig, tex
 
 
 @pytest.mark.parametrize("good", [behave.base64_rows, behave.chunked, behave.changed(lambda rows: rows[::-1])])
-def test_other_forms_of_a_good_answer_are_taken(endpoint: Endpoint, embedder: Embedder, good: Behaviour) -> None:
+def test_other_forms_of_a_valid_answer_are_accepted(endpoint: Endpoint, embedder: Embedder, good: Behaviour) -> None:
     endpoint.always = good
     assert embedder.embed(["one", "two"]) == pytest.approx(expected("one", "two"), abs=1e-6)
     assert len(endpoint.requests) == 1
 
 
 @pytest.mark.parametrize("code", [401, 403, 404, 409, 301, 307, 308])
-def test_what_waiting_does_not_cure_is_said_at_once(
-    endpoint: Endpoint, embedder: Embedder, waits: Waits, code: int
-) -> None:
+def test_a_permanent_error_is_not_retried(endpoint: Endpoint, embedder: Embedder, waits: Waits, code: int) -> None:
     endpoint.always = serve.status(code, f"wrong key {KEY}".encode())
     with pytest.raises(EmbedderMismatch, match=str(code)) as caught:
         embedder.embed(["one"])
@@ -93,13 +91,13 @@ def test_a_text_too_long_for_the_model_is_embedded_by_its_beginning(
     assert embedder.embed(texts) == pytest.approx(expected(*taken), abs=1e-6)
 
 
-def test_llama_cpp_says_500_to_a_text_that_is_too_long(endpoint: Endpoint, embedder: Embedder, waits: Waits) -> None:
+def test_a_500_of_llama_cpp_for_a_long_text_is_handled(endpoint: Endpoint, embedder: Embedder, waits: Waits) -> None:
     endpoint.always = behave.limited_to(1_000, 500, b'{"error": {"message": "input is too large to process."}}')
     assert embedder.embed(["x" * 1_500]) == pytest.approx(expected("x" * 750), abs=1e-6)
     assert not waits.seconds
 
 
-def test_input_that_is_refused_at_any_length_is_a_mismatch_after_few_requests(
+def test_input_that_is_rejected_at_any_length_is_a_mismatch_after_few_requests(
     endpoint: Endpoint, embedder: Embedder
 ) -> None:
     endpoint.always = serve.status(400)
@@ -113,7 +111,7 @@ def test_a_very_long_text_is_cut_before_it_is_sent(endpoint: Endpoint, configure
     assert endpoint.requests[0].texts == ["x" * 100, "漢" * 33, "?"]
 
 
-def test_a_slow_server_is_not_waited_for(endpoint: Endpoint, configured: OpenAIEmbedderConfig) -> None:
+def test_a_slow_server_times_out(endpoint: Endpoint, configured: OpenAIEmbedderConfig) -> None:
     release = Event()
     endpoint.script = [serve.silent_until(release)]
     assert OpenAIEmbedder(replace(configured, timeout_seconds=0.1)).embed(["one"]).any()
@@ -129,7 +127,7 @@ def test_a_refused_connection_is_unavailable(configured: OpenAIEmbedderConfig, w
     assert waits.seconds == [0.25, 0.5]
 
 
-def test_after_repeated_failures_a_server_is_left_alone_and_then_tried_once(
+def test_after_repeated_failures_the_circuit_opens_and_one_probe_is_sent(
     endpoint: Endpoint, configured: OpenAIEmbedderConfig
 ) -> None:
     clock = Clock()
@@ -148,7 +146,7 @@ def test_after_repeated_failures_a_server_is_left_alone_and_then_tried_once(
     assert resting.embed(["one"]).any() and resting.embed(["two"]).any()
 
 
-def test_no_more_is_read_than_an_honest_answer_needs(endpoint: Endpoint, embedder: Embedder) -> None:
+def test_no_more_is_read_than_a_valid_answer_needs(endpoint: Endpoint, embedder: Embedder) -> None:
     endpoint.script = [serve.endless]
     embedder.embed(["one"])
     on_the_way_bytes = 16 << 20

@@ -1,4 +1,4 @@
-"""Which embedder the settings or a stored identity lead to, and who gets the key."""
+"""Choice of the embedder by the settings or a stored identity; the host that gets the key."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -28,7 +28,7 @@ CHOICES = [
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: choice.kind)
-def test_an_embedder_can_be_made_again_from_its_identity(choice: EmbedderConfig) -> None:
+def test_an_embedder_can_be_created_from_its_identity(choice: EmbedderConfig) -> None:
     default = ConfiguredEmbedders(choice).default
     again = ConfiguredEmbedders(EmbedderConfig()).of_identity(default.identity)
     assert again and type(again) is type(default)
@@ -114,7 +114,7 @@ def test_a_choice_does_not_show_its_secrets() -> None:
     assert "secret" not in repr(EmbedderConfig("openai", 3, url="http://me:secret@host", key="secret"))
 
 
-def test_clients_vectors_are_zeros_until_they_come() -> None:
+def test_the_client_embedder_returns_zeros() -> None:
     embedder = ClientEmbedder(3)
     embedder.warm()
     assert embedder.ready and embedder.identity == "client/3"

@@ -1,4 +1,4 @@
-"""A text that the model refuses whatever its length: it goes without a vector, and stops nobody else."""
+"""A text that the model rejects at any length gets a zero vector, and does not affect others."""
 
 import logging
 
@@ -15,7 +15,7 @@ REFUSED = "§ unspeakable"
 
 
 def refusing(code: int) -> Behaviour:
-    """As a server does that cannot bear a word, wherever the text is cut."""
+    """Reject texts with a certain word, however the text is cut."""
 
     def answer(handler: Handler, request: Request) -> None:
         refused = any(text.startswith("§") for text in request.texts)
@@ -26,7 +26,7 @@ def refusing(code: int) -> Behaviour:
 
 @pytest.mark.parametrize("code", [400, 413, 422])
 @pytest.mark.parametrize("length", [1, 100])
-def test_it_is_zeros_and_the_rest_is_embedded(
+def test_a_rejected_text_gets_zeros_and_the_rest_is_embedded(
     endpoint: Endpoint, embedder: OpenAIEmbedder, code: int, length: int
 ) -> None:
     endpoint.always = refusing(code)
@@ -36,7 +36,7 @@ def test_it_is_zeros_and_the_rest_is_embedded(
     assert embedder.rejected_count == 1
 
 
-def test_many_are_counted_and_told_once_without_what_they_say(
+def test_rejected_texts_are_counted_and_logged_once_without_content(
     endpoint: Endpoint, embedder: OpenAIEmbedder, caplog: pytest.LogCaptureFixture
 ) -> None:
     endpoint.always = refusing(400)
@@ -49,24 +49,22 @@ def test_many_are_counted_and_told_once_without_what_they_say(
 
 
 @pytest.mark.parametrize("code", [400, 413, 422])
-def test_where_any_text_is_refused_none_is_taken_for_the_culprit(
-    endpoint: Endpoint, embedder: OpenAIEmbedder, code: int
-) -> None:
-    """Such as a field that the server does not know: zeros for all would be stored, and hide it."""
+def test_if_every_text_is_rejected_no_text_gets_zeros(endpoint: Endpoint, embedder: OpenAIEmbedder, code: int) -> None:
+    """The cause may be an unknown field: zeros for all texts would hide it."""
     endpoint.always = serve.status(code)
     with pytest.raises(EmbedderMismatch, match="rejects the input"):
         embedder.embed(["one"])
     assert embedder.rejected_count == 0
 
 
-def test_nothing_is_decided_while_the_server_is_away(endpoint: Endpoint, embedder: OpenAIEmbedder) -> None:
+def test_an_unavailable_server_rejects_no_text(endpoint: Endpoint, embedder: OpenAIEmbedder) -> None:
     endpoint.script, endpoint.always = [serve.status(400)], serve.status(503)
     with pytest.raises(EmbedderUnavailable):
         embedder.embed([REFUSED])
     assert embedder.rejected_count == 0
 
 
-def test_a_key_that_is_refused_is_still_a_mismatch(endpoint: Endpoint, embedder: OpenAIEmbedder) -> None:
+def test_a_rejected_key_is_a_mismatch(endpoint: Endpoint, embedder: OpenAIEmbedder) -> None:
     endpoint.script, endpoint.always = [serve.status(400)], serve.status(401)
     with pytest.raises(EmbedderMismatch, match="key"):
         embedder.embed([REFUSED])

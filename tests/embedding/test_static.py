@@ -1,4 +1,4 @@
-"""The bundled model: the same vector for the same text, always, and without a network."""
+"""The bundled model: deterministic vectors, without a network."""
 
 import subprocess
 import sys
@@ -45,7 +45,7 @@ assert "wordllama" not in sys.modules
 
 @given(text=any_text, others=st.lists(any_text, max_size=2 * BATCH_TEXTS), place=st.integers(0))
 @settings(max_examples=60, deadline=None)
-def test_a_vector_is_the_same_to_the_last_bit_alone_and_in_any_batch(
+def test_a_vector_is_bit_identical_alone_and_in_any_batch(
     static: StaticEmbedder, text: str, others: list[str], place: int
 ) -> None:
     place %= len(others) + 1
@@ -63,7 +63,7 @@ def test_a_vector_has_length_one_or_is_all_zeros(static: StaticEmbedder, texts: 
         assert length > 0 or not any(sign.isascii() and sign.isalnum() for sign in text)
 
 
-def test_punctuation_says_nothing(static: StaticEmbedder) -> None:
+def test_punctuation_does_not_change_a_vector(static: StaticEmbedder) -> None:
     alone, with_signs, signs = static.embed(["the kettle is on", "the kettle is on!?...", "?! ... --"])
     assert np.array_equal(alone, with_signs)
     assert not signs.any()
@@ -88,7 +88,7 @@ def test_any_script_has_a_vector(static: StaticEmbedder, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t \u3000", " " * (1 << 20)])
-def test_white_space_has_nothing_to_embed(static: StaticEmbedder, text: str) -> None:
+def test_white_space_has_a_zero_vector(static: StaticEmbedder, text: str) -> None:
     assert not static.embed([text]).any()
 
 
@@ -145,15 +145,15 @@ def test_every_process_makes_the_same_vectors_without_asking_the_network(static:
     assert made == [static.embed(["the same text", "漢字 😀"]).tobytes()] * 2
 
 
-def test_threads_that_come_together_load_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_threads_load_the_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loads: list[Path] = []
     load = bundled_module._load
 
-    def noted(folder: Path) -> StaticModel:
+    def counted_load(folder: Path) -> StaticModel:
         loads.append(folder)
         return load(folder)
 
-    monkeypatch.setattr(bundled_module, "_load", noted)
+    monkeypatch.setattr(bundled_module, "_load", counted_load)
     embedder = StaticEmbedder()
     assert not embedder.ready
     with ThreadPoolExecutor(8) as pool:
@@ -161,7 +161,7 @@ def test_threads_that_come_together_load_once(monkeypatch: pytest.MonkeyPatch) -
     assert len(made) == len(loads) == 1 and embedder.ready
 
 
-def test_warming_makes_it_ready() -> None:
+def test_warm_loads_the_model() -> None:
     embedder: Embedder = StaticEmbedder()
     embedder.warm()
     assert embedder.ready

@@ -1,11 +1,11 @@
-"""Time that passes only when a test says so."""
+"""A manual clock and a recorded sleep."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass
 class Waits:
-    """Takes the place of sleeping."""
+    """Records sleeps instead of sleeping."""
 
     seconds: list[float] = field(default_factory=list)
 

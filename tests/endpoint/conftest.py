@@ -1,4 +1,4 @@
-"""A server for each test, and the settings of somebody who asks it without waiting in earnest."""
+"""A server for each test, and a client that does not really sleep."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A real HTTP server that answers well, or in whatever wrong way a test asks for."""
+"""A real HTTP server with valid and invalid behaviours."""
 
 import json
 import socket
@@ -20,14 +20,14 @@ class Request:
 
     @property
     def texts(self) -> list[str]:
-        """What is to be embedded."""
+        """Return the texts to embed."""
         texts = self.body["input"]
         assert isinstance(texts, list)
         return texts
 
     @property
     def told(self) -> tuple[str, str]:
-        """What a language model is told: instructions, and the text they are about."""
+        """Return the contents of the messages to a language model."""
         messages = self.body["messages"]
         assert isinstance(messages, list)
         assert [message["role"] for message in messages] == ["system", "user"]
@@ -35,7 +35,7 @@ class Request:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Keeps connections alive, as real servers do."""
+    """Handler that keeps connections alive, as real servers do."""
 
     protocol_version = "HTTP/1.1"
     # Head and body in one packet; apart, the second would wait for the first to be acknowledged.
@@ -70,7 +70,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
     def answer_half(self, content: bytes) -> None:
-        """Promises more than it sends, and hangs up."""
+        """Announce more bytes than are sent, and hang up."""
         self.send_response(200)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
@@ -102,7 +102,7 @@ def chunked(body: bytes) -> Behaviour:
 
 
 def endless(handler: Handler, _: Request) -> None:
-    """Sends until the reader has had enough."""
+    """Send until the reader hangs up."""
     handler.send_response(200)
     handler.send_header("Transfer-Encoding", "chunked")
     handler.end_headers()
@@ -131,12 +131,12 @@ class Listener(ThreadingHTTPServer):
     endpoint: "Server"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up is what many tests are about."""
+        """Ignore clients that hang up, as many tests do."""
 
 
 @dataclass
 class Server:
-    """`script` is what the next requests meet, one each; `always` what the others do."""
+    """`script` has one behaviour for each of the next requests; `always` is that of the others."""
 
     script: list[Behaviour] = field(default_factory=list)
     always: Behaviour = nothing_wrong

@@ -1,4 +1,4 @@
-"""When a server that fails is left alone, and who may try it again."""
+"""The circuit breaker: when it opens, and which call is the probe."""
 
 from contextlib import suppress
 
@@ -24,14 +24,14 @@ def fail(breaker: CircuitBreaker, problem: BaseException) -> None:
         raise problem
 
 
-def test_only_failures_in_a_row_count(breaker: CircuitBreaker) -> None:
+def test_only_consecutive_failures_count(breaker: CircuitBreaker) -> None:
     for _ in range(5):
         fail(breaker, OSError())
         with breaker.request():
             pass
 
 
-def test_it_refuses_until_the_cool_down_is_over(breaker: CircuitBreaker, clock: Clock) -> None:
+def test_it_rejects_calls_until_the_cool_down_is_over(breaker: CircuitBreaker, clock: Clock) -> None:
     fail(breaker, OSError())
     fail(breaker, OSError())
     clock.now = 29.9
@@ -42,7 +42,7 @@ def test_it_refuses_until_the_cool_down_is_over(breaker: CircuitBreaker, clock: 
         pass
 
 
-def test_while_one_tries_the_others_are_refused(breaker: CircuitBreaker, clock: Clock) -> None:
+def test_during_a_probe_other_calls_are_rejected(breaker: CircuitBreaker, clock: Clock) -> None:
     fail(breaker, OSError())
     fail(breaker, OSError())
     clock.now = 31
@@ -53,7 +53,7 @@ def test_while_one_tries_the_others_are_refused(breaker: CircuitBreaker, clock: 
 
 
 @pytest.mark.parametrize("problem", [OSError(), KeyboardInterrupt()])
-def test_a_try_that_fails_in_any_way_leaves_the_next_one_possible(
+def test_after_a_failed_probe_the_next_one_is_possible(
     breaker: CircuitBreaker, clock: Clock, problem: BaseException
 ) -> None:
     fail(breaker, OSError())

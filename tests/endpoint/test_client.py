@@ -1,4 +1,4 @@
-"""An endpoint over real HTTP: how long it is waited for, how often it is asked, and what it never gets."""
+"""The endpoint client over real HTTP: timeouts, retries, limits."""
 
 import os
 import socket
@@ -25,7 +25,7 @@ def asked(endpoint: EndpointClient) -> bytes:
     return endpoint.post(b'{"say": "something"}', LARGEST_BYTES, bytes)
 
 
-def test_what_is_asked_arrives_with_the_key(server: Server, endpoint: EndpointClient) -> None:
+def test_a_request_arrives_with_the_key(server: Server, endpoint: EndpointClient) -> None:
     assert asked(endpoint) == b"{}"
     (request,) = server.requests
     assert request.path == "/v1/things" and request.body == {"say": "something"}
@@ -33,9 +33,7 @@ def test_what_is_asked_arrives_with_the_key(server: Server, endpoint: EndpointCl
 
 
 @pytest.mark.parametrize("code", [401, 403, 404, 409, 301, 307, 308])
-def test_what_waiting_does_not_cure_is_said_at_once(
-    server: Server, endpoint: EndpointClient, waits: Waits, code: int
-) -> None:
+def test_a_permanent_error_is_not_retried(server: Server, endpoint: EndpointClient, waits: Waits, code: int) -> None:
     server.always = serve.status(code, f"wrong key {KEY}".encode())
     with pytest.raises(EndpointMismatch, match=str(code)) as caught:
         asked(endpoint)
@@ -43,7 +41,7 @@ def test_what_waiting_does_not_cure_is_said_at_once(
 
 
 @pytest.mark.parametrize("refused", [serve.status(400), serve.status(413), serve.status(422)])
-def test_input_that_is_refused_is_told_apart(server: Server, endpoint: EndpointClient, refused: Behaviour) -> None:
+def test_rejected_input_has_its_own_error(server: Server, endpoint: EndpointClient, refused: Behaviour) -> None:
     server.always = refused
     with pytest.raises(RequestRejected):
         asked(endpoint)
@@ -75,7 +73,7 @@ def test_waits_double_up_to_a_bound_and_vary(failures: int, chance: float) -> No
     assert longest / 2 <= waited <= longest
 
 
-DISORDERS = {
+MALFORMED_ANSWERS = {
     "500": serve.status(500),
     "503 without a body": serve.status(503, b""),
     "429": serve.status(429),
@@ -92,40 +90,44 @@ DISORDERS = {
 }
 
 
-@pytest.mark.parametrize("disorder", DISORDERS.values(), ids=DISORDERS.keys())
-def test_one_disorder_is_survived(server: Server, endpoint: EndpointClient, waits: Waits, disorder: Behaviour) -> None:
-    server.script = [disorder]
+@pytest.mark.parametrize("malformed", MALFORMED_ANSWERS.values(), ids=MALFORMED_ANSWERS.keys())
+def test_one_malformed_answer_is_retried(
+    server: Server, endpoint: EndpointClient, waits: Waits, malformed: Behaviour
+) -> None:
+    server.script = [malformed]
     assert endpoint.post(b"{}", LARGEST_BYTES, json_object) == {}
     assert waits.seconds == [0.25]
 
 
-@pytest.mark.parametrize("disorder", DISORDERS.values(), ids=DISORDERS.keys())
-def test_lasting_disorder_is_an_absence(server: Server, endpoint: EndpointClient, disorder: Behaviour) -> None:
-    server.always = disorder
+@pytest.mark.parametrize("malformed", MALFORMED_ANSWERS.values(), ids=MALFORMED_ANSWERS.keys())
+def test_repeated_malformed_answers_mean_unavailable(
+    server: Server, endpoint: EndpointClient, malformed: Behaviour
+) -> None:
+    server.always = malformed
     with pytest.raises(EndpointUnavailable) as caught:
         endpoint.post(b"{}", LARGEST_BYTES, json_object)
     assert len(server.requests) == 3 and KEY not in repr(caught.value)
 
 
-def test_a_stack_of_brackets_that_no_parser_bears_is_no_answer() -> None:
+def test_too_deep_nesting_is_malformed() -> None:
     with pytest.raises(RetryableError):
         json_object(b"[" * 200_000)
 
 
-def test_a_slow_server_is_not_waited_for(server: Server, configured: EndpointConfig) -> None:
+def test_a_slow_server_times_out(server: Server, configured: EndpointConfig) -> None:
     release = Event()
     server.script = [serve.silent_until(release)]
     assert asked(EndpointClient(replace(configured, timeout_seconds=0.1)))
     release.set()
 
 
-def test_an_answer_that_drips_is_given_up(server: Server, configured: EndpointConfig) -> None:
+def test_an_answer_that_arrives_too_slowly_times_out(server: Server, configured: EndpointConfig) -> None:
     server.always = serve.chunked(b" " * 200)
     with pytest.raises(EndpointUnavailable, match="too long"):
         asked(EndpointClient(replace(configured, timeout_seconds=10, clock=Clock(step=6))))
 
 
-def test_a_refused_connection_is_an_absence(configured: EndpointConfig, waits: Waits) -> None:
+def test_a_refused_connection_means_unavailable(configured: EndpointConfig, waits: Waits) -> None:
     with socket.socket() as bound_but_deaf:
         bound_but_deaf.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{bound_but_deaf.getsockname()[1]}/v1"
@@ -134,7 +136,7 @@ def test_a_refused_connection_is_an_absence(configured: EndpointConfig, waits: W
     assert waits.seconds == [0.25, 0.5]
 
 
-def test_after_repeated_failures_a_server_is_left_alone_and_then_tried_once(
+def test_after_repeated_failures_the_circuit_opens_and_one_probe_is_sent(
     server: Server, configured: EndpointConfig
 ) -> None:
     clock = Clock()
@@ -152,7 +154,7 @@ def test_after_repeated_failures_a_server_is_left_alone_and_then_tried_once(
     assert asked(resting) and asked(resting)
 
 
-def test_a_mismatch_does_not_make_a_server_rest(server: Server, configured: EndpointConfig) -> None:
+def test_a_mismatch_does_not_open_the_circuit(server: Server, configured: EndpointConfig) -> None:
     endpoint = EndpointClient(replace(configured, failures_before_open=1))
     server.script = [serve.status(401)] * 3
     for _ in range(3):
@@ -161,20 +163,20 @@ def test_a_mismatch_does_not_make_a_server_rest(server: Server, configured: Endp
     assert asked(endpoint)
 
 
-def test_threads_share_kept_connections(server: Server, endpoint: EndpointClient) -> None:
+def test_threads_share_idle_connections(server: Server, endpoint: EndpointClient) -> None:
     with ThreadPoolExecutor(MAX_IDLE_CONNECTIONS) as pool:
         assert set(pool.map(lambda _: asked(endpoint), range(200))) == {b"{}"}
     assert len({request.client_port for request in server.requests}) <= MAX_IDLE_CONNECTIONS
 
 
-def test_no_more_is_read_than_an_answer_may_have(server: Server, endpoint: EndpointClient) -> None:
+def test_no_more_is_read_than_the_limit_of_an_answer(server: Server, endpoint: EndpointClient) -> None:
     server.script = [serve.endless]
     asked(endpoint)
     on_the_way_bytes = 16 << 20
     assert 0 < server.endless_bytes < LARGEST_BYTES + on_the_way_bytes
 
 
-def test_a_connection_is_not_reused_after_half_an_answer(server: Server, endpoint: EndpointClient) -> None:
+def test_a_connection_is_not_reused_after_a_partial_answer(server: Server, endpoint: EndpointClient) -> None:
     server.script = [serve.endless]
     asked(endpoint)
     first, second = server.requests

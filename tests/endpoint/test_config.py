@@ -1,4 +1,4 @@
-"""The URL of an endpoint and its key: their many spellings, and that nobody sees the secrets in them."""
+"""URL and key of an endpoint: equivalent spellings, validation, and no secrets in messages."""
 
 from base64 import b64encode
 
@@ -12,7 +12,7 @@ from tests.endpoint.server import Server
 
 
 @pytest.mark.parametrize("end", ["", "/", "/things", "/things/", "//"])
-def test_spellings_of_one_address_are_one(end: str) -> None:
+def test_equivalent_urls_are_equal(end: str) -> None:
     assert parse_address(f"HTTP://Host:80/v1{end}", API).base == "http://host:80/v1"
 
 
@@ -43,13 +43,13 @@ def test_an_impossible_key_is_refused_without_being_shown(key: str) -> None:
         EndpointConfig(API, "http://host/v1", key)
 
 
-def test_two_ways_to_authorise_are_one_too_many() -> None:
+def test_credentials_in_the_url_and_a_key_are_rejected() -> None:
     with pytest.raises(InvalidEndpoint, match="keep one"):
         EndpointConfig(API, "http://me:secret@host/v1", "key")
 
 
 @pytest.mark.parametrize("seconds", [0, -1])
-def test_nobody_answers_in_no_time(seconds: float) -> None:
+def test_a_timeout_of_zero_is_rejected(seconds: float) -> None:
     with pytest.raises(InvalidEndpoint, match="timeout"):
         EndpointConfig(API, "http://host/v1", timeout_seconds=seconds)
 

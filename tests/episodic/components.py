@@ -1,4 +1,4 @@
-"""Episodic memory in this process, put together as `memsidecar.assembly` does it; indexing goes step by step."""
+"""Episodic memory in this process, assembled as in `memsidecar.assembly`; tests drive indexing step by step."""
 
 import asyncio
 import hashlib
@@ -34,14 +34,14 @@ SCOPES = (SCOPE_SESSION, SCOPE_USER, SCOPE_NAMESPACE)
 MODES = (pb.SEARCH_MODE_KEYWORD, pb.SEARCH_MODE_SEMANTIC, pb.SEARCH_MODE_HYBRID)
 HYBRID, KEYWORD, SEMANTIC = pb.SEARCH_MODE_HYBRID, pb.SEARCH_MODE_KEYWORD, pb.SEARCH_MODE_SEMANTIC
 NO_RAM = EpisodicLimits(memory_bytes=1)
-"""No shelf fits into RAM: the index names candidates."""
+"""No partition fits into RAM: searches rank candidates of the index."""
 STATIC = ConfiguredEmbedders(EmbedderConfig())
 """The bundled model, loaded once for all tests."""
 
 
 @dataclass
 class ToyEmbedder:
-    """Words to vectors by their digest; it can be taken away, and be wrong."""
+    """Embeds words by their digest; fails on demand."""
 
     identity: str = "toy/8"
     dimensions: int = DIMENSIONS
@@ -51,7 +51,7 @@ class ToyEmbedder:
     batch_size: int = 16
 
     def warm(self) -> None:
-        """Always is."""
+        """Do nothing: it is always warm."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if self.fault is not None:
@@ -68,15 +68,15 @@ class ToyEmbedder:
         return (total / length if length else total).astype(np.float32)
 
 
-class HeldEmbedder(ToyEmbedder):
-    """Is asked, and does not answer before it is released."""
+class BlockingEmbedder(ToyEmbedder):
+    """Blocks until it is released."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked, self.released = threading.Event(), threading.Event()
+        self.called, self.released = threading.Event(), threading.Event()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.asked.set()
+        self.called.set()
         self.released.wait()
         return super().embed(texts)
 
@@ -94,16 +94,16 @@ class ToyEmbedders:
 
 
 class StuckTable(VolatileTable):
-    """Cannot be written to while its index is stuck."""
+    """A table whose writes fail while its index is stuck."""
 
     def __init__(self, generation: Generation, index: "StuckIndex") -> None:
         super().__init__(generation)
         self._index = index
 
-    def apply(self, harvest: IndexBatch) -> None:
+    def apply(self, batch: IndexBatch) -> None:
         if self._index.stuck:
             raise IndexUnavailable("as the test wants it")
-        super().apply(harvest)
+        super().apply(batch)
 
 
 class StuckIndex(VolatileIndex):
@@ -118,7 +118,7 @@ class StuckIndex(VolatileIndex):
 
 
 class SteppedMemory(EpisodicMemory):
-    """The real one, but that indexing goes on when the test says so, on the test's own thread."""
+    """The real memory, but indexing runs on demand on the thread of the test."""
 
     def open(self, open_index: Callable[[], Index]) -> None:
         self._index = open_index()
@@ -127,22 +127,22 @@ class SteppedMemory(EpisodicMemory):
         self._searcher.generations = self.generations
 
     def step(self, namespace: str, entries: int) -> int:
-        """Take a chapter of at most so many entries; how many there were."""
-        chapter = self._journal.read_changes(namespace, self.indexer.position(namespace), entries)
-        if chapter:
-            self.indexer.process(namespace, chapter)
-        return len(chapter)
+        """Process a batch of at most this many entries; return their number."""
+        batch = self._journal.read_changes(namespace, self.indexer.position(namespace), entries)
+        if batch:
+            self.indexer.process(namespace, batch)
+        return len(batch)
 
-    def catch_up(self, chapter: int = 256) -> None:
+    def catch_up(self, batch_entries: int = 256) -> None:
         for namespace in self._journal.last_lsns():
-            while self.step(namespace, chapter):
+            while self.step(namespace, batch_entries):
                 pass
         while self.indexer.maintain(idle=True):
             pass
 
 
-class World:
-    """A memory that is talked to as the service does it. With `stepped`, indexing waits for `index()`."""
+class EpisodicClient:
+    """A memory that is called as by the service. With `stepped`, indexing waits for `index()`."""
 
     def __init__(
         self,
@@ -162,8 +162,8 @@ class World:
         self.episodic = kind(self.journal, self.embedders, limits or EpisodicLimits(linger_seconds=0.0))
         self.tables: Index = index or VolatileIndex()
         self._loop = asyncio.new_event_loop()
-        self._bridge = self._loop.run_until_complete(_executors())
-        self._search = SearchHandler(self.working, self.episodic, self._bridge, PageTokens(bytes(32)))
+        self._executors = self._loop.run_until_complete(_executors())
+        self._search = SearchHandler(self.working, self.episodic, self._executors, PageTokens(bytes(32)))
         if opened:
             self.open()
 
@@ -175,12 +175,12 @@ class World:
         assert isinstance(self.episodic, SteppedMemory)
         return self.episodic
 
-    # -- talking
+    # -- calls
 
     def add(
         self, content: str, session: str = "s", *, user: str = "", namespace: str = "default", **fields: Any
     ) -> str:
-        """The id of the message."""
+        """Add a message; return its id."""
         message = Message(role=fields.pop("role", ROLE_USER), content=content, **fields)
         return self.add_all([message], session, user=user, namespace=namespace)[0]
 
@@ -194,11 +194,11 @@ class World:
         return self._loop.run_until_complete(self._search(pb.SearchRequest(query=query, **fields)))
 
     def find(self, query: str, **fields: Any) -> list[str]:
-        """Contents of the hits, best first."""
+        """Return the contents of the hits, best first."""
         return [hit.message.content for hit in self.search(query, **fields).hits]
 
     def pages(self, query: str, size: int, between: Callable[[], object] = lambda: None, **fields: Any) -> list[str]:
-        """The ids of all hits, page by page; something happens between two pages."""
+        """Return the ids of all hits, read page by page; call `between` between two pages."""
         found: list[str] = []
         token = ""
         while True:
@@ -222,17 +222,17 @@ class World:
 
     # -- the index
 
-    def index(self, chapter: int = 256) -> None:
-        """Until it has caught up."""
-        self.stepped.catch_up(chapter)
+    def index(self, batch_entries: int = 256) -> None:
+        """Index until the log is processed."""
+        self.stepped.catch_up(batch_entries)
 
     def close(self) -> None:
         self.abandon()
         self.journal.close()
 
     def abandon(self) -> None:
-        """Let go of everything but the journal."""
-        self._bridge.close()
+        """Close everything but the journal."""
+        self._executors.close()
         self._loop.close()
         self.episodic.close()
 
@@ -242,18 +242,18 @@ async def _executors() -> Executors:
 
 
 @contextmanager
-def world(journal: Journal | None = None, **options: Any) -> Iterator[World]:
-    opened = World(journal, **options)
+def episodic_client(journal: Journal | None = None, **options: Any) -> Iterator[EpisodicClient]:
+    opened = EpisodicClient(journal, **options)
     try:
         yield opened
     finally:
         opened.close()
 
 
-def said(*contents: str, role: Role = ROLE_USER, **fields: Any) -> list[Message]:
+def messages_of(*contents: str, role: Role = ROLE_USER, **fields: Any) -> list[Message]:
     return [Message(role=role, content=content, **fields) for content in contents]
 
 
 def names_of(scope: Scope, user: str = "u", session: str = "s") -> dict[str, Any]:
-    """The fields of a request for this scope."""
+    """Return the fields of a request for this scope."""
     return {"scope": scope, "user_id": user, "session_id": "" if scope == SCOPE_USER and user else session}

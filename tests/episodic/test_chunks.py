@@ -1,4 +1,4 @@
-"""Chunks of documents: found by those who may see them, whole or not at all."""
+"""Chunks of documents: visible to their owners only, and never of a partial version."""
 
 import threading
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.query import document_partition
 from memsidecar.stores.contract import DeleteDocument, Owner, PendingCommand
 from tests.conformance.builders import put
-from tests.episodic.components import NO_RAM, StuckIndex, World, world
+from tests.episodic.components import NO_RAM, EpisodicClient, StuckIndex, episodic_client
 from tests.support.waiting import until
 
 PATHS = pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
@@ -19,7 +19,7 @@ EVERYBODY, ANNA, BERT = Owner("default"), Owner("default", user_id="anna"), Owne
 TALK, ELSEWHERE = Owner("default", session_id="talk"), Owner("elsewhere")
 
 
-def find(memory: World, owners: Sequence[Owner], query: str, limit: int = 100) -> Sequence[ChunkHit]:
+def find(memory: EpisodicClient, owners: Sequence[Owner], query: str, limit: int = 100) -> Sequence[ChunkHit]:
     return memory.chunks()(owners, query, limit, 0.0).hits
 
 
@@ -27,7 +27,7 @@ def ids(hits: Sequence[ChunkHit]) -> list[tuple[str, int]]:
     return sorted((hit.document.id, hit.index) for hit in hits)
 
 
-def drop(memory: World, owner: Owner, name: str) -> None:
+def drop(memory: EpisodicClient, owner: Owner, name: str) -> None:
     ticket = PendingCommand(DeleteDocument(owner, name))
     memory.journal.submit(ticket)
     ticket.wait()
@@ -37,7 +37,7 @@ def drop(memory: World, owner: Owner, name: str) -> None:
 @pytest.mark.parametrize("opened", [True, False], ids=["open", "warming up"])
 @pytest.mark.parametrize("indexed", [0, 2, 5])
 def test_only_documents_of_visible_owners_are_found(limits: EpisodicLimits, opened: bool, indexed: int) -> None:
-    with world(limits=limits, opened=opened) as memory:
+    with episodic_client(limits=limits, opened=opened) as memory:
         owners = [EVERYBODY, ANNA, BERT, TALK, ELSEWHERE]
         for at, owner in enumerate(owners):
             put(memory.journal, f"tea of {at}", "and coffee", owner=owner, name=f"d{at}")
@@ -51,8 +51,8 @@ def test_only_documents_of_visible_owners_are_found(limits: EpisodicLimits, open
 
 
 @PATHS
-def test_a_document_is_found_the_moment_it_is_put_and_not_once_it_is_deleted(limits: EpisodicLimits) -> None:
-    with world(limits=limits) as memory:
+def test_a_document_is_found_from_its_put_to_its_deletion(limits: EpisodicLimits) -> None:
+    with episodic_client(limits=limits) as memory:
         for indexing in (True, False):
             put(memory.journal, "tea", "milk and tea")
             if indexing:
@@ -67,7 +67,7 @@ def test_a_document_is_found_the_moment_it_is_put_and_not_once_it_is_deleted(lim
 
 
 def test_putting_the_same_again_writes_nothing_and_indexes_nothing() -> None:
-    with world() as memory:
+    with episodic_client() as memory:
         put(memory.journal, "tea", title="a")
         memory.index()
         tail = memory.journal.last_lsns()["default"]
@@ -79,8 +79,8 @@ def test_putting_the_same_again_writes_nothing_and_indexes_nothing() -> None:
         assert hit.document.title == "b"
 
 
-def test_hits_are_the_chunks_that_they_point_at() -> None:
-    with world() as memory:
+def test_hits_have_the_chunk_that_they_name() -> None:
+    with episodic_client() as memory:
         for name in ("b", "a", "c"):
             put(memory.journal, *(f"tea {name}{at} " + "cup " * at for at in range(5)), name=name)
         memory.index()
@@ -89,9 +89,9 @@ def test_hits_are_the_chunks_that_they_point_at() -> None:
 
 
 @PATHS
-def test_a_document_that_is_replaced_all_the_time_is_never_half_visible(limits: EpisodicLimits) -> None:
-    """Each version has other chunks; whoever reads sees all of one and nothing of another."""
-    with world(limits=limits, stepped=False) as memory:
+def test_a_document_that_is_replaced_repeatedly_is_never_partially_visible(limits: EpisodicLimits) -> None:
+    """Each version has other chunks; a reader sees all chunks of one version and none of another."""
+    with episodic_client(limits=limits, stepped=False) as memory:
         put(memory.journal, *_version(0), owner=ANNA)
         seen: list[list[str]] = []
         problems: list[BaseException] = []
@@ -125,9 +125,9 @@ def _version(number: int) -> list[str]:
     return [f"tea v{number} part{at}" for at in range(2 + number % 3)]
 
 
-def test_an_index_that_names_what_the_journal_does_not_know_keeps_nobody_busy_for_ever() -> None:
-    """As if the erasure of a document had been set aside: its rows stay, and no news will ever take them away."""
-    with world() as memory:
+def test_a_search_ends_although_the_index_has_rows_that_the_journal_does_not_have() -> None:
+    """As after a dead letter for the erasure of a document: its rows stay for ever."""
+    with episodic_client() as memory:
         put(memory.journal, "tea that is gone", name="gone")
         put(memory.journal, "tea that is kept", name="kept")
         memory.index()
@@ -137,20 +137,20 @@ def test_an_index_that_names_what_the_journal_does_not_know_keeps_nobody_busy_fo
 
 
 def test_documents_are_found_while_the_index_is_stuck() -> None:
-    with world(index=StuckIndex(), stepped=False) as memory:
+    with episodic_client(index=StuckIndex(), stepped=False) as memory:
         put(memory.journal, "tea", owner=ANNA)
         assert ids(find(memory, [EVERYBODY, ANNA], "tea")) == [("d1", 0)]
 
 
-def test_no_two_kinds_of_owners_share_a_shelf() -> None:
+def test_no_two_kinds_of_owners_share_a_partition() -> None:
     owners = [Owner("n"), Owner("n", "x"), Owner("n", session_id="x"), Owner("n", "y"), Owner("n", session_id="y")]
-    shelves = sorted(document_partition(owner) for owner in owners)
-    assert all(one < other for one, other in pairwise(shelves))
-    assert all(0 <= shelf < 1 << 63 for shelf in shelves)
+    partitions = sorted(document_partition(owner) for owner in owners)
+    assert all(one < other for one, other in pairwise(partitions))
+    assert all(0 <= partition < 1 << 63 for partition in partitions)
 
 
-def test_scores_of_chunks_are_made_of_their_parts() -> None:
-    with world() as memory:
+def test_the_score_of_a_chunk_is_the_sum_of_its_parts() -> None:
+    with episodic_client() as memory:
         put(memory.journal, *(f"tea {'milk ' * at}" for at in range(8)))
         hits = find(memory, [EVERYBODY], "tea milk")
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)

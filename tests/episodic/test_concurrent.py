@@ -1,4 +1,4 @@
-"""Many threads add, search and erase while the task indexes and tables are switched: nobody meets anything odd."""
+"""Concurrent adds, searches and erasures during indexing and a switch of tables."""
 
 import threading
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from memsidecar.layers.episodic.query import SearchQuery, SearchScope
 from memsidecar.stores.volatile.index import VolatileIndex
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1.message_pb2 import Message
-from tests.episodic.components import ToyEmbedder, ToyEmbedders, World, said, world
+from tests.episodic.components import EpisodicClient, ToyEmbedder, ToyEmbedders, episodic_client, messages_of
 from tests.support.waiting import until
 
 
-def find(memory: World, query: str, user: str) -> list[str]:
-    """As the service does it, but on the thread that asks."""
+def find(memory: EpisodicClient, query: str, user: str) -> list[str]:
+    """Search as the service does, but on the calling thread."""
     within = SearchScope.of_user("default", user)
     found = memory.episodic.hits.messages(SearchQuery(query), within, PageRequest(1_000), lambda _: True)
     return [Message.FromString(hit.message.body).content for _, hit in found.hits]
@@ -43,12 +43,12 @@ def together(*work: Callable[[], None]) -> None:
         raise problems[0]
 
 
-def test_everybody_finds_what_they_said_at_once_and_nothing_twice() -> None:
-    with world(stepped=False) as memory:
+def test_each_user_finds_their_messages_at_once_without_duplicates() -> None:
+    with episodic_client(stepped=False) as memory:
 
         def talk(user: str) -> None:
             for at in range(25):
-                memory.working.add(SessionKey("default", f"s-{user}"), user, said(f"tea {user} {at}"))
+                memory.working.add(SessionKey("default", f"s-{user}"), user, messages_of(f"tea {user} {at}"))
                 found = find(memory, "tea", user)
                 assert sorted(found) == sorted(f"tea {user} {before}" for before in range(at + 1))
 
@@ -58,13 +58,13 @@ def test_everybody_finds_what_they_said_at_once_and_nothing_twice() -> None:
             assert len(find(memory, "tea", user)) == 25
 
 
-def test_two_who_share_a_shelf_see_every_acknowledged_message() -> None:
-    with world(stepped=False) as memory:
+def test_concurrent_writers_of_a_partition_see_every_acknowledged_message() -> None:
+    with episodic_client(stepped=False) as memory:
         acknowledged: list[str] = []
 
         def add(writer: int) -> None:
             for at in range(30):
-                memory.working.add(SessionKey("default", f"s{writer}"), "u", said(f"tea {writer} {at}"))
+                memory.working.add(SessionKey("default", f"s{writer}"), "u", messages_of(f"tea {writer} {at}"))
                 acknowledged.append(f"tea {writer} {at}")
 
         def search() -> None:
@@ -77,21 +77,21 @@ def test_two_who_share_a_shelf_see_every_acknowledged_message() -> None:
         together(lambda: add(1), lambda: add(2), search, search)
 
 
-def test_a_switch_to_a_table_of_other_dimensions_disturbs_no_search() -> None:
-    """The embedder takes its time while the switch happens, so that a search spans it."""
+def test_a_switch_to_a_table_of_other_dimensions_affects_no_search() -> None:
+    """The embedder is slow during the switch, so that a search spans it."""
     journal, index = VolatileJournal(), VolatileIndex()
     old, new = ToyEmbedder("toy/old"), ToyEmbedder("toy/new", dimensions=16)
-    before = World(journal, index=index, embedders=ToyEmbedders(old))
+    before = EpisodicClient(journal, index=index, embedders=ToyEmbedders(old))
     for at in range(10):
         before.add(f"tea {at}", user="u")
     before.index()
     before.abandon()
-    with closing(World(journal, index=index, embedders=ToyEmbedders(new, {old.identity: old}))) as memory:
+    with closing(EpisodicClient(journal, index=index, embedders=ToyEmbedders(new, {old.identity: old}))) as memory:
         memory.add("tea 10", user="u")
         switched = threading.Event()
 
         class Slow(ToyEmbedder):
-            """The old one: while it embeds, everything is indexed by the new one and switched."""
+            """The old embedder: while it embeds, the new table is completed and promoted."""
 
             def vector(self, text: str) -> NDArray[np.float32]:
                 if not switched.is_set():

@@ -1,4 +1,4 @@
-"""Another embedder: the old table answers until the new one is complete, whatever happens in between."""
+"""A change of the embedder: the old table answers until the new one is complete."""
 
 from contextlib import closing
 from pathlib import Path
@@ -18,11 +18,11 @@ from tests.episodic.components import (
     HYBRID,
     NO_RAM,
     SEMANTIC,
+    EpisodicClient,
     ToyEmbedder,
     ToyEmbedders,
-    World,
+    episodic_client,
     names_of,
-    world,
 )
 from tests.support.waiting import until
 
@@ -32,27 +32,27 @@ CHANGES = pytest.mark.parametrize("new", [NEW, OTHER], ids=["of as many dimensio
 
 
 def before(journal: Journal, index: VolatileIndex | LanceIndex, count: int = 12) -> None:
-    """What an earlier process did, with the old embedder."""
-    memory = World(journal, index=index, embedders=ToyEmbedders(OLD))
+    """Index messages with the old embedder, as an earlier process."""
+    memory = EpisodicClient(journal, index=index, embedders=ToyEmbedders(OLD))
     for at in range(count):
         memory.add(f"tea number{at}", f"s{at % 3}", user="u")
     memory.index()
     memory.abandon()
 
 
-def later(journal: Journal, index: Any, new: ToyEmbedder, *, known: bool = True, **options: Any) -> World:
+def later(journal: Journal, index: Any, new: ToyEmbedder, *, known: bool = True, **options: Any) -> EpisodicClient:
     older = {OLD.identity: OLD} if known else {}
-    return World(journal, index=index, embedders=ToyEmbedders(new, older), **options)
+    return EpisodicClient(journal, index=index, embedders=ToyEmbedders(new, older), **options)
 
 
-def answers(memory: World, **fields: Any) -> dict[str, float]:
+def answers(memory: EpisodicClient, **fields: Any) -> dict[str, float]:
     hits = memory.search("tea number3", limit=100, **fields).hits
     return {hit.message.content: round(hit.score, 3) for hit in hits}
 
 
 def oracle(new: ToyEmbedder, count: int, **fields: Any) -> dict[str, float]:
-    """A memory that never knew another embedder."""
-    with world(embedders=ToyEmbedders(new)) as memory:
+    """Return the hits of a memory that always had the new embedder."""
+    with episodic_client(embedders=ToyEmbedders(new)) as memory:
         for at in range(count):
             memory.add(f"tea number{at}", f"s{at % 3}", user="u")
         memory.index()
@@ -78,7 +78,9 @@ def test_the_old_vectors_answer_until_the_new_table_is_complete(new: ToyEmbedder
 @CHANGES
 @pytest.mark.parametrize("scope", [SCOPE_USER, SCOPE_NAMESPACE])
 @pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
-def test_what_is_said_while_the_new_table_rises_is_found_and_kept(new: ToyEmbedder, scope: Scope, known: bool) -> None:
+def test_messages_added_during_the_build_are_found_before_and_after_the_switch(
+    new: ToyEmbedder, scope: Scope, known: bool
+) -> None:
     journal, index = VolatileJournal(), VolatileIndex()
     before(journal, index)
     memory = later(journal, index, new, known=known)
@@ -93,7 +95,7 @@ def test_what_is_said_while_the_new_table_rises_is_found_and_kept(new: ToyEmbedd
 
 
 @CHANGES
-def test_a_process_that_ends_in_the_middle_goes_on_where_it_was(new: ToyEmbedder) -> None:
+def test_an_interrupted_build_is_resumed(new: ToyEmbedder) -> None:
     journal, index = VolatileJournal(), VolatileIndex()
     before(journal, index)
     for _ in range(3):
@@ -101,20 +103,20 @@ def test_a_process_that_ends_in_the_middle_goes_on_where_it_was(new: ToyEmbedder
         memory.stepped.step("default", 3)
         memory.abandon()
     texts = len(new.texts)
-    with later_world(journal, index, new) as memory:
+    with later_client(journal, index, new) as memory:
         assert memory.stepped.indexer.position("default") == 9
         memory.index()
         assert len(new.texts) == texts + 3, "nothing is embedded again"
         assert answers(memory, user_id="u") == pytest.approx(oracle(new, 12, user_id="u"), abs=2e-3)
 
 
-def later_world(journal: Journal, index: Any, new: ToyEmbedder) -> Any:
+def later_client(journal: Journal, index: Any, new: ToyEmbedder) -> Any:
     return closing(later(journal, index, new))
 
 
 @pytest.mark.parametrize("stepped", [True, False])
-def test_a_process_that_ends_right_before_the_switch_makes_it_at_the_next_start(stepped: bool) -> None:
-    """Nobody says anything any more: there is no news that would remind anybody."""
+def test_a_process_that_ends_right_before_the_switch_promotes_at_the_next_start(stepped: bool) -> None:
+    """There are no later log entries that would trigger the switch."""
     journal, index = VolatileJournal(), VolatileIndex()
     before(journal, index)
     memory = later(journal, index, NEW)
@@ -139,39 +141,39 @@ def test_a_process_that_ends_right_after_the_switch_drops_the_old_table_at_the_n
     journal.submit(ticket)
     ticket.wait()
     memory.abandon()
-    with later_world(journal, index, NEW) as again:
+    with later_client(journal, index, NEW) as again:
         assert len(again.find("tea", user_id="u", limit=100)) == 12
         assert [generation.number for generation in index.generations("default")] == [2]
 
 
-def test_an_embedder_that_changes_again_in_the_middle_begins_anew() -> None:
+def test_another_change_of_the_embedder_restarts_the_build() -> None:
     journal, index = VolatileJournal(), VolatileIndex()
     before(journal, index)
     memory = later(journal, index, NEW)
     memory.stepped.step("default", 5)
     memory.abandon()
-    with later_world(journal, index, OTHER) as again:
+    with later_client(journal, index, OTHER) as again:
         again.index()
         assert answers(again, user_id="u") == pytest.approx(oracle(OTHER, 12, user_id="u"), abs=2e-3)
         assert [generation.embedder for generation in index.generations("default")] == [OTHER.identity]
 
 
-def test_going_back_to_the_old_embedder_needs_nothing_new() -> None:
+def test_going_back_to_the_old_embedder_keeps_the_old_table() -> None:
     journal, index = VolatileJournal(), VolatileIndex()
     before(journal, index)
     memory = later(journal, index, NEW)
     memory.stepped.step("default", 5)
     memory.abandon()
-    with later_world(journal, index, OLD) as again:
+    with later_client(journal, index, OLD) as again:
         again.add("tea number12", user="u")
         again.index()
         assert len(again.find("tea", user_id="u", limit=100)) == 13
 
 
-def test_what_is_erased_while_the_new_table_rises_is_in_neither() -> None:
+def test_messages_erased_during_the_build_are_in_neither_table() -> None:
     journal, index = VolatileJournal(), VolatileIndex()
     before(journal, index)
-    with later_world(journal, index, NEW) as memory:
+    with later_client(journal, index, NEW) as memory:
         memory.stepped.step("default", 5)
         memory.erase("s0", user="u")
         assert len(memory.find("tea", user_id="u", limit=100)) == 8
@@ -181,7 +183,7 @@ def test_what_is_erased_while_the_new_table_rises_is_in_neither() -> None:
 
 
 @pytest.mark.parametrize("step", [5, 100])
-def test_on_disk_a_change_in_the_middle_of_which_the_process_ends_is_completed(data_dir: Path, step: int) -> None:
+def test_an_interrupted_change_on_disk_is_completed(data_dir: Path, step: int) -> None:
     def opened() -> tuple[SqliteJournal, LanceIndex]:
         return SqliteJournal(data_dir / "journal"), LanceIndex(data_dir / "index", memory_bytes=16 << 20)
 
@@ -193,20 +195,20 @@ def test_on_disk_a_change_in_the_middle_of_which_the_process_ends_is_completed(d
     memory.stepped.step("default", step)
     memory.close()
     journal, index = opened()
-    with later_world(journal, index, OTHER) as again:
+    with later_client(journal, index, OTHER) as again:
         again.index()
         assert answers(again, user_id="u") == pytest.approx(oracle(OTHER, 12, user_id="u"), abs=2e-3)
         assert [generation.embedder for generation in index.generations("default")] == [OTHER.identity]
 
 
-def test_everything_can_be_made_anew_from_the_journal() -> None:
+def test_the_index_can_be_rebuilt_from_the_journal() -> None:
     journal, index = VolatileJournal(), VolatileIndex()
     before(journal, index)
     steps: list[int] = []
     work = IndexRebuild(journal, index, ToyEmbedders(NEW, {OLD.identity: OLD}))
     work(steps.append)
     assert sum(steps) == work.total()
-    with later_world(journal, index, NEW) as memory:
+    with later_client(journal, index, NEW) as memory:
         assert memory.stepped.step("default", 100) == 0
         assert answers(memory, user_id="u") == pytest.approx(oracle(NEW, 12, user_id="u"), abs=2e-3)
         assert [generation.number for generation in index.generations("default")] == [2]

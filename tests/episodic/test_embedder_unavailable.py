@@ -1,4 +1,4 @@
-"""The embedder is down, slow or wrong: words still find everything, and vectors come when it is back."""
+"""The embedder is down, slow or wrong: keyword search works, and vectors are added when it is back."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,12 +17,12 @@ from tests.episodic.components import (
     NO_RAM,
     SCOPES,
     SEMANTIC,
-    HeldEmbedder,
+    BlockingEmbedder,
+    EpisodicClient,
     ToyEmbedder,
     ToyEmbedders,
-    World,
+    episodic_client,
     names_of,
-    world,
 )
 from tests.support.waiting import HANG_SECONDS, until
 
@@ -34,9 +34,9 @@ Fault = type[EmbedderUnavailable] | type[EmbedderMismatch]
 @FAULTS
 @PATHS
 @pytest.mark.parametrize("opened", [True, False], ids=["open", "warming up"])
-def test_words_answer_and_say_what_is_missing(fault: Fault, limits: EpisodicLimits, opened: bool) -> None:
+def test_keyword_search_answers_with_a_degradation(fault: Fault, limits: EpisodicLimits, opened: bool) -> None:
     embedder = ToyEmbedder(fault=fault)
-    with world(embedders=ToyEmbedders(embedder), limits=limits, opened=opened) as memory:
+    with episodic_client(embedders=ToyEmbedders(embedder), limits=limits, opened=opened) as memory:
         memory.add("the tea is green", user="u")
         memory.add("coffee is not", user="u")
         for scope in SCOPES:
@@ -46,15 +46,15 @@ def test_words_answer_and_say_what_is_missing(fault: Fault, limits: EpisodicLimi
                 assert mode == KEYWORD or DEGRADATION_EMBEDDER_UNAVAILABLE in answer.degraded
 
 
-def cosines(memory: World, query: str) -> list[float]:
+def cosines(memory: EpisodicClient, query: str) -> list[float]:
     hits = memory.search(query, user_id="u", mode=SEMANTIC, limit=100).hits
     return sorted(round(hit.score, 2) for hit in hits)
 
 
 @FAULTS
-def test_vectors_appear_when_it_is_back_also_in_a_hot_shelf(fault: Fault) -> None:
+def test_vectors_are_added_when_it_is_back_also_in_a_cached_partition(fault: Fault) -> None:
     embedder = ToyEmbedder()
-    with world(embedders=ToyEmbedders(embedder)) as memory:
+    with episodic_client(embedders=ToyEmbedders(embedder)) as memory:
         memory.add("tea", user="u")
         memory.index()
         assert cosines(memory, "tea") == [1.0]
@@ -70,9 +70,9 @@ def test_vectors_appear_when_it_is_back_also_in_a_hot_shelf(fault: Fault) -> Non
 
 
 @FAULTS
-def test_indexing_waits_and_goes_on_by_itself_and_nothing_is_doubled(fault: Fault) -> None:
+def test_indexing_waits_and_resumes_without_duplicates(fault: Fault) -> None:
     embedder, index = ToyEmbedder(fault=fault), VolatileIndex()
-    with world(embedders=ToyEmbedders(embedder), index=index, stepped=False) as memory:
+    with episodic_client(embedders=ToyEmbedders(embedder), index=index, stepped=False) as memory:
         for at in range(5):
             memory.add(f"tea {at}", user="u")
         until(lambda: [lag.last_error for lag in memory.episodic.lags()] == ["as the test wants it"])
@@ -88,9 +88,9 @@ def test_indexing_waits_and_goes_on_by_itself_and_nothing_is_doubled(fault: Faul
 
 
 @PATHS
-def test_vectors_of_candidates_appear_once_they_are_indexed(limits: EpisodicLimits) -> None:
+def test_candidates_have_vectors_once_they_are_indexed(limits: EpisodicLimits) -> None:
     embedder = ToyEmbedder()
-    with world(embedders=ToyEmbedders(embedder), limits=limits) as memory:
+    with episodic_client(embedders=ToyEmbedders(embedder), limits=limits) as memory:
         memory.add("tea", user="u")
         memory.index()
         embedder.fault = EmbedderUnavailable
@@ -103,9 +103,9 @@ def test_vectors_of_candidates_appear_once_they_are_indexed(limits: EpisodicLimi
         assert cosines(memory, "tea") == [1.0, 1.0]
 
 
-def test_messages_with_vectors_of_their_own_need_no_embedder() -> None:
+def test_messages_with_client_vectors_need_no_embedder() -> None:
     embedder = ToyEmbedder(fault=EmbedderUnavailable)
-    with world(embedders=ToyEmbedders(embedder)) as memory:
+    with episodic_client(embedders=ToyEmbedders(embedder)) as memory:
         memory.add("tea", user="u", vector=embedder.vector("tea").tolist())
         memory.index()
         answer = memory.search("tea", user_id="u", mode=SEMANTIC, query_vector=embedder.vector("tea").tolist())
@@ -113,12 +113,12 @@ def test_messages_with_vectors_of_their_own_need_no_embedder() -> None:
         assert answer.degraded == []
 
 
-def test_a_slow_embedder_keeps_nobody_from_adding() -> None:
-    embedder = HeldEmbedder()
-    with world(embedders=ToyEmbedders(embedder), stepped=False) as memory, ThreadPoolExecutor(1) as adding:
+def test_a_slow_embedder_does_not_delay_adds() -> None:
+    embedder = BlockingEmbedder()
+    with episodic_client(embedders=ToyEmbedders(embedder), stepped=False) as memory, ThreadPoolExecutor(1) as adding:
         try:
             adding.submit(memory.add, "tea", user="u").result(HANG_SECONDS)
-            assert embedder.asked.wait(HANG_SECONDS)
+            assert embedder.called.wait(HANG_SECONDS)
             for at in range(20):
                 adding.submit(memory.add, f"tea {at}", user="u").result(HANG_SECONDS)
             assert embedder.texts == [] and memory.episodic.lags()

@@ -1,4 +1,4 @@
-"""A namespace in which nothing is left leaves nothing in the index; one in which anything is left keeps it."""
+"""An empty namespace has no tables; one with any content keeps them."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE
 from tests.conformance.builders import put
-from tests.episodic.components import World, world
+from tests.episodic.components import EpisodicClient, episodic_client
 from tests.support.waiting import until
 
 OWNERS = {
@@ -20,7 +20,7 @@ OWNERS = {
 }
 
 
-def drop(memory: World, owner: Owner, name: str = "d1") -> None:
+def drop(memory: EpisodicClient, owner: Owner, name: str = "d1") -> None:
     ticket = PendingCommand(DeleteDocument(owner, name))
     memory.journal.submit(ticket)
     ticket.wait()
@@ -30,8 +30,8 @@ def files(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
-def test_nothing_is_left_when_the_last_session_is_deleted() -> None:
-    with world() as memory:
+def test_no_table_is_left_when_the_last_session_is_deleted() -> None:
+    with episodic_client() as memory:
         memory.add("tea", "a", user="u")
         memory.add("tea", "b")
         memory.index()
@@ -45,7 +45,7 @@ def test_nothing_is_left_when_the_last_session_is_deleted() -> None:
 
 def test_no_file_is_left_of_an_empty_namespace(data_dir: Path) -> None:
     index = LanceIndex(data_dir / "index", memory_bytes=16 << 20)
-    with world(SqliteJournal(data_dir / "journal"), index=index) as memory:
+    with episodic_client(SqliteJournal(data_dir / "journal"), index=index) as memory:
         empty = files(data_dir / "index")
         memory.add("tea", "a", user="u")
         memory.index()
@@ -55,8 +55,8 @@ def test_no_file_is_left_of_an_empty_namespace(data_dir: Path) -> None:
         assert files(data_dir / "index") == empty
 
 
-def test_the_running_task_forgets_an_empty_namespace_by_itself() -> None:
-    with world(stepped=False) as memory:
+def test_the_indexing_task_drops_an_empty_namespace() -> None:
+    with episodic_client(stepped=False) as memory:
         memory.add("tea", "a")
         until(lambda: len(memory.tables.generations("default")) == 1)
         memory.erase("a", delete_session=True)
@@ -70,8 +70,8 @@ def test_the_running_task_forgets_an_empty_namespace_by_itself() -> None:
 
 
 @pytest.mark.parametrize("owner", OWNERS.values(), ids=OWNERS)
-def test_a_document_that_is_left_stays_in_the_index_whosever_it_is(owner: Owner) -> None:
-    with world() as memory:
+def test_a_remaining_document_of_any_owner_stays_in_the_index(owner: Owner) -> None:
+    with episodic_client() as memory:
         put(memory.journal, "all about tea", owner=owner)
         memory.add("tea", "a", user="u")
         memory.index()
@@ -87,8 +87,8 @@ def test_a_document_that_is_left_stays_in_the_index_whosever_it_is(owner: Owner)
 
 
 @pytest.mark.parametrize("again", [True, False], ids=["indexed", "not indexed yet"])
-def test_a_namespace_that_comes_back_begins_with_what_is_new(again: bool) -> None:
-    with world() as memory:
+def test_a_namespace_that_is_used_again_starts_with_its_new_content(again: bool) -> None:
+    with episodic_client() as memory:
         memory.add("tea of old", "a", user="u")
         memory.index()
         memory.find("tea", user_id="u")
@@ -101,8 +101,8 @@ def test_a_namespace_that_comes_back_begins_with_what_is_new(again: bool) -> Non
         assert memory.find("tea", session_id="a", scope=SCOPE_NAMESPACE) == ["tea again"]
 
 
-def test_a_namespace_that_is_emptied_again_and_again_is_forgotten_each_time() -> None:
-    with world() as memory:
+def test_a_namespace_that_is_emptied_repeatedly_is_dropped_each_time() -> None:
+    with episodic_client() as memory:
         for round_ in range(3):
             memory.add(f"tea {round_}", "a")
             memory.index()
@@ -112,19 +112,19 @@ def test_a_namespace_that_is_emptied_again_and_again_is_forgotten_each_time() ->
             assert memory.tables.generations("default") == []
 
 
-def test_an_empty_namespace_is_forgotten_after_a_restart_too() -> None:
-    with world() as memory:
+def test_an_empty_namespace_is_dropped_after_a_restart() -> None:
+    with episodic_client() as memory:
         memory.add("tea", "a")
         memory.index()
         memory.erase("a", delete_session=True)
         memory.abandon()
-        with world(memory.journal, index=memory.tables) as again:
+        with episodic_client(memory.journal, index=memory.tables) as again:
             again.index()
             assert memory.tables.generations("default") == []
 
 
-def test_a_question_does_not_bring_back_the_table_of_an_empty_namespace() -> None:
-    with world() as memory:
+def test_a_search_does_not_create_the_table_of_an_empty_namespace() -> None:
+    with episodic_client() as memory:
         memory.add("tea", "a", user="u")
         memory.index()
         memory.erase("a", user="u", delete_session=True)

@@ -1,4 +1,4 @@
-"""Making rows for the index gives way after every text, and changes nothing by it."""
+"""Building rows for the index yields CPU after every text, with the same result."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -14,80 +14,80 @@ from memsidecar.stores.contract import Append, IndexBatch, Journal
 from memsidecar.stores.volatile.index import VolatileTable
 from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.conformance.builders import carry_out, draft
-from tests.episodic.components import ToyEmbedder, World
+from tests.episodic.components import EpisodicClient, ToyEmbedder
 
 MESSAGES = 48
 
 
-def harvested(journal: Journal, yield_cpu: Callable[[], None]) -> IndexBatch:
-    gathering = BatchBuilder(journal)
+def built_batch(journal: Journal, yield_cpu: Callable[[], None]) -> IndexBatch:
+    builder = BatchBuilder(journal)
     for entry in journal.read_changes("a", 0, 1_000):
-        gathering.add(entry)
-    return gathering.build(BatchEmbedder(ToyEmbedder()), yield_cpu)
+        builder.add(entry)
+    return builder.build(BatchEmbedder(ToyEmbedder()), yield_cpu)
 
 
-def test_others_are_let_go_first_between_any_two_texts() -> None:
+def test_the_cpu_is_yielded_between_any_two_texts() -> None:
     pauses: list[None] = []
     with closing(VolatileJournal()) as journal:
         drafts = [draft(f"tea number {at}") for at in range(MESSAGES)]
         carry_out(journal, Append(SessionKey("a", "s"), "", drafts))
-        plain = harvested(journal, lambda: None)
-        polite = harvested(journal, lambda: pauses.append(None))
+        plain = built_batch(journal, lambda: None)
+        yielding = built_batch(journal, lambda: pauses.append(None))
     assert len(pauses) >= MESSAGES
     assert plain.episodes is not None
-    assert polite.episodes is not None
-    assert plain.episodes.terms == polite.episodes.terms
-    assert np.array_equal(plain.episodes.vectors, polite.episodes.vectors)
+    assert yielding.episodes is not None
+    assert plain.episodes.terms == yielding.episodes.terms
+    assert np.array_equal(plain.episodes.vectors, yielding.episodes.vectors)
 
 
-def test_an_embedder_is_given_as_many_texts_as_it_takes_at_once_and_others_a_turn_in_between() -> None:
-    happened: list[int | str] = []
+def test_an_embedder_gets_full_batches_and_the_cpu_is_yielded_in_between() -> None:
+    steps: list[int | str] = []
 
-    class Counting(ToyEmbedder):
+    class CountingEmbedder(ToyEmbedder):
         def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-            happened.append(len(texts))
+            steps.append(len(texts))
             return super().embed(texts)
 
     with closing(VolatileJournal()) as journal:
         carry_out(journal, Append(SessionKey("a", "s"), "", [draft(f"tea number {at}") for at in range(MESSAGES)]))
-        gathering = BatchBuilder(journal)
+        builder = BatchBuilder(journal)
         for entry in journal.read_changes("a", 0, 1_000):
-            gathering.add(entry)
-        gathering.build(BatchEmbedder(Counting(batch_size=20), lambda: happened.append("gave way")))
-    assert happened == [20, "gave way", 20, "gave way", 8, "gave way"]
+            builder.add(entry)
+        builder.build(BatchEmbedder(CountingEmbedder(batch_size=20), lambda: steps.append("yielded")))
+    assert steps == [20, "yielded", 20, "yielded", 8, "yielded"]
 
 
-def test_a_remote_embedder_takes_what_fills_a_request() -> None:
+def test_a_remote_embedder_gets_full_requests() -> None:
     settings = OpenAIEmbedderConfig(url="http://127.0.0.1:1", model="m", dimensions=8, texts_per_request=5)
     assert OpenAIEmbedder(settings).batch_size == 5
 
 
-def indexed_politely(monkeypatch: pytest.MonkeyPatch, *, erasing: bool) -> list[str]:
-    """What happens, in order, while a chapter is taken that adds a message and may erase another session."""
-    told: list[str] = []
+def indexing_steps(monkeypatch: pytest.MonkeyPatch, *, erasing: bool) -> list[str]:
+    """Return the steps of processing a batch that adds a message and may erase another session."""
+    steps: list[str] = []
     real = VolatileTable.apply
 
-    def apply(table: VolatileTable, harvest: IndexBatch) -> None:
-        told.append("applied")
-        real(table, harvest)
+    def apply(table: VolatileTable, batch: IndexBatch) -> None:
+        steps.append("applied")
+        real(table, batch)
 
     monkeypatch.setattr(VolatileTable, "apply", apply)
-    with closing(World()) as world:
-        world.add("tea", "gone")
-        world.stepped.catch_up()
-        told.clear()
-        world.add("coffee", "stays")
+    with closing(EpisodicClient()) as memory:
+        memory.add("tea", "gone")
+        memory.stepped.catch_up()
+        steps.clear()
+        memory.add("coffee", "stays")
         if erasing:
-            world.erase("gone")
-        world.stepped.indexer.yield_cpu = lambda: told.append("gave way")
-        world.stepped.catch_up()
-    return told
+            memory.erase("gone")
+        memory.stepped.indexer.yield_cpu = lambda: steps.append("yielded")
+        memory.stepped.catch_up()
+    return steps
 
 
-def test_what_is_only_added_gives_way_before_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert indexed_politely(monkeypatch, erasing=False)[0] == "gave way"
+def test_a_batch_of_additions_yields_before_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert indexing_steps(monkeypatch, erasing=False)[0] == "yielded"
 
 
-def test_what_is_erased_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a busy sidecar would keep a text in its files for as long as it is polite."""
-    assert indexed_politely(monkeypatch, erasing=True)[0] == "applied"
+def test_a_batch_with_erasures_does_not_yield(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a busy sidecar would keep erased text in its files."""
+    assert indexing_steps(monkeypatch, erasing=True)[0] == "applied"

@@ -1,4 +1,4 @@
-"""Nobody finds what is not theirs, whatever they are called and whatever they ask."""
+"""Searches never return hits of another namespace, user or session."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memsidecar.domain.errors import InvalidField, SessionOwnerMismatch
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_UNSPECIFIED, SCOPE_USER
-from tests.episodic.components import MODES, NO_RAM, STATIC, World, world
+from tests.episodic.components import MODES, NO_RAM, STATIC, EpisodicClient, episodic_client
 
 HOSTILE = [
     "a' OR '1'='1",
@@ -61,8 +61,8 @@ def _encodes(text: str) -> bool:
 PEOPLE = st.lists(st.tuples(IDS, IDS | st.just(""), IDS), min_size=2, max_size=4, unique=True)
 
 
-def tell(memory: World, people: Sequence[tuple[str, str, str]]) -> None:
-    """Everybody says the same; metadata knows who it was."""
+def tell(memory: EpisodicClient, people: Sequence[tuple[str, str, str]]) -> None:
+    """Add the same messages for everyone; the metadata has the owner."""
     for namespace, user, session in people:
         for at in range(2):
             try:
@@ -71,7 +71,7 @@ def tell(memory: World, people: Sequence[tuple[str, str, str]]) -> None:
                 continue  # two of them picked the same session
 
 
-def ask(memory: World, query: str, **fields: Any) -> Sequence[Any]:
+def ask(memory: EpisodicClient, query: str, **fields: Any) -> Sequence[Any]:
     try:
         return memory.search(query, limit=100, **fields).hits
     except (InvalidField, SessionOwnerMismatch):
@@ -84,14 +84,14 @@ def ask(memory: World, query: str, **fields: Any) -> Sequence[Any]:
 def test_no_hit_comes_from_another_namespace_user_or_session(
     limits: EpisodicLimits, people: Sequence[tuple[str, str, str]], query: str, indexed: bool
 ) -> None:
-    with world(limits=limits) as memory:
+    with episodic_client(limits=limits) as memory:
         tell(memory, people)
         if indexed:
             memory.index()
         owners = {
             (namespace, found.message.sequence, found.lsn): found
             for namespace in {one[0] for one in people}
-            for found in memory.journal.scan(_everybody(namespace), None, 1_000)
+            for found in memory.journal.scan(_all_owners(namespace), None, 1_000)
         }
         for namespace, user, session in people:
             for mode in MODES:
@@ -114,7 +114,7 @@ def test_no_hit_comes_from_another_namespace_user_or_session(
                     assert len(hits) <= len(mine)
 
 
-def _everybody(namespace: str) -> Any:
+def _all_owners(namespace: str) -> Any:
     from memsidecar.stores.contract import Scope  # noqa: PLC0415 - the name is taken by the wire's
 
     return Scope(namespace)
@@ -126,8 +126,8 @@ def _is_among(hit: Any, mine: Sequence[Any]) -> bool:
 
 @pytest.mark.parametrize("bad", ["a\0b", "a\nb", "\x7f", "é" * 129, "l" * 257])
 @pytest.mark.parametrize("field", ["namespace", "user_id", "session_id"])
-def test_an_id_that_cannot_be_is_refused_by_name(bad: str, field: str) -> None:
-    with world() as memory:
+def test_an_invalid_id_is_rejected_by_field(bad: str, field: str) -> None:
+    with episodic_client() as memory:
         memory.add("tea", user="u")
         with pytest.raises(InvalidField) as refused:
             memory.search("tea", **{"session_id": "s", field: bad})
@@ -135,20 +135,20 @@ def test_an_id_that_cannot_be_is_refused_by_name(bad: str, field: str) -> None:
 
 
 def test_a_very_long_query_is_answered() -> None:
-    with world(embedders=STATIC) as memory:
+    with episodic_client(embedders=STATIC) as memory:
         memory.add("tea", user="u")
         assert memory.find("tea " + "x y z " * 30_000, user_id="u") == ["tea"]
 
 
 def test_a_users_session_is_not_searched_by_another_user() -> None:
-    with world() as memory:
+    with episodic_client() as memory:
         memory.add("tea", user="u")
         with pytest.raises(SessionOwnerMismatch):
             memory.search("tea", user_id="v", session_id="s", scope=SCOPE_SESSION)
 
 
-def test_a_question_makes_no_table_for_a_namespace_where_nobody_spoke() -> None:
-    with world() as memory:
+def test_a_search_creates_no_table_for_an_empty_namespace() -> None:
+    with episodic_client() as memory:
         memory.add("tea", user="u")
         for at in range(5):
             assert not memory.search("tea", namespace=f"made up {at}", user_id="u").hits

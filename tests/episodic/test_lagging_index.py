@@ -1,4 +1,4 @@
-"""The index is further behind than a search reads: what others say keeps nobody from what is theirs."""
+"""The index lags further than a search reads: entries of other owners do not hide hits."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1.context_pb2 import DEGRADATION_STALE
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Scope
 from tests.conformance.builders import append, draft, put
-from tests.episodic.components import MODES, World, names_of, world
+from tests.episodic.components import MODES, EpisodicClient, episodic_client, names_of
 
 IMPORTED = 60
 MINE_LONG_AGO, MINE = "the heron wears a coat", "the pelican wears a hat"
@@ -24,7 +24,7 @@ USERS = pytest.mark.parametrize("user", ["u", ""], ids=["of a user", "of nobody"
 
 
 @pytest.fixture(autouse=True)
-def _little_is_read_by_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_tail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_tail, "BATCH_ENTRIES", 5)
     monkeypatch.setattr(log_tail, "MAX_TAIL_BATCHES", 2)
 
@@ -34,8 +34,8 @@ def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Journal:
     return SqliteJournal(tmp_path) if request.param == "sqlite" else VolatileJournal()
 
 
-def begin(memory: World, user: str, indexed: bool) -> None:
-    """What the user said long ago, and then somebody else's import."""
+def add_import(memory: EpisodicClient, user: str, indexed: bool) -> None:
+    """Add old messages of the user, and then a large import of another user."""
     memory.add(MINE_LONG_AGO, "s", user=user)
     if indexed:
         memory.index()
@@ -45,9 +45,9 @@ def begin(memory: World, user: str, indexed: bool) -> None:
 
 @TABLE
 @USERS
-def test_all_that_is_mine_is_found_behind_somebody_elses_import(journal: Journal, user: str, indexed: bool) -> None:
-    with world(journal) as memory:
-        begin(memory, user, indexed)
+def test_all_messages_before_an_import_of_another_user_are_found(journal: Journal, user: str, indexed: bool) -> None:
+    with episodic_client(journal) as memory:
+        add_import(memory, user, indexed)
         memory.add(MINE, "s", user=user)
         for scope in (SCOPE_SESSION, SCOPE_USER) if user else (SCOPE_SESSION,):
             for mode in MODES:
@@ -57,9 +57,9 @@ def test_all_that_is_mine_is_found_behind_somebody_elses_import(journal: Journal
 
 
 @TABLE
-def test_a_document_is_found_behind_an_import_of_messages(journal: Journal, indexed: bool) -> None:
-    with world(journal) as memory:
-        begin(memory, "u", indexed)
+def test_a_document_before_an_import_of_messages_is_found(journal: Journal, indexed: bool) -> None:
+    with episodic_client(journal) as memory:
+        add_import(memory, "u", indexed)
         put(memory.journal, "the pelican wears a hat", name="d")
         put(memory.journal, "the pelican wears a scarf", name="d")
         found = memory.chunks()([EVERYBODY, BERT], "pelican", 10, 0.0)
@@ -67,31 +67,31 @@ def test_a_document_is_found_behind_an_import_of_messages(journal: Journal, inde
         assert not found.degraded
 
 
-def test_a_session_that_was_claimed_behind_an_import_is_its_users(journal: Journal) -> None:
-    with world(journal) as memory:
-        begin(memory, "", indexed=True)
+def test_a_session_that_was_claimed_before_an_import_is_found_by_its_user(journal: Journal) -> None:
+    with episodic_client(journal) as memory:
+        add_import(memory, "", indexed=True)
         memory.add(MINE, "s", user="u")
         assert len(memory.find("wears", scope=SCOPE_USER, user_id="u")) == 2
 
 
-def test_what_was_erased_behind_an_import_leaves_its_shelf(journal: Journal) -> None:
-    """Not only the answer, which the journal has the last word in."""
-    with world(journal) as memory:
-        begin(memory, "u", indexed=True)
+def test_messages_erased_before_an_import_leave_their_partition(journal: Journal) -> None:
+    """The response alone proves nothing: the journal filters erased hits."""
+    with episodic_client(journal) as memory:
+        add_import(memory, "u", indexed=True)
 
-        def standing() -> int:
+        def row_count() -> int:
             question, within = SearchQuery("heron"), SearchScope.of_user("default", "u")
             return len(memory.episodic.hits.searcher(question, within, 10, 0.0).hits)
 
-        assert standing() == 1
+        assert row_count() == 1
         memory.erase("s", user="u")
-        assert standing() == 0
+        assert row_count() == 0
 
 
-def test_what_others_say_somewhere_else_keeps_nobody_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many stretches of the log it fills, and though nothing is indexed yet where it is asked."""
+def test_an_import_into_another_namespace_hides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fills many batches of the log, and the searched namespace is not indexed yet."""
     monkeypatch.setattr(change_feed, "PAGE_ENTRIES", 5)
-    with world(SqliteJournal(tmp_path)) as memory:
+    with episodic_client(SqliteJournal(tmp_path)) as memory:
         for at in range(IMPORTED):
             memory.add(f"imported pelican {at}", "import", namespace="elsewhere")
         memory.add(MINE, "s", user="u")
@@ -99,8 +99,8 @@ def test_what_others_say_somewhere_else_keeps_nobody_either(tmp_path: Path, monk
         assert [hit.message.content for hit in found.hits] == [MINE] and not found.degraded
 
 
-class Importing(VolatileJournal):
-    """Somebody adds something whenever the log is read."""
+class GrowingJournal(VolatileJournal):
+    """A journal to which a message is added with each read of the log."""
 
     def read_changes(
         self, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None = None
@@ -111,8 +111,8 @@ class Importing(VolatileJournal):
 
 
 @TABLE
-def test_an_import_that_goes_on_does_not_make_an_answer_old(indexed: bool) -> None:
-    with world(Importing()) as memory:
+def test_a_running_import_does_not_make_a_response_stale(indexed: bool) -> None:
+    with episodic_client(GrowingJournal()) as memory:
         memory.add(MINE_LONG_AGO, "s", user="u")
         if indexed:
             memory.stepped.step("default", 1)
@@ -122,9 +122,9 @@ def test_an_import_that_goes_on_does_not_make_an_answer_old(indexed: bool) -> No
 
 
 @TABLE
-def test_documents_of_others_keep_no_message(journal: Journal, indexed: bool) -> None:
-    with world(journal) as memory:
-        begin(memory, "u", indexed)
+def test_documents_of_other_owners_hide_no_message(journal: Journal, indexed: bool) -> None:
+    with episodic_client(journal) as memory:
+        add_import(memory, "u", indexed)
         for at in range(IMPORTED):
             put(memory.journal, f"document {at}", name=f"d{at}")
         memory.add(MINE, "s", user="u")
@@ -132,9 +132,9 @@ def test_documents_of_others_keep_no_message(journal: Journal, indexed: bool) ->
         assert found.hits[0].message.content == MINE and not found.degraded
 
 
-def test_where_all_of_it_is_asked_for_the_answer_says_that_it_is_behind(journal: Journal) -> None:
-    with world(journal) as memory:
-        begin(memory, "u", indexed=True)
+def test_a_search_of_the_namespace_is_reported_as_stale(journal: Journal) -> None:
+    with episodic_client(journal) as memory:
+        add_import(memory, "u", indexed=True)
         assert memory.search("pelican", scope=SCOPE_NAMESPACE).degraded == [DEGRADATION_STALE]
         memory.index()
         found = memory.search("pelican", scope=SCOPE_NAMESPACE, limit=1_000)
@@ -142,9 +142,9 @@ def test_where_all_of_it_is_asked_for_the_answer_says_that_it_is_behind(journal:
 
 
 @pytest.mark.parametrize("scope", [SCOPE_SESSION, SCOPE_USER], ids=Scope.Name)
-def test_pages_are_as_of_the_first_one_though_others_go_on_importing(journal: Journal, scope: Scope) -> None:
-    with world(journal) as memory:
-        begin(memory, "u", indexed=True)
+def test_pages_are_as_of_the_first_one_during_an_import(journal: Journal, scope: Scope) -> None:
+    with episodic_client(journal) as memory:
+        add_import(memory, "u", indexed=True)
         for at in range(8):
             memory.add(f"tea {at}", "s", user="u")
         whole = [hit.message.id for hit in memory.search("tea", limit=100, **names_of(scope)).hits]

@@ -1,4 +1,4 @@
-"""What was acknowledged is found at once, however far behind the index is, and ranked by one measure with the rest."""
+"""Acknowledged messages are found at once, and ranked by the same scores as indexed ones."""
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +8,16 @@ from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.context_pb2 import DEGRADATION_INDEX_UNAVAILABLE
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_USER, Scope
-from tests.episodic.components import MODES, NO_RAM, SCOPES, STATIC, StuckIndex, World, names_of, world
+from tests.episodic.components import (
+    MODES,
+    NO_RAM,
+    SCOPES,
+    STATIC,
+    EpisodicClient,
+    StuckIndex,
+    episodic_client,
+    names_of,
+)
 from tests.support.waiting import until
 
 IN_RAM = EpisodicLimits()
@@ -21,9 +30,9 @@ TEXTS = st.lists(
 
 @pytest.mark.parametrize("state", ["behind", "warming up", "stuck", "indexed"])
 @pytest.mark.parametrize("limits", [IN_RAM, NO_RAM], ids=["in RAM", "by candidates"])
-def test_a_message_is_found_the_moment_it_is_acknowledged(state: str, limits: EpisodicLimits) -> None:
+def test_a_message_is_found_as_soon_as_it_is_acknowledged(state: str, limits: EpisodicLimits) -> None:
     index = StuckIndex(stuck=state == "stuck")
-    with world(limits=limits, opened=state != "warming up", stepped=state != "stuck", index=index) as memory:
+    with episodic_client(limits=limits, opened=state != "warming up", stepped=state != "stuck", index=index) as memory:
         for at in range(6):
             memory.add(f"we spoke of needle{at} and thread", "s", user="u")
             for mode in MODES:
@@ -34,25 +43,23 @@ def test_a_message_is_found_the_moment_it_is_acknowledged(state: str, limits: Ep
                 memory.index()
 
 
-def test_a_search_while_the_index_warms_up_says_so_and_one_afterwards_does_not() -> None:
-    with world(opened=False) as memory:
+def test_a_search_before_the_index_is_open_has_a_degradation() -> None:
+    with episodic_client(opened=False) as memory:
         memory.add("tea", user="u")
         assert memory.search("tea", user_id="u").degraded == [DEGRADATION_INDEX_UNAVAILABLE]
         memory.open()
         assert not memory.search("tea", user_id="u").degraded
 
 
-def scores(memory: World, query: str, **fields: object) -> dict[str, float]:
+def scores(memory: EpisodicClient, query: str, **fields: object) -> dict[str, float]:
     return {hit.message.content: hit.score for hit in memory.search(query, limit=1_000, **fields).hits}
 
 
 @given(texts=st.lists(TEXTS, min_size=2, max_size=14), newest=st.integers(1, 13), query=TEXTS)
 @settings(max_examples=25, deadline=None)
 @pytest.mark.parametrize("hot", [True, False])
-def test_what_is_not_indexed_yet_is_ranked_by_the_same_measure(
-    hot: bool, texts: list[str], newest: int, query: str
-) -> None:
-    with world(embedders=STATIC) as whole, world(embedders=STATIC) as behind:
+def test_unindexed_messages_have_the_same_scores(hot: bool, texts: list[str], newest: int, query: str) -> None:
+    with episodic_client(embedders=STATIC) as whole, episodic_client(embedders=STATIC) as behind:
         for at, text in enumerate(texts):
             if at == max(len(texts) - newest, 0):
                 behind.index()
@@ -67,13 +74,13 @@ def test_what_is_not_indexed_yet_is_ranked_by_the_same_measure(
 @given(texts=st.lists(TEXTS, min_size=2, max_size=14), query=TEXTS)
 @settings(max_examples=20, deadline=None)
 @pytest.mark.parametrize("scope", [SCOPE_USER, SCOPE_NAMESPACE], ids=Scope.Name)
-def test_ram_candidates_and_the_journal_alone_rank_a_small_scope_alike(
+def test_partition_candidates_and_journal_fallback_rank_a_small_scope_alike(
     scope: Scope, texts: list[str], query: str
 ) -> None:
-    """Few enough that all of them are candidates, because all of them stand beside one."""
+    """The messages are so few that all are candidates: each is a neighbour of one."""
     answers = []
     for limits, opened in ((IN_RAM, True), (NO_RAM, True), (IN_RAM, False)):
-        with world(limits=limits, opened=opened, embedders=STATIC) as memory:
+        with episodic_client(limits=limits, opened=opened, embedders=STATIC) as memory:
             for at, text in enumerate(texts):
                 memory.add(f"{text} and tea #{at}", f"s{at % 2}", user="u")
             if opened:
@@ -83,9 +90,9 @@ def test_ram_candidates_and_the_journal_alone_rank_a_small_scope_alike(
     assert answers[0] == pytest.approx(answers[2], abs=1e-4)
 
 
-def test_a_stuck_index_goes_on_by_itself_and_nothing_is_doubled() -> None:
+def test_a_stuck_index_recovers_without_duplicates() -> None:
     index = StuckIndex()
-    with world(stepped=False, index=index) as memory:
+    with episodic_client(stepped=False, index=index) as memory:
         for at in range(5):
             memory.add(f"tea {at}", user="u")
         until(lambda: any(lag.last_error for lag in memory.episodic.lags()))

@@ -1,4 +1,4 @@
-"""Pages of ranked hits: together they are one large page, whatever is said meanwhile."""
+"""Pages of ranked hits: together they equal one large page, also during adds."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -14,14 +14,24 @@ from memsidecar.domain.errors import InvalidField
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.candidates import MIN_CANDIDATES
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_USER, SCOPE_NAMESPACE, Message, Scope
-from tests.episodic.components import HYBRID, MODES, NO_RAM, SCOPES, SEMANTIC, World, names_of, said, world
+from tests.episodic.components import (
+    HYBRID,
+    MODES,
+    NO_RAM,
+    SCOPES,
+    SEMANTIC,
+    EpisodicClient,
+    episodic_client,
+    messages_of,
+    names_of,
+)
 
 WORDS = ["tea", "coffee", "milk", "run", "running", "who", "the", "what?", "cup"]
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join), min_size=1, max_size=25)
 PATHS = pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
 
 
-def tell(memory: World, texts: list[str]) -> None:
+def tell(memory: EpisodicClient, texts: list[str]) -> None:
     for at, text in enumerate(texts):
         memory.add(text, f"s{at % 2}" if at % 3 else "s", user="u", name=("", "anna")[at % 2])
 
@@ -38,7 +48,7 @@ def tell(memory: World, texts: list[str]) -> None:
 def test_pages_of_any_size_are_one_large_page(
     limits: EpisodicLimits, *, texts: list[str], size: int, indexed: bool, scope: Scope, mode: int
 ) -> None:
-    with world(limits=limits) as memory:
+    with episodic_client(limits=limits) as memory:
         tell(memory, texts)
         if indexed:
             memory.index()
@@ -58,11 +68,11 @@ def test_pages_of_any_size_are_one_large_page(
     mode=st.sampled_from(MODES),
 )
 @settings(max_examples=30, deadline=None)
-def test_what_is_said_between_two_pages_changes_none_of_them(
+def test_messages_added_between_two_pages_change_no_page(
     limits: EpisodicLimits, *, texts: list[str], size: int, later: list[str], indexing: bool, scope: Scope, mode: int
 ) -> None:
-    """Said in the same sessions, by new speakers who bear names of the query, and indexed or not."""
-    with world(limits=limits) as memory:
+    """They are added to the same sessions, by speakers with names of the query, indexed or not."""
+    with episodic_client(limits=limits) as memory:
         tell(memory, texts)
         memory.index()
         asked = {"mode": mode, **names_of(scope)}
@@ -80,26 +90,26 @@ def test_what_is_said_between_two_pages_changes_none_of_them(
         assert memory.pages(query, size, between, **asked) == whole
 
 
-def test_a_page_by_candidates_is_the_same_when_many_better_ones_come_in_between() -> None:
-    with world(limits=NO_RAM) as memory:
-        memory.add_all(said(*(f"tea number{at} with some more words" for at in range(40))), user="u")
+def test_a_page_of_candidates_is_the_same_after_better_messages_were_added() -> None:
+    with episodic_client(limits=NO_RAM) as memory:
+        memory.add_all(messages_of(*(f"tea number{at} with some more words" for at in range(40))), user="u")
         memory.index()
         whole = [hit.message.id for hit in memory.search("tea", limit=1_000, user_id="u").hits]
 
         def between() -> None:
-            memory.add_all(said(*("tea" for _ in range(250))), "later", user="u")
+            memory.add_all(messages_of(*("tea" for _ in range(250))), "later", user="u")
             memory.index()
 
         assert memory.pages("tea", 20, between, user_id="u") == whole
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_pages_by_candidates_go_through_all_that_were_named(mode: int) -> None:
+def test_pages_of_candidates_return_all_candidates(mode: int) -> None:
     random = np.random.default_rng(0)
-    with world(limits=NO_RAM) as memory:
+    with episodic_client(limits=NO_RAM) as memory:
         for session in range(9):
             texts = (" ".join(random.choice(WORDS, random.integers(1, 7))) for _ in range(100))
-            memory.add_all(said(*texts), f"s{session}", user="u")
+            memory.add_all(messages_of(*texts), f"s{session}", user="u")
         memory.index()
         found = memory.pages("tea run cup", 50, user_id="u", mode=mode)
         assert len(found) == len(set(found)) >= MIN_CANDIDATES
@@ -115,7 +125,7 @@ def numbered(number: int) -> Struct:
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("every", [2, 3, 7])
 def test_pages_with_a_filter_on_tags_miss_nothing(size: int, every: int) -> None:
-    with world() as memory:
+    with episodic_client() as memory:
         ids = [memory.add(f"tea {at}", user="u", metadata=numbered(at % every)) for at in range(40)]
         wanted = {name for at, name in enumerate(ids) if at % every == 1}
         found = memory.pages("tea", size, user_id="u", metadata_filter=numbered(1))
@@ -129,8 +139,8 @@ def stamps() -> Iterator[Timestamp]:
 
 @PATHS
 @pytest.mark.parametrize("scope", SCOPES, ids=Scope.Name)
-def test_roles_and_times_leave_out_everything_else(limits: EpisodicLimits, scope: Scope) -> None:
-    with world(limits=limits) as memory:
+def test_filters_by_role_and_time_exclude_everything_else(limits: EpisodicLimits, scope: Scope) -> None:
+    with episodic_client(limits=limits) as memory:
         roles = (ROLE_USER, ROLE_ASSISTANT, ROLE_SYSTEM)
         for at, stamp in zip(range(9), stamps(), strict=False):
             memory.add(f"tea {at}", user="u", role=roles[at % 3], create_time=stamp)
@@ -144,8 +154,8 @@ def test_roles_and_times_leave_out_everything_else(limits: EpisodicLimits, scope
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_no_hit_is_under_the_least_score_and_none_above_it_is_missing(mode: int) -> None:
-    with world() as memory:
+def test_the_minimum_score_is_exact(mode: int) -> None:
+    with episodic_client() as memory:
         tell(memory, [" ".join(WORDS[at % 5 : at % 5 + 3]) for at in range(30)])
         every = memory.search("tea milk", limit=1_000, user_id="u", mode=mode).hits
         for least in (0.1, 0.3, 0.5, 0.7, 1.0, 2.0):
@@ -153,17 +163,17 @@ def test_no_hit_is_under_the_least_score_and_none_above_it_is_missing(mode: int)
             assert [hit.message.id for hit in some] == [hit.message.id for hit in every if hit.score >= least]
 
 
-def test_ten_are_answered_where_no_limit_was_given_and_a_thousand_at_most() -> None:
-    with world() as memory:
-        memory.add_all(said(*(f"tea {at}" for at in range(600))), "a", user="u")
-        memory.add_all(said(*(f"tea {at}" for at in range(600))), "b", user="u")
+def test_the_default_limit_is_ten_and_the_maximum_a_thousand() -> None:
+    with episodic_client() as memory:
+        memory.add_all(messages_of(*(f"tea {at}" for at in range(600))), "a", user="u")
+        memory.add_all(messages_of(*(f"tea {at}" for at in range(600))), "b", user="u")
         assert len(memory.search("tea", user_id="u").hits) == 10
         answer = memory.search("tea", user_id="u", limit=5_000)
         assert len(answer.hits) == 1_000 and answer.next_page_token
 
 
-def test_large_hits_are_cut_into_pages_by_their_size() -> None:
-    with world() as memory:
+def test_large_hits_are_split_into_pages_by_size() -> None:
+    with episodic_client() as memory:
         for at in range(6):
             memory.add(f"tea {at} " + "x" * 900_000, user="u")
         first = memory.search("tea", user_id="u")
@@ -172,8 +182,8 @@ def test_large_hits_are_cut_into_pages_by_their_size() -> None:
 
 
 @pytest.mark.parametrize("changed", [{"query": "te"}, {"mode": SEMANTIC}, {"scope": SCOPE_NAMESPACE}], ids=str)
-def test_the_token_of_another_search_is_refused(changed: dict[str, object]) -> None:
-    with world() as memory:
+def test_the_token_of_another_search_is_rejected(changed: dict[str, object]) -> None:
+    with episodic_client() as memory:
         tell(memory, ["tea"] * 9)
         asked: dict[str, object] = {"query": "tea", "mode": HYBRID, "user_id": "u", "limit": 2}
         token = memory.search(**asked).next_page_token  # type: ignore[arg-type]
@@ -181,8 +191,8 @@ def test_the_token_of_another_search_is_refused(changed: dict[str, object]) -> N
             memory.search(**{**asked, "page_token": token, **changed})  # type: ignore[arg-type]
 
 
-def test_tool_calls_are_found_by_what_they_asked() -> None:
-    with world() as memory:
+def test_tool_calls_are_found_by_their_arguments() -> None:
+    with episodic_client() as memory:
         call = Message(role=ROLE_ASSISTANT)
         call.tool_calls.add(id="c", name="lookup_weather", arguments_json='{"city": "Reykjavik"}')
         memory.add_all([call], user="u")

@@ -1,4 +1,4 @@
-"""A shelf in RAM: however its news come, it says the same as one that was told everything at once."""
+"""A partition in RAM ranks the same whatever batches it is advanced by."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,10 +15,10 @@ from memsidecar.layers.episodic.query import SearchQuery, SearchScope, analyze_q
 from memsidecar.layers.episodic.ranking import Ranking
 from memsidecar.stores.contract import Episodes, Generation, IndexBatch, Journal
 from memsidecar.stores.volatile.index import VolatileTable
-from tests.episodic.components import DIMENSIONS, ToyEmbedder, World, world
+from tests.episodic.components import DIMENSIONS, EpisodicClient, ToyEmbedder, episodic_client
 
 EMBEDDER = ToyEmbedder()
-USERS_SHELF = message_partition("u", 0)
+USER_PARTITION = message_partition("u", 0)
 CONTENTS = st.lists(
     st.sampled_from(["tea", "coffee", "run", "running", "who", "what?", "the", "milk"]), min_size=1, max_size=5
 ).map(" ".join)
@@ -29,11 +29,11 @@ ACTIONS = st.lists(
     min_size=1,
     max_size=16,
 )
-TELLINGS = st.lists(st.tuples(st.integers(0, 24), st.integers(1, 24)), max_size=10)
+ADVANCES = st.lists(st.tuples(st.integers(0, 24), st.integers(1, 24)), max_size=10)
 
 
-def live(memory: World, actions: Sequence[tuple[str, str, str]]) -> None:
-    """Sessions a and b are the user's; c has no user until it is claimed."""
+def apply_actions(memory: EpisodicClient, actions: Sequence[tuple[str, str, str]]) -> None:
+    """Run the actions. Sessions a and b are the user's; c has no user until it is claimed."""
     claimed = False
     ids: dict[str, list[str]] = {"a": [], "b": [], "c": []}
     for number, (action, named, content) in enumerate(actions):
@@ -49,73 +49,77 @@ def live(memory: World, actions: Sequence[tuple[str, str, str]]) -> None:
             memory.annotate(ids[session][number % len(ids[session])], number % 10, session, user=user)
 
 
-def told(journal: Journal, after: int, end: int, shelf: int | None = None) -> IndexBatch:
-    gathering = BatchBuilder(journal, shelf)
+def batch_between(journal: Journal, after: int, end: int, partition: int | None = None) -> IndexBatch:
+    builder = BatchBuilder(journal, partition)
     for entry in journal.read_changes("default", after, 1_000):
         if entry.lsn <= end:
-            gathering.add(entry)
-    return gathering.build(BatchEmbedder(EMBEDDER))
+            builder.add(entry)
+    return builder.build(BatchEmbedder(EMBEDDER))
 
 
-def at_once(journal: Journal, tail: int) -> Partition:
-    """Built from a table that was told everything at once."""
+def loaded_at_once(journal: Journal, tail: int) -> Partition:
+    """Return the partition of a table that got all entries in one batch."""
     table = VolatileTable(Generation(1, EMBEDDER.identity, DIMENSIONS))
-    table.apply(told(journal, 0, tail))
-    shelf = Partition(DIMENSIONS)
-    shelf.load(table.read_partition(USERS_SHELF, chunks=False))
-    return shelf
+    table.apply(batch_between(journal, 0, tail))
+    partition = Partition(DIMENSIONS)
+    partition.load(table.read_partition(USER_PARTITION, chunks=False))
+    return partition
 
 
 def loaded(journal: Journal, position: int, ahead: int) -> Partition:
-    """Filled from a table that has come further than the position that was read before."""
+    """Return the partition of a table that is ahead of the position that was read before."""
     table = VolatileTable(Generation(1, EMBEDDER.identity, DIMENSIONS))
-    table.apply(told(journal, 0, position))
-    table.apply(told(journal, position, position + ahead))
-    shelf = Partition(DIMENSIONS)
-    shelf.position = position
-    shelf.load(table.read_partition(USERS_SHELF, chunks=False))
-    return shelf
+    table.apply(batch_between(journal, 0, position))
+    table.apply(batch_between(journal, position, position + ahead))
+    partition = Partition(DIMENSIONS)
+    partition.position = position
+    partition.load(table.read_partition(USER_PARTITION, chunks=False))
+    return partition
 
 
-def ranking(shelf: Partition, text: str) -> list[tuple[object, ...]]:
-    """Everything that is said of every message."""
-    query = analyze_query(text, shelf.speaker_words, EMBEDDER.vector(text))
+def ranking(partition: Partition, text: str) -> list[tuple[object, ...]]:
+    """Return the attributes of every hit."""
+    query = analyze_query(text, partition.speaker_words, EMBEDDER.vector(text))
     within = SearchScope.of_user("default", "u")
-    with shelf.reading():
-        best = Ranking([shelf], query, SearchQuery(text), within).best(1_000, 0.0)
+    with partition.reading():
+        best = Ranking([partition], query, SearchQuery(text), within).best(1_000, 0.0)
     return [
         (one.lsn, one.sequence, one.session, one.evaluation, round(one.score, 4), round(one.cosine, 4)) for one in best
     ]
 
 
-@given(actions=ACTIONS, tellings=TELLINGS, position=st.integers(0, 20), ahead=st.integers(0, 20))
+@given(actions=ACTIONS, advances=ADVANCES, position=st.integers(0, 20), ahead=st.integers(0, 20))
 @settings(max_examples=100, deadline=None)
-def test_news_in_any_overlapping_stretches_end_in_the_same_shelf(
-    actions: Sequence[tuple[str, str, str]], tellings: Sequence[tuple[int, int]], position: int, ahead: int
+def test_any_overlapping_batches_lead_to_the_same_partition(
+    actions: Sequence[tuple[str, str, str]], advances: Sequence[tuple[int, int]], position: int, ahead: int
 ) -> None:
-    with world(opened=False) as memory:
-        live(memory, actions)
+    with episodic_client(opened=False) as memory:
+        apply_actions(memory, actions)
         tail = memory.journal.last_lsns().get("default", 0)
-        shelf = loaded(memory.journal, min(position, tail), ahead)
-        for after, length in tellings:
-            known = shelf.position
-            harvest = told(memory.journal, after, after + length).in_partitions([USERS_SHELF])
-            assert shelf.advance(after, min(after + length, tail), harvest) == (after <= max(known, shelf.position))
-        assert shelf.advance(shelf.position, tail, told(memory.journal, shelf.position, tail, USERS_SHELF))
-        expected = at_once(memory.journal, tail)
+        partition = loaded(memory.journal, min(position, tail), ahead)
+        for after, length in advances:
+            known = partition.position
+            batch = batch_between(memory.journal, after, after + length).in_partitions([USER_PARTITION])
+            assert partition.advance(after, min(after + length, tail), batch) == (
+                after <= max(known, partition.position)
+            )
+        assert partition.advance(
+            partition.position, tail, batch_between(memory.journal, partition.position, tail, USER_PARTITION)
+        )
+        expected = loaded_at_once(memory.journal, tail)
         for text in ("tea", "running who", "what the", "nothing of it"):
-            assert sorted(ranking(shelf, text)) == sorted(ranking(expected, text))
-        assert_measured(shelf)
-        assert_measured(expected)
+            assert sorted(ranking(partition, text)) == sorted(ranking(expected, text))
+        assert_consistent(partition)
+        assert_consistent(expected)
 
 
-def assert_measured(shelf: Partition) -> None:
-    """Neighbours, lengths and norms are what they are when they are looked up again from scratch."""
-    columns = shelf.columns
+def assert_consistent(partition: Partition) -> None:
+    """Check neighbours, lengths and norms against values computed from scratch."""
+    columns = partition.columns
     alive = np.flatnonzero(columns["alive"])
     rows = {(int(columns["session"][row]), int(columns["sequence"][row])): int(row) for row in alive}
     assert len(rows) == len(alive), "each once"
-    vectors = shelf.vectors.rows(np.arange(columns.count))
+    vectors = partition.vectors.rows(np.arange(columns.count))
     for (session, sequence), row in rows.items():
         length, total = float(columns["length"][row]), vectors[row].astype(np.float64)
         for step, name in ((-1, "prev"), (-2, "prev2"), (1, "next"), (2, "next2")):
@@ -128,38 +132,38 @@ def assert_measured(shelf: Partition) -> None:
         assert np.isclose(columns["norm_context"][row], np.linalg.norm(total), atol=1e-4)
 
 
-def test_a_shelf_that_has_missed_something_is_not_told_what_follows() -> None:
-    shelf = Partition(DIMENSIONS)
-    assert not shelf.advance(3, 5, IndexBatch())
-    assert shelf.position == 0
+def test_a_partition_does_not_advance_over_a_gap() -> None:
+    partition = Partition(DIMENSIONS)
+    assert not partition.advance(3, 5, IndexBatch())
+    assert partition.position == 0
 
 
-def test_a_hot_shelf_that_has_missed_something_is_dropped() -> None:
-    hot = PartitionCache(1 << 20)
-    key = PartitionKey("default", 1, USERS_SHELF)
-    shelf = hot.get_or_load(key, lambda: Partition(DIMENSIONS))
-    hot.advance("default", 1, 0, 4, IndexBatch())
-    assert hot.get(key) is shelf and shelf.position == 4
-    hot.advance("default", 1, 6, 9, IndexBatch())
-    assert hot.get(key) is None
+def test_a_cached_partition_with_a_gap_is_evicted() -> None:
+    cache = PartitionCache(1 << 20)
+    key = PartitionKey("default", 1, USER_PARTITION)
+    partition = cache.get_or_load(key, lambda: Partition(DIMENSIONS))
+    cache.advance("default", 1, 0, 4, IndexBatch())
+    assert cache.get(key) is partition and partition.position == 4
+    cache.advance("default", 1, 6, 9, IndexBatch())
+    assert cache.get(key) is None
 
 
-def test_hot_shelves_stay_under_their_bound_and_the_oldest_goes_first() -> None:
-    with world(opened=False) as memory:
+def test_the_cache_stays_within_its_limit_and_evicts_the_least_recently_used() -> None:
+    with episodic_client(opened=False) as memory:
         for _ in range(100):
             memory.add("tea", "a", user="u")
-        full = at_once(memory.journal, 100)
-        hot = PartitionCache(full.size_bytes * 2 + 100)
+        full = loaded_at_once(memory.journal, 100)
+        cache = PartitionCache(full.size_bytes * 2 + 100)
         keys = [PartitionKey("default", 1, number) for number in range(3)]
         for key in keys[:2]:
-            hot.get_or_load(key, lambda: at_once(memory.journal, 100))
-        hot.get(keys[0])
-        hot.get_or_load(keys[2], lambda: full)
-        assert [hot.get(key) is None for key in keys] == [False, True, False]
+            cache.get_or_load(key, lambda: loaded_at_once(memory.journal, 100))
+        cache.get(keys[0])
+        cache.get_or_load(keys[2], lambda: full)
+        assert [cache.get(key) is None for key in keys] == [False, True, False]
 
 
-def test_a_shelf_that_is_loaded_takes_what_its_rows_take_and_a_little_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though it comes in parts."""
+def test_a_loaded_partition_takes_little_more_memory_than_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows are loaded in parts."""
     whole = VolatileTable.read_partition
 
     def in_parts(table: VolatileTable, number: int, chunks: bool) -> Iterator[Episodes]:
@@ -167,16 +171,17 @@ def test_a_shelf_that_is_loaded_takes_what_its_rows_take_and_a_little_more(monke
             yield from (episodes.take(rows) for rows in np.array_split(np.arange(len(episodes)), 30))
 
     monkeypatch.setattr(VolatileTable, "read_partition", in_parts)
-    with world() as memory:
+    with episodic_client() as memory:
         for at in range(300):
             memory.add(f"tea {at}", f"s{at % 3}", user="u")
         memory.index()
         memory.find("tea", user_id="u")
-        shelf = memory.episodic.hits.searcher.partitions.get(PartitionKey("default", 1, USERS_SHELF))
-        assert shelf is not None and shelf.columns.count == 300
+        partition = memory.episodic.hits.searcher.partitions.get(PartitionKey("default", 1, USER_PARTITION))
+        assert partition is not None and partition.columns.count == 300
         exact = Partition(DIMENSIONS)
         exact.reserve(300)
         assert (
-            shelf.columns.size_bytes + shelf.vectors.size_bytes == exact.columns.size_bytes + exact.vectors.size_bytes
+            partition.columns.size_bytes + partition.vectors.size_bytes
+            == exact.columns.size_bytes + exact.vectors.size_bytes
         )
         assert exact.vectors.size_bytes < 1.1 * 300 * (DIMENSIONS + 4)

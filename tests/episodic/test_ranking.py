@@ -1,4 +1,4 @@
-"""Scores: from 0 to 1, made of their parts, one measure for all."""
+"""Scores are from 0 to 1, are the sum of their parts, and are comparable."""
 
 from dataclasses import fields, replace
 
@@ -11,7 +11,16 @@ from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.query import Weights
 from memsidecar.layers.text_analysis import stem, tokenize
 from memsidecar.v1 import memory_pb2 as pb
-from tests.episodic.components import DIMENSIONS, HYBRID, KEYWORD, MODES, SEMANTIC, ToyEmbedder, World, world
+from tests.episodic.components import (
+    DIMENSIONS,
+    HYBRID,
+    KEYWORD,
+    MODES,
+    SEMANTIC,
+    EpisodicClient,
+    ToyEmbedder,
+    episodic_client,
+)
 
 WORDS = ["tea", "teas", "coffee", "run", "running", "anna", "bert", "who", "the", "what?", "cup"]
 TEXTS = st.lists(
@@ -26,7 +35,7 @@ WEIGHTS = st.builds(Weights, **{field.name: st.sampled_from([0.0, 0.5, 1.0, 3.0]
 PARTS = ("keyword", "semantic", "neighbours", "speaker", "session", "recency")
 
 
-def tell(memory: World, texts: list[tuple[str, str]]) -> None:
+def tell(memory: EpisodicClient, texts: list[tuple[str, str]]) -> None:
     for at, (text, name) in enumerate(texts):
         memory.add(text, f"s{at // 4}", user="u", name=name)
         if at == len(texts) // 2:
@@ -48,7 +57,7 @@ def assert_sound(answer: pb.SearchResponse) -> None:
 def test_parts_add_up_to_scores_between_0_and_1_and_the_best_comes_first(
     texts: list[tuple[str, str]], query: str, weights: Weights, mode: pb.SearchMode
 ) -> None:
-    with world(limits=EpisodicLimits(weights=weights)) as memory:
+    with episodic_client(limits=EpisodicLimits(weights=weights)) as memory:
         tell(memory, texts)
         assert_sound(memory.search(query, user_id="u", limit=1_000, mode=mode))
 
@@ -65,8 +74,8 @@ SIGNALS = {
 
 
 def shares(weights: Weights) -> dict[str, float]:
-    """The largest share that each part has in any score; no row has all the words of the query."""
-    with world(limits=EpisodicLimits(weights=weights)) as memory:
+    """Return the largest share of each part in any score; no row has all the words of the query."""
+    with episodic_client(limits=EpisodicLimits(weights=weights)) as memory:
         tell(memory, SAID)
         hits = memory.search("Anna tea where nowhere", user_id="u").hits
         assert hits
@@ -87,9 +96,9 @@ def test_a_weight_of_0_leaves_its_signal_out(part: str) -> None:
 
 @given(texts=TEXTS, query=QUERIES)
 @settings(max_examples=60, deadline=None)
-def test_keywords_bring_up_all_rows_with_a_word_and_no_other(texts: list[tuple[str, str]], query: str) -> None:
+def test_keyword_search_returns_all_rows_with_a_term_and_no_other(texts: list[tuple[str, str]], query: str) -> None:
     nameless = [(text, "") for text, _ in texts]
-    with world() as memory:
+    with episodic_client() as memory:
         tell(memory, nameless)
         found = memory.find(query, user_id="u", limit=1_000, mode=KEYWORD)
         asked = {stem(word) for word in tokenize(query)}
@@ -103,7 +112,7 @@ def test_keywords_bring_up_all_rows_with_a_word_and_no_other(texts: list[tuple[s
 def test_a_semantic_score_is_the_cosine(texts: list[tuple[str, str]], query: str) -> None:
     embedder = ToyEmbedder()
     nameless = [(f"{text} {at}", "") for at, (text, _) in enumerate(texts)]
-    with world() as memory:
+    with episodic_client() as memory:
         tell(memory, nameless)
         hits = memory.search(query, user_id="u", limit=1_000, mode=SEMANTIC).hits
         found = {hit.message.content: hit.score for hit in hits}
@@ -112,32 +121,32 @@ def test_a_semantic_score_is_the_cosine(texts: list[tuple[str, str]], query: str
             assert found.get(text, 0.0) == pytest.approx(max(cosine, 0.0), abs=0.012)
 
 
-def test_a_query_vector_takes_the_place_of_the_querys_meaning() -> None:
+def test_a_query_vector_replaces_the_embedding_of_the_query() -> None:
     east, west = np.eye(DIMENSIONS)[0].tolist(), np.eye(DIMENSIONS)[1].tolist()
-    with world() as memory:
+    with episodic_client() as memory:
         memory.add("tea", user="u", vector=east)
         memory.add("coffee", user="u", vector=west)
         assert memory.find("", mode=SEMANTIC, user_id="u", query_vector=east) == ["tea"]
         assert memory.find("whatever", mode=HYBRID, user_id="u", query_vector=west)[0] == "coffee"
 
 
-def test_the_answer_behind_a_question_is_brought_up_by_it() -> None:
-    with world() as memory:
+def test_a_matching_question_raises_the_score_of_its_answer() -> None:
+    with episodic_client() as memory:
         for text in ("hello there", "which colour is the bicycle?", "green, mostly", "and now something else", "bye"):
             memory.add(text, user="u")
         assert memory.find("colour bicycle", user_id="u")[:2] == ["which colour is the bicycle?", "green, mostly"]
 
 
-def test_whoever_is_named_in_the_query_is_looked_for_among_the_speakers() -> None:
-    with world() as memory:
+def test_a_name_in_the_query_matches_speakers() -> None:
+    with episodic_client() as memory:
         for at, name in enumerate(["Anna", "Bert", "Anna", "Bert"]):
             memory.add(f"I like tea {at}", f"s{at}", user="u", name=name)
         hits = memory.search("what did Anna say about tea", user_id="u").hits
         assert [hit.message.name for hit in hits] == ["Anna", "Anna", "Bert", "Bert"]
 
 
-def test_equal_scores_stand_newest_first() -> None:
-    with world() as memory:
+def test_equal_scores_are_ordered_newest_first() -> None:
+    with episodic_client() as memory:
         for at in range(5):
             memory.add("tea", f"s{at}", user="u", id=f"m{at}")
         found = [hit.message.id for hit in memory.search("tea", user_id="u", mode=KEYWORD).hits]

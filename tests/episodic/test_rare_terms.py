@@ -1,4 +1,4 @@
-"""A word that stands in few messages brings up all of them, whatever their vectors say."""
+"""A term of few messages finds all of them, whatever their vectors are."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.text_analysis import drop_bigram_characters, tokenize
 from memsidecar.v1.message_pb2 import ROLE_USER, SCOPE_USER, Message, Scope
-from tests.episodic.components import DIMENSIONS, HYBRID, KEYWORD, NO_RAM, SCOPES, World, names_of, world
+from tests.episodic.components import (
+    DIMENSIONS,
+    HYBRID,
+    KEYWORD,
+    NO_RAM,
+    SCOPES,
+    EpisodicClient,
+    episodic_client,
+    names_of,
+)
 
 UNSPACED = "天気予報今日猫をはーラメ서울에กิน"
 WORDS = (
@@ -28,8 +37,8 @@ FEW = settings(max_examples=20, deadline=None, suppress_health_check=[HealthChec
 
 
 @dataclass(frozen=True)
-class Talk:
-    """Messages, each told in one of two sessions; the ones at `marked` have the word."""
+class MarkedMessages:
+    """Messages in two sessions; the ones at `marked` have the word."""
 
     word: str
     query: str
@@ -37,19 +46,19 @@ class Talk:
     marked: list[int]
     indexed: int
 
-    def tell(self, memory: World) -> list[str]:
-        """The ids of the messages with the word. The vectors are all against them."""
+    def add_to(self, memory: EpisodicClient) -> list[str]:
+        """Add the messages; return the ids of those with the word. All vectors are opposite to the query."""
         ids = []
         for at, content in enumerate(self.contents):
             vector = AGAINST if at in self.marked else FOR
             ids.append(memory.add(content, "s", user="u", vector=vector))
             if at + 1 == self.indexed:
-                memory.index(chapter=3)
+                memory.index(batch_entries=3)
         return [ids[at] for at in self.marked]
 
 
 @st.composite
-def talks(draw: st.DrawFn) -> Talk:
+def marked_messages(draw: st.DrawFn) -> MarkedMessages:
     word = draw(WORDS)
     query = draw(CASINGS)(word)
     assume(tokenize(query) == tokenize(word))
@@ -62,33 +71,33 @@ def talks(draw: st.DrawFn) -> Talk:
     marked = sorted(draw(st.sets(st.integers(0, count - 1), min_size=1)))
     for at in marked:
         contents[at] = f"{contents[at]} {word}, {draw(st.sampled_from(fillers))}"
-    return Talk(word, query, contents, marked, draw(st.integers(0, count)))
+    return MarkedMessages(word, query, contents, marked, draw(st.integers(0, count)))
 
 
 @pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
 @pytest.mark.parametrize("scope", SCOPES, ids=Scope.Name)
-@given(talk=talks())
-@example(talk=Talk("กิ", "กิ", ["A กิ, A", "A"], [0], 0))
+@given(marked=marked_messages())
+@example(marked=MarkedMessages("กิ", "กิ", ["A กิ, A", "A"], [0], 0))
 @FEW
-def test_every_message_with_the_word_is_found(limits: EpisodicLimits, scope: Scope, talk: Talk) -> None:
-    with world(limits=limits) as memory:
-        wanted = talk.tell(memory)
-        hits = memory.search(talk.query, mode=HYBRID, limit=len(wanted), query_vector=FOR, **names_of(scope)).hits
+def test_every_message_with_the_word_is_found(limits: EpisodicLimits, scope: Scope, marked: MarkedMessages) -> None:
+    with episodic_client(limits=limits) as memory:
+        wanted = marked.add_to(memory)
+        hits = memory.search(marked.query, mode=HYBRID, limit=len(wanted), query_vector=FOR, **names_of(scope)).hits
         assert {hit.message.id for hit in hits} == set(wanted)
 
 
-@given(talk=talks())
+@given(marked=marked_messages())
 @FEW
-def test_every_message_with_the_word_is_found_before_the_index_is_open(talk: Talk) -> None:
-    with world(opened=False) as memory:
-        wanted = Talk(talk.word, talk.query, talk.contents, talk.marked, -1).tell(memory)
-        hits = memory.search(talk.query, limit=len(wanted), query_vector=FOR, **names_of(SCOPE_USER)).hits
+def test_every_message_with_the_word_is_found_before_the_index_is_open(marked: MarkedMessages) -> None:
+    with episodic_client(opened=False) as memory:
+        wanted = MarkedMessages(marked.word, marked.query, marked.contents, marked.marked, -1).add_to(memory)
+        hits = memory.search(marked.query, limit=len(wanted), query_vector=FOR, **names_of(SCOPE_USER)).hits
         assert {hit.message.id for hit in hits} == set(wanted)
 
 
 @dataclass(frozen=True)
 class Clauses:
-    """Messages without blanks, and a part of one of them."""
+    """Unspaced messages, and a part of one of them."""
 
     contents: list[str]
     part: str
@@ -108,26 +117,24 @@ def clauses(draw: st.DrawFn) -> Clauses:
 
 
 @pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
-@given(talk=clauses())
+@given(marked=clauses())
 @FEW
-def test_every_part_of_a_clause_without_blanks_brings_up_all_that_have_it(
-    limits: EpisodicLimits, talk: Clauses
-) -> None:
-    asked = set(tokenize(talk.part))
-    with world(limits=limits) as memory:
-        for content in talk.contents:
+def test_every_part_of_an_unspaced_clause_finds_all_messages_with_it(limits: EpisodicLimits, marked: Clauses) -> None:
+    asked = set(tokenize(marked.part))
+    with episodic_client(limits=limits) as memory:
+        for content in marked.contents:
             memory.add(content, user="u")
         memory.index()
-        found = memory.find(talk.part, mode=KEYWORD, limit=100, user_id="u")
-    assert talk.wanted <= set(found)
+        found = memory.find(marked.part, mode=KEYWORD, limit=100, user_id="u")
+    assert marked.wanted <= set(found)
     delete_session = [asked <= set(tokenize(content)) for content in found]
     assert delete_session == sorted(delete_session, reverse=True), (
         "some of the characters are worth less than all in sequence"
     )
 
 
-def crowd(memory: World, exact: int, inflected: int) -> set[str]:
-    """Few messages with the word itself, long ones, among many short ones that have another form of it thrice."""
+def add_inflections(memory: EpisodicClient, exact: int, inflected: int) -> set[str]:
+    """Add few long messages with the word, and many short ones with an inflection three times."""
     messages = [Message(role=ROLE_USER, content="running runs running", vector=FOR) for _ in range(inflected)]
     long = "run " + " ".join(f"w{at}" for at in range(60))
     messages += [Message(id=f"exact-{at}", role=ROLE_USER, content=long, vector=AGAINST) for at in range(exact)]
@@ -142,8 +149,8 @@ def crowd(memory: World, exact: int, inflected: int) -> set[str]:
 def test_the_exact_word_is_found_among_many_inflections(
     limits: EpisodicLimits, scope: Scope, exact: int, inflected: int
 ) -> None:
-    with world(limits=limits) as memory:
-        wanted = crowd(memory, exact, inflected)
+    with episodic_client(limits=limits) as memory:
+        wanted = add_inflections(memory, exact, inflected)
         memory.index()
         hits = memory.search("run", limit=exact, query_vector=FOR, **names_of(scope)).hits
         assert {hit.message.id for hit in hits} == wanted
@@ -151,7 +158,7 @@ def test_the_exact_word_is_found_among_many_inflections(
 
 @pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
 def test_characters_in_sequence_are_found_among_many_that_have_some_of_them(limits: EpisodicLimits) -> None:
-    with world(limits=limits) as memory:
+    with episodic_client(limits=limits) as memory:
         memory.add_all([Message(role=ROLE_USER, content="天、天、気、気") for _ in range(500)], user="u")
         memory.add(f"今日の天気は{'とても長い話です' * 20}", user="u", id="exact")
         memory.index()
@@ -159,8 +166,8 @@ def test_characters_in_sequence_are_found_among_many_that_have_some_of_them(limi
         assert [hit.message.id for hit in hits] == ["exact"]
 
 
-def test_a_word_of_few_messages_is_found_while_many_erased_ones_with_it_are_still_in_the_index() -> None:
-    with world(limits=NO_RAM) as memory:
+def test_a_rare_term_is_found_while_many_erased_messages_with_it_are_indexed() -> None:
+    with episodic_client(limits=NO_RAM) as memory:
         memory.add_all([Message(role=ROLE_USER, content="tea") for _ in range(300)], "gone", user="u")
         memory.add("tea and a lot of other things that make this one longer", "s", user="u", id="kept")
         memory.index()

@@ -5,20 +5,20 @@ from pathlib import Path
 
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.index import VolatileIndex
-from tests.episodic.components import world
+from tests.episodic.components import episodic_client
 
 
-def test_what_is_said_after_an_older_journal_was_restored_is_found_and_what_is_lost_is_not(data_dir: Path) -> None:
+def test_after_restoring_an_older_journal_new_messages_are_found_and_lost_ones_are_not(data_dir: Path) -> None:
     index, backup = VolatileIndex(), data_dir.with_name("backup")
-    with world(SqliteJournal(data_dir), index=index) as memory:
+    with episodic_client(SqliteJournal(data_dir), index=index) as memory:
         memory.add("tea that was saved", user="u")
         memory.index()
     shutil.copytree(data_dir, backup)
-    with world(SqliteJournal(data_dir), index=index) as memory:
+    with episodic_client(SqliteJournal(data_dir), index=index) as memory:
         for at in range(5):
             memory.add(f"tea that was lost {at}", user="u")
         memory.index()
-    with world(SqliteJournal(backup), index=index) as memory:
+    with episodic_client(SqliteJournal(backup), index=index) as memory:
         assert memory.find("tea", user_id="u") == ["tea that was saved"]
         memory.add("tea afterwards", user="u")
         assert set(memory.find("tea", user_id="u")) == {"tea that was saved", "tea afterwards"}

@@ -1,4 +1,4 @@
-"""The work for a query and the memory for its words are bounded, whatever is asked."""
+"""Limits on the terms of a query and on cached stems."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.postings import Postings
 from memsidecar.layers.episodic.query import MAX_QUERY_TERMS, analyze_query
 from memsidecar.layers.text_analysis import _cached_stem, index_terms, query_terms, stem, tokenize
-from tests.episodic.components import KEYWORD, MODES, NO_RAM, world
+from tests.episodic.components import KEYWORD, MODES, NO_RAM, episodic_client
 
 MANY = 2_000
 OTHERS = [f"w{at}" for at in range(MANY)]
@@ -20,7 +20,7 @@ LONG = st.builds(
 ).filter(lambda text: len(tokenize(text)) == 1)  # some letters are spelt out with a sign in between
 
 
-def test_only_the_first_distinct_words_of_a_query_count() -> None:
+def test_only_the_first_distinct_terms_of_a_query_count() -> None:
     query = analyze_query("tea tea the " + " ".join(OTHERS) + " Ann", [frozenset({"w1"}), frozenset({"ann"})], None)
     assert query.words == ("tea", "the", *OTHERS[: MAX_QUERY_TERMS - 2])
     assert query.names == {"w1"}
@@ -28,8 +28,8 @@ def test_only_the_first_distinct_words_of_a_query_count() -> None:
 
 
 @pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
-def test_a_very_long_query_is_answered_by_its_beginning(limits: EpisodicLimits) -> None:
-    with world(limits=limits) as memory:
+def test_a_very_long_query_is_truncated(limits: EpisodicLimits) -> None:
+    with episodic_client(limits=limits) as memory:
         memory.add("a cup of tea")
         memory.add("a glass of milk")
         memory.index()
@@ -41,10 +41,10 @@ def test_a_very_long_query_is_answered_by_its_beginning(limits: EpisodicLimits) 
 
 
 @pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
-def test_a_long_query_without_blanks_is_answered_by_its_beginning(limits: EpisodicLimits) -> None:
+def test_a_long_unspaced_query_is_truncated(limits: EpisodicLimits) -> None:
     beginning = "".join(chr(0x5000 + at) for at in range(MAX_QUERY_TERMS - 2))
     rest = "".join(chr(0x6000 + at) for at in range(5_000))
-    with world(limits=limits) as memory:
+    with episodic_client(limits=limits) as memory:
         memory.add("我喝了一杯茶水")
         memory.add("我喝了一杯咖啡")
         memory.index()
@@ -63,7 +63,7 @@ def test_long_words_are_found_by_the_index_and_in_ram_alike(one: str, other: str
     assert set(query_terms([left])) & set(index_terms(one).split(" "))
 
 
-def test_long_words_are_not_kept_as_stems() -> None:
+def test_stems_of_long_words_are_not_cached() -> None:
     _cached_stem.cache_clear()
     secret = "k" * 64 + "ings"
     assert stem(secret) == secret

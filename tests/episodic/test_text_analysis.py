@@ -1,4 +1,4 @@
-"""Words: the same for what is said and what is asked, in RAM and in the index."""
+"""Text analysis: the same terms for messages and queries, in RAM and in the index."""
 
 import unicodedata
 
@@ -33,25 +33,25 @@ SPELT_OTHERWISE = regex.compile(
 
 
 def runs_of_letters(text: str) -> list[str]:
-    """All that words were, before scripts without blanks were thought of."""
+    """Return the terms by a simple definition that ignores unspaced scripts."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return regex.findall(r"[\p{L}\p{M}\p{N}]+", folded)
 
 
 @given(st.text(max_size=200))
-def test_what_is_indexed_is_read_back_as_the_words_of_the_text(text: str) -> None:
+def test_index_terms_parse_to_the_tokens_of_the_text(text: str) -> None:
     assert parse_index_terms(index_terms(text)) == (tokenize(text), has_question_mark(text))
 
 
 @given(st.text(max_size=200))
-def test_no_word_has_a_sign_of_ours_or_white_space(text: str) -> None:
+def test_no_token_has_a_separator_or_white_space(text: str) -> None:
     for word in tokenize(text):
         assert word.split() == [word]
         assert "~" not in word
 
 
 @given(LETTERS)
-def test_letters_of_any_script_are_words(text: str) -> None:
+def test_letters_of_any_script_are_tokens(text: str) -> None:
     assert tokenize(text)
 
 
@@ -82,7 +82,7 @@ def test_spelling_and_casing_do_not_matter(text: str) -> None:
         ("ガ", "カ\u3099"),
     ],
 )
-def test_these_are_the_same_word(one: str, other: str) -> None:
+def test_equivalent_words_have_the_same_stem(one: str, other: str) -> None:
     assert tokenize(one) == tokenize(other)
 
 
@@ -90,14 +90,14 @@ def test_these_are_the_same_word(one: str, other: str) -> None:
     ("one", "other"),
     [("cafe", "café"), ("uber", "über"), ("दल", "दिल"), ("ان", "أن"), ("กิน", "กัน"), ("か", "が"), ("igdır", "iğdır")],
 )
-def test_these_are_different_words(one: str, other: str) -> None:
+def test_different_words_have_different_stems(one: str, other: str) -> None:
     assert not set(tokenize(one)) & set(tokenize(other)) - {"น"}
 
 
 @given(st.text(max_size=200) | st.text(st.characters(max_codepoint=0x1FFF), max_size=50))
 @example("Don’t — naïve café, Straße 4711, getUserById, max_retry_count")
 @example("Мы переехали, दिल्ली में, Tôi thích ăn phở, ½ x² Ⅷ 🎉 ﬁn ا")
-def test_without_these_scripts_words_are_runs_of_letters_marks_and_digits(text: str) -> None:
+def test_tokens_of_spaced_scripts_are_runs_of_letters_marks_and_digits(text: str) -> None:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     assume(not SPELT_OTHERWISE.search(folded))
     assert tokenize(text) == runs_of_letters(text)
@@ -122,7 +122,7 @@ def test_without_these_scripts_words_are_runs_of_letters_marks_and_digits(text: 
         ("é数", "é 数"),
     ],
 )
-def test_without_blanks_each_character_and_each_pair_is_a_word(text: str, words: str) -> None:
+def test_unspaced_text_has_characters_and_bigrams_as_tokens(text: str, words: str) -> None:
     assert tokenize(text) == words.split()
 
 
@@ -134,7 +134,7 @@ def test_every_part_of_a_run_is_found_in_it(run: str, data: st.DataObject) -> No
 
 
 @given(st.text(max_size=30) | RUNS)
-def test_nobody_has_the_pairs_and_not_the_characters(text: str) -> None:
+def test_every_bigram_comes_with_its_characters(text: str) -> None:
     words = tokenize(text)
     left = drop_bigram_characters(words)
     assert set(left) <= set(words)
@@ -142,19 +142,19 @@ def test_nobody_has_the_pairs_and_not_the_characters(text: str) -> None:
 
 
 @given(st.lists(RUNS, max_size=4))
-def test_a_text_without_blanks_is_as_long_as_its_characters(runs: list[str]) -> None:
+def test_the_length_of_unspaced_text_is_its_number_of_characters(runs: list[str]) -> None:
     text = unicodedata.normalize("NFKC", " ".join(runs))
     assert text_length(tokenize(text)) == len(text.replace(" ", ""))
 
 
-def test_the_pairs_of_a_query_are_counted_and_not_their_characters() -> None:
+def test_a_query_counts_its_bigrams_and_not_their_characters() -> None:
     numbers = "".join(chr(0x4E00 + at) for at in range(MAX_QUERY_TERMS - 1))
     query = analyze_query(f"{numbers}咖啡", [], None)
     assert len(query.words) == MAX_QUERY_TERMS and query.words[-1] == "咖啡"
     assert {"咖啡", "咖", "啡"} <= set(query.content)
 
 
-def test_a_name_without_blanks_is_known_whole_and_takes_nothing_else_out_of_the_query() -> None:
+def test_an_unspaced_name_matches_as_a_whole() -> None:
     speakers = [frozenset({"小王"}), frozenset({"ann"})]
     assert analyze_query("小王说了什么", speakers, None).names == {"小王"}
     assert analyze_query("王府井在哪里", speakers, None).names == frozenset()
@@ -163,7 +163,7 @@ def test_a_name_without_blanks_is_known_whole_and_takes_nothing_else_out_of_the_
 
 
 @given(st.lists(LETTERS, max_size=6))
-def test_words_of_words_are_themselves_where_blanks_are_written(words: list[str]) -> None:
+def test_tokens_of_spaced_text_are_their_own_tokens(words: list[str]) -> None:
     once = tokenize(" ".join(words))
     assume(not any(map(is_unsegmented, once)))
     assert tokenize(" ".join(once)) == once
@@ -183,12 +183,12 @@ def test_words_of_one_stem_are_found_by_each_other(one: str, other: str) -> None
     assert bool(set(query_terms([left])) & set(index_terms(other).split(" "))) == same
 
 
-def test_a_query_of_function_words_keeps_them() -> None:
+def test_a_query_of_stop_words_keeps_them() -> None:
     assert content_terms_or_all(["the", "the", "of"]) == ["the", "of"]
     assert content_terms_or_all(["the", "cat", "of", "cat"]) == ["cat"]
 
 
 @given(st.text(max_size=50))
-def test_a_text_asks_where_it_has_a_question_mark(text: str) -> None:
+def test_a_text_with_a_question_mark_is_a_question(text: str) -> None:
     assert has_question_mark(text + "?") and has_question_mark(text + "？") and has_question_mark("؟" + text)
     assert has_question_mark(text) == any(sign in text for sign in "?？؟")

@@ -1,4 +1,4 @@
-"""The two large things of a shelf, against naive ones."""
+"""Quantized vectors and postings of a partition, compared with naive implementations."""
 
 import sys
 from collections import Counter
@@ -17,8 +17,8 @@ WORDS = st.sampled_from(["run", "running", "runs", "tea", "teas", "the", "天気
 
 
 @given(st.lists(st.lists(st.lists(WORDS, max_size=8), max_size=10), max_size=4), WORDS)
-def test_postings_count_what_is_there(batches: Sequence[Sequence[Sequence[str]]], word: str) -> None:
-    """Also where a batch, or all of its texts, is empty."""
+def test_postings_match_a_naive_count(batches: Sequence[Sequence[Sequence[str]]], word: str) -> None:
+    """Batches and texts may be empty."""
     postings, texts = Postings(), list[Sequence[str]]()
     for batch in batches:
         postings.extend(len(texts), batch)
@@ -31,14 +31,14 @@ def test_postings_count_what_is_there(batches: Sequence[Sequence[Sequence[str]]]
     assert rows.tolist() == sorted(rows.tolist())
 
 
-def test_a_word_that_is_repeated_endlessly_is_counted_up_to_a_bound_and_spoils_no_row() -> None:
+def test_the_count_of_a_repeated_term_is_capped() -> None:
     postings = Postings()
     postings.extend(0, [["tea"] * 1_000, ["tea"]])
     rows, counts = postings.occurrences("tea")
     assert (rows.tolist(), counts.tolist()) == ([0, 1], [MAX_TERM_FREQUENCY, 1])
 
 
-def test_postings_can_grow_while_what_they_answered_is_still_held() -> None:
+def test_postings_can_grow_while_results_are_held() -> None:
     postings = Postings()
     postings.extend(0, [["tea"]])
     rows, (together, counts) = postings.rows_of("tea"), postings.occurrences("tea")
@@ -48,8 +48,8 @@ def test_postings_can_grow_while_what_they_answered_is_still_held() -> None:
 
 @given(st.lists(st.integers(0, 40), max_size=4), st.sampled_from([1, 8, 256]), st.integers(0, 1 << 32))
 @settings(deadline=None)
-def test_packed_products_are_close_to_those_of_the_floats(sizes: list[int], dimensions: int, seed: int) -> None:
-    """Each figure, of a row and of the query, is off by at most half a 127th of the largest; a product adds that up."""
+def test_quantized_products_are_close_to_those_of_floats(sizes: list[int], dimensions: int, seed: int) -> None:
+    """The quantization error of a value is at most half a 127th of the largest value; a product adds the errors."""
     random = np.random.default_rng(seed)
     packed, kept = QuantizedVectors(dimensions), [np.zeros((0, dimensions), np.float32)]
     for size in sizes:
@@ -65,7 +65,7 @@ def test_packed_products_are_close_to_those_of_the_floats(sizes: list[int], dime
     assert np.allclose(packed.rows(np.arange(len(vectors))), vectors, atol=1 / 254 + 1e-6)
 
 
-def test_packed_products_of_embedded_size_are_close_enough_to_rank_by() -> None:
+def test_quantized_products_of_embeddings_are_close_enough_for_ranking() -> None:
     random = np.random.default_rng(1)
     vectors = random.standard_normal((3_000, 256)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -75,13 +75,13 @@ def test_packed_products_of_embedded_size_are_close_enough_to_rank_by() -> None:
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=16))
-def test_whatever_finite_numbers_a_caller_sends_become_a_vector_of_length_one(numbers: list[float]) -> None:
+def test_any_finite_numbers_become_a_unit_vector(numbers: list[float]) -> None:
     vector = unit(np.array(numbers, np.float32))
     length = float(np.linalg.norm(vector.astype(np.float64)))
     assert np.isclose(length, 1.0, atol=1e-5) if Counter(numbers).keys() - {0.0} else length == 0
 
 
-def test_who_was_told_how_many_rows_come_does_not_grow_meanwhile() -> None:
+def test_reserved_arrays_do_not_grow() -> None:
     packed = QuantizedVectors(8)
     packed.reserve(100)
     room = packed.size_bytes
@@ -90,8 +90,8 @@ def test_who_was_told_how_many_rows_come_does_not_grow_meanwhile() -> None:
     assert (len(packed), packed.size_bytes) == (100, room)
 
 
-def test_dot_products_keep_the_references_to_none() -> None:
-    """A library that releases a reference to None that it does not own ends the process some time later."""
+def test_dot_products_do_not_change_the_reference_count_of_none() -> None:
+    """A library that releases a reference to None too often crashes the process later."""
     vectors = QuantizedVectors(8)
     vectors.extend(np.eye(8, dtype=np.float32))
     before = sys.getrefcount(None)

@@ -1,4 +1,4 @@
-"""Retrieval as a client meets it: a real sidecar with the index that ships."""
+"""Retrieval over the wire: a real sidecar with LanceDB."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,7 +41,7 @@ def is_open(client: Client, space: str) -> bool:
 
 
 def test_a_message_is_found_at_once_in_every_mode_and_scope(client: Client, space: str) -> None:
-    """From the first call on, while the index is still being opened."""
+    """This holds from the first call on, while the index is being opened."""
     for at in range(10):
         client.add("s", f"my bicycle number{at} is green", namespace=space, user_id="u")
         for mode in MODES:
@@ -50,7 +50,7 @@ def test_a_message_is_found_at_once_in_every_mode_and_scope(client: Client, spac
                 assert f"my bicycle number{at} is green" in found
 
 
-def test_once_the_index_is_open_an_answer_is_whole(client: Client, space: str) -> None:
+def test_once_the_index_is_open_there_is_no_degradation(client: Client, space: str) -> None:
     client.add("s", "where do you keep the tea?", namespace=space, user_id="u", name="Anna")
     client.add("s", "in the blue cup", ROLE_ASSISTANT, namespace=space, user_id="u")
     until(lambda: is_open(client, space))
@@ -75,7 +75,7 @@ def test_pages_follow_each_other_over_the_wire(client: Client, space: str) -> No
     assert token == "" and sorted(found) == [f"tea {at}" for at in range(7)]
 
 
-def test_what_cannot_be_asked_is_refused_by_name(client: Client, space: str) -> None:
+def test_an_invalid_field_is_named(client: Client, space: str) -> None:
     asked: dict[str, dict[str, Any]] = {
         "query": {"query": ""},
         "query_vector": {"query_vector": [1.0]},
@@ -88,7 +88,7 @@ def test_what_cannot_be_asked_is_refused_by_name(client: Client, space: str) -> 
         assert refusal(lambda request=request: search(client, **request)).field == field  # type: ignore[misc]
 
 
-def test_documents_are_found_by_those_who_may_see_them(client: Client, space: str) -> None:
+def test_documents_are_found_by_their_owners(client: Client, space: str) -> None:
     knowledge = knowledge_pb2_grpc.KnowledgeServiceStub(client.channel)  # type: ignore[no-untyped-call]
 
     def visible(**names: Any) -> list[str]:

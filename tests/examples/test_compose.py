@@ -1,4 +1,4 @@
-"""The example for Docker Compose: what it relies on is what the image offers, and its agent works."""
+"""The example for Docker Compose matches the image, and its agent works."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The examples of the documentation run against a real sidecar, and what they make keeps the providers' rules."""
+"""The examples of the documentation run against a real sidecar, and their requests obey the providers' rules."""
 
 import json
 import re
@@ -96,7 +96,7 @@ def test_chat_completions_have_every_result_right_behind_its_call(sidecar: Sidec
     assert results == seen and len(set(seen)) == len(seen) == 4
 
 
-def test_chat_completions_say_what_was_said(sidecar: SidecarProcess) -> None:
+def test_chat_completions_have_the_stored_messages(sidecar: SidecarProcess) -> None:
     messages = made(sidecar, "openai_messages")["messages"]
     assert messages[0] == {"role": "system", "content": "You know the weather."}
     assert messages[1] == {"role": "user", "content": "Rui: Is it raining in Porto and Braga?"}

@@ -1,4 +1,4 @@
-"""Both stores: every promise of the contract is tested on each. A backend only says how to open itself."""
+"""Both index stores: each promise of the contract is tested on both."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from memsidecar.stores.volatile.index import VolatileIndex
 from tests.index.episodes import FIRST
 
 HERE = Path(__file__).parent
-FAULTS = {"test_full_disk", "test_healing", "test_kills", "test_threads", "test_upkeep"}
+FAULTS = {"test_full_disk", "test_kills", "test_maintenance", "test_repair", "test_threads"}
 CACHE_BYTES = 16 << 20
 
 Reopen = Callable[[], LanceIndex]
@@ -36,25 +36,25 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def reopen(folder: Path) -> Iterator[Reopen]:
-    """The index on disk, as a new process would open it; old versions go at once."""
+    """Open the index on disk as a new process would; old versions are deleted at once."""
     opened: list[LanceIndex] = []
 
     def close() -> None:
         while opened:
             opened.pop().close()
 
-    def again() -> LanceIndex:
+    def reopen_index() -> LanceIndex:
         close()
         opened.append(LanceIndex(folder, memory_bytes=CACHE_BYTES, retention_seconds=0.0, vector_index_rows=600))
         return opened[-1]
 
-    yield again
+    yield reopen_index
     close()
 
 
 @pytest.hookimpl(tryfirst=True)  # before the choice by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Those that damage, fill, crowd and outgrow real tables take a minute: they run with the faults of the index."""
+    """Mark slow tests on real tables, so that they run with the fault tests of the index."""
     for item in items:
         if item.path.parent == HERE and item.path.stem in FAULTS:
             item.add_marker(pytest.mark.index_faults)

@@ -1,4 +1,4 @@
-"""Episodes for tests, and what is left of them when order does not matter."""
+"""Episodes for tests, and their comparable form."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ def unit(*numbers: float) -> Floats:
 
 
 @dataclass
-class Said:
-    """One episode with defaults; `lsn` is also `written`, unless said otherwise."""
+class SampleEpisode:
+    """One episode with defaults; `written_lsn` is `lsn` by default."""
 
     lsn: int
     terms: str = "hello world"
@@ -50,33 +50,33 @@ class Said:
         return Row(*numbers, self.score, self.name, self.terms, unit(*self.vector))
 
 
-def episodes(*said: Said) -> Episodes:
-    return episodes_of([one.row() for one in said], DIMENSIONS)
+def episodes(*given: SampleEpisode) -> Episodes:
+    return episodes_of([episode.row() for episode in given], DIMENSIONS)
 
 
-def add(table: Table, *said: Said) -> None:
-    table.apply(IndexBatch(episodes=episodes(*said)))
+def add(table: Table, *given: SampleEpisode) -> None:
+    table.apply(IndexBatch(episodes=episodes(*given)))
 
 
-def crowd(lsns: Iterable[int], *, shelves: int = 3, seed: int = 0) -> Episodes:
-    """Many different ones."""
+def many_episodes(lsns: Iterable[int], *, partitions: int = 3, seed: int = 0) -> Episodes:
+    """Return many different episodes."""
     random = np.random.default_rng(seed)
-    said = [
-        Said(
+    made = [
+        SampleEpisode(
             lsn,
             terms=" ".join(f"w{number}" for number in random.zipf(1.5, 8) % 500),
-            partition=lsn % shelves,
+            partition=lsn % partitions,
             session=lsn % 17,
             sequence=lsn,
             vector=random.standard_normal(DIMENSIONS).tolist(),
         )
         for lsn in lsns
     ]
-    return episodes(*said)
+    return episodes(*made)
 
 
 def partition(table: Table, number: int, chunks: bool) -> Episodes:
-    """A whole shelf, in the order of the log."""
+    """Return a whole partition in the order of the log."""
     found = list(table.read_partition(number, chunks))
     together = Episodes.concatenate(found) if found else episodes()
     return together.take(np.lexsort((together.sequence, together.lsn)))
@@ -87,7 +87,7 @@ def lsns(found: Episodes) -> list[int]:
 
 
 def comparable(found: Episodes) -> list[tuple[Any, ...]]:
-    """Every column of every row; not-a-number equals itself."""
+    """Return every column of every row; NaN equals NaN."""
     return [
         (*row.key, row.written_lsn, row.partition, row.session, row.role, row.time_us, *_rest(row))
         for row in rows_of(found)

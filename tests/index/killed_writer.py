@@ -1,6 +1,6 @@
-"""What is killed: a process that applies a log, again and again from where the table says it stands.
+"""The process that is killed: applies a log repeatedly from the watermark of the table.
 
-Prints a line when it is ready, and begins when it is told to.
+Prints a line when it is ready, and starts on input.
 """
 
 import sys
@@ -9,23 +9,23 @@ from pathlib import Path
 from memsidecar.stores.contract.index import IndexBatch, Table
 from memsidecar.stores.lance.index import LanceIndex
 from tests.index.conftest import CACHE_BYTES
-from tests.index.episodes import FIRST, Said, episodes
+from tests.index.episodes import FIRST, SampleEpisode, episodes
 
 NAMESPACE = "space"
 
 
 def entry(lsn: int) -> IndexBatch:
-    """What one entry of the log means: two rows, or a change, or a session that goes."""
+    """Return the effect of one log entry: two rows, a change, or a deleted session."""
     session = lsn // 13 % 5
     if lsn % 7 == 0:
-        changed = Said(lsn - 2, f"changed {lsn}", session=session, written_lsn=lsn, vector=(1, lsn))
+        changed = SampleEpisode(lsn - 2, f"changed {lsn}", session=session, written_lsn=lsn, vector=(1, lsn))
         return IndexBatch(deleted_episodes=[(lsn - 2, 1)], episodes=episodes(changed))
     if lsn % 11 == 0:
         return IndexBatch(deleted_sessions=[(session + 2) % 5], deleted_before=[lsn])
     return IndexBatch(
         episodes=episodes(
-            Said(lsn, f"hello w{lsn}", session=session, vector=(1, lsn)),
-            Said(lsn, f"world w{lsn}", session=session, sequence=2, vector=()),
+            SampleEpisode(lsn, f"hello w{lsn}", session=session, vector=(1, lsn)),
+            SampleEpisode(lsn, f"world w{lsn}", session=session, sequence=2, vector=()),
         )
     )
 

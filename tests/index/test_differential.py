@@ -1,4 +1,4 @@
-"""Arbitrary harvests against the index on disk and its naive reference: the same rows, the same answers."""
+"""Arbitrary batches on the index on disk and on the reference: same rows, same results."""
 
 import shutil
 import tempfile
@@ -14,19 +14,19 @@ from memsidecar.stores.contract.index import Episodes, Floats, IndexBatch, Table
 from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.volatile.index import VolatileTable
 from tests.index.conftest import CACHE_BYTES
-from tests.index.episodes import FIRST, Said, comparable, episodes, partition, unit
+from tests.index.episodes import FIRST, SampleEpisode, comparable, episodes, partition, unit
 from tests.support.differential import EXAMPLES
 
 WORDS = ["cat", "Cat", "dog", '"', "OR", "é", "日本", "a'b"]
 SESSIONS = [-2, -1, 0, 1, 2, 3]
-SHELVES = [0, 1, 2]
+PARTITIONS = [0, 1, 2]
 
 sentences = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
 vectors = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), max_size=4)
 few = st.lists(st.integers(1, 60), max_size=4)
 withins = st.builds(
     TableFilter,
-    partition=st.none() | st.sampled_from(SHELVES),
+    partition=st.none() | st.sampled_from(PARTITIONS),
     session=st.none() | st.sampled_from(SESSIONS),
     roles=st.lists(st.integers(1, 3), max_size=2),
     after_us=st.none() | st.integers(0, 60_000),
@@ -36,11 +36,11 @@ withins = st.builds(
 
 
 @st.composite
-def said(draw: st.DrawFn) -> Said:
-    return Said(
+def said(draw: st.DrawFn) -> SampleEpisode:
+    return SampleEpisode(
         0,
         terms=draw(sentences),
-        partition=draw(st.sampled_from(SHELVES)),
+        partition=draw(st.sampled_from(PARTITIONS)),
         session=draw(st.sampled_from(SESSIONS)),
         role=draw(st.integers(1, 3)),
         score=draw(st.sampled_from([float("nan"), 0.0, 1.5])),
@@ -49,7 +49,7 @@ def said(draw: st.DrawFn) -> Said:
 
 
 class TwoIndexes(RuleBasedStateMachine):
-    """The log is one number that rises; some of its entries change or erase what came before."""
+    """The log is a growing number; some entries change or erase earlier ones."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,13 +72,13 @@ class TwoIndexes(RuleBasedStateMachine):
         assert table is not None
         return table
 
-    def _apply(self, harvest: IndexBatch) -> None:
-        self.last = harvest
-        self.table.apply(harvest)
-        self.reference.apply(harvest)
+    def _apply(self, batch: IndexBatch) -> None:
+        self.last = batch
+        self.table.apply(batch)
+        self.reference.apply(batch)
 
     @rule(rows=st.lists(said(), min_size=1, max_size=8), sessions=st.lists(st.sampled_from(SESSIONS), max_size=2))
-    def harvest(self, rows: list[Said], sessions: list[int]) -> None:
+    def apply_rows(self, rows: list[SampleEpisode], sessions: list[int]) -> None:
         bounds = [self.lsn] * len(sessions)
         for number, one in enumerate(rows):
             self.lsn += 1
@@ -86,7 +86,7 @@ class TwoIndexes(RuleBasedStateMachine):
         self._apply(IndexBatch(sessions, bounds, (), episodes(*rows)))
 
     @rule(one=said(), lsn=st.integers(1, 60), sequence=st.integers(1, 2))
-    def change(self, one: Said, lsn: int, sequence: int) -> None:
+    def change(self, one: SampleEpisode, lsn: int, sequence: int) -> None:
         self.lsn += 1
         one.lsn, one.sequence, one.written_lsn = min(lsn, self.lsn), sequence, self.lsn
         self._apply(IndexBatch(deleted_episodes=[(one.lsn, sequence)], episodes=episodes(one)))
@@ -97,12 +97,12 @@ class TwoIndexes(RuleBasedStateMachine):
         self._apply(IndexBatch(sessions, [self.lsn - back] * len(sessions), [(lsn, 1) for lsn in lsns]))
 
     @rule()
-    def again(self) -> None:
+    def reapply(self) -> None:
         if self.last is not None:
             self._apply(self.last)
 
     @rule(idle=st.booleans())
-    def upkeep(self, idle: bool) -> None:
+    def maintain(self, idle: bool) -> None:
         self.table.maintain(idle)
         assert self.table.stats().maintenance_failures == 0, self.table.stats()
 
@@ -117,12 +117,12 @@ class TwoIndexes(RuleBasedStateMachine):
         assert self.index.repairs == 0
         written_lsn = [row[2] for chunks in (False, True) for row in _all(self.reference, chunks)]
         assert self.table.watermark == max(written_lsn, default=0) <= self.reference.watermark
-        # The layer reads the log again from there, and what it says is applied again.
+        # The layer reads the log again from there, and applies it again.
         if self.last is not None:
             self._apply(self.last)
 
     @invariant()
-    def the_shelves_are_equal(self) -> None:
+    def partitions_are_equal(self) -> None:
         for chunks in (False, True):
             assert _all(self.table, chunks) == _all(self.reference, chunks)
 
@@ -131,21 +131,21 @@ class TwoIndexes(RuleBasedStateMachine):
         assert self.table.count(within) == self.reference.count(within)
 
     @rule(places=st.lists(st.tuples(st.sampled_from(SESSIONS), st.integers(1, 2)), max_size=4))
-    def places_are_equal(self, places: list[tuple[int, int]]) -> None:
+    def rows_at_positions_are_equal(self, places: list[tuple[int, int]]) -> None:
         assert sorted(comparable(self.table.at_positions(places))) == sorted(
             comparable(self.reference.at_positions(places))
         )
 
     @rule(terms=st.lists(st.sampled_from([*WORDS, "none"]), max_size=3), within=withins)
-    def the_same_rows_match(self, terms: list[str], within: TableFilter) -> None:
+    def matching_rows_are_equal(self, terms: list[str], within: TableFilter) -> None:
         found, expected = (one.matching(terms, within, 1_000) for one in (self.table, self.reference))
         assert sorted(comparable(found)) == sorted(comparable(expected))
 
     @rule(numbers=vectors, within=withins, limit=st.integers(1, 9))
-    def the_nearest_are_as_near(self, numbers: list[float], within: TableFilter, limit: int) -> None:
+    def nearest_distances_are_equal(self, numbers: list[float], within: TableFilter, limit: int) -> None:
         vector = unit(*numbers)
         found, expected = (one.nearest(vector, within, limit) for one in (self.table, self.reference))
-        np.testing.assert_allclose(_nearness(found, vector), _nearness(expected, vector), atol=1e-5)
+        np.testing.assert_allclose(_similarities(found, vector), _similarities(expected, vector), atol=1e-5)
         everything = self.reference.nearest(vector, within, 1_000)
         assert set(comparable(found)) <= set(comparable(everything))
 
@@ -155,10 +155,10 @@ class TwoIndexes(RuleBasedStateMachine):
 
 
 def _all(table: Table, chunks: bool) -> list[tuple[Any, ...]]:
-    return [row for number in SHELVES for row in comparable(partition(table, number, chunks))]
+    return [row for number in PARTITIONS for row in comparable(partition(table, number, chunks))]
 
 
-def _nearness(found: Episodes, vector: Floats) -> Floats:
+def _similarities(found: Episodes, vector: Floats) -> Floats:
     return found.vectors @ vector
 
 

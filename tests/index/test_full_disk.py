@@ -1,4 +1,4 @@
-"""No room: writing fails and says so, reading goes on, and writing goes on when there is room again."""
+"""On a full disk writes fail with an error, reads work, and writes work again when there is space."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from memsidecar.stores.contract.index import IndexBatch, IndexUnavailable, TableFilter
 from memsidecar.stores.lance.index import LanceIndex
 from tests.index.conftest import CACHE_BYTES
-from tests.index.episodes import FIRST, Said, add, crowd, lsns, partition
+from tests.index.episodes import FIRST, SampleEpisode, add, lsns, many_episodes, partition
 from tests.support.small_disk import Foreign, small_disk_at
 
 ROOM_BYTES = 4 << 20
@@ -23,11 +23,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_stops_writing_and_nothing_else(small_disk: Path) -> None:
     index = LanceIndex(small_disk / "index", memory_bytes=CACHE_BYTES, retention_seconds=0.0)
     table = index.create("space", FIRST)
-    table.apply(IndexBatch(episodes=crowd(range(1, 300))))
+    table.apply(IndexBatch(episodes=many_episodes(range(1, 300))))
     foreign = Foreign(small_disk)
     foreign.take_all()
     with pytest.raises(IndexUnavailable, match="os error 28"):
-        table.apply(IndexBatch(episodes=crowd(range(300, 600))))
+        table.apply(IndexBatch(episodes=many_episodes(range(300, 600))))
     assert len(partition(table, 1, chunks=False)) == 100 and len(table.matching(["w1"], TableFilter(), 9)) == 9
     assert table.watermark == 299
     assert table.maintain(idle=True) and table.stats().maintenance_failures == 1
@@ -37,8 +37,8 @@ def test_a_full_disk_stops_writing_and_nothing_else(small_disk: Path) -> None:
         index.create("other", FIRST)
 
     foreign.leave()
-    table.apply(IndexBatch(episodes=crowd(range(300, 600))))
-    add(table, Said(601, "sentinel"))
+    table.apply(IndexBatch(episodes=many_episodes(range(300, 600))))
+    add(table, SampleEpisode(601, "sentinel"))
     assert lsns(table.matching(["sentinel"], TableFilter(), 9)) == [601] and table.count(TableFilter()) == 600
     assert table.maintain(idle=True) and table.stats().maintenance_failures == 1
     assert index.create("other", FIRST).count(TableFilter()) == 0
@@ -47,7 +47,7 @@ def test_a_full_disk_stops_writing_and_nothing_else(small_disk: Path) -> None:
 
 def test_a_full_disk_is_not_taken_for_damage(small_disk: Path) -> None:
     index = LanceIndex(small_disk / "index", memory_bytes=CACHE_BYTES)
-    index.create("space", FIRST).apply(IndexBatch(episodes=crowd(range(1, 300))))
+    index.create("space", FIRST).apply(IndexBatch(episodes=many_episodes(range(1, 300))))
     index.close()
     Foreign(small_disk).take_all()
     index = LanceIndex(small_disk / "index", memory_bytes=CACHE_BYTES)

@@ -1,4 +1,4 @@
-"""Killed in the middle of anything, the table opens, tells how far it came, and the log makes it whole again."""
+"""After a kill at any point the table opens with its watermark, and replaying the log completes it."""
 
 import random
 import subprocess
@@ -29,7 +29,7 @@ def worker(folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
         process.communicate()
 
 
-def kill_it_somewhere(folder: Path, chance: random.Random) -> None:
+def kill_at_random(folder: Path, chance: random.Random) -> None:
     with worker(folder) as process:
         assert process.stdin is not None and process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
@@ -40,7 +40,7 @@ def kill_it_somewhere(folder: Path, chance: random.Random) -> None:
 
 
 def check(folder: Path) -> int:
-    """Read the log again from the watermark to somewhat later, and compare with a table that was never killed."""
+    """Replay the log from the watermark, and compare with a table whose writer was never killed."""
     index = open_index(folder)
     table = index.open(NAMESPACE, 1)
     if table is None:
@@ -67,16 +67,16 @@ def rounds(folder: Path, count: int) -> None:
     chance = random.Random(count)
     reached = [0]
     for _ in range(count):
-        kill_it_somewhere(folder, chance)
+        kill_at_random(folder, chance)
         reached.append(check(folder))
     assert reached[-1] > 10 and reached == sorted(reached), reached
 
 
 @pytest.mark.slow
-def test_a_killed_writer_loses_and_doubles_nothing(folder: Path) -> None:
+def test_a_killed_writer_loses_and_duplicates_nothing(folder: Path) -> None:
     rounds(folder, 3)
 
 
 @pytest.mark.kills
-def test_a_writer_that_is_killed_again_and_again_loses_and_doubles_nothing(folder: Path) -> None:
+def test_a_writer_that_is_killed_repeatedly_loses_and_duplicates_nothing(folder: Path) -> None:
     rounds(folder, 25)

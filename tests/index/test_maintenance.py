@@ -1,4 +1,4 @@
-"""Fragments, versions and indexes do not grow without bound, and what fails is seen and tried again."""
+"""Maintenance bounds fragments, versions and indexes; failures are counted and retried."""
 
 import shutil
 import struct
@@ -14,7 +14,7 @@ from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.lance.maintenance import BUSY_COMMITS, MaintenanceConfig
 from memsidecar.stores.lance.table import LanceTable
 from tests.index.conftest import CACHE_BYTES, Reopen
-from tests.index.episodes import FIRST, Said, add, crowd, episodes, lsns, partition, unit
+from tests.index.episodes import FIRST, SampleEpisode, add, episodes, lsns, many_episodes, partition, unit
 
 KEPT_SECONDS = 3.0
 
@@ -25,26 +25,26 @@ def table(reopen: Reopen) -> Table:
 
 
 @pytest.mark.slow
-def test_a_thousand_single_appends_leave_little_behind(folder: Path, reopen: Reopen) -> None:
+def test_a_thousand_single_appends_leave_few_files(folder: Path, reopen: Reopen) -> None:
     table = reopen().create("space", FIRST)
     for lsn in range(1, 1_001):
-        table.apply(IndexBatch(episodes=crowd([lsn])))
+        table.apply(IndexBatch(episodes=many_episodes([lsn])))
         table.maintain(idle=False)
         assert lsn % 100 or table.stats().fragments < BUSY_COMMITS[0] + 12
-    _until_nothing_is_left(table)
+    _maintain_until_done(table)
     figures = table.stats()
     assert figures.fragments < 12 and figures.unindexed_rows == 0 and figures.versions <= 2, figures
     packed = LanceIndex(
         folder.with_name("packed"), memory_bytes=CACHE_BYTES, vector_index_rows=600, retention_seconds=0
     )
     whole = packed.create("space", FIRST)
-    whole.apply(IndexBatch(episodes=crowd(range(1, 1_001))))
-    _until_nothing_is_left(whole)
+    whole.apply(IndexBatch(episodes=many_episodes(range(1, 1_001))))
+    _maintain_until_done(whole)
     assert figures.disk_bytes < 2 * whole.stats().disk_bytes
     packed.close()
 
 
-def _until_nothing_is_left(table: Table) -> None:
+def _maintain_until_done(table: Table) -> None:
     for _ in range(10):
         if not table.maintain(idle=True):
             return
@@ -52,11 +52,11 @@ def _until_nothing_is_left(table: Table) -> None:
     raise AssertionError("idle upkeep never comes to an end")
 
 
-def test_old_versions_are_kept_as_long_as_they_may_be_read(folder: Path) -> None:
+def test_old_versions_are_kept_for_the_retention(folder: Path) -> None:
     index = LanceIndex(folder, memory_bytes=CACHE_BYTES, retention_seconds=3_600.0)
     table = index.create("space", FIRST)
     for lsn in range(1, 6):
-        add(table, Said(lsn))
+        add(table, SampleEpisode(lsn))
     table.maintain(idle=True)
     assert table.stats().versions > 5
     table._maintenance.config = MaintenanceConfig(
@@ -69,9 +69,9 @@ def test_old_versions_are_kept_as_long_as_they_may_be_read(folder: Path) -> None
 
 
 @pytest.mark.slow
-def test_the_last_version_that_is_certainly_on_disk_is_kept_until_the_newest_is(tmp_path: Path) -> None:
-    """After a loss of power everything younger may be damaged: what was said before is still there then."""
-    folder, safe = _one_that_is_certainly_on_disk(tmp_path)
+def test_the_last_version_that_is_certainly_synced_is_kept_until_the_newest_is(tmp_path: Path) -> None:
+    """Power loss may damage everything younger; the older version is then still readable."""
+    folder, safe = _index_with_synced_version(tmp_path)
     for manifest in files.manifests(safe.parents[1]):
         if manifest != safe:
             manifest.write_bytes(b"")
@@ -81,8 +81,8 @@ def test_the_last_version_that_is_certainly_on_disk_is_kept_until_the_newest_is(
     again.close()
 
 
-def _one_that_is_certainly_on_disk(tmp_path: Path) -> tuple[Path, Path]:
-    """The folder of an index and its version before the last, which upkeep met while the last one was still young."""
+def _index_with_synced_version(tmp_path: Path) -> tuple[Path, Path]:
+    """Return an index folder and its second newest version, which maintenance saw while the newest was young."""
     for attempt in range(10):
         folder = tmp_path / f"index-{attempt}"
         safe, age_seconds = _safe_and_young(folder)
@@ -92,63 +92,63 @@ def _one_that_is_certainly_on_disk(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def _safe_and_young(folder: Path) -> tuple[Path, float]:
-    """The older version, and how old at most the younger one was when upkeep ended."""
+    """Return the older version, and the maximum age of the younger one at the end of maintenance."""
     index = LanceIndex(folder, memory_bytes=CACHE_BYTES, retention_seconds=KEPT_SECONDS)
     table = index.create("space", FIRST)
-    add(table, Said(1))
+    add(table, SampleEpisode(1))
     table.maintain(idle=True)
     time.sleep(KEPT_SECONDS + 0.2)
     assert table.maintain(idle=True)
     (safe,) = files.manifests(next(folder.glob("*.lance")))
     began = time.monotonic()
-    add(table, Said(2))
+    add(table, SampleEpisode(2))
     assert table.maintain(idle=True)
     age_seconds = time.monotonic() - began
     index.close()
     return safe, age_seconds
 
 
-def test_a_large_table_to_which_something_comes_now_and_then_is_not_written_anew_each_time(folder: Path) -> None:
+def test_a_large_table_with_rare_writes_is_not_rewritten_each_time(folder: Path) -> None:
     index = LanceIndex(folder, memory_bytes=CACHE_BYTES, retention_seconds=60.0)
     table = index.create("space", FIRST)
-    add(table, Said(1))
+    add(table, SampleEpisode(1))
     table.maintain(idle=True)
     table._maintenance.rows = 100_000
     for lsn in range(2, 12):
-        _let_pass(table, 50.0)
-        add(table, Said(lsn))
+        _wait(table, 50.0)
+        add(table, SampleEpisode(lsn))
         assert not table.maintain(idle=True)
-    _let_pass(table, 61.0)
+    _wait(table, 61.0)
     assert table.maintain(idle=True)
     index.close()
 
 
-def _let_pass(table: LanceTable, seconds: float) -> None:
+def _wait(table: LanceTable, seconds: float) -> None:
     assert table._maintenance.unchanged_since is not None
     table._maintenance.unchanged_since -= seconds
 
 
-def test_a_busy_table_is_left_alone_until_it_pays(table: Table) -> None:
+def test_a_busy_table_is_maintained_only_when_it_pays(table: Table) -> None:
     for lsn in range(1, BUSY_COMMITS[0]):
-        add(table, Said(lsn))
+        add(table, SampleEpisode(lsn))
         assert not table.maintain(idle=False)
-    add(table, Said(100))
+    add(table, SampleEpisode(100))
     assert table.maintain(idle=False) and table.stats().fragments == 1
 
 
-def test_a_large_table_gets_a_vector_index_and_finds_what_came_later(table: Table) -> None:
-    table.apply(IndexBatch(episodes=crowd(range(1, 1_200))))
+def test_a_large_table_gets_a_vector_index_and_finds_later_rows(table: Table) -> None:
+    table.apply(IndexBatch(episodes=many_episodes(range(1, 1_200))))
     assert table.maintain(idle=False)
     assert table._maintenance.has_vector_index  # type: ignore[attr-defined]
-    add(table, Said(2_000, vector=(0, 0, 1), partition=50), Said(2_001, vector=(), partition=50))
+    add(table, SampleEpisode(2_000, vector=(0, 0, 1), partition=50), SampleEpisode(2_001, vector=(), partition=50))
     assert lsns(table.nearest(unit(0, 0, 1), TableFilter(), 1)) == [2_000]
     assert lsns(table.nearest(unit(1), TableFilter(partition=50), 9)) == [2_000]
     assert len(table.nearest(unit(1), TableFilter(), 1_190)) == 1_190
 
 
-def test_a_failure_is_counted_shown_and_tried_again(table: Table, folder: Path) -> None:
+def test_a_failure_is_counted_reported_and_retried(table: Table, folder: Path) -> None:
     for lsn in range(1, 5):
-        add(table, Said(lsn))
+        add(table, SampleEpisode(lsn))
     data = next(folder.glob("*.lance")) / "data"
     shutil.move(data, folder / "elsewhere")
     assert table.maintain(idle=True) and table.maintain(idle=True)
@@ -158,8 +158,8 @@ def test_a_failure_is_counted_shown_and_tried_again(table: Table, folder: Path) 
     assert table.stats().maintenance_failures == 2 and table.stats().fragments == 1
 
 
-def test_an_index_that_fails_in_a_search_is_built_anew_by_upkeep(table: Table, folder: Path, reopen: Reopen) -> None:
-    table.apply(IndexBatch(episodes=crowd(range(1, 300))))
+def test_an_index_that_fails_in_a_search_is_rebuilt_by_maintenance(table: Table, folder: Path, reopen: Reopen) -> None:
+    table.apply(IndexBatch(episodes=many_episodes(range(1, 300))))
     table.maintain(idle=True)
     opened = reopen().open("space", 1)
     assert opened is not None
@@ -171,14 +171,14 @@ def test_an_index_that_fails_in_a_search_is_built_anew_by_upkeep(table: Table, f
     assert len(opened.matching(["w1"], TableFilter(), 5)) == 5
 
 
-def test_an_index_that_fails_in_upkeep_is_built_anew_by_the_next(table: Table, folder: Path, reopen: Reopen) -> None:
-    table.apply(IndexBatch(episodes=crowd(range(1, 300))))
+def test_an_index_that_fails_in_maintenance_is_rebuilt_by_the_next(table: Table, folder: Path, reopen: Reopen) -> None:
+    table.apply(IndexBatch(episodes=many_episodes(range(1, 300))))
     table.maintain(idle=True)
     opened = reopen().open("space", 1)
     assert opened is not None
     for path in folder.glob("*.lance/_indices/*/*"):
         path.write_bytes(bytes(path.stat().st_size))
-    add(opened, Said(300), Said(301))
+    add(opened, SampleEpisode(300), SampleEpisode(301))
     assert opened.maintain(idle=True) and opened.maintain(idle=True)
     assert opened.stats().maintenance_failures == 1 and opened.stats().unindexed_rows == 0
     assert len(opened.matching(["w1"], TableFilter(), 5)) == 5
@@ -190,9 +190,9 @@ SECRET_VECTOR = (0.123456, -0.654321, 0.777777, 0.1)
 
 @pytest.mark.parametrize("rows", [3, 1_000], ids=["few", "with a vector index"])
 @pytest.mark.parametrize("when", ["at once", "after upkeep", "twice"])
-def test_a_purge_leaves_no_byte_of_what_was_taken_away(table: Table, folder: Path, rows: int, when: str) -> None:
-    table.apply(IndexBatch(episodes=crowd(range(1, rows))))
-    add(table, Said(5_000, f"my {SECRET} is", session=99, name="Mallory", vector=SECRET_VECTOR))
+def test_a_purge_leaves_no_byte_of_deleted_rows(table: Table, folder: Path, rows: int, when: str) -> None:
+    table.apply(IndexBatch(episodes=many_episodes(range(1, rows))))
+    add(table, SampleEpisode(5_000, f"my {SECRET} is", session=99, name="Mallory", vector=SECRET_VECTOR))
     if when != "at once":
         table.maintain(idle=True)
     assert lsns(table.matching([SECRET], TableFilter(), 9)) == [5_000] and _traces(folder) == {SECRET, "name", "vector"}
@@ -207,17 +207,17 @@ def test_a_purge_leaves_no_byte_of_what_was_taken_away(table: Table, folder: Pat
 
 
 def _traces(folder: Path) -> set[str]:
-    vector = episodes(Said(1, vector=SECRET_VECTOR)).vectors[0]
+    vector = episodes(SampleEpisode(1, vector=SECRET_VECTOR)).vectors[0]
     patterns = {SECRET: SECRET.encode(), "name": b"Mallory", "vector": struct.pack("<4f", *vector[:4])}
     content = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     return {name for name, pattern in patterns.items() if pattern in content}
 
 
-def test_a_purge_finds_an_index_in_many_parts(table: Table) -> None:
-    table.apply(IndexBatch(episodes=crowd(range(1, 700))))
+def test_a_purge_handles_an_index_with_many_segments(table: Table) -> None:
+    table.apply(IndexBatch(episodes=many_episodes(range(1, 700))))
     table.maintain(idle=True)
     for lsn in range(700, 704):
-        table.apply(IndexBatch(episodes=crowd([lsn])))
+        table.apply(IndexBatch(episodes=many_episodes([lsn])))
         table.maintain(idle=True)
     assert table.stats().fragments > 2
     table.apply(IndexBatch(deleted_episodes=[(5, 5), (702, 702)]))
@@ -225,8 +225,8 @@ def test_a_purge_finds_an_index_in_many_parts(table: Table) -> None:
     assert table.stats().versions == 1 == table.stats().fragments and table.count(TableFilter()) == 701
 
 
-def test_a_purge_takes_what_was_set_aside_as_well(folder: Path, reopen: Reopen) -> None:
-    add(reopen().create("space", FIRST), Said(1, SECRET))
+def test_a_purge_deletes_quarantined_tables(folder: Path, reopen: Reopen) -> None:
+    add(reopen().create("space", FIRST), SampleEpisode(1, SECRET))
     reopen()
     shutil.rmtree(next(folder.glob("*.lance")) / "_versions")
     index = reopen()
@@ -235,14 +235,14 @@ def test_a_purge_takes_what_was_set_aside_as_well(folder: Path, reopen: Reopen) 
     assert _traces(folder) == set()
 
 
-def test_nothing_of_a_dropped_table_is_left(table: Table, folder: Path, reopen: Reopen) -> None:
-    add(table, Said(1, SECRET))
+def test_no_file_of_a_dropped_table_is_left(table: Table, folder: Path, reopen: Reopen) -> None:
+    add(table, SampleEpisode(1, SECRET))
     reopen().drop("space", 1)
     assert list(folder.iterdir()) == []
 
 
 def test_vectors_keep_their_bits(table: Table) -> None:
-    said = crowd(range(1, 700))
+    said = many_episodes(range(1, 700))
     table.apply(IndexBatch(episodes=said))
     table.maintain(idle=True)
     found = np.concatenate([partition(table, number, chunks=False).vectors for number in range(3)])

@@ -1,4 +1,4 @@
-"""LanceDB's own threads give way to the sidecar's, and none of the sidecar's gives way."""
+"""LanceDB's own threads have a lower priority than the sidecar's."""
 
 import json
 import subprocess
@@ -19,11 +19,11 @@ from contextlib import suppress
 from pathlib import Path
 from memsidecar.stores.contract.index import IndexBatch
 from memsidecar.stores.lance.index import LanceIndex
-from tests.index.episodes import FIRST, crowd
+from tests.index.episodes import FIRST, many_episodes
 
 index = LanceIndex(Path(sys.argv[1]), memory_bytes=1 << 20)
 table = index.create("space", FIRST)
-table.apply(IndexBatch(episodes=crowd(range(1, 400))))
+table.apply(IndexBatch(episodes=many_episodes(range(1, 400))))
 table.maintain(idle=True)
 stats = []
 for task in Path("/proc/self/task").iterdir():
@@ -35,7 +35,7 @@ print(json.dumps([os.nice(0), [(name, int(rest.split()[16])) for name, rest in n
 """
 
 
-def test_lancedbs_threads_give_way_and_no_other_does(tmp_path: Path) -> None:
+def test_only_lancedbs_threads_have_a_lower_priority(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     mine, threads = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""Many threads read while one writes, keeps up and purges: nobody fails, and nobody sees half of a commit."""
+"""Concurrent readers during writes, maintenance and purges never fail, and never see a partial commit."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ import pytest
 from memsidecar.stores.contract.index import IndexBatch, IndexUnavailable, Table, TableFilter
 from memsidecar.stores.lance.client import ReaderEpochs
 from tests.index.conftest import Reopen
-from tests.index.episodes import FIRST, Said, crowd, episodes, partition, unit
+from tests.index.episodes import FIRST, SampleEpisode, episodes, many_episodes, partition, unit
 from tests.support.waiting import HANG_SECONDS
 
 COMMITS = 60
@@ -18,7 +18,7 @@ ROUNDS = 3
 
 
 class Reader:
-    """Reads again and again, from the first commit to the last."""
+    """Reads repeatedly from the first commit to the last."""
 
     def __init__(self, read: Callable[[], None], stop: threading.Event) -> None:
         self._read = read
@@ -31,9 +31,9 @@ class Reader:
             self.rounds += 1
 
 
-def test_readers_never_fail_while_versions_come_and_go(reopen: Reopen) -> None:
+def test_readers_never_fail_while_versions_change(reopen: Reopen) -> None:
     table = reopen().create("space", FIRST)
-    table.apply(IndexBatch(episodes=crowd(range(1, 400))))
+    table.apply(IndexBatch(episodes=many_episodes(range(1, 400))))
     stop = threading.Event()
     reads = [lambda: _pairs_are_whole(table), lambda: _searches(table), lambda: _counts(table)]
     readers = [Reader(read, stop) for read in reads * 2]
@@ -53,7 +53,7 @@ def _has_read_or_failed(reader: Reader, future: "Future[None]") -> bool:
 
 
 def _write_for_a_while(table: Table, readers: list[Reader], all_have_read: Callable[[], bool]) -> None:
-    """Write pairs that come and go together, in one commit each, until all readers have read several times."""
+    """Insert and delete pairs of rows, one commit each, until all readers have read several times."""
     rounds, give_up, lsn = 0, time.monotonic() + HANG_SECONDS, 1_000
     while lsn < 1_000 + COMMITS or not all_have_read():
         if rounds != (rounds := sum(reader.rounds for reader in readers)):
@@ -61,7 +61,8 @@ def _write_for_a_while(table: Table, readers: list[Reader], all_have_read: Calla
         assert time.monotonic() < give_up, f"the readers starve: {lsn - 1_000} commits"
         lsn += 1
         pair = episodes(
-            Said(lsn, "pair", partition=7, session=70), Said(lsn, "pair", partition=7, session=70, sequence=2)
+            SampleEpisode(lsn, "pair", partition=7, session=70),
+            SampleEpisode(lsn, "pair", partition=7, session=70, sequence=2),
         )
         table.apply(IndexBatch(episodes=pair))
         if lsn % 4 == 0:
@@ -87,7 +88,7 @@ def _counts(table: Table) -> None:
     assert len(table.at_positions([(session, sequence) for session in range(17) for sequence in range(1, 400)])) == 399
 
 
-def test_whoever_takes_files_away_waits_for_earlier_readers_only() -> None:
+def test_deleting_files_waits_for_earlier_readers_only() -> None:
     readers, began, go_on = ReaderEpochs(), threading.Event(), threading.Event()
 
     def read() -> None:
@@ -109,13 +110,13 @@ def test_whoever_takes_files_away_waits_for_earlier_readers_only() -> None:
     earlier.join(HANG_SECONDS)
 
 
-def test_a_closed_index_answers_nobody(reopen: Reopen) -> None:
+def test_a_closed_index_rejects_calls(reopen: Reopen) -> None:
     index = reopen()
     table = index.create("space", FIRST)
     index.close()
     for use in (
         lambda: table.count(TableFilter()),
-        lambda: table.apply(IndexBatch(episodes=crowd([1]))),
+        lambda: table.apply(IndexBatch(episodes=many_episodes([1]))),
         lambda: index.open("space", 1),
         lambda: index.create("space", FIRST),
     ):

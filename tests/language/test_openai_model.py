@@ -121,7 +121,7 @@ def cut_short(handler: Handler, _: Request) -> None:
     handler.answer_half(completion("Ada works at Acme."))
 
 
-DISORDERS = {
+MALFORMED_ANSWERS = {
     "429": serve.status(429),
     "500": serve.status(500, SECRET.encode()),
     "html": serve.content(b"<html>it works</html>"),
@@ -138,21 +138,23 @@ DISORDERS = {
     "hung up": serve.hung_up,
     "endless": serve.endless,
 }
-disorders = pytest.mark.parametrize("disorder", DISORDERS.values(), ids=DISORDERS.keys())
+malformed_answers = pytest.mark.parametrize("malformed", MALFORMED_ANSWERS.values(), ids=MALFORMED_ANSWERS.keys())
 
 
-@disorders
-def test_one_disorder_is_survived(server: ModelServer, model: OpenAIModel, waits: Waits, disorder: Behaviour) -> None:
-    server.script = [disorder]
+@malformed_answers
+def test_one_malformed_answer_is_retried(
+    server: ModelServer, model: OpenAIModel, waits: Waits, malformed: Behaviour
+) -> None:
+    server.script = [malformed]
     assert asked(model) == "Ada works at Acme."
     assert waits.seconds == [0.25]
 
 
-@disorders
-def test_a_lasting_disorder_means_that_the_model_is_unavailable(
-    server: ModelServer, model: OpenAIModel, disorder: Behaviour, caplog: pytest.LogCaptureFixture
+@malformed_answers
+def test_repeated_malformed_answers_mean_that_the_model_is_unavailable(
+    server: ModelServer, model: OpenAIModel, malformed: Behaviour, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server.always = disorder
+    server.always = malformed
     with caplog.at_level(logging.DEBUG), pytest.raises(ModelUnavailable) as caught:
         asked(model)
     assert len(server.requests) == 3
