@@ -14,7 +14,7 @@ from tests.context_wire.agent import Agent, degradations, new_agent, section_of,
 from tests.context_wire.summary_model import add_turns_about_huts
 from tests.embedding.endpoint import Endpoint
 from tests.endpoint.server import Server, silent_until
-from tests.faults_index.damage import all_manifests_garbage, card_garbage, data_file_zeroed
+from tests.faults_index.damage import all_manifests_garbage, data_file_zeroed, metadata_garbage
 from tests.faults_index.index_files import IndexFiles
 from tests.scenarios.knowledge_client import PROFILE, fact
 from tests.scenarios.retrieval import until_retrieval_is_there
@@ -170,7 +170,7 @@ def test_a_damaged_index_is_unavailable_until_it_is_rebuilt(data_dir: Path) -> N
     with scene(data_dir, *flags) as here:
         until(lambda: not degradations(here.build(2)) and here.found(here.build(2)))
         IndexFiles(data_dir).wait_until_complete(places(here.agent))
-    for damage in (data_file_zeroed, card_garbage, all_manifests_garbage):
+    for damage in (data_file_zeroed, metadata_garbage, all_manifests_garbage):
         damage(IndexFiles(data_dir))
     with ExitStack() as opened:
         held = block_lancedb(data_dir.with_name("held"))

@@ -11,7 +11,7 @@ from memsidecar.layers.procedural.observations import ObservedMessage
 from memsidecar.v1.memory_pb2 import AddBatchRequest
 from memsidecar.v1.message_pb2 import Message
 from tests.context_wire.agent import Agent, section_of
-from tests.procedural.histories import SHORT, by_chance, conversation, lines_of
+from tests.procedural.histories import SHORT, conversation, lines_of, random_history
 from tests.procedural.test_patterns import SUBJECTS, at, plain
 from tests.support.process import CALL_SECONDS, Client
 
@@ -64,7 +64,7 @@ def test_a_history_with_patterns_yields_hints(ann: Agent) -> None:
 
 
 def test_a_random_history_yields_no_hints(ann: Agent) -> None:
-    add_history(ann, by_chance(3, conversations=60))
+    add_history(ann, random_history(3, conversations=60))
     found = ann.patterns()
     assert found.conversations == 60 and found.hints == ""
     assert not section_of(ann.build(), "HINTS").items

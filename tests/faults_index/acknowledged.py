@@ -1,4 +1,4 @@
-"""What was acknowledged in one namespace, kept by the test: the oracle of what must be readable, found and indexed."""
+"""Acknowledged messages of one namespace: the oracle of what must be readable, found and indexed."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ from tests.faults_index.index_files import Place
 from tests.support.process import CALL_SECONDS, Client
 
 FLAGS = ("--index", "lancedb", "--tokenizer", "chars4", "--log-calls", "none", "--index-linger-ms", "0")
-"Each batch is a commit of LanceDB's then."
+"Each batch is one commit of LanceDB."
 
 TOPICS = (
     "our cat sleeps on the sofa",
@@ -24,53 +24,53 @@ TOPICS = (
 
 
 def new_word() -> str:
-    """A word that is nowhere else, and that no analysis of words changes."""
+    """Return a unique word that is its own stem."""
     return f"w{uuid4().int % 10**15:015d}"
 
 
 @dataclass
-class Kept:
-    """Sessions of one namespace, written by one caller at a time."""
+class AcknowledgedMessages:
+    """Messages of one namespace, written by one caller at a time."""
 
     namespace: str = "default"
     user_id: str = "alice"
-    said: dict[Place, str] = field(default_factory=dict)
-    "The content of what was acknowledged."
+    contents: dict[Place, str] = field(default_factory=dict)
+    "The content of each acknowledged message."
     words: dict[Place, str] = field(default_factory=dict)
-    "The word in it that is nowhere else."
+    "The unique word of each message."
 
     def names(self, session: str) -> dict[str, Any]:
         return {"namespace": self.namespace, "user_id": self.user_id, "session_id": session}
 
     @property
     def sessions(self) -> set[str]:
-        return {session for session, _ in self.said}
+        return {session for session, _ in self.contents}
 
     # -- writing
 
-    def say(self, client: Client, session: str, content: str = "", **fields: Any) -> pb.AddResponse:
+    def add(self, client: Client, session: str, content: str = "", **fields: Any) -> pb.AddResponse:
         word = new_word()
-        text = f"{content or TOPICS[len(self.said) % len(TOPICS)]} {word}"
+        text = f"{content or TOPICS[len(self.contents) % len(TOPICS)]} {word}"
         answer = client.add(session, text, namespace=self.namespace, user_id=self.user_id, **fields)
-        self.note(session, answer.sequence, text, word)
+        self.record(session, answer.sequence, text, word)
         return answer
 
-    def say_many(self, client: Client, session: str, count: int) -> None:
-        """In one batch."""
+    def add_many(self, client: Client, session: str, count: int) -> None:
+        """Add messages in one batch."""
         words = [new_word() for _ in range(count)]
         texts = [f"{TOPICS[at % len(TOPICS)]} {word}" for at, word in enumerate(words)]
         messages = [Message(role=Role.ROLE_USER, content=text) for text in texts]
         request = pb.AddBatchRequest(**self.names(session), messages=messages)
         answer = client.memory.AddBatch(request, timeout=CALL_SECONDS)
         for result, text, word in zip(answer.results, texts, words, strict=True):
-            self.note(session, result.sequence, text, word)
+            self.record(session, result.sequence, text, word)
 
-    def note(self, session: str, sequence: int, text: str, word: str) -> None:
-        self.said[session, sequence] = text
+    def record(self, session: str, sequence: int, text: str, word: str) -> None:
+        self.contents[session, sequence] = text
         self.words[session, sequence] = word
 
     def clear(self, client: Client, session: str) -> list[str]:
-        """The words that must be nowhere from now on."""
+        """Clear the session; return the words that must not be found from now on."""
         client.memory.Clear(pb.ClearRequest(**self.names(session)), timeout=CALL_SECONDS)
         return self.forget(session)
 
@@ -79,18 +79,18 @@ class Kept:
         return self.forget(session)
 
     def forget(self, session: str) -> list[str]:
-        gone = [place for place in self.said if place[0] == session]
+        gone = [place for place in self.contents if place[0] == session]
         for place in gone:
-            del self.said[place]
+            del self.contents[place]
         return [self.words.pop(place) for place in gone]
 
-    # -- what must hold
+    # -- checks
 
     def check_readable(self, client: Client) -> None:
         for session in self.sessions:
             names: dict[str, Any] = {"namespace": self.namespace, "user_id": self.user_id}
             found = {(session, one.sequence): one.content for one in client.all(session, **names)}
-            assert found == {place: text for place, text in self.said.items() if place[0] == session}
+            assert found == {place: text for place, text in self.contents.items() if place[0] == session}
 
     def search(self, client: Client, query: str, **fields: Any) -> pb.SearchResponse:
         names = {"namespace": self.namespace, "user_id": self.user_id}
@@ -99,33 +99,37 @@ class Kept:
         return answer
 
     def check_found(self, client: Client, places: list[Place] | None = None, **fields: Any) -> set[int]:
-        """Each by its own word, best of all; what was missing meanwhile.
+        """Check that each message is the best hit of its own word; return all degradations.
 
-        While the index is away, only the newest are looked through: an older one may be missed, if the answer says so.
+        Without the index, only the newest messages are searched: an older one may be missed, if the response says so.
         """
-        lacks: set[int] = set()
+        degraded: set[int] = set()
         newest = set(
-            list(self.said)[-MAX_FALLBACK_MESSAGES // 2 :]
-        )  # half: what a kill left unanswered is looked at, too
-        for place in places or self.some_places():
+            list(self.contents)[-MAX_FALLBACK_MESSAGES // 2 :]
+        )  # half: unacknowledged messages are searched, too
+        for place in places or self.sample():
             answer = self.search(client, self.words[place], **fields)
             contents = [hit.message.content for hit in answer.hits]
-            away = Degradation.DEGRADATION_INDEX_UNAVAILABLE in answer.degraded
-            looked_at = not away or len(self.said) <= MAX_FALLBACK_MESSAGES or place in newest
-            assert contents[:1] == [self.said[place]] or not looked_at, (place, contents[:3], list(answer.degraded))
-            lacks.update(answer.degraded)
-        return lacks
+            is_index_unavailable = Degradation.DEGRADATION_INDEX_UNAVAILABLE in answer.degraded
+            is_searched = not is_index_unavailable or len(self.contents) <= MAX_FALLBACK_MESSAGES or place in newest
+            assert contents[:1] == [self.contents[place]] or not is_searched, (
+                place,
+                contents[:3],
+                list(answer.degraded),
+            )
+            degraded.update(answer.degraded)
+        return degraded
 
-    def some_places(self) -> list[Place]:
-        """The oldest, the newest and two in between."""
-        places = list(self.said)
+    def sample(self) -> list[Place]:
+        """Return the oldest, the newest and two in between."""
+        places = list(self.contents)
         return [places[0], places[len(places) // 3], places[len(places) * 2 // 3], places[-1]]
 
-    def lacks_nothing(self, client: Client) -> bool:
-        """In RAM and in the table, by words and by meaning."""
+    def has_no_degradation(self, client: Client) -> bool:
+        """Search in RAM and in the table; return whether no response has a degradation."""
         scopes: list[dict[str, Any]] = [{}, {"scope": SCOPE_NAMESPACE}]
         return not any(self.check_found(client, **scope) for scope in scopes)
 
 
-def lack(*names: str) -> set[int]:
+def degradations(*names: str) -> set[int]:
     return {Degradation.Value(f"DEGRADATION_{name}") for name in names}

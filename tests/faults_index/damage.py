@@ -1,4 +1,4 @@
-"""What can happen to the files of an index, each kind by its name."""
+"""Kinds of damage to the files of an index, by name."""
 
 import shutil
 from collections.abc import Callable, Mapping
@@ -56,16 +56,16 @@ def table_deleted(files: IndexFiles) -> None:
     shutil.rmtree(files.folder)
 
 
-def card_deleted(files: IndexFiles) -> None:
-    files.card.unlink()
+def metadata_deleted(files: IndexFiles) -> None:
+    files.metadata_file.unlink()
 
 
-def card_garbage(files: IndexFiles) -> None:
-    _garbage(files.card)
+def metadata_garbage(files: IndexFiles) -> None:
+    _garbage(files.metadata_file)
 
 
 def nothing(_: IndexFiles) -> None:
-    """For comparison."""
+    """Do nothing, for comparison."""
 
 
 KINDS: Mapping[str, Damage] = {
@@ -80,7 +80,7 @@ KINDS: Mapping[str, Damage] = {
         indexes_deleted,
         indexes_zeroed,
         table_deleted,
-        card_deleted,
-        card_garbage,
+        metadata_deleted,
+        metadata_garbage,
     )
 }

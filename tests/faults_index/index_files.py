@@ -1,4 +1,4 @@
-"""The index as a stranger sees it: the files of a data directory, read with LanceDB alone, healed by nobody."""
+"""The files of an index, read with LanceDB alone, without the sidecar's repair."""
 
 import sqlite3
 from collections import Counter
@@ -19,7 +19,7 @@ Place = tuple[str, int]
 
 
 class Row(NamedTuple):
-    """What the index keeps of one message; a chunk of a document has no session."""
+    """One row of the index; a chunk of a document has no session."""
 
     lsn: int
     sequence: int
@@ -43,7 +43,7 @@ def until(
     def tried(ask: Callable[[], object]) -> object:
         try:
             return ask()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        except Exception as error:  # noqa: BLE001 - it is part of the message
             troubles[:] = [error]
             return None
 
@@ -54,18 +54,18 @@ def until(
 
 
 class IndexFiles:
-    """One namespace's part of the index of a data directory."""
+    """The index of one namespace in a data directory."""
 
     def __init__(self, data_dir: Path, namespace: str = "default") -> None:
         self.data_dir = data_dir
         self.namespace = namespace
         self.directory = data_dir / "index"
 
-    # -- what there is
+    # -- current state
 
     @property
     def generation(self) -> int:
-        """The number of the table that answers, as the journal says; 0 for none."""
+        """Return the generation of the live table, as stored in the journal; 0 for none."""
         found = self._ask("SELECT lsn FROM watermarks WHERE task = 'episodic.generation' AND namespace = ?")
         return int(found[0][0]) if found else 0
 
@@ -74,26 +74,26 @@ class IndexFiles:
         return self.directory / f"{files.name(self.namespace, self.generation)}.lance"
 
     @property
-    def card(self) -> Path:
+    def metadata_file(self) -> Path:
         return self.directory / f"{files.name(self.namespace, self.generation)}.json"
 
     @property
     def manifests(self) -> list[Path]:
-        """Newest first."""
+        """Return the manifests, newest first."""
         return sorted((self.folder / "_versions").glob("*.manifest"))
 
     @property
     def version(self) -> int:
-        """Of the newest manifest; their names count down, so that the newest comes first."""
+        """Return the version of the newest manifest; the names count down, so that the newest comes first."""
         return NEWEST_POSSIBLE - int(self.manifests[0].stem)
 
     @property
     def data_files(self) -> list[Path]:
-        """Largest first."""
+        """Return the data files, largest first."""
         return sorted((self.folder / "data").glob("*.lance"), key=lambda path: -path.stat().st_size)
 
     def entries(self) -> set[str]:
-        """Names in the index folder that belong to the namespace."""
+        """Return the names in the index folder that belong to the namespace."""
         return {path.name for path in self.directory.glob(f"{files.stem(self.namespace)}*")}
 
     def tables(self) -> set[str]:
@@ -105,18 +105,18 @@ class IndexFiles:
         return [Row(*row) for row in zip(*columns.values(), strict=True)]
 
     def places(self) -> Counter[Place]:
-        """Of all messages; of those of a session that is no more, under its number."""
+        """Count the rows of each message; a deleted session is named by its row id."""
         names = dict(self._ask("SELECT row_id, session_id FROM sessions WHERE namespace = ?"))
         rows = [row for row in self.rows() if row.session >= 0]
         return Counter((str(names.get(row.session, f"number {row.session}")), row.sequence) for row in rows)
 
-    # -- what should be
+    # -- checks
 
     def is_complete(self, expected: Iterable[Place]) -> bool:
         return self.places() == Counter(set(expected))
 
     def wait_until_complete(self, expected: Iterable[Place]) -> None:
-        """Wait for as long as the table gets new versions, or another takes its place."""
+        """Wait as long as there is progress: new versions of the table, or another table."""
         wanted = set(expected)
         try:
             until(
@@ -128,7 +128,7 @@ class IndexFiles:
             raise AssertionError(f"{self.namespace}: {self._difference(wanted)}") from late
 
     def wait_for_commits(self, count: int) -> None:
-        """To one table: where another takes over, its own are counted."""
+        """Wait for this many commits to one table."""
         first: dict[str, int] = {}
 
         def enough() -> bool:
@@ -137,30 +137,30 @@ class IndexFiles:
 
         until(enough, f"{self.namespace}: {count} commits")
 
-    def wait_until_alone(self) -> None:
-        """Until what was begun anew has taken the place of the table before it."""
+    def wait_until_single_table(self) -> None:
+        """Wait until a new table has replaced the old one."""
         until(lambda: self.tables() == {self.folder.name}, f"{self.namespace}: one table")
 
-    def check_settled(self, expected: Iterable[Place]) -> None:
-        """For a directory that nobody uses any more: nothing missing, doubled, or left over from another table."""
+    def check_final(self, expected: Iterable[Place]) -> None:
+        """Check a directory that is not in use: nothing missing, duplicated, or left over from another table."""
         wanted = set(expected)
         assert self.is_complete(wanted), self._difference(wanted)
         keys = Counter((row.lsn, row.sequence) for row in self.rows())
         assert max(keys.values(), default=1) == 1, keys.most_common(3)
-        assert self._set_aside() == []
+        assert self._dead_letters() == []
         assert self.tables() == {self.folder.name}, self.tables()
 
     def _difference(self, wanted: set[Place]) -> str:
         try:
             found = self.places()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        except Exception as error:  # noqa: BLE001 - it is part of the message
             return f"the table cannot be read: {error!r}"
         missing = sorted(wanted - set(found))
         more = sorted(set(found) - wanted)
         doubled = sorted(place for place, count in found.items() if count > 1)
         return f"missing {len(missing)} {missing[:5]}, too many {more[:5]}, doubled {doubled[:5]}"
 
-    def _set_aside(self) -> list[Any]:
+    def _dead_letters(self) -> list[Any]:
         return self._ask("SELECT lsn, reason FROM dead_letters WHERE namespace = ?")
 
     def _ask(self, query: str) -> list[Any]:
@@ -172,7 +172,7 @@ class IndexFiles:
 
 
 def files_with(directory: Path, *texts: str) -> list[str]:
-    """The files, anywhere below, in whose bytes or whose name one of the texts is."""
+    """Return the files below the directory that have one of the texts in their bytes or their name."""
     wanted = [text.encode() for text in texts]
     found = []
     for path in directory.rglob("*"):

@@ -1,10 +1,10 @@
-"""Whatever a caller may say, indexing takes it: nothing is set aside, and what follows is indexed as well."""
+"""Any valid content is indexed without dead letters, and later messages are indexed as well."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from memsidecar.v1.message_pb2 import Message, Role, ToolCall
-from tests.faults_index.acknowledged import FLAGS, Kept
+from tests.faults_index.acknowledged import FLAGS, AcknowledgedMessages
 from tests.faults_index.index_files import IndexFiles
 from tests.support.process import SidecarProcess
 
@@ -26,27 +26,30 @@ HOSTILE: Mapping[str, str] = {
 }
 
 
-def test_hostile_content_is_indexed_as_any_other(data_dir: Path) -> None:
-    kept = Kept()
+def test_hostile_content_is_indexed(data_dir: Path) -> None:
+    acknowledged = AcknowledgedMessages()
     with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
         for kind, content in HOSTILE.items():
-            sequence = client.add(kind.replace(" ", "-"), content, user_id=kept.user_id).sequence
-            kept.said[kind.replace(" ", "-"), sequence] = content
+            sequence = client.add(kind.replace(" ", "-"), content, user_id=acknowledged.user_id).sequence
+            acknowledged.contents[kind.replace(" ", "-"), sequence] = content
         calls = [ToolCall(id="1", name="x" * 64, arguments_json='{"a": "' + "z" * 100_000 + '"}')]
-        sequence = client.add("calls", "", Role.ROLE_ASSISTANT, user_id=kept.user_id, tool_calls=calls).sequence
-        kept.said["calls", sequence] = ""
-        kept.say(client, "after", name="\ufffe\U0001f600", id="an-id")
-        IndexFiles(data_dir).wait_until_complete(kept.said)
-        assert kept.search(client, kept.words["after", 1]).hits[0].message.content == kept.said["after", 1]
+        sequence = client.add("calls", "", Role.ROLE_ASSISTANT, user_id=acknowledged.user_id, tool_calls=calls).sequence
+        acknowledged.contents["calls", sequence] = ""
+        acknowledged.add(client, "after", name="\ufffe\U0001f600", id="an-id")
+        IndexFiles(data_dir).wait_until_complete(acknowledged.contents)
+        assert (
+            acknowledged.search(client, acknowledged.words["after", 1]).hits[0].message.content
+            == acknowledged.contents["after", 1]
+        )
         for query in HOSTILE.values():
-            assert kept.search(client, query[:60_000]) is not None
+            assert acknowledged.search(client, query[:60_000]) is not None
         assert sidecar.stop() == 0
         assert "Traceback" not in sidecar.log()
-    IndexFiles(data_dir).check_settled(kept.said)
+    IndexFiles(data_dir).check_final(acknowledged.contents)
 
 
-def test_lone_surrogates_do_not_get_through_the_wire() -> None:
-    """A string of the contract is UTF-8: there is no way to say them."""
+def test_lone_surrogates_cannot_be_sent() -> None:
+    """A string of the contract is UTF-8 and cannot represent them."""
     try:
         Message(content="\ud800")
     except (UnicodeEncodeError, ValueError):

@@ -1,11 +1,11 @@
-"""A full disk, with the journal and the index on it: reads and searches go on, and indexing resumes by itself."""
+"""A full disk with the journal and the index: reads and searches work, and indexing resumes."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.faults_index.acknowledged import FLAGS, Kept
+from tests.faults_index.acknowledged import FLAGS, AcknowledgedMessages
 from tests.faults_index.index_files import IndexFiles, until
 from tests.support.process import Client, SidecarProcess
 from tests.support.small_disk import Foreign, small_disk_at, write_until_full
@@ -20,33 +20,33 @@ def small_disk(data_dir: Path) -> Iterator[Path]:
         yield disk
 
 
-def check_all_there(kept: Kept, client: Client) -> None:
-    kept.check_readable(client)
-    kept.check_found(client)
+def check_all_there(acknowledged: AcknowledgedMessages, client: Client) -> None:
+    acknowledged.check_readable(client)
+    acknowledged.check_found(client)
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["running", "killed and started on the full disk"])
-def test_on_a_full_disk_searches_go_on_and_indexing_resumes_by_itself(small_disk: Path, restarted: bool) -> None:
-    kept, foreign, files = Kept(), Foreign(small_disk), IndexFiles(small_disk)
+def test_on_a_full_disk_searches_work_and_indexing_resumes(small_disk: Path, restarted: bool) -> None:
+    acknowledged, foreign, files = AcknowledgedMessages(), Foreign(small_disk), IndexFiles(small_disk)
     with SidecarProcess(small_disk, *FLAGS, *BALLAST) as sidecar:
         with sidecar.client() as client:
-            kept.say_many(client, "before", 50)
-            kept.say_many(client, "stays", 50)
-            files.wait_until_complete(kept.said)
+            acknowledged.add_many(client, "before", 50)
+            acknowledged.add_many(client, "stays", 50)
+            files.wait_until_complete(acknowledged.contents)
             foreign.take_all()
-            write_until_full(lambda _: kept.say(client, "full", "x" * 2_000))
-            check_all_there(kept, client)
-            words = kept.clear(client, "before")
+            write_until_full(lambda _: acknowledged.add(client, "full", "x" * 2_000))
+            check_all_there(acknowledged, client)
+            words = acknowledged.clear(client, "before")
             for word in words[:3]:
-                assert not any(hit.message.content.endswith(word) for hit in kept.search(client, word).hits)
+                assert not any(hit.message.content.endswith(word) for hit in acknowledged.search(client, word).hits)
         if restarted:
             sidecar.kill()
             sidecar.start()
         with sidecar.client() as client:
-            check_all_there(kept, client)
+            check_all_there(acknowledged, client)
             foreign.leave()
-            kept.say(client, "after")
-            files.wait_until_complete(kept.said)
-            until(lambda: kept.lacks_nothing(client), "a search lacks nothing")
+            acknowledged.add(client, "after")
+            files.wait_until_complete(acknowledged.contents)
+            until(lambda: acknowledged.has_no_degradation(client), "a search lacks nothing")
         assert sidecar.stop() == 0
-    files.check_settled(kept.said)
+    files.check_final(acknowledged.contents)

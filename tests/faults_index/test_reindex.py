@@ -1,4 +1,4 @@
-"""`memsidecar reindex` is killed in the middle: the next sidecar is complete all the same."""
+"""`memsidecar reindex` is killed: the next sidecar completes the index."""
 
 import random
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults_index.acknowledged import FLAGS, Kept
+from tests.faults_index.acknowledged import FLAGS, AcknowledgedMessages
 from tests.faults_index.index_files import IndexFiles, files_with, until
 from tests.support.process import SidecarProcess
 
@@ -17,22 +17,22 @@ MESSAGES = 1_500
 
 @pytest.mark.parametrize("dimensions", ["256", "128"], ids=["the same embedder", "another embedder"])
 def test_after_a_killed_reindex_a_sidecar_completes_the_index(data_dir: Path, dimensions: str) -> None:
-    kept, files = Kept(), IndexFiles(data_dir)
+    acknowledged, files = AcknowledgedMessages(), IndexFiles(data_dir)
     with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
         for at in range(3):
-            kept.say_many(client, f"s{at}", MESSAGES // 3)
-        files.wait_until_complete(kept.said)
+            acknowledged.add_many(client, f"s{at}", MESSAGES // 3)
+        files.wait_until_complete(acknowledged.contents)
         assert sidecar.stop() == 0
     kill_reindexing(files, dimensions)
     with SidecarProcess(data_dir, *FLAGS, "--embedder-dimensions", dimensions) as sidecar, sidecar.client() as client:
-        kept.check_readable(client)
-        kept.check_found(client)
-        words = kept.clear(client, "s0")
-        until(lambda: kept.lacks_nothing(client), "a search lacks nothing")
+        acknowledged.check_readable(client)
+        acknowledged.check_found(client)
+        words = acknowledged.clear(client, "s0")
+        until(lambda: acknowledged.has_no_degradation(client), "a search lacks nothing")
         until(lambda: not files_with(files.directory, *words[:20]), "what was erased is in no table")
-        files.wait_until_complete(kept.said)
+        files.wait_until_complete(acknowledged.contents)
         assert sidecar.stop() == 0
-    files.check_settled(kept.said)
+    files.check_final(acknowledged.contents)
 
 
 def kill_reindexing(files: IndexFiles, dimensions: str) -> None:

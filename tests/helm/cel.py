@@ -1,4 +1,4 @@
-"""Reads back the literals of CEL that the chart writes: JSON, but for dyn() and commas before a closing bracket."""
+"""Parser of the CEL literals of the chart: JSON, except for dyn() and commas before a closing bracket."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A real kube-apiserver on a real etcd, with nothing behind them: objects are admitted and kept, no pod ever runs."""
+"""A real kube-apiserver and etcd without nodes: objects are admitted and stored, no pod runs."""
 
 import json
 import socket
@@ -30,7 +30,7 @@ class Answer:
 
 
 class Cluster:
-    """Started by `with`; `kubeconfig` is for Helm."""
+    """An API server, started by `with`; `kubeconfig` is for Helm."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

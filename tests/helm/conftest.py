@@ -1,4 +1,4 @@
-"""Each test of the chart runs with both Helms."""
+"""Each test of the chart runs with both versions of Helm."""
 
 import pytest
 

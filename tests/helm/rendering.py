@@ -1,4 +1,4 @@
-"""Real Helms, and what they make of the chart."""
+"""Rendering of the chart by real versions of Helm."""
 
 import json
 import subprocess
@@ -20,13 +20,13 @@ Manifest = dict[str, Any]
 
 @dataclass(frozen=True)
 class Helm:
-    """One version of Helm; `agent` is a chart that depends on memsidecar, made ready for it."""
+    """One version of Helm; `agent` is a chart that depends on memsidecar, with its dependencies."""
 
     binary: Path
     agent: Path
 
     def render(self, values: Path | Manifest, kubernetes: str = "1.37.0") -> list[Manifest]:
-        """The manifests of these values: of the chart itself, or in mode sidecar of the one that depends on it."""
+        """Render the chart with these values; in mode sidecar, the chart that depends on it."""
         done = self.template(values, kubernetes)
         assert done.returncode == 0, done.stderr
         return [manifest for manifest in yaml.safe_load_all(done.stdout) if manifest]
@@ -62,7 +62,7 @@ def of_kind(kind: str, manifests: list[Manifest]) -> list[Manifest]:
 
 
 def pods(manifests: list[Manifest]) -> list[Manifest]:
-    """The spec of every pod that the manifests are or make."""
+    """Return the spec of every pod and pod template in the manifests."""
     bare = [manifest["spec"] for manifest in of_kind("Pod", manifests)]
     return bare + [
         manifest["spec"]["template"]["spec"] for manifest in manifests if "template" in manifest.get("spec", {})

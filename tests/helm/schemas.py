@@ -1,4 +1,4 @@
-"""What Kubernetes' own schemas say about a manifest."""
+"""Validation of manifests by the schemas of Kubernetes."""
 
 from importlib import import_module
 from typing import Any
@@ -7,7 +7,7 @@ from tests.helm.rendering import Manifest
 
 
 def problem(manifest: Manifest, kubernetes: str) -> str | None:
-    """The first field that this version of Kubernetes does not take, or None."""
+    """Return the first field that this version of Kubernetes rejects, or None."""
     # By name and late: only `make test-helm` installs it, and `make test` imports this file, too.
     library: Any = import_module("kubernetes_validate")
     try:

@@ -1,4 +1,4 @@
-"""What a real API server makes of the chart: it takes every object, and its policy injects where it should, once."""
+"""The chart on a real API server: every object is accepted, and the policy injects the container once."""
 
 import copy
 import os
@@ -48,14 +48,14 @@ def release(request: pytest.FixtureRequest, cluster: Cluster, tmp_path: Path) ->
 
 
 class Release:
-    """An installation of the chart in the namespace with the strictest rules."""
+    """An installation of the chart in a namespace with the restricted policy."""
 
     def __init__(self, cluster: Cluster, binary: Path) -> None:
         self.cluster = cluster
         self._command = [str(binary), "--kubeconfig", str(cluster.kubeconfig), "--namespace", STRICT]
 
     def install(self, values: Path) -> str:
-        """What Helm says when it is done."""
+        """Install the chart; return the output of Helm."""
         said = self.run("upgrade", "--install", "memory", str(CHART), "--values", str(values))
         if values.name.startswith("injection"):
             # Policies are in force some moments after they are made.
@@ -110,7 +110,7 @@ def mounts(container: Manifest) -> list[str]:
 
 
 @pytest.mark.parametrize("values", [path for path in VALUES if "sidecar" not in path.name], ids=lambda path: path.stem)
-def test_every_object_is_taken_and_installing_again_changes_nothing(release: Release, values: Path) -> None:
+def test_every_object_is_accepted_and_installing_again_changes_nothing(release: Release, values: Path) -> None:
     said = release.install(values)
     assert f"helm test memory --namespace {STRICT}" in said and "What was said" in said
     manifests = [one for one in yaml.safe_load_all(release.run("get", "manifest", "memory")) if one]
@@ -137,9 +137,7 @@ def version(cluster: Cluster, manifest: Manifest) -> str:
 
 
 @pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
-def test_a_namespace_with_the_strictest_rules_admits_every_pod_of_the_chart(
-    cluster: Cluster, tmp_path: Path, values: Path
-) -> None:
+def test_a_restricted_namespace_admits_every_pod_of_the_chart(cluster: Cluster, tmp_path: Path, values: Path) -> None:
     for spec in pods(helm(4, tmp_path).render(values)):
         known = {volume["name"] for volume in spec.get("volumes", [])}
         if "memsidecar-data" not in known:
@@ -151,7 +149,7 @@ def test_a_namespace_with_the_strictest_rules_admits_every_pod_of_the_chart(
         cluster.create(f"/api/v1/namespaces/{STRICT}/pods?dryRun=All", manifest).admitted()
 
 
-def test_the_strict_namespace_is_strict(cluster: Cluster) -> None:
+def test_the_restricted_namespace_rejects_other_pods(cluster: Cluster) -> None:
     loose = {"metadata": {"generateName": "any-"}, "spec": {"containers": [{"name": "any", "image": "any:1"}]}}
     refused = cluster.create(f"/api/v1/namespaces/{STRICT}/pods?dryRun=All", loose)
     assert refused.status == 403 and "restricted" in refused.body["message"]
@@ -160,7 +158,7 @@ def test_the_strict_namespace_is_strict(cluster: Cluster) -> None:
 # -- Injecting
 
 
-def test_a_labelled_pod_that_has_no_lists_gets_memory(release: Release) -> None:
+def test_a_labelled_pod_without_lists_is_injected(release: Release) -> None:
     release.install(CI / "injection-values.yaml")
     made = release.dry(pod()).admitted()
     sidecar = made["spec"]["initContainers"][0]
@@ -170,7 +168,7 @@ def test_a_labelled_pod_that_has_no_lists_gets_memory(release: Release) -> None:
     assert env(made["spec"]["containers"][0]) == {"MEMSIDECAR_ADDRESS": "127.0.0.1:7600"}
 
 
-def test_what_the_policy_adds_is_what_the_template_renders(release: Release, tmp_path: Path) -> None:
+def test_the_policy_adds_what_the_template_renders(release: Release, tmp_path: Path) -> None:
     release.install(CI / "injection-values.yaml")
     (spec,) = pods(helm(4, tmp_path / "again").render(CI / "sidecar-values.yaml"))
     by_template = release.dry({**pod({}), "spec": {**spec, "automountServiceAccountToken": False}}).admitted()
@@ -179,7 +177,7 @@ def test_what_the_policy_adds_is_what_the_template_renders(release: Release, tmp
     assert by_policy["spec"]["volumes"] == by_template["spec"]["volumes"]
 
 
-def test_every_container_of_the_agent_gets_it_and_keeps_its_own(release: Release) -> None:
+def test_every_container_of_the_agent_is_extended_and_keeps_its_own_settings(release: Release) -> None:
     release.install(CI / "injection-socket-token-values.yaml")
     containers = [
         {"name": "bare", "image": "a:1"},
@@ -202,7 +200,7 @@ def test_every_container_of_the_agent_gets_it_and_keeps_its_own(release: Release
     assert names(made, "volumes")[0] == "mine"
 
 
-def test_a_volume_that_needs_a_group_gets_one_and_the_pods_own_stays(release: Release) -> None:
+def test_a_volume_that_needs_a_group_gets_one_and_the_group_of_the_pod_stays(release: Release) -> None:
     release.install(CI / "injection-ephemeral-values.yaml")
     assert release.dry(pod()).admitted()["spec"]["securityContext"]["fsGroup"] == 65532
     own = pod(securityContext={"fsGroup": 1000})
@@ -237,7 +235,7 @@ def test_namespaces_of_the_cluster_are_left_alone(release: Release) -> None:
     assert names(made) == []
 
 
-def test_an_injected_pod_is_admitted_under_the_strictest_rules_and_never_injected_again(release: Release) -> None:
+def test_an_injected_pod_is_admitted_to_a_restricted_namespace_and_never_injected_again(release: Release) -> None:
     release.install(CI / "injection-values.yaml")
     path = f"/api/v1/namespaces/{STRICT}/pods"
     made = release.cluster.create(path, pod()).admitted()

@@ -1,4 +1,4 @@
-"""All modes run one container, which is safe wherever it is put."""
+"""All modes run the same container, with a restricted security context."""
 
 from pathlib import Path
 from shutil import copytree
@@ -25,7 +25,7 @@ def injected(manifests: list[Manifest], variable: str) -> Any:
 
 
 def containers(manifests: list[Manifest]) -> list[Manifest]:
-    """Whatever runs memsidecar, in the manifests or by the policy among them."""
+    """Return the containers of memsidecar in the manifests, including those of the policy."""
     of_pods = [one for pod in pods(manifests) for one in pod.get("initContainers", []) + pod["containers"]]
     of_policies = [injected(manifests, "sidecar")] if of_kind("MutatingAdmissionPolicy", manifests) else []
     return [one for one in of_pods + of_policies if one["name"] == "memsidecar"]
@@ -60,7 +60,7 @@ def test_three_modes_run_one_container(either_helm: Helm) -> None:
     assert mounts(service) == mounts(sidecar) | secrets
 
 
-def test_the_agent_starts_when_memory_is_there_and_reaches_nobody_elses(either_helm: Helm) -> None:
+def test_the_agent_starts_after_the_sidecar_and_reaches_only_its_own(either_helm: Helm) -> None:
     sidecar = container(either_helm, "sidecar")
     assert sidecar["restartPolicy"] == "Always"
     assert sidecar["startupProbe"]["grpc"] == {"port": 7601, "service": "memsidecar.v1.MemoryService"}
@@ -96,7 +96,7 @@ def test_the_agent_can_write_neither_the_socket_nor_its_token(either_helm: Helm)
         assert "readOnly" not in own
 
 
-def test_text_comes_through_the_policy_as_it_was_given(either_helm: Helm) -> None:
+def test_the_policy_keeps_text_unchanged(either_helm: Helm) -> None:
     odd = 'a "b" \\ \n {{ c }} $(d) <e> ü \U0001f9e0 {"f": dyn(1,)}'
     settings = {"model_name": odd, "quota_messages": 100_000_000, "auto_prune_target": 0.5, "index": "off"}
     found = env(injected(either_helm.render({"mode": "injection", "settings": settings}), "sidecar"))
@@ -107,7 +107,7 @@ def test_text_comes_through_the_policy_as_it_was_given(either_helm: Helm) -> Non
 
 
 @pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
-def test_the_server_knows_every_variable_and_takes_its_value(either_helm: Helm, values: Path) -> None:
+def test_the_server_accepts_every_variable_and_its_value(either_helm: Helm, values: Path) -> None:
     (only,) = containers(either_helm.render(values))
     known = documentation()
     assert [name for name in env(only) if f"| `{name}` |" not in known] == []
@@ -181,7 +181,7 @@ def test_a_platform_may_choose_the_user(either_helm: Helm) -> None:
 # -- Storage, and the time to stop
 
 
-def test_a_service_keeps_its_memory_in_a_claim(either_helm: Helm) -> None:
+def test_a_service_stores_its_data_in_a_claim(either_helm: Helm) -> None:
     (stateful,) = of_kind("StatefulSet", either_helm.render(CI / "service-values.yaml"))
     assert stateful["spec"]["replicas"] == 1
     assert [claim["metadata"]["name"] for claim in stateful["spec"]["volumeClaimTemplates"]] == ["memsidecar-data"]

@@ -1,4 +1,4 @@
-"""The agents of examples/kubernetes run, and their manifests are what Kubernetes and the chart understand."""
+"""The agents of examples/kubernetes run, and their manifests are valid."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What would not run, or not safely, is refused before it is installed, in words."""
+"""Invalid or unsafe values are rejected before the installation, with a message."""
 
 import pytest
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.helm
 SECURE: Manifest = {"mode": "service", "tls": {"secretName": "tls"}, "access": {"secretName": "access"}}
 
 
-def test_installed_alone_the_chart_wants_a_mode(either_helm: Helm) -> None:
+def test_installed_alone_the_chart_needs_a_mode(either_helm: Helm) -> None:
     done = either_helm("template", "memory", str(CHART), "--kube-version", "1.37.0")
     assert done.returncode != 0 and "set mode=injection or mode=service" in done.stderr
 
@@ -22,7 +22,7 @@ def test_installed_alone_the_chart_wants_a_mode(either_helm: Helm) -> None:
         (SECURE, "1.26.0", ">=1.27.0-0"),
     ],
 )
-def test_a_cluster_too_old_for_the_mode_is_told(
+def test_a_cluster_too_old_for_the_mode_is_rejected(
     either_helm: Helm, values: Manifest, kubernetes: str, words: str
 ) -> None:
     assert words in either_helm.refusal(values, kubernetes)
@@ -52,7 +52,7 @@ def test_a_cluster_too_old_for_the_mode_is_told(
         (SECURE | {"settings": {"model_url": "http://ollama:11434/v1"}}, "networkPolicy.egress lets nothing out"),
     ],
 )
-def test_values_that_do_not_go_together_are_refused(either_helm: Helm, values: Manifest, words: str) -> None:
+def test_inconsistent_values_are_rejected(either_helm: Helm, values: Manifest, words: str) -> None:
     assert words in either_helm.refusal(values)
 
 
@@ -66,7 +66,7 @@ def test_a_socket_has_no_port_to_share(either_helm: Helm) -> None:
     assert either_helm.render({"mode": "injection", "listen": {"kind": "socket", "healthPort": 7600}})
 
 
-def test_a_policy_that_is_not_made_needs_no_callers(either_helm: Helm) -> None:
+def test_without_a_policy_no_callers_are_needed(either_helm: Helm) -> None:
     manifests = either_helm.render(SECURE | {"networkPolicy": {"enabled": False, "from": None}})
     assert of_kind("NetworkPolicy", manifests) == []
 
@@ -89,6 +89,6 @@ def test_a_policy_that_is_not_made_needs_no_callers(either_helm: Helm) -> None:
         (SECURE | {"user": 0}, ["user", "minimum"]),
     ],
 )
-def test_the_schema_says_which_value_is_wrong(either_helm: Helm, values: Manifest, words: list[str]) -> None:
+def test_the_schema_names_the_invalid_value(either_helm: Helm, values: Manifest, words: list[str]) -> None:
     refusal = either_helm.refusal(values)
     assert [word for word in words if word not in refusal] == [], refusal

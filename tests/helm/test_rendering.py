@@ -1,4 +1,4 @@
-"""Both Helms take the chart, make the same of it, and Kubernetes knows every field of that."""
+"""Both versions of Helm render the same manifests, and Kubernetes knows every field of them."""
 
 from pathlib import Path
 
@@ -22,14 +22,14 @@ def mode_of(values: Path) -> str:
     return mode
 
 
-def test_helm_finds_nothing_to_complain_about(either_helm: Helm) -> None:
+def test_helm_lint_has_no_findings(either_helm: Helm) -> None:
     for values in ([], *(["--values", str(path)] for path in VALUES)):
         done = either_helm("lint", "--strict", str(CHART), "--kube-version", NEWEST, *values)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
-def test_kubernetes_knows_every_field_of_what_is_rendered(either_helm: Helm, values: Path) -> None:
+def test_kubernetes_knows_every_rendered_field(either_helm: Helm, values: Path) -> None:
     for kubernetes in (OLDEST[mode_of(values)], NEWEST):
         manifests = either_helm.render(values, kubernetes)
         assert manifests
@@ -48,7 +48,7 @@ def test_a_field_that_kubernetes_does_not_know_is_found(either_helm: Helm) -> No
     assert "'replica' was unexpected" in str(problem(manifest, NEWEST))
 
 
-def test_the_chart_and_the_examples_run_the_version_that_they_come_with() -> None:
+def test_the_chart_and_the_examples_run_the_current_version() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert chart["appVersion"] == __version__
     assert f"image: memsidecar:{__version__}" in chart["annotations"]["artifacthub.io/images"]
@@ -57,5 +57,5 @@ def test_the_chart_and_the_examples_run_the_version_that_they_come_with() -> Non
 
 
 @pytest.mark.parametrize("path", MADE, ids=lambda path: path.name)
-def test_what_is_made_is_fresh(path: Path) -> None:
+def test_generated_files_are_up_to_date(path: Path) -> None:
     assert path.read_text() == MADE[path](), "run `make helm-docs`"

@@ -1,4 +1,4 @@
-"""What the chart starts in mode service is started here, and what `helm test` runs passes against it."""
+"""The command of mode service is run here, and the command of `helm test` passes against it."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ NAMES = "subjectAltName=DNS:localhost,IP:127.0.0.1"
 
 @pytest.fixture
 def mounted(tmp_path: Path) -> Path:
-    """What the Secrets hold, in the folders where the containers have them."""
+    """The contents of the Secrets, in the folders where the containers mount them."""
     root = tmp_path / "etc" / "memsidecar"
     for folder in ("tls", "ca", "access", "token"):
         (root / folder).mkdir(parents=True)
@@ -53,7 +53,7 @@ def below(root: Path, text: str) -> str:
     return text.replace("/etc/memsidecar", f"{root}/etc/memsidecar")
 
 
-def test_what_helm_test_runs_passes_against_what_the_chart_starts(either_helm: Helm, mounted: Path) -> None:
+def test_the_command_of_helm_test_passes(either_helm: Helm, mounted: Path) -> None:
     manifests = either_helm.render(CHART / "ci" / "service-values.yaml")
     server = container(of_kind("StatefulSet", manifests)[0]["spec"]["template"])
     checker = container(of_kind("Pod", manifests)[0])

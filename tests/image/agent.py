@@ -1,4 +1,4 @@
-"""A caller in the sidecar's own network: does one task, and prints what it saw as JSON."""
+"""A client in the network of the sidecar: does one task, and prints the result as JSON."""
 
 import json
 import sys
@@ -17,27 +17,27 @@ BUDGET_TOKENS = 500
 
 
 def tell() -> dict[str, Any]:
-    """Say something, and see it in the context of another session of the same user, found by LanceDB."""
+    """Add a message, and retrieve it in the context of another session of the same user, found by LanceDB."""
     with grpc.insecure_channel(SIDECAR) as channel:
         memory: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
         message = Message(role=ROLE_USER, content="I moved to Lisbon in spring.")
         added = memory.Add(memory_pb2.AddRequest(user_id="ana", session_id="first", message=message))
         _await_retrieval()
-        return {"sequence": added.sequence, **_asked(memory)}
+        return {"sequence": added.sequence, **_context(memory)}
 
 
 def ask() -> dict[str, Any]:
     with grpc.insecure_channel(SIDECAR) as channel:
         _await_retrieval()
-        return _asked(memory_pb2_grpc.MemoryServiceStub(channel))  # type: ignore[no-untyped-call]
+        return _context(memory_pb2_grpc.MemoryServiceStub(channel))  # type: ignore[no-untyped-call]
 
 
 def probe() -> dict[str, Any]:
-    """As the kubelet asks, once each."""
+    """Probe health as the kubelet does, once for each service."""
     return {name: _health(name) for name in ("", "memsidecar.v1.MemoryService")}
 
 
-def _asked(memory: Any) -> dict[str, Any]:
+def _context(memory: Any) -> dict[str, Any]:
     answer = memory.BuildContext(
         context_pb2.BuildContextRequest(
             user_id="ana", session_id="second", query="Where do I live?", append_query=True, max_tokens=BUDGET_TOKENS

@@ -26,7 +26,7 @@ def build(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="session")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """As in the image, but elsewhere."""
+    """The runtime tree of the image, in another folder."""
     tree = tmp_path_factory.mktemp("image") / "tree"
     made = build("runtime", str(tree), Dockerfile.read().runtime_prefix)
     assert made.returncode == 0, made.stderr

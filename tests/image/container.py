@@ -1,7 +1,7 @@
-"""A container without an engine: a root of its own that is read-only, no network but loopback, process 1, another user.
+"""A container without an engine: a read-only root, no network but loopback, process 1, another user.
 
-Made of namespaces as an engine makes it, which only root may. What is in the root: the runtime tree where the image has
-it, the Python and the libraries of this machine, and the data. No /tmp, no home, no /etc/passwd, and nothing else.
+It uses Linux namespaces as an engine does, which needs root. Its root contains the runtime tree where the image has
+it, the Python and the libraries of this machine, and the data. There is no /tmp, no home and no /etc/passwd.
 """
 
 import json
@@ -49,8 +49,8 @@ def require_namespaces() -> None:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A file or folder of this machine, and where the container sees it."""
+class BindMount:
+    """A file or folder of this machine, and its path in the container."""
 
     outside: Path
     inside: str
@@ -58,16 +58,16 @@ class Seen:
 
 
 class Container:
-    """Runs what the Dockerfile says, with what it says; ends with `stop`, or with the `with` block."""
+    """Runs the command of the Dockerfile with its environment; ends with `stop`, or with the `with` block."""
 
     def __init__(self, folder: Path, tree: Path, data: Path, *settings: str) -> None:
         self.dockerfile = Dockerfile.read()
         self._root = folder / "root"
         self._seen = [
-            Seen(tree, self.dockerfile.runtime_prefix),
-            Seen(data, self.dockerfile.environment["MEMSIDECAR_DATA_DIR"], "rw"),
+            BindMount(tree, self.dockerfile.runtime_prefix),
+            BindMount(data, self.dockerfile.environment["MEMSIDECAR_DATA_DIR"], "rw"),
             *_python_and_libraries(),
-            *(Seen(Path(device), device, "rw") for device in ("/dev/null", "/dev/urandom")),
+            *(BindMount(Path(device), device, "rw") for device in ("/dev/null", "/dev/urandom")),
         ]
         self.log_path = folder / "log"
         self._prepare_root()
@@ -110,7 +110,7 @@ class Container:
 
     @property
     def first_process(self) -> int:
-        """Process 1 of the container, by the number that this machine knows it by."""
+        """Return the pid of the container's process 1 on this machine."""
         (child,) = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         return int(child)
 
@@ -128,14 +128,14 @@ class Container:
         return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
 
     def agent(self, task: str) -> dict[str, Any]:
-        """What tests/image/agent.py saw."""
+        """Run tests/image/agent.py in the container's network; return its output."""
         done = self.beside(sys.executable, "-m", "tests.image.agent", task)
         assert done.returncode == 0, done.stderr + self.log()
         seen: dict[str, Any] = json.loads(done.stdout)
         return seen
 
     def stop(self) -> int:
-        """The signal that the Dockerfile names; the exit code."""
+        """Send the stop signal of the Dockerfile; return the exit code."""
         os.kill(self.first_process, signal.Signals[self.dockerfile.one("STOPSIGNAL")])
         return self.process.wait(STOP_SECONDS)
 
@@ -151,8 +151,10 @@ class Container:
             self.process.stdout.close()
 
 
-def _python_and_libraries() -> list[Seen]:
-    seen = [Seen(Path("/usr"), "/usr")]
-    seen += [Seen(Path("/", name), f"/{name}") for name in ("bin", "lib", "lib64") if not Path("/", name).is_symlink()]
+def _python_and_libraries() -> list[BindMount]:
+    seen = [BindMount(Path("/usr"), "/usr")]
+    seen += [
+        BindMount(Path("/", name), f"/{name}") for name in ("bin", "lib", "lib64") if not Path("/", name).is_symlink()
+    ]
     base = Path(sys.base_prefix)
-    return seen if base.is_relative_to("/usr") else [*seen, Seen(base, str(base))]
+    return seen if base.is_relative_to("/usr") else [*seen, BindMount(base, str(base))]

@@ -1,4 +1,4 @@
-"""The last stage of the Dockerfile, read: what a container made of it would run, as whom, and with what around it."""
+"""Parser of the last stage of the Dockerfile: command, user, environment, volumes."""
 
 import json
 import re
@@ -21,7 +21,7 @@ class Dockerfile:
 
     @cached_property
     def instructions(self) -> list[tuple[str, str]]:
-        """Of the last stage, in order: name and rest."""
+        """Return name and arguments of each instruction of the last stage, in order."""
         lines = [line for line in self.text.splitlines() if not line.lstrip().startswith("#")]
         joined = re.sub(r"\\\n\s*", " ", "\n".join(lines))
         parted = [line.split(maxsplit=1) for line in joined.splitlines() if line.strip()]
@@ -46,7 +46,7 @@ class Dockerfile:
 
     @property
     def command(self) -> list[str]:
-        """ENTRYPOINT and CMD in their exec form: no shell is asked for."""
+        """Return ENTRYPOINT and CMD, which must have the exec form."""
         return [*json.loads(self.one("ENTRYPOINT")), *json.loads(self.one("CMD"))]
 
     @property
@@ -59,6 +59,6 @@ class Dockerfile:
 
     @property
     def runtime_prefix(self) -> str:
-        """Where the runtime tree lies."""
+        """Return the path of the runtime tree."""
         (prefix,) = re.findall(r"image/build runtime (\S+)", self.text)
         return str(prefix)

@@ -1,4 +1,4 @@
-"""What the Dockerfile promises, read from it; test_image.py runs it."""
+"""Static checks of the Dockerfile; test_image.py runs it."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.image.dockerfile import ROOT, Dockerfile
 DOCKERFILE = Dockerfile.read()
 
 
-def test_the_container_is_not_root_and_asks_for_no_shell() -> None:
+def test_the_container_is_not_root_and_needs_no_shell() -> None:
     assert DOCKERFILE.user == (65532, 65532)
     assert DOCKERFILE.command == ["memsidecar", "serve"]
     assert DOCKERFILE.one("STOPSIGNAL") == "SIGTERM"
@@ -34,7 +34,7 @@ def test_the_command_is_found_where_the_tree_is_copied_to() -> None:
     assert f"--from=build {prefix} {prefix}" in DOCKERFILE.all("COPY")
 
 
-def test_all_that_is_copied_is_let_through_by_dockerignore() -> None:
+def test_dockerignore_includes_all_copied_files() -> None:
     let_through = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     copies = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE.text, flags=re.MULTILINE)
     assert {name for copy in copies for name in copy.split()} == let_through

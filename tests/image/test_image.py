@@ -1,4 +1,4 @@
-"""What image/build makes, run as a container would run it: read-only, as its own user, without a network."""
+"""The tree of image/build, run as in a container: read-only, as its own user, without a network."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ LISBON = "I moved to Lisbon in spring."
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A volume as the image makes it: the user's alone."""
+    """A volume as in the image, accessible to the user only."""
     folder = tmp_path_factory.mktemp("volume") / "data"
     folder.mkdir(mode=0o700)
     return folder
@@ -34,12 +34,12 @@ def container(tree: Path, data: Path, tmp_path: Path) -> Iterator[Container]:
         yield running
 
 
-def test_an_agent_is_served_and_what_it_said_survives_a_restart(
+def test_an_agent_is_served_and_its_messages_survive_a_restart(
     container: Container, tree: Path, data: Path, tmp_path: Path
 ) -> None:
-    told = container.agent("tell")
-    assert told["sequence"] == 1 and told["degraded"] == []
-    assert any(LISBON in text for text in told["context"]) and 0 < told["tokens"] <= 500
+    answer = container.agent("tell")
+    assert answer["sequence"] == 1 and answer["degraded"] == []
+    assert any(LISBON in text for text in answer["context"]) and 0 < answer["tokens"] <= 500
     assert container.stop() == 0, container.log()
     (tmp_path / "again").mkdir()
     with Container(tmp_path / "again", tree, data) as restarted:
@@ -47,21 +47,21 @@ def test_an_agent_is_served_and_what_it_said_survives_a_restart(
         assert restarted.stop() == 0
 
 
-def test_health_answers_and_the_log_is_json_without_complaints(container: Container) -> None:
+def test_health_answers_and_the_log_is_json_without_warnings(container: Container) -> None:
     assert set(container.agent("probe").values()) == {"SERVING"}
     assert container.stop() == 0
     records = [json.loads(line) for line in container.log().splitlines()]
     assert records and not [record for record in records if record["level"] not in ("debug", "info")]
 
 
-def test_the_sidecar_can_be_checked_with_the_command_that_is_inside(container: Container) -> None:
+def test_the_check_command_works_in_the_container(container: Container) -> None:
     done = container.inside(*container.dockerfile.entrypoint, "check")
     assert (done.returncode, done.stderr) == (0, "")
     assert "deleted" in done.stdout
 
 
-def test_nothing_but_the_data_can_be_written_and_nothing_but_loopback_is_there(container: Container) -> None:
-    """The proof that the other tests prove something."""
+def test_only_the_data_is_writable_and_only_loopback_is_reachable(container: Container) -> None:
+    """This shows that the container of the other tests is restricted."""
     status = Path(f"/proc/{container.first_process}/status").read_text()
     uid, gid = container.dockerfile.user
     assert f"Uid:\t{uid}\t{uid}\t{uid}\t{uid}\n" in status and f"Gid:\t{gid}\t{gid}\t{gid}\t{gid}\n" in status
@@ -75,7 +75,7 @@ def test_nothing_but_the_data_can_be_written_and_nothing_but_loopback_is_there(c
     assert [line.split()[1] for line in container.beside("ip", "-br", "-o", "link").stdout.splitlines()] == ["UNKNOWN"]
 
 
-def test_the_tree_names_no_place_of_the_machine_that_built_it(tree: Path) -> None:
+def test_the_tree_contains_no_path_of_the_build_machine(tree: Path) -> None:
     naming = [file for file in tree.rglob("*") if file.is_file() and str(tree).encode() in file.read_bytes()]
     assert naming == []
 
@@ -86,18 +86,18 @@ def test_all_code_of_the_tree_is_compiled(tree: Path) -> None:
     assert not [file for file in sources if not (file.parent / "__pycache__" / f"{file.stem}.{tag}.pyc").exists()]
 
 
-def test_a_tree_that_is_there_is_left_alone(tmp_path: Path) -> None:
+def test_an_existing_tree_is_unchanged(tmp_path: Path) -> None:
     done = build("runtime", str(tmp_path))
     assert done.returncode == 2 and "exists already" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [(), ("bake",), ("runtime",), ("base", "a", "b")])
-def test_wrong_usage_is_told(arguments: tuple[str, ...]) -> None:
+def test_wrong_usage_is_reported(arguments: tuple[str, ...]) -> None:
     done = build(*arguments)
     assert done.returncode == 2 and done.stderr.startswith("Usage:")
 
 
-def test_the_base_keeps_python_and_loses_pip(tmp_path: Path) -> None:
+def test_the_base_has_python_and_no_pip(tmp_path: Path) -> None:
     library = Path(sysconfig.get_path("stdlib"))
     copied = tmp_path / "lib" / library.name
     shutil.copytree(library, copied, ignore=shutil.ignore_patterns("site-packages", "__pycache__", "test"))

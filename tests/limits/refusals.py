@@ -1,4 +1,4 @@
-"""What a refused caller is told, with the seconds to wait."""
+"""Errors of rejected calls, with their retry delay."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ class Refused(Refusal):
 
 
 def refused(call: Callable[[], Any]) -> Refused | None:
-    """None if it was not."""
+    """Return the error of the call; None if it succeeds."""
     try:
         call()
     except grpc.RpcError as error:
@@ -30,7 +30,7 @@ def refused(call: Callable[[], Any]) -> Refused | None:
 
 
 def first_refusal(call: Callable[[], Any], at_most: int) -> tuple[int, Refused]:
-    """How many calls went well before it, and the refusal."""
+    """Repeat the call; return how many succeeded before the first error, and the error."""
     for done in range(at_most):
         found = refused(call)
         if found is not None:

@@ -1,4 +1,4 @@
-"""How many calls of a namespace at once, how long each, and how much of an answer at a time."""
+"""Limits of a namespace: concurrent calls, duration of a call, size of a page."""
 
 import time
 from pathlib import Path
@@ -27,7 +27,7 @@ def count(client: Client, namespace: str) -> Any:
 
 
 def refusals_meanwhile(client: Client, slow: Any) -> list[Refused]:
-    """What the same namespace is told while its slow call is in progress; another one is told nothing."""
+    """Return the errors of the namespace during its slow call; another namespace gets none."""
     found: list[Refused] = []
     while not slow.done():
         refusal = refused(lambda: count(client, "crowded"))
@@ -36,8 +36,8 @@ def refusals_meanwhile(client: Client, slow: Any) -> list[Refused]:
     return found
 
 
-def crowd(client: Client) -> tuple[Any, list[Refused]]:
-    """A slow call that was let in, and what others were told meanwhile."""
+def errors_during_slow_call(client: Client) -> tuple[Any, list[Refused]]:
+    """Make a slow call; return the errors of other calls meanwhile."""
     for _ in range(TRIES):
         slow = client.memory.AddBatch.future(slow_batch("crowded"), timeout=SECONDS)
         found = refusals_meanwhile(client, slow)
@@ -47,9 +47,9 @@ def crowd(client: Client) -> tuple[Any, list[Refused]]:
     raise AssertionError("nobody was refused beside a slow call")
 
 
-def test_one_namespace_leaves_room_for_the_others(data_dir: Path) -> None:
+def test_one_namespace_leaves_capacity_for_the_others(data_dir: Path) -> None:
     with SidecarProcess(data_dir, "--max-namespace-calls", "1") as sidecar, sidecar.client() as client:
-        slow, found = crowd(client)
+        slow, found = errors_during_slow_call(client)
         assert {(one.code.name, one.reason, one.retry) for one in found} == {
             ("RESOURCE_EXHAUSTED", "RATE_LIMITED", True)
         }
@@ -57,7 +57,7 @@ def test_one_namespace_leaves_room_for_the_others(data_dir: Path) -> None:
         assert refused(lambda: count(client, "crowded")) is None
 
 
-def test_no_call_takes_longer_than_the_longest_deadline(data_dir: Path) -> None:
+def test_no_call_takes_longer_than_the_maximum_deadline(data_dir: Path) -> None:
     with SidecarProcess(data_dir, "--max-deadline-seconds", "0.05") as sidecar, sidecar.client() as client:
         found = refused(lambda: client.memory.AddBatch(slow_batch("late"), timeout=SECONDS))
         assert found is not None
@@ -70,7 +70,7 @@ def test_no_call_takes_longer_than_the_longest_deadline(data_dir: Path) -> None:
         assert client.all("slow", namespace="late") == []
 
 
-def test_a_page_has_its_limits_whatever_is_asked_for(client: Client) -> None:
+def test_the_size_of_a_page_is_limited(client: Client) -> None:
     messages = [Message(role=ROLE_USER, content="short") for _ in range(MOST_ON_A_PAGE + 1)]
     client.memory.AddBatch(memory.AddBatchRequest(session_id="pages", messages=messages), timeout=SECONDS)
     page = client.memory.GetAll(memory.GetAllRequest(session_id="pages", page_size=1_000_000), timeout=SECONDS)

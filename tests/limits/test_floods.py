@@ -1,4 +1,4 @@
-"""Callers who send too much, too slowly, too often, or nothing at all: memory is bounded, and others are answered."""
+"""Abusive callers: memory is bounded, and other callers are answered."""
 
 import resource
 import socket
@@ -40,8 +40,8 @@ def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess
 
 
 @dataclass(frozen=True)
-class Guarded:
-    """A sidecar that lets in whoever has the token, and so guards itself against all others."""
+class RestrictedSidecar:
+    """A sidecar with an access file, and a valid token."""
 
     sidecar: SidecarProcess
     bearer: list[tuple[str, str]]
@@ -52,12 +52,12 @@ class Guarded:
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    folder, token = tmp_path_factory.mktemp("guarded"), new_token()
+def restricted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestrictedSidecar]:
+    folder, token = tmp_path_factory.mktemp("restricted"), new_token()
     access = folder / "access.toml"
     access.write_text(token_lines(token, "agent", ["*"], AccessRole.ADMIN, None))
     with SidecarProcess(folder / "data", "--access-file", str(access)) as running:
-        yield Guarded(running, [("authorization", f"Bearer {token.text}")])
+        yield RestrictedSidecar(running, [("authorization", f"Bearer {token.text}")])
 
 
 def _hard_limit() -> int:
@@ -98,25 +98,25 @@ def test_thousands_of_idle_connections(sidecar: SidecarProcess, client: Client) 
 
 
 @pytest.mark.slow
-def test_requests_that_never_end_are_received_a_few_at_a_time(guarded: Guarded) -> None:
-    """512 MiB are on offer; what is kept of them is bounded, and whoever sends a whole request is answered."""
-    guarded.assert_answers()
-    before = resident_mib(guarded.sidecar)
+def test_incomplete_requests_are_received_a_few_at_a_time(restricted: RestrictedSidecar) -> None:
+    """Callers send 512 MiB in total; buffered bytes are bounded, and complete requests are answered."""
+    restricted.assert_answers()
+    before = resident_mib(restricted.sidecar)
     endless = framed(bytes(4 * MIB))[:-1]
     with ExitStack() as opened:
-        callers = [opened.enter_context(RawCaller(guarded.sidecar.address)) for _ in range(4)]
+        callers = [opened.enter_context(RawCaller(restricted.sidecar.address)) for _ in range(4)]
         for caller in callers:
-            caller.send([caller.call(ADD, guarded.bearer) for _ in range(32)], endless, 1.5)
-        assert resident_mib(guarded.sidecar) - before < 150
-        guarded.assert_answers()
-    guarded.assert_answers()
+            caller.send([caller.call(ADD, restricted.bearer) for _ in range(32)], endless, 1.5)
+        assert resident_mib(restricted.sidecar) - before < 150
+        restricted.assert_answers()
+    restricted.assert_answers()
 
 
-def test_health_without_credentials_is_no_way_around_it(guarded: Guarded) -> None:
-    before = resident_mib(guarded.sidecar)
+def test_health_calls_without_credentials_are_limited_too(restricted: RestrictedSidecar) -> None:
+    before = resident_mib(restricted.sidecar)
     endless = framed(bytes(4 * MIB))[:-1]
-    health_listen = guarded.sidecar.ready["health_listen"]
-    with RawCaller(guarded.sidecar.address) as caller, RawCaller(health_listen) as probing:
+    health_listen = restricted.sidecar.ready["health_listen"]
+    with RawCaller(restricted.sidecar.address) as caller, RawCaller(health_listen) as probing:
         caller.send([caller.call(HEALTH_CHECK) for _ in range(64)], endless, 1.5)
         announced = [probing.call(HEALTH_CHECK) for _ in range(32)]
         probing.send(announced, endless[:16], 1.5)
@@ -125,38 +125,38 @@ def test_health_without_credentials_is_no_way_around_it(guarded: Guarded) -> Non
         probing.send(streams, endless, 1.5)
         # Who comes to announce it within a second is too large, who does not is late: so many at once take that long.
         assert set(probing.until_answered(streams, SECONDS)) <= {RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED}
-        assert resident_mib(guarded.sidecar) - before < 80
-        guarded.assert_answers()
+        assert resident_mib(restricted.sidecar) - before < 80
+        restricted.assert_answers()
 
 
-def test_strangers_are_refused_before_their_request_is_read(guarded: Guarded) -> None:
-    with RawCaller(guarded.sidecar.address) as caller:
+def test_unauthenticated_calls_are_rejected_before_their_request_is_read(restricted: RestrictedSidecar) -> None:
+    with RawCaller(restricted.sidecar.address) as caller:
         streams = [caller.call(ADD) for _ in range(100)]
         assert set(caller.until_answered(streams, SECONDS)) == {UNAUTHENTICATED}, "with nothing sent at all"
-    guarded.assert_answers()
+    restricted.assert_answers()
 
 
-def test_refused_requests_are_not_kept(guarded: Guarded) -> None:
-    """Whole ones this time: what they were refused with must not hold on to them."""
-    guarded.assert_answers()
-    before = resident_mib(guarded.sidecar)
-    with RawCaller(guarded.sidecar.address) as caller:
-        streams = [caller.call(ADD, guarded.bearer) for _ in range(64)]
+def test_rejected_requests_are_released(restricted: RestrictedSidecar) -> None:
+    """The requests are complete: their errors must not keep them in memory."""
+    restricted.assert_answers()
+    before = resident_mib(restricted.sidecar)
+    with RawCaller(restricted.sidecar.address) as caller:
+        streams = [caller.call(ADD, restricted.bearer) for _ in range(64)]
         caller.send(streams, framed(bytes(8 * MIB - 100)), SECONDS)
         assert set(caller.until_answered(streams, SECONDS)) == {RESOURCE_EXHAUSTED}
-    assert resident_mib(guarded.sidecar) - before < 256, "of 512"
+    assert resident_mib(restricted.sidecar) - before < 256, "of 512"
 
 
-def test_a_call_that_ends_without_a_request_is_told_so(guarded: Guarded) -> None:
-    with RawCaller(guarded.sidecar.address) as caller:
-        stream = caller.call(COUNT, guarded.bearer)
+def test_a_call_without_a_request_is_rejected(restricted: RestrictedSidecar) -> None:
+    with RawCaller(restricted.sidecar.address) as caller:
+        stream = caller.call(COUNT, restricted.bearer)
         caller.end(stream)
         assert caller.until_answered([stream], SECONDS) == [INVALID_ARGUMENT]
 
 
 @pytest.mark.parametrize(("size", "reason"), [(4 * MIB + 1, "TOO_LARGE"), (8 * MIB + 1, "")])
 def test_too_large_requests(client: Client, size: int, reason: str) -> None:
-    """Up to twice the limit we say so ourselves; beyond it gRPC refuses to read on, and gives no details."""
+    """Up to twice the limit the error has details; beyond that gRPC rejects the request without details."""
     request = memory.CountRequest(session_id="s", user_id="x" * size)
     found = refused(lambda: client.memory.Count(request, timeout=SECONDS))
     assert found is not None
@@ -172,14 +172,14 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN)
-def test_broken_frames_hurt_nobody_else(sidecar: SidecarProcess, client: Client, data: bytes) -> None:
+def test_broken_frames_do_not_affect_others(sidecar: SidecarProcess, client: Client, data: bytes) -> None:
     with RawCaller(sidecar.address) as caller:
         caller.raw(data)
         caller.listen(0.2)
     assert_answers(client)
 
 
-def test_rapid_reset_hurts_nobody_else(sidecar: SidecarProcess, client: Client) -> None:
+def test_rapid_reset_does_not_affect_others(sidecar: SidecarProcess, client: Client) -> None:
     before = resident_mib(sidecar)
     for _ in range(3):
         with RawCaller(sidecar.address) as caller:
@@ -192,7 +192,7 @@ def test_rapid_reset_hurts_nobody_else(sidecar: SidecarProcess, client: Client) 
     assert resident_mib(sidecar) - before < 100
 
 
-def test_a_flood_of_pings_is_sent_away(sidecar: SidecarProcess, client: Client) -> None:
+def test_a_flood_of_pings_closes_the_connection(sidecar: SidecarProcess, client: Client) -> None:
     with RawCaller(sidecar.address) as caller:
         give_up = time.monotonic() + SECONDS
         while not caller.is_closed and time.monotonic() < give_up:
@@ -203,7 +203,7 @@ def test_a_flood_of_pings_is_sent_away(sidecar: SidecarProcess, client: Client) 
 
 
 @pytest.mark.slow
-def test_whoever_never_finishes_the_handshake_is_sent_away(tmp_path: Path) -> None:
+def test_an_unfinished_handshake_times_out(tmp_path: Path) -> None:
     authority = Authority.new()
     with tls_sidecar(tmp_path, authority.server()) as sidecar, ExitStack() as opened:
         host, port = sidecar.address.rsplit(":", 1)

@@ -1,4 +1,4 @@
-"""How much a namespace may keep: refused beyond it, and only what would grow."""
+"""Storage quotas of a namespace: only calls that would increase its usage are rejected."""
 
 import time
 from collections.abc import Iterator
@@ -24,17 +24,17 @@ SECONDS = HANG_SECONDS
 NOTICED_SECONDS = HANG_SECONDS
 
 
-class Keeper:
-    """A sidecar with an access file, and one caller who may do everything."""
+class QuotaSidecar:
+    """A sidecar with quotas in its access file, and one caller with all rights."""
 
     def __init__(self, folder: Path) -> None:
         self.access = folder / "access.toml"
-        self.allow("")
+        self.set_quotas("")
         flags = ("--quota-sessions", "2", "--quota-messages", "5", "--quota-bytes", "8KiB")
         self.sidecar = SidecarProcess(folder / "data", "--access-file", str(self.access), *flags)
         self.client = self.sidecar.client()
 
-    def allow(self, quotas: str) -> None:
+    def set_quotas(self, quotas: str) -> None:
         self.access.write_text(f"{LINES}\n{quotas}\n")
 
     def add(self, namespace: str, session_id: str = "s", content: str = "hello") -> Refused | None:
@@ -53,8 +53,8 @@ class Keeper:
 
 
 @pytest.fixture(scope="module")
-def keeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keeper]:
-    made = Keeper(tmp_path_factory.mktemp("quotas"))
+def quota_sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuotaSidecar]:
+    made = QuotaSidecar(tmp_path_factory.mktemp("quotas"))
     with made.sidecar, made.client:
         yield made
 
@@ -65,50 +65,50 @@ def assert_exceeded(found: Refused | None, quota: str, limit: int) -> None:
     assert found.metadata == {"quota": quota, "limit": str(limit)}
 
 
-def test_messages(keeper: Keeper) -> None:
-    assert [keeper.add("messages") for _ in range(5)] == [None] * 5
-    assert_exceeded(keeper.add("messages"), "messages", 5)
-    assert keeper.count("messages") == 5
-    assert keeper.add("messages of another") is None
-    keeper.erase("messages")
-    assert keeper.add("messages") is None
+def test_messages(quota_sidecar: QuotaSidecar) -> None:
+    assert [quota_sidecar.add("messages") for _ in range(5)] == [None] * 5
+    assert_exceeded(quota_sidecar.add("messages"), "messages", 5)
+    assert quota_sidecar.count("messages") == 5
+    assert quota_sidecar.add("messages of another") is None
+    quota_sidecar.erase("messages")
+    assert quota_sidecar.add("messages") is None
 
 
-def test_sessions(keeper: Keeper) -> None:
-    assert [keeper.add("sessions", name) for name in "ab"] == [None] * 2
-    assert_exceeded(keeper.add("sessions", "c"), "sessions", 2)
-    assert keeper.add("sessions", "b") is None
-    keeper.erase("sessions", "a")
-    assert keeper.add("sessions", "c") is None
+def test_sessions(quota_sidecar: QuotaSidecar) -> None:
+    assert [quota_sidecar.add("sessions", name) for name in "ab"] == [None] * 2
+    assert_exceeded(quota_sidecar.add("sessions", "c"), "sessions", 2)
+    assert quota_sidecar.add("sessions", "b") is None
+    quota_sidecar.erase("sessions", "a")
+    assert quota_sidecar.add("sessions", "c") is None
 
 
-def test_bytes(keeper: Keeper) -> None:
-    assert keeper.add("bytes", content="x" * 6000) is None
-    assert_exceeded(keeper.add("bytes", content="x" * 6000), "bytes", 8192)
-    assert keeper.add("bytes", content="x" * 100) is None
+def test_bytes(quota_sidecar: QuotaSidecar) -> None:
+    assert quota_sidecar.add("bytes", content="x" * 6000) is None
+    assert_exceeded(quota_sidecar.add("bytes", content="x" * 6000), "bytes", 8192)
+    assert quota_sidecar.add("bytes", content="x" * 100) is None
 
 
-def test_a_batch_is_refused_as_a_whole(keeper: Keeper) -> None:
+def test_a_batch_is_refused_as_a_whole(quota_sidecar: QuotaSidecar) -> None:
     messages = [Message(role=ROLE_USER, content="hello") for _ in range(6)]
     request = memory.AddBatchRequest(session_id="s", namespace="batch", messages=messages)
-    found = refused(lambda: keeper.client.memory.AddBatch(request, timeout=SECONDS, metadata=METADATA))
+    found = refused(lambda: quota_sidecar.client.memory.AddBatch(request, timeout=SECONDS, metadata=METADATA))
     assert_exceeded(found, "messages", 5)
-    assert keeper.count("batch") == 0
+    assert quota_sidecar.count("batch") == 0
 
 
-def test_the_access_file_may_raise_and_lower_it_at_any_time(keeper: Keeper) -> None:
-    assert [keeper.add("moving") for _ in range(5)] == [None] * 5
-    assert_exceeded(keeper.add("moving"), "messages", 5)
-    keeper.allow("[quotas.moving]\nmessages = 7")
+def test_the_access_file_may_raise_and_lower_it_at_any_time(quota_sidecar: QuotaSidecar) -> None:
+    assert [quota_sidecar.add("moving") for _ in range(5)] == [None] * 5
+    assert_exceeded(quota_sidecar.add("moving"), "messages", 5)
+    quota_sidecar.set_quotas("[quotas.moving]\nmessages = 7")
     give_up = time.monotonic() + NOTICED_SECONDS
-    while keeper.add("moving") is not None and time.monotonic() < give_up:
+    while quota_sidecar.add("moving") is not None and time.monotonic() < give_up:
         time.sleep(0.1)
-    assert keeper.add("moving") is None
-    assert_exceeded(keeper.add("moving"), "messages", 7)
-    keeper.allow("[quotas.moving]\nmessages = 3")
+    assert quota_sidecar.add("moving") is None
+    assert_exceeded(quota_sidecar.add("moving"), "messages", 7)
+    quota_sidecar.set_quotas("[quotas.moving]\nmessages = 3")
     give_up = time.monotonic() + NOTICED_SECONDS
-    while (found := keeper.add("moving")) is not None and found.metadata["limit"] != "3":
+    while (found := quota_sidecar.add("moving")) is not None and found.metadata["limit"] != "3":
         assert time.monotonic() < give_up
         time.sleep(0.1)
-    assert_exceeded(keeper.add("moving"), "messages", 3)
-    assert keeper.count("moving") == 7, "what is there stays"
+    assert_exceeded(quota_sidecar.add("moving"), "messages", 3)
+    assert quota_sidecar.count("moving") == 7, "what is there stays"

@@ -1,4 +1,4 @@
-"""How often a namespace may call, and what it is told beyond that."""
+"""Rate limit of a namespace, and its errors."""
 
 import time
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def is_rate_limited(found: Refused) -> bool:
     return (found.code.name, found.reason, found.retry) == ("RESOURCE_EXHAUSTED", "RATE_LIMITED", True)
 
 
-def test_beyond_its_rate_a_namespace_is_told_when_to_come_back(client: Client) -> None:
+def test_a_call_beyond_the_rate_gets_a_retry_delay(client: Client) -> None:
     begin = time.monotonic()
     done, found = first_refusal(lambda: count(client, "told"), 1000)
     assert is_rate_limited(found)
@@ -46,7 +46,7 @@ def test_beyond_its_rate_a_namespace_is_told_when_to_come_back(client: Client) -
     assert refused(lambda: count(client, "told")) is None, "waiting as long as it says is enough"
 
 
-def test_no_more_than_a_second_of_calls_is_saved_up(client: Client) -> None:
+def test_the_burst_is_at_most_one_second_of_calls(client: Client) -> None:
     count(client, "steady")
     time.sleep(1.5)
     begin, done = time.monotonic(), 0
@@ -55,13 +55,13 @@ def test_no_more_than_a_second_of_calls_is_saved_up(client: Client) -> None:
     assert done <= RATE * (time.monotonic() - begin + 1) + 1
 
 
-def test_other_namespaces_do_not_notice(client: Client) -> None:
+def test_other_namespaces_are_unaffected(client: Client) -> None:
     first_refusal(lambda: count(client, "loud"), 1000)
     assert refused(lambda: count(client, "quiet")) is None
 
 
-def test_refused_calls_cost_nothing(client: Client) -> None:
-    """Else whoever comes back too early would wait for ever."""
+def test_rejected_calls_do_not_count(client: Client) -> None:
+    """Otherwise a caller that retries too early would never be admitted."""
     first_refusal(lambda: count(client, "eager"), 1000)
     for _ in range(50):
         refused(lambda: count(client, "eager"))
@@ -83,7 +83,7 @@ def test_each_message_of_a_stream_is_a_call(client: Client) -> None:
     assert RATE <= count(client, "streamed").stats.message_count < 10 * RATE
 
 
-def test_the_access_file_has_the_last_word_and_may_change_it(tmp_path: Path) -> None:
+def test_the_access_file_overrides_the_rate_and_may_change_it(tmp_path: Path) -> None:
     token = new_token()
     lines = token_lines(token, "agent", ["*"], AccessRole.ADMIN, None)
     access = tmp_path / "access.toml"

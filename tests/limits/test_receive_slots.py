@@ -1,4 +1,4 @@
-"""The places where requests are received, without a server around them."""
+"""Receive slots, without a server."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -31,7 +31,7 @@ async def never() -> bytes:
     return b""
 
 
-def test_any_number_of_quick_senders_get_through() -> None:
+def test_any_number_of_fast_senders_are_received() -> None:
     async def work() -> None:
         slots = ReceiveSlots(4)
         assert set(await asyncio.gather(*(slots.receive("a", at_once) for _ in range(100)))) == {b"request"}
@@ -39,7 +39,7 @@ def test_any_number_of_quick_senders_get_through() -> None:
     run(work())
 
 
-def test_a_slow_sender_gives_way_and_is_told_so() -> None:
+def test_a_slow_sender_is_evicted_with_an_error() -> None:
     async def work() -> None:
         slots = ReceiveSlots(4)
         slow = [asyncio.ensure_future(slots.receive("a", never)) for _ in range(10)]
@@ -55,7 +55,7 @@ def test_a_slow_sender_gives_way_and_is_told_so() -> None:
     run(work())
 
 
-def test_a_slow_sender_stays_while_nobody_waits() -> None:
+def test_a_slow_sender_stays_while_no_other_waits() -> None:
     async def work() -> None:
         slots, late = ReceiveSlots(2), asyncio.Event()
 
@@ -85,7 +85,7 @@ def test_one_tenant_leaves_half_of_the_slots_to_the_others() -> None:
     run(work())
 
 
-def test_large_requests_in_progress_have_a_limit_and_small_ones_none() -> None:
+def test_only_large_requests_in_progress_are_limited() -> None:
     async def work() -> None:
         budget = pending_requests(4 * MIB)
         with budget.reserve("a", 2 * MIB):

@@ -1,4 +1,4 @@
-"""Callers who ask for much and read nothing: what waits for them has a limit, and is given back."""
+"""Callers that do not read their responses: pending responses are bounded, and released."""
 
 import time
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def get_all(client: Client, namespace: str) -> int:
 
 
 def stall(caller: RawCaller, namespace: str) -> list[int]:
-    """Ask for more than may wait, and read only what is refused; the streams whose answers wait."""
+    """Request more than may be pending; return the streams with pending responses."""
     streams = [caller.ask(GET_ALL, asking(namespace)) for _ in range(ASKED)]
     give_up = time.monotonic() + SECONDS
     while len(caller.statuses) < ASKED - FIT and time.monotonic() < give_up:
@@ -65,7 +65,7 @@ def answers_again(client: Client, namespace: str) -> bool:
     return False
 
 
-def test_what_waits_is_bounded_and_others_are_answered(sidecar: SidecarProcess, client: Client) -> None:
+def test_pending_responses_are_bounded_and_others_are_answered(sidecar: SidecarProcess, client: Client) -> None:
     with RawCaller(sidecar.address) as stalling:
         waiting = stall(stalling, "a")
         assert len(waiting) == FIT
@@ -79,7 +79,7 @@ def test_what_waits_is_bounded_and_others_are_answered(sidecar: SidecarProcess, 
     assert answers_again(client, "a"), "whoever goes away gives back what waited for him"
 
 
-def test_whoever_reads_at_last_gives_it_back(sidecar: SidecarProcess, client: Client) -> None:
+def test_reading_releases_the_budget(sidecar: SidecarProcess, client: Client) -> None:
     with RawCaller(sidecar.address) as stalling:
         waiting = stall(stalling, "a")
         stalling.grant(4 * MIB, waiting)
@@ -88,7 +88,7 @@ def test_whoever_reads_at_last_gives_it_back(sidecar: SidecarProcess, client: Cl
         assert answers_again(client, "a")
 
 
-def test_whoever_cancels_gives_it_back(sidecar: SidecarProcess, client: Client) -> None:
+def test_cancelling_releases_the_budget(sidecar: SidecarProcess, client: Client) -> None:
     with RawCaller(sidecar.address) as stalling:
         for stream in stall(stalling, "a"):
             stalling.cancel(stream)

@@ -1,4 +1,4 @@
-"""What no one may take all of: calls, threads, watchers, reflection, memory for what a request unfolds to."""
+"""Shares of one tenant: calls, threads, watchers, reflection streams, memory of decoded requests."""
 
 import threading
 import time
@@ -27,11 +27,11 @@ from tests.support.waiting import HANG_SECONDS
 
 Bearer = tuple[tuple[str, str], ...]
 SECONDS = HANG_SECONDS
-CALLS_OF_ONE = 8
+MAX_NAMESPACE_CALLS = 8
 
 
 class Tenants:
-    """One that misbehaves, and one that must not notice."""
+    """A greedy tenant, and another one that must be unaffected."""
 
     def __init__(self, sidecar: SidecarProcess, greedy: Token, other: Token) -> None:
         self.sidecar = sidecar
@@ -51,7 +51,14 @@ def tenants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
     lines += [token_lines(other, "other", ["other"], AccessRole.WRITE, None)]
     access = folder / "access.toml"
     access.write_text("\n".join(lines))
-    flags = ("--access-file", str(access), "--max-namespace-calls", str(CALLS_OF_ONE), "--max-concurrent-calls", "16")
+    flags = (
+        "--access-file",
+        str(access),
+        "--max-namespace-calls",
+        str(MAX_NAMESPACE_CALLS),
+        "--max-concurrent-calls",
+        "16",
+    )
     with SidecarProcess(folder / "data", *flags) as running:
         yield Tenants(running, greedy, other)
 
@@ -62,23 +69,23 @@ def client(tenants: Tenants) -> Iterator[Client]:
         yield connected
 
 
-def test_calls_that_never_send_anything_take_the_share_of_their_caller_only(tenants: Tenants, client: Client) -> None:
+def test_calls_without_a_request_take_the_share_of_their_tenant_only(tenants: Tenants, client: Client) -> None:
     with RawCaller(tenants.sidecar.address, headers=tenants.greedy) as caller:
-        for _ in range(4 * CALLS_OF_ONE):
+        for _ in range(4 * MAX_NAMESPACE_CALLS):
             caller.call(f"{SERVICE}Count")
         tenants.assert_other_is_answered(client)
 
 
-def test_answers_that_nobody_reads_take_the_share_of_their_caller_only(tenants: Tenants, client: Client) -> None:
-    asked = memory.CountRequest(namespace="greedy", session_id="s").SerializeToString()
+def test_unread_responses_take_the_share_of_their_tenant_only(tenants: Tenants, client: Client) -> None:
+    request = memory.CountRequest(namespace="greedy", session_id="s").SerializeToString()
     with RawCaller(tenants.sidecar.address, window=0, headers=tenants.greedy) as caller:
-        for _ in range(4 * CALLS_OF_ONE):
-            caller.ask(f"{SERVICE}Count", asked)
+        for _ in range(4 * MAX_NAMESPACE_CALLS):
+            caller.ask(f"{SERVICE}Count", request)
         caller.listen(0.3)
         tenants.assert_other_is_answered(client)
 
 
-def test_watchers_of_health_are_few_and_probes_are_answered(tenants: Tenants) -> None:
+def test_health_watchers_are_limited_and_probes_are_answered(tenants: Tenants) -> None:
     with grpc.insecure_channel(tenants.sidecar.ready["health_listen"]) as channel:
         stub: Any = health_pb2_grpc.HealthStub(channel)
         watching = [stub.Watch(health_pb2.HealthCheckRequest(), timeout=SECONDS) for _ in range(MAX_WATCHERS)]
@@ -92,7 +99,7 @@ def test_watchers_of_health_are_few_and_probes_are_answered(tenants: Tenants) ->
             one.cancel()
 
 
-def test_probes_are_answered_beside_calls_that_never_ask(tenants: Tenants) -> None:
+def test_probes_are_answered_during_calls_without_a_request(tenants: Tenants) -> None:
     address = tenants.sidecar.ready["health_listen"]
     with RawCaller(address) as silent, grpc.insecure_channel(address) as channel:
         streams = [silent.call("/grpc.health.v1.Health/Check") for _ in range(50)]
@@ -117,7 +124,7 @@ def idle_reflection(channel: grpc.Channel, bearer: Bearer) -> Iterator[Any]:
         over.set()
 
 
-def test_streams_of_reflection_are_few(tenants: Tenants, client: Client) -> None:
+def test_reflection_streams_are_limited(tenants: Tenants, client: Client) -> None:
     with grpc.insecure_channel(tenants.sidecar.address) as channel, ExitStack() as opened:
         idle = [
             opened.enter_context(idle_reflection(channel, tenants.greedy)) for _ in range(MAX_REFLECTION_STREAMS + 1)
@@ -134,7 +141,7 @@ def _ended_with(stream: Any) -> grpc.StatusCode | None:
     return None if stream.is_active() else stream.code()
 
 
-def test_a_request_may_not_unfold_to_much_more_than_it_is(tenants: Tenants, client: Client) -> None:
+def test_a_request_that_decodes_to_much_more_memory_is_rejected(tenants: Tenants, client: Client) -> None:
     empty = Message(role=ROLE_USER, tool_calls=[ToolCall()] * 500_000)
     request = memory.AddRequest(namespace="greedy", session_id="s", message=empty)
     found = refused(lambda: client.memory.Add(request, timeout=SECONDS, metadata=tenants.greedy))
@@ -143,14 +150,14 @@ def test_a_request_may_not_unfold_to_much_more_than_it_is(tenants: Tenants, clie
     assert "500000 parts" in found.message
 
 
-def test_what_is_sent_to_a_namespace_that_is_closed_is_not_unfolded(tenants: Tenants, client: Client) -> None:
+def test_a_request_to_a_denied_namespace_is_not_decoded(tenants: Tenants, client: Client) -> None:
     empty = memory.AddBatchRequest(namespace="other", session_id="s", messages=[Message()] * 500_000)
     found = refused(lambda: client.memory.AddBatch(empty, timeout=SECONDS, metadata=tenants.greedy))
     assert found is not None
     assert (found.code.name, found.reason) == ("PERMISSION_DENIED", "PERMISSION_DENIED")
 
 
-def test_long_searches_of_one_do_not_delay_the_contexts_of_another(tenants: Tenants, client: Client) -> None:
+def test_long_searches_of_one_tenant_do_not_delay_contexts_of_another(tenants: Tenants, client: Client) -> None:
     for at in range(30):
         message = Message(role=ROLE_USER, content=f"{at} " + "lorem ipsum dolor " * 20_000)
         client.memory.Add(
@@ -162,7 +169,7 @@ def test_long_searches_of_one_do_not_delay_the_contexts_of_another(tenants: Tena
         namespace="greedy", session_id="s", query="not to be found", mode=memory.SEARCH_MODE_SUBSTRING
     )
     searching = [
-        client.memory.Search.future(slow, timeout=SECONDS, metadata=tenants.greedy) for _ in range(CALLS_OF_ONE)
+        client.memory.Search.future(slow, timeout=SECONDS, metadata=tenants.greedy) for _ in range(MAX_NAMESPACE_CALLS)
     ]
     request = BuildContextRequest(namespace="other", session_id="s", query="anything", max_tokens=1000)
     client.memory.BuildContext(request, timeout=SECONDS, metadata=tenants.other)
@@ -171,12 +178,12 @@ def test_long_searches_of_one_do_not_delay_the_contexts_of_another(tenants: Tena
         one.result()
 
 
-def test_whoever_has_no_credentials_does_not_fill_the_log(tenants: Tenants, client: Client) -> None:
+def test_unauthenticated_calls_do_not_fill_the_log(tenants: Tenants, client: Client) -> None:
     log: Path = tenants.sidecar.log_path
     before = log.stat().st_size
     request = memory.CountRequest(session_id="s")
     for _ in range(300):
         found = refused(lambda: client.memory.Count(request, timeout=SECONDS))
         assert found is not None and found.code is grpc.StatusCode.UNAUTHENTICATED
-    told = log.read_text(errors="replace")[before:].count("UNAUTHENTICATED")
-    assert 0 < told < 300
+    logged = log.read_text(errors="replace")[before:].count("UNAUTHENTICATED")
+    assert 0 < logged < 300

@@ -1,4 +1,4 @@
-"""A desktop program: the MCP client of the official SDK, with `memsidecar mcp` as its child over pipes."""
+"""A desktop program: the MCP client of the official SDK, with `memsidecar mcp` as its child process."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ QUICK = {"MEMSIDECAR_INDEX": "off"}
 
 @dataclass(frozen=True)
 class Desktop:
-    """Calls tools as a model would, and holds every answer to the schema that was listed."""
+    """Calls tools as a model would, and validates every result against the listed schema."""
 
     portal: BlockingPortal
     client: Client
@@ -40,17 +40,17 @@ class Desktop:
         return result
 
     def use(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The structured answer of a call that must work."""
+        """Return the structured result of a call that must succeed."""
         return self.checked(tool, self.call(tool, arguments))
 
     def read(self, tool: str, **arguments: Any) -> str:
-        """The text of a call that must work."""
+        """Return the text of a call that must succeed."""
         result = self.call(tool, arguments)
         self.checked(tool, result)
         return text_of(result)
 
     def refusal(self, tool: str, **arguments: Any) -> str:
-        """What a call that must fail says."""
+        """Return the text of a call that must fail."""
         result = self.call(tool, arguments)
         text = text_of(result)
         assert result.is_error, text
@@ -68,7 +68,7 @@ class Desktop:
         return [self.checked(tool, result) for (tool, _), result in zip(calls, results, strict=True)]
 
     def give_up(self, tool: str, after: Callable[[], None], **arguments: Any) -> None:
-        """Begin a call, and cancel it as soon as `after` returns."""
+        """Start a call, and cancel it as soon as `after` returns."""
         self.portal.call(self._give_up, tool, after, arguments)
 
     def kill(self) -> None:
@@ -101,7 +101,7 @@ class Desktop:
 
 @contextmanager
 def desktop(folder: Path, *flags: str, **variables: str) -> Iterator[Desktop]:
-    """Its log is searched for what was said, and for what went wrong, when it ends."""
+    """Start a desktop program; at its end, check its log for content and errors."""
     with start_blocking_portal() as portal:
         opening = _open(portal, folder, flags, variables)
         with portal.wrap_async_context_manager(opening) as one:

@@ -1,4 +1,4 @@
-"""Look at processes that are children of another process."""
+"""State of processes that are children of another process."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ def sidecar_pid(data_dir: Path) -> int:
 
 
 def is_running(pid: int) -> bool:
-    """Nobody has to have reaped it."""
+    """Return whether the process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""docs/mcp.md says what is there, and what it shows runs."""
+"""docs/mcp.md matches the tools, and its examples run."""
 
 import json
 import re
@@ -33,11 +33,11 @@ def table() -> str:
     return "\n".join(rows)
 
 
-def test_the_table_of_tools_is_fresh() -> None:
+def test_the_table_of_tools_is_up_to_date() -> None:
     assert f"<!-- tools -->\n{table()}\n<!-- /tools -->" in PAGE, f"put this into docs/mcp.md:\n{table()}"
 
 
-def test_every_configuration_is_one_that_the_command_line_takes() -> None:
+def test_the_command_line_accepts_every_configuration() -> None:
     for block in blocks("json"):
         for server in json.loads(block)["mcpServers"].values():
             assert parse(server["args"]).data_dir == Path("~/.memsidecar").expanduser()
@@ -46,11 +46,11 @@ def test_every_configuration_is_one_that_the_command_line_takes() -> None:
 def test_every_reason_has_its_advice() -> None:
     reasons = {name.removeprefix("ERROR_REASON_") for name in ErrorReason.keys()} - {"UNSPECIFIED"}  # noqa: SIM118
     assert reasons <= set(ADVICE)
-    told = set(re.findall(r"^\| `([A-Z_]+)` \|", PAGE, re.MULTILINE))
-    assert set(ADVICE) - reasons <= told
+    documented = set(re.findall(r"^\| `([A-Z_]+)` \|", PAGE, re.MULTILINE))
+    assert set(ADVICE) - reasons <= documented
 
 
-def test_the_minute_with_the_sdk_says_what_is_printed_there(
+def test_the_example_with_the_sdk_prints_the_documented_output(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     [code], [printed, *_] = blocks("python"), blocks("text")

@@ -1,4 +1,4 @@
-"""How it begins and ends, and what it says where: standard output is the protocol's alone."""
+"""Start and end of `memsidecar mcp`; only the protocol is on standard output."""
 
 import json
 import signal
@@ -30,8 +30,8 @@ INITIALIZE = request(1, "initialize", **HANDSHAKE) + '{"jsonrpc":"2.0","method":
 
 
 @contextmanager
-def begun() -> Iterator[tuple[IO[bytes], IO[bytes], IO[bytes], subprocess.Popen[bytes]]]:
-    """Started without an SDK on the other side: its standard streams, past the handshake."""
+def started() -> Iterator[tuple[IO[bytes], IO[bytes], IO[bytes], subprocess.Popen[bytes]]]:
+    """Start it without an SDK as client; yield its standard streams after the handshake."""
     pipe = subprocess.PIPE
     with subprocess.Popen([*PROGRAM, "--address", "127.0.0.1:1"], stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert process.stdin and process.stdout and process.stderr
@@ -42,9 +42,9 @@ def begun() -> Iterator[tuple[IO[bytes], IO[bytes], IO[bytes], subprocess.Popen[
         yield process.stdin, process.stdout, process.stderr, process
 
 
-def test_nothing_but_the_protocol_is_on_its_output_and_it_ends_when_it_is_told_to() -> None:
+def test_only_the_protocol_is_on_its_output_and_it_ends_on_a_signal() -> None:
     bad = request(2, "tools/call", name="search_messages", arguments={"query": CANARY, "limit": -1})
-    with begun() as (stdin, stdout, stderr, process):
+    with started() as (stdin, stdout, stderr, process):
         stdin.write(f"no JSON {CANARY}\n{bad}".encode())
         stdin.flush()
         assert json.loads(stdout.readline())["result"]["isError"] is True
@@ -54,8 +54,8 @@ def test_nothing_but_the_protocol_is_on_its_output_and_it_ends_when_it_is_told_t
     assert "tool_failed" in log and "Traceback" not in log and CANARY not in log
 
 
-def test_it_ends_in_peace_with_its_input_although_nobody_reads_its_answers() -> None:
-    with begun() as (stdin, stdout, stderr, process):
+def test_it_ends_with_its_input_although_its_output_is_not_read() -> None:
+    with started() as (stdin, stdout, stderr, process):
         stdout.close()
         stdin.write((request(2, "tools/list") * 50).encode())
         stdin.close()
@@ -74,16 +74,16 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("flags", "problem"), list(WRONG.items()))
-def test_wrong_usage_is_refused_in_one_line(
+def test_wrong_usage_is_reported_in_one_line(
     flags: tuple[str, ...], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["mcp", *flags]) == 2
-    said = capsys.readouterr()
-    assert said.out == "" and len(said.err.splitlines()) == 1
-    assert said.err.startswith("memsidecar mcp: ") and problem in said.err
+    output = capsys.readouterr()
+    assert output.out == "" and len(output.err.splitlines()) == 1
+    assert output.err.startswith("memsidecar mcp: ") and problem in output.err
 
 
-def test_without_the_extra_it_says_what_to_install(
+def test_without_the_extra_it_names_the_package_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
@@ -92,6 +92,6 @@ def test_without_the_extra_it_says_what_to_install(
 
 
 def test_the_command_line_does_not_load_the_sdk() -> None:
-    """Nor does a sidecar: below the command line only one room may import it, as the test of the floors holds."""
+    """Nor does a sidecar: only `mcp_server` may import it, as tests/architecture checks."""
     code = "import sys, memsidecar.__main__; sys.exit('mcp' in sys.modules or 'grpc' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

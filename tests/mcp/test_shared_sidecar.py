@@ -1,4 +1,4 @@
-"""Several desktop programs with one data directory, and nobody who runs a sidecar for them."""
+"""Several desktop programs share a data directory and a sidecar."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ from tests.support.waiting import until
 
 @pytest.fixture
 def short_path() -> Iterator[Path]:
-    """Short enough for a socket, with a space as in a Mac's Application Support."""
+    """A path that is short enough for a socket, with a space as in macOS' Application Support."""
     with tempfile.TemporaryDirectory(prefix="of ana ") as folder:
         yield Path(folder)
 
@@ -34,9 +34,7 @@ def words(desk: Desktop) -> list[str]:
     return [message["content"].partition(" ")[0] for message in messages]
 
 
-def test_two_programs_share_a_sidecar_that_outlives_whoever_started_it_and_ends_with_the_last(
-    short_path: Path, tmp_path: Path
-) -> None:
+def test_two_programs_share_a_sidecar_that_ends_with_the_last_of_them(short_path: Path, tmp_path: Path) -> None:
     data_dir = short_path / "new" / "data"
     with ExitStack() as opened, ThreadPoolExecutor(2) as at_once:
         one, other = at_once.map(
@@ -63,9 +61,7 @@ def test_two_programs_share_a_sidecar_that_outlives_whoever_started_it_and_ends_
     assert [stat.S_IMODE(folder.stat().st_mode) for folder in (data_dir, data_dir / "mcp")] == [0o700, 0o700]
 
 
-def test_a_directory_that_somebody_else_uses_is_told_and_taken_when_it_is_free(
-    short_path: Path, tmp_path: Path
-) -> None:
+def test_a_directory_in_use_is_reported_and_used_when_it_is_free(short_path: Path, tmp_path: Path) -> None:
     data_dir = short_path / "data"
     with SidecarProcess(data_dir) as theirs:
         with desktop(tmp_path, "--data-dir", str(data_dir)) as desk:

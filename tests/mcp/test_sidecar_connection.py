@@ -1,4 +1,4 @@
-"""A sidecar that is not there, comes back, asks for a token or does not answer."""
+"""The connection to a sidecar that is absent, restarted, requires a token, or does not answer."""
 
 import asyncio
 import threading
@@ -27,7 +27,7 @@ HELLO = [{"role": "user", "content": "Hello."}]
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Where a test may put what it likes."""
+    """The address of the sidecar, which tests start and stop."""
     return f"unix:{tmp_path_factory.mktemp('here')}/s"
 
 
@@ -40,14 +40,12 @@ def token_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def desk(address: str, token_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desktop]:
-    said = {"MEMSIDECAR_ADDRESS": address, "MEMSIDECAR_TOKEN_FILE": str(token_file), "MEMSIDECAR_SESSION_ID": "s"}
-    with desktop(tmp_path_factory.mktemp("desk"), **said) as one:
+    variables = {"MEMSIDECAR_ADDRESS": address, "MEMSIDECAR_TOKEN_FILE": str(token_file), "MEMSIDECAR_SESSION_ID": "s"}
+    with desktop(tmp_path_factory.mktemp("desk"), **variables) as one:
         yield one
 
 
-def test_it_works_as_soon_as_there_is_a_sidecar_and_after_it_was_killed(
-    desk: Desktop, address: str, tmp_path: Path
-) -> None:
+def test_it_works_once_a_sidecar_runs_and_after_a_kill(desk: Desktop, address: str, tmp_path: Path) -> None:
     refusal = desk.refusal("add_messages", messages=HELLO)
     assert refusal.startswith(f"UNREACHABLE: no sidecar answers at {address}: there is no such socket")
     assert "reason=UNREACHABLE" in desk.log()
@@ -61,17 +59,17 @@ def test_it_works_as_soon_as_there_is_a_sidecar_and_after_it_was_killed(
 
 
 class Silent(memory_pb2_grpc.MemoryServiceServicer):
-    """A sidecar that takes a search and does not answer it."""
+    """A sidecar that accepts a search and does not answer it."""
 
     def __init__(self) -> None:
-        self.asked, self.given_up = threading.Semaphore(0), threading.Semaphore(0)
+        self.received, self.cancelled = threading.Semaphore(0), threading.Semaphore(0)
 
     def Search(self, _request: memory_pb2.SearchRequest, context: grpc.ServicerContext) -> memory_pb2.SearchResponse:
         over = threading.Event()
         context.add_callback(over.set)
-        self.asked.release()
+        self.received.release()
         if over.wait(HANG_SECONDS):
-            self.given_up.release()
+            self.cancelled.release()
         return memory_pb2.SearchResponse()
 
 
@@ -91,8 +89,8 @@ def test_a_cancelled_call_is_cancelled_at_the_sidecar_and_the_next_one_is_answer
     desk: Desktop, silent: Silent
 ) -> None:
     for _ in range(2):
-        desk.give_up("search_messages", lambda: take(silent.asked), query="anything")
-        take(silent.given_up)
+        desk.give_up("search_messages", lambda: take(silent.received), query="anything")
+        take(silent.cancelled)
     assert desk.refusal("list_facts").startswith("UNIMPLEMENTED")
 
 
@@ -101,7 +99,7 @@ def take(semaphore: threading.Semaphore) -> None:
 
 
 @pytest.mark.usefixtures("silent")
-def test_a_call_that_takes_too_long_is_refused(address: str) -> None:
+def test_a_call_that_takes_too_long_fails(address: str) -> None:
     plan = mcp_options(parse(["mcp", "--address", address, "--timeout", "0.5"]), client_environment({}))
 
     async def ask() -> None:
@@ -112,7 +110,7 @@ def test_a_call_that_takes_too_long_is_refused(address: str) -> None:
         asyncio.run(ask())
 
 
-def test_a_token_is_read_anew_for_each_call_and_its_role_holds(
+def test_the_token_is_read_for_each_call_and_its_role_is_enforced(
     desk: Desktop, address: str, token_file: Path, tmp_path: Path
 ) -> None:
     reader, writer = Grant("reader", ("default",), AccessRole.READ), Grant("writer", ("default",), AccessRole.WRITE)

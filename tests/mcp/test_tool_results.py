@@ -1,4 +1,4 @@
-"""What a model gets to see of a bug and of long texts."""
+"""Tool results of internal errors and of long texts."""
 
 import asyncio
 import logging
@@ -15,24 +15,24 @@ from tests.mcp.desktop import text_of
 from tests.support.canaries import CANARY
 
 
-async def stumble(_memory: SidecarClient, _arguments: Any) -> NoReturn:
+async def fail(_memory: SidecarClient, _arguments: Any) -> NoReturn:
     raise KeyError(CANARY)
 
 
-def test_a_bug_is_told_without_its_words_and_logged_with_its_place(
+def test_an_internal_error_is_reported_without_details_and_logged_with_its_position(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setitem(TOOLS, "list_facts", replace(TOOLS["list_facts"], run=stumble))
+    monkeypatch.setitem(TOOLS, "list_facts", replace(TOOLS["list_facts"], run=fail))
     serving = ToolServer(cast(SidecarClient, None), "1")
     with caplog.at_level(logging.INFO):
         result = asyncio.run(serving._call_tool(None, CallToolRequestParams(name="list_facts", arguments={})))
     assert result.is_error and text_of(result).startswith("INTERNAL: ") and CANARY not in text_of(result)
     logged = str([record.__dict__ for record in caplog.records])
-    assert "KeyError" in logged and "stumble" in logged and CANARY not in logged
+    assert "KeyError" in logged and "fail" in logged and CANARY not in logged
 
 
 @pytest.mark.parametrize("letter", ["a", "é", "猫", "👩"])
-def test_a_text_is_cut_between_characters_and_says_how_many_are_missing(letter: str) -> None:
+def test_a_text_is_truncated_between_characters_with_the_number_of_missing_ones(letter: str) -> None:
     text = letter * 100
     kept, _, missing = truncate(text, 50).partition(" [... ")
     assert text.startswith(kept) and 46 < len(kept.encode()) <= 50
@@ -40,6 +40,6 @@ def test_a_text_is_cut_between_characters_and_says_how_many_are_missing(letter: 
     assert truncate(text, len(text.encode())) == text
 
 
-def test_as_many_are_shown_as_fit() -> None:
+def test_results_are_limited_to_what_fits() -> None:
     assert take_fitting(["ab", "cd", "e", "f"], str, max_bytes=4) == ["ab", "cd"]
     assert take_fitting(["abcde", "f"], str, max_bytes=4) == []

@@ -32,10 +32,10 @@ def contents(messages: list[dict[str, Any]]) -> list[str]:
     return [message["content"].removesuffix(f" {CANARY}") for message in messages]
 
 
-# -- what a model is told
+# -- descriptions for models
 
 
-def test_tools_are_listed_with_what_they_do_to_the_memory(desk: Desktop) -> None:
+def test_tools_are_listed_with_their_annotations(desk: Desktop) -> None:
     assert set(desk.tools) == READING | ERASING | ADDING
     for name, tool in desk.tools.items():
         hints = tool.annotations
@@ -74,7 +74,7 @@ def test_all_tools_together_cost_a_model_less_than_five_thousand_tokens(desk: De
 # -- two conversations
 
 
-def test_what_was_said_in_one_conversation_is_recalled_in_the_next(
+def test_messages_of_one_conversation_are_recalled_in_the_next(
     desk: Desktop, sidecar: SidecarProcess, tmp_path: Path
 ) -> None:
     added = desk.use("add_messages", messages=[said("I moved to Lisbon."), said("How is the weather?", "assistant")])
@@ -95,7 +95,7 @@ def test_what_was_said_in_one_conversation_is_recalled_in_the_next(
         assert "session monday] I moved to Lisbon." in next_day.read("recent_messages", session_id="monday")
 
 
-def test_a_context_shows_what_was_said_a_moment_ago_in_the_same_conversation(desk: Desktop) -> None:
+def test_a_context_shows_recent_messages_of_the_same_conversation(desk: Desktop) -> None:
     desk.use("add_messages", messages=[said("The parrot is called Otto.")], session_id="parrots")
     assert "called Otto" in desk.use("build_context", query="Who is Otto?", session_id="parrots")["memory_text"]
 
@@ -107,7 +107,7 @@ def test_a_context_stays_within_its_limit(desk: Desktop) -> None:
     desk.use("forget_document", document_id="long")
 
 
-def test_a_search_may_be_narrowed(desk: Desktop) -> None:
+def test_a_search_may_be_filtered(desk: Desktop) -> None:
     desk.use("add_messages", messages=[said("Rye bread, please."), said("Rye it is.", "assistant")], session_id="shop")
     desk.use("add_messages", messages=[said("Rye grows high.")], session_id="field")
     in_shop = desk.use("search_messages", query="rye", session_id="shop")["messages"]
@@ -157,7 +157,7 @@ def test_a_document_is_saved_found_replaced_and_forgotten(desk: Desktop) -> None
 # -- whose memory it is
 
 
-def test_other_users_and_namespaces_are_out_of_reach(desk: Desktop, client: Client) -> None:
+def test_other_users_and_namespaces_are_not_accessible(desk: Desktop, client: Client) -> None:
     client.add("theirs", f"a walrus {CANARY}", user_id="bob")
     client.add("hers", f"a walrus {CANARY}", user_id=USER, namespace="elsewhere")
     assert desk.use("search_messages", query="walrus", mode="keyword")["messages"] == []
@@ -193,7 +193,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("tool", "arguments", "field"), BAD)
-def test_bad_input_is_refused_with_the_argument_and_what_to_do(
+def test_bad_input_is_rejected_with_the_argument_and_advice(
     desk: Desktop, tool: str, arguments: dict[str, Any], field: str
 ) -> None:
     refusal = desk.refusal(tool, **arguments)
@@ -202,7 +202,7 @@ def test_bad_input_is_refused_with_the_argument_and_what_to_do(
     assert CANARY not in refusal
 
 
-def test_a_list_may_come_as_the_text_of_its_json(desk: Desktop) -> None:
+def test_a_list_may_be_given_as_json_text(desk: Desktop) -> None:
     messages = f'[{{"role": "user", "content": "As text. {CANARY}"}}]'
     desk.use("add_messages", messages=messages, session_id="as-text")
     assert contents(desk.use("recent_messages", session_id="as-text")["messages"]) == ["As text."]
@@ -222,7 +222,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(desk: Desktop) -> None:
 # -- size, script, number
 
 
-def test_answers_are_short_however_long_the_memories_are(desk: Desktop) -> None:
+def test_results_are_short_however_long_the_memories_are(desk: Desktop) -> None:
     long = [said("baobab " * 20_000), *(said(f"baobab {number} " + "leaf " * 700) for number in range(19))]
     desk.use("add_messages", messages=long, session_id="forest")
     facts = [{"type": "interest", "key": "tree", "value": f"{number} {'b' * 9_000}"} for number in range(50)]
@@ -241,14 +241,14 @@ def test_answers_are_short_however_long_the_memories_are(desk: Desktop) -> None:
 @pytest.mark.parametrize(
     "text", ["Žluťoučký kůň", "東京で猫と暮らす", "سلام دنیا", '👩‍👩‍👧 e\u0301 \u2028 \x00 \\ "', "<|endoftext|>"]
 )
-def test_every_script_comes_back_as_it_was(desk: Desktop, text: str) -> None:
+def test_text_of_every_script_is_returned_unchanged(desk: Desktop, text: str) -> None:
     session_id = f"script {ord(text[0])} 🗝"
     desk.use("add_messages", messages=[said(text)], session_id=session_id)
     assert contents(desk.use("recent_messages", session_id=session_id)["messages"]) == [text]
     assert contents(desk.use("search_messages", query=text, mode="substring")["messages"]) == [text]
 
 
-def test_many_calls_at_once_do_not_get_in_each_others_way(desk: Desktop) -> None:
+def test_concurrent_calls_do_not_affect_each_other(desk: Desktop) -> None:
     desk.use_at_once(
         [("add_messages", {"messages": [said(f"number {at}")], "session_id": f"crowd {at % 3}"}) for at in range(30)]
     )

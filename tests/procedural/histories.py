@@ -1,4 +1,4 @@
-"""Histories of one user: some with habits that are known, some that are chance."""
+"""Histories of one user: with known patterns, or random."""
 
 from collections.abc import Iterable, Sequence
 from random import Random
@@ -41,44 +41,44 @@ _TEMPLATES = [
     "{a} gives me an error with `{b}_{act}`, what now?",
     "```\n{act} = {a}({b})\n```",
 ]
-_WISHES = ["Shorter please.", "Can you give me more detail?"]
+_PREFERENCES = ["Shorter please.", "Can you give me more detail?"]
 
 
 def conversation(session: int, start_us: int, turns: Sequence[tuple[str, str]]) -> list[ObservedMessage]:
-    """Each turn is what the user said and what they were told; an empty answer is none."""
-    said = [text for turn in turns for text in zip((Role.USER, Role.ASSISTANT), turn, strict=True) if text[1]]
+    """Return a conversation; each turn is a message of the user and the answer; an empty answer is omitted."""
+    messages = [text for turn in turns for text in zip((Role.USER, Role.ASSISTANT), turn, strict=True) if text[1]]
     return [
         ObservedMessage(session, number, int(role), start_us + number * 1_000_000, text)
-        for number, (role, text) in enumerate(said, 1)
+        for number, (role, text) in enumerate(messages, 1)
     ]
 
 
-def by_chance(seed: int, conversations: int = 120) -> list[ObservedMessage]:
-    """Anything, at any time, in any wording."""
+def random_history(seed: int, conversations: int = 120) -> list[ObservedMessage]:
+    """Return random conversations at random times."""
     random = Random(seed)
-    heard: list[ObservedMessage] = []
+    history: list[ObservedMessage] = []
     for session in range(1, conversations + 1):
         start_us = START_US + random.randrange(365) * DAY_US + random.randrange(24) * HOUR_US
-        turns = [(_anything(random), random.choice([SHORT, LONG, SHORT * 8])) for _ in range(random.randint(1, 8))]
-        heard += conversation(session, start_us, turns)
-    return heard
+        turns = [(_random_text(random), random.choice([SHORT, LONG, SHORT * 8])) for _ in range(random.randint(1, 8))]
+        history += conversation(session, start_us, turns)
+    return history
 
 
-def _anything(random: Random) -> str:
+def _random_text(random: Random) -> str:
     if random.random() < 0.02:
-        return random.choice(_WISHES)
+        return random.choice(_PREFERENCES)
     a, b = random.sample(_SUBJECTS, 2)
     return random.choice(_TEMPLATES).format(a=a, b=b, act=random.choice(_ACTS))
 
 
-def habits_of(messages: Iterable[ObservedMessage]) -> UsageCounters:
-    habits = UsageCounters()
-    habits.add(seen for message in messages if (seen := observe(message)))
-    return habits
+def counters_of(messages: Iterable[ObservedMessage]) -> UsageCounters:
+    counters = UsageCounters()
+    counters.add(seen for message in messages if (seen := observe(message)))
+    return counters
 
 
 def patterns_of(messages: Iterable[ObservedMessage]) -> Patterns:
-    return Patterns(habits_of(messages))
+    return Patterns(counters_of(messages))
 
 
 def lines_of(messages: Iterable[ObservedMessage]) -> list[str]:

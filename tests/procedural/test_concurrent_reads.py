@@ -1,4 +1,4 @@
-"""Who asks for patterns while the log is being read counts what is there, and nothing is counted twice."""
+"""A read of patterns during the processing of the log counts each conversation once."""
 
 import threading
 from contextlib import closing
@@ -13,7 +13,7 @@ SESSIONS = 12
 OWNER = Owner("a", "ana")
 
 
-def test_asking_between_two_entries_counts_each_conversation_once() -> None:
+def test_a_read_between_two_entries_counts_each_conversation_once() -> None:
     counted: list[int] = []
     runner = threading.current_thread()
 

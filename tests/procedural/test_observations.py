@@ -1,4 +1,4 @@
-"""What a message shows."""
+"""Observations of a message."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from memsidecar.layers.procedural.style import LengthPreference, extract_prose, 
 
 
 @pytest.mark.parametrize(
-    ("text", "wish"),
+    ("text", "preference"),
     [
         ("Shorter please", LengthPreference.CONCISE),
         ("TL;DR?", LengthPreference.CONCISE),
@@ -35,8 +35,8 @@ from memsidecar.layers.procedural.style import LengthPreference, extract_prose, 
         ("Keep it short, but with more detail", LengthPreference.NONE),
     ],
 )
-def test_wishes_for_the_length_of_answers(text: str, wish: LengthPreference) -> None:
-    assert find_length_preference(extract_prose(text)) == wish
+def test_preferences_for_the_length_of_answers(text: str, preference: LengthPreference) -> None:
+    assert find_length_preference(extract_prose(text)) == preference
 
 
 @pytest.mark.parametrize(
@@ -77,16 +77,16 @@ def test_kinds_of_questions(text: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["I baked bread.", "Whatever.", "```\nwhy?\n```", ""])
-def test_what_asks_nothing_is_no_question(text: str) -> None:
+def test_a_text_without_a_question_is_no_question(text: str) -> None:
     assert list(questions_of(extract_prose(text))) == []
 
 
 @pytest.mark.parametrize("text", ["what do you think", "why", "can you help me with this", ""])
-def test_a_question_about_anything_is_none_in_particular(text: str) -> None:
+def test_a_vague_question_has_no_key(text: str) -> None:
     assert question_key(text) == ""
 
 
-def test_a_question_in_a_script_without_spaces_is_known_again() -> None:
+def test_a_repeated_question_in_an_unspaced_script_has_the_same_key() -> None:
     wordings = {
         question.wording
         for _ in range(2)
@@ -108,7 +108,7 @@ def test_only_the_user_and_answers_are_observed() -> None:
         assert observe(ObservedMessage(1, 1, int(role), 0, text)) is None
 
 
-def test_whoever_is_spoken_to_is_no_topic() -> None:
+def test_an_addressed_person_is_no_topic() -> None:
     assert seen(Role.USER, "Hey Gina, does rye bread rise, Gina?").terms == (
         "rye",
         "bread",
@@ -118,6 +118,6 @@ def test_whoever_is_spoken_to_is_no_topic() -> None:
     )
 
 
-def test_thanks_alone_do_not_engage() -> None:
+def test_thanks_alone_are_no_engagement() -> None:
     assert not seen(Role.USER, "Thanks a lot!").engages
     assert seen(Role.USER, "And with rye flour?").engages

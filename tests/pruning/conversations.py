@@ -1,4 +1,4 @@
-"""Conversations to prune: a few words to write one down, and arbitrary ones."""
+"""Conversations to prune: builders of messages, and generated windows."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from memsidecar.domain.session import Strategy
 
 
 @dataclass(frozen=True)
-class Said:
+class WindowEntry:
     role: Role
     tokens: int = 10
     calls: tuple[str, ...] = ()
@@ -20,37 +20,39 @@ class Said:
     score: float | None = None
 
 
-def system(tokens: int = 10) -> Said:
-    return Said(Role.SYSTEM, tokens)
+def system(tokens: int = 10) -> WindowEntry:
+    return WindowEntry(Role.SYSTEM, tokens)
 
 
-def user(tokens: int = 10, flags: int = 0) -> Said:
-    return Said(Role.USER, tokens, flags=flags)
+def user(tokens: int = 10, flags: int = 0) -> WindowEntry:
+    return WindowEntry(Role.USER, tokens, flags=flags)
 
 
-def assistant(tokens: int = 10, score: float | None = None) -> Said:
-    return Said(Role.ASSISTANT, tokens, score=score)
+def assistant(tokens: int = 10, score: float | None = None) -> WindowEntry:
+    return WindowEntry(Role.ASSISTANT, tokens, score=score)
 
 
-def call(*ids: str, tokens: int = 10) -> Said:
-    return Said(Role.ASSISTANT, tokens, calls=ids)
+def call(*ids: str, tokens: int = 10) -> WindowEntry:
+    return WindowEntry(Role.ASSISTANT, tokens, calls=ids)
 
 
-def answer(call_id: str, tokens: int = 10) -> Said:
-    return Said(Role.TOOL, tokens, answers=call_id)
+def answer(call_id: str, tokens: int = 10) -> WindowEntry:
+    return WindowEntry(Role.TOOL, tokens, answers=call_id)
 
 
-def window_of(said: Iterable[Said]) -> list[StoredMessage]:
+def window_of(entries: Iterable[WindowEntry]) -> list[StoredMessage]:
     messages: list[StoredMessage] = []
     open_calls: Mapping[str, tuple[int, ...]] = {}
-    for sequence, one in enumerate(said, start=1):
-        exchange, open_calls = link_exchange(open_calls, one.calls, one.answers, sequence)
-        messages.append(StoredMessage(sequence, one.role, one.tokens, exchange, one.flags, one.score, sequence, b""))
+    for sequence, entry in enumerate(entries, start=1):
+        exchange, open_calls = link_exchange(open_calls, entry.calls, entry.answers, sequence)
+        messages.append(
+            StoredMessage(sequence, entry.role, entry.tokens, exchange, entry.flags, entry.score, sequence, b"")
+        )
     return messages
 
 
-class Counted:
-    """Messages that tell how many of them were read."""
+class CountingMessages:
+    """An iterable that counts how many of its messages were read."""
 
     def __init__(self, messages: Iterable[StoredMessage]) -> None:
         self._messages = iter(messages)
@@ -111,15 +113,17 @@ _tokens = st.integers(0, 30)
 _flags = st.sampled_from([Flag.NONE, Flag.IMPORTANT, Flag.QUESTION])
 _scores = st.none() | st.floats(0, 10)
 _said = st.one_of(
-    st.builds(Said, st.sampled_from([Role.SYSTEM, Role.USER, Role.ASSISTANT]), _tokens, flags=_flags, score=_scores),
-    st.builds(Said, st.just(Role.ASSISTANT), _tokens, calls=st.lists(_ids, min_size=1, max_size=3).map(tuple)),
-    st.builds(Said, st.just(Role.TOOL), _tokens, answers=_ids),
+    st.builds(
+        WindowEntry, st.sampled_from([Role.SYSTEM, Role.USER, Role.ASSISTANT]), _tokens, flags=_flags, score=_scores
+    ),
+    st.builds(WindowEntry, st.just(Role.ASSISTANT), _tokens, calls=st.lists(_ids, min_size=1, max_size=3).map(tuple)),
+    st.builds(WindowEntry, st.just(Role.TOOL), _tokens, answers=_ids),
 )
 
 
 @st.composite
 def windows(draw: st.DrawFn) -> list[StoredMessage]:
-    """Parallel, unanswered and reused calls, orphans, anything in between; and gaps where messages are gone."""
+    """Generate windows with parallel, unanswered and reused calls, orphans, and gaps in the sequences."""
     messages = window_of(draw(st.lists(_said, max_size=30)))
     gone = draw(st.sets(st.integers(1, 30), max_size=5))
     return [message for message in messages if message.sequence not in gone]

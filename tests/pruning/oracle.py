@@ -1,4 +1,4 @@
-"""Pruning once more, in the slow and obvious way: sets, fixpoints and trial, no boundaries and no streams."""
+"""A naive reference implementation of pruning: sets and fixpoints instead of streams."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ Group = frozenset[StoredMessage]
 
 
 def groups_of(window: Sequence[StoredMessage], strategy: Strategy) -> list[Group]:
-    """Everything that must stay together, by last message."""
+    """Return the groups that must stay together, ordered by their last message."""
     groups = _turns(window) if strategy == Strategy.TURNS else {frozenset({one}) for one in _conversation(window)}
     for exchange in {one.exchange for one in window} - {0}:
         tied = {group for group in groups if any(one.exchange == exchange for one in group)}

@@ -1,4 +1,4 @@
-"""Which call an answer belongs to."""
+"""Linking of tool results to calls."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What leaves a window, case by case."""
+"""Removal from a window, case by case."""
 
 import pytest
 
@@ -8,8 +8,8 @@ from memsidecar.domain.session import Strategy
 
 from .conversations import (
     TIED_TURNS,
-    Counted,
-    Said,
+    CountingMessages,
+    WindowEntry,
     answer,
     assistant,
     call,
@@ -39,11 +39,11 @@ def by_importance(max_tokens: int) -> RemovalCriteria:
     return RemovalCriteria(Strategy.IMPORTANCE, max_tokens)
 
 
-def small_talk(count: int) -> list[Said]:
+def small_talk(count: int) -> list[WindowEntry]:
     return [user() if at % 2 == 0 else assistant() for at in range(count)]
 
 
-def test_an_empty_window_has_nothing_to_lose() -> None:
+def test_nothing_is_removed_from_an_empty_window() -> None:
     for strategy in Strategy:
         assert remove([], RemovalCriteria(strategy, max_tokens=1)).sequences == []
 
@@ -71,16 +71,16 @@ def test_an_answer_among_the_last_messages_keeps_its_whole_exchange() -> None:
     assert kept(window, recency(1)) == [2, 4, 5, 6]
 
 
-def test_a_late_answer_keeps_its_call_as_an_island() -> None:
+def test_a_late_answer_keeps_its_call_between_removed_messages() -> None:
     window = window_of([call("a"), *small_talk(4), answer("a"), *small_talk(3)])
     assert kept(window, recency(50)) == [1, 6, 7, 8, 9]
 
 
-def test_an_unanswered_call_leaves_at_its_own_age() -> None:
+def test_an_unanswered_call_is_removed_by_its_own_age() -> None:
     assert kept(window_of([user(), call("a"), *small_talk(3)]), recency(30)) == [3, 4, 5]
 
 
-def test_an_orphan_answer_leaves_with_its_neighbours() -> None:
+def test_an_orphan_answer_is_removed_with_its_neighbours() -> None:
     assert kept(window_of([user(), answer("nobody"), *small_talk(3)]), recency(30)) == [3, 4, 5]
 
 
@@ -99,13 +99,13 @@ def test_a_turn_before_trailing_system_messages_is_not_protected_by_them() -> No
     assert kept(window_of([user(), assistant(), system(), system()]), by_turns(20)) == [3, 4]
 
 
-def test_turns_that_an_exchange_straddles_leave_together_after_the_turn_between() -> None:
+def test_turns_that_share_an_exchange_are_removed_together() -> None:
     window = window_of([user(), call("a"), user(), assistant(), user(), answer("a"), user(), assistant()])
     assert kept(window, by_turns(60)) == [1, 2, 5, 6, 7, 8]
     assert kept(window, by_turns(59)) == [7, 8]
 
 
-def test_turns_tied_by_several_exchanges_leave_only_after_the_last_of_them_ends() -> None:
+def test_turns_that_share_several_exchanges_are_removed_after_the_last_of_them_ends() -> None:
     assert len(TIED_TURNS) == 17
     assert remove(TIED_TURNS, by_turns(150)).sequences == [12, 13]
     assert kept(TIED_TURNS, by_turns(149)) == [16, 17]
@@ -126,23 +126,23 @@ def test_the_window_is_never_smaller_than_the_minimum() -> None:
     assert kept(window_of(small_talk(6)), last(1, min_messages=4)) == [3, 4, 5, 6]
 
 
-def test_what_was_tagged_important_leaves_last() -> None:
+def test_messages_tagged_important_are_removed_last() -> None:
     window = window_of([user(flags=Flag.IMPORTANT), *small_talk(6)])
     assert kept(window, by_importance(30)) == [1, 6, 7]
 
 
-def test_a_good_answer_outlives_a_newer_poor_one() -> None:
+def test_a_highly_scored_answer_is_kept_longer_than_a_newer_one_with_a_low_score() -> None:
     window = window_of([*small_talk(3), assistant(score=10), assistant(score=1), *small_talk(3)])
     assert 4 in kept(window, by_importance(40))
     assert 5 not in kept(window, by_importance(40))
 
 
-def test_a_question_outlives_a_remark_just_after_it() -> None:
+def test_a_question_is_kept_longer_than_the_statement_after_it() -> None:
     window = window_of([user(flags=Flag.QUESTION), assistant(), *small_talk(8)])
     assert 1 in kept(window, by_importance(90))
 
 
-def test_a_recent_tool_result_outlives_a_newer_remark() -> None:
+def test_a_recent_tool_result_is_kept_longer_than_a_newer_statement() -> None:
     # Twenty messages: the exchange ends at the 17th, within the newest fifth.
     window = window_of([*small_talk(15), call("a"), answer("a"), *small_talk(3)])
     assert kept(window, by_importance(40)) == [16, 17, 19, 20]
@@ -153,14 +153,14 @@ def test_a_recent_orphan_is_no_tool_result() -> None:
     assert kept(window, by_importance(30)) == [18, 19, 20]
 
 
-def test_what_is_relevant_now_outlives_what_is_merely_newer() -> None:
+def test_a_relevant_message_is_kept_longer_than_a_newer_one() -> None:
     window = window_of([assistant() for _ in range(10)])
     plan = by_importance(90)
     assert plan_removal(view_of(window, plan), plan, relevance={1: 1.0}).sequences == [2]
 
 
-def test_the_best_member_speaks_for_an_exchange() -> None:
-    window = window_of([call("a"), Said(answer("a").role, answers="a", flags=Flag.IMPORTANT), *small_talk(6)])
+def test_the_importance_of_an_exchange_is_that_of_its_best_message() -> None:
+    window = window_of([call("a"), WindowEntry(answer("a").role, answers="a", flags=Flag.IMPORTANT), *small_talk(6)])
     assert kept(window, by_importance(40)) == [1, 2, 7, 8]
 
 
@@ -175,7 +175,7 @@ def test_of_equal_importance_the_older_leaves_first() -> None:
     assert plan_removal(view_of(window, plan), plan, ImportanceWeights(recency=0)).sequences == [1, 2]
 
 
-def test_a_tag_outweighs_all_other_signs_together() -> None:
+def test_a_tag_outweighs_all_other_signals_together() -> None:
     weights = ImportanceWeights()
     others = weights.recency + weights.relevance + weights.evaluation
     assert weights.tagged >= others + max(weights.question, weights.recent_tool_result)
@@ -196,7 +196,7 @@ LONG = window_of(small_talk(100_000))
 
 
 def messages_read(plan: RemovalCriteria, window: list[StoredMessage] = LONG) -> int:
-    counted = Counted(window)
+    counted = CountingMessages(window)
     plan_removal(view_of(window, plan, counted), plan)
     return counted.read
 
@@ -218,17 +218,17 @@ def test_the_window_strategy_stops_where_the_window_begins() -> None:
     assert messages_read(last(99_000)) == 1_001
 
 
-def test_what_must_stay_is_not_read_to_its_end() -> None:
+def test_protected_messages_are_not_read_to_the_end() -> None:
     assert messages_read(recency(1, min_messages=99_000)) == 1_001
 
 
-def test_the_end_of_an_exchange_is_asked_once() -> None:
+def test_the_end_of_an_exchange_is_looked_up_once() -> None:
     window = window_of([call(*"abcdef"), *[answer(one) for one in "abcdef"], *small_talk(2)])
-    asked: list[int] = []
+    looked_up: list[int] = []
 
     def exchange_end(exchange: int) -> int:
-        asked.append(exchange)
+        looked_up.append(exchange)
         return ends_of(window)(exchange)
 
     plan_removal(WindowView(9, 90, window, window[-5:], exchange_end), recency(20))
-    assert asked == [1]
+    assert looked_up == [1]

@@ -1,4 +1,4 @@
-"""Promises that hold for every conversation, every strategy and every budget."""
+"""Properties of removal for every conversation, strategy and budget."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The middle of a long text is cut out, and the cut says so."""
+"""Truncation removes the middle of a long text, and marks the cut."""
 
 import re
 from collections.abc import Callable
@@ -61,13 +61,13 @@ def test_a_text_without_any_break_is_cut_all_the_same() -> None:
     assert quarter(head) + quarter(tail) + cut == 1_000
 
 
-def test_a_text_within_what_may_be_kept_is_left_alone() -> None:
+def test_a_text_within_the_limit_is_unchanged() -> None:
     assert truncate_middle("a b c", 3, words) is None
     assert truncate_middle("", 0, words) is None
     assert truncate_middle("uncommonly-long-words-that-look-like-many-tokens " * 100, 100, words) is None
 
 
-def test_a_text_that_the_mark_would_make_longer_is_left_alone() -> None:
+def test_a_text_that_the_mark_would_make_longer_is_unchanged() -> None:
     assert truncate_middle("a b c d e", 4, words) is None
 
 
@@ -93,7 +93,7 @@ def test_a_long_text_is_counted_whole_once_and_otherwise_in_small_slices() -> No
     assert sum(counted[1:]) < 500 * 8 * 20
 
 
-def test_text_that_is_dense_where_it_is_kept_does_not_make_it_creep() -> None:
+def test_text_that_is_dense_at_its_ends_is_truncated_in_few_steps() -> None:
     counted: list[int] = []
 
     def dense_in_x(text: str) -> int:
@@ -105,7 +105,7 @@ def test_text_that_is_dense_where_it_is_kept_does_not_make_it_creep() -> None:
 
 
 @given(st.text(max_size=400), st.integers(0, 60), counters)
-def test_what_comes_back_is_shorter_and_made_of_head_and_tail(
+def test_the_result_is_shorter_and_consists_of_head_and_tail(
     text: str, keep_tokens: int, count: Callable[[str], int]
 ) -> None:
     shortened = truncate_middle(text * 5, keep_tokens, count)

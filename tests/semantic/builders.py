@@ -1,4 +1,4 @@
-"""Short ways to say what the tests of facts say often."""
+"""Builders of facts, and functions that submit one command."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +16,7 @@ ANN = Owner("default", "ann")
 
 
 def fact(value: str, when: int = 1, **fields: Any) -> KnownFact:
-    """What a message of session s1 said at a moment."""
+    """Return a fact from a message of session s1."""
     known: dict[str, Any] = {
         "id": new_id(),
         "type": PROFILE,
@@ -34,40 +34,40 @@ def fact(value: str, when: int = 1, **fields: Any) -> KnownFact:
     return KnownFact(**known | fields)
 
 
-def told(value: str, when: int = 1, **fields: Any) -> KnownFact:
-    """What the caller said."""
-    said = {"origin": CLIENT, "session_id": "", "source_message_ids": (), "erased_with": ""}
-    return fact(value, when, **said | fields)
+def client_fact(value: str, when: int = 1, **fields: Any) -> KnownFact:
+    """Return a fact that a client put."""
+    by_client = {"origin": CLIENT, "session_id": "", "source_message_ids": (), "erased_with": ""}
+    return fact(value, when, **by_client | fields)
 
 
-def taken(facts: Iterable[KnownFact], notes: Iterable[Record] = ()) -> FactMerge:
-    slots = FactMerge.of(notes)
+def merged(facts: Iterable[KnownFact], records: Iterable[Record] = ()) -> FactMerge:
+    merge = FactMerge.of(records)
     for one in facts:
-        slots.put(one)
-    return slots
+        merge.put(one)
+    return merge
 
 
-def notes_of(slots: FactMerge) -> list[Record]:
-    return [one.to_record() for one in slots.facts.values()]
+def records_of(merge: FactMerge) -> list[Record]:
+    return [one.to_record() for one in merge.facts.values()]
 
 
-def current(slots: FactMerge) -> list[str]:
-    return [one.value for one in slots.facts.values() if not one.until_us]
+def current(merge: FactMerge) -> list[str]:
+    return [one.value for one in merge.facts.values() if not one.until_us]
 
 
-def history(slots: FactMerge) -> list[tuple[str, int, int]]:
-    ended = [one for one in slots.facts.values() if one.until_us]
+def history(merge: FactMerge) -> list[tuple[str, int, int]]:
+    ended = [one for one in merge.facts.values() if one.until_us]
     return sorted((one.value, one.valid_from_us, one.until_us) for one in ended)
 
 
 def put(facts: Facts, *known: KnownFact, owner: Owner = ANN) -> list[KnownFact]:
-    requests = [PutFact(one) for one in known]
-    upserted: RecordsUpserted = outcome_of(lambda settled: facts.submit_put(owner, requests, settled))
+    requests = [PutFact(fact) for fact in known]
+    upserted: RecordsUpserted = outcome_of(lambda on_done: facts.submit_put(owner, requests, on_done))
     return list(upserted.result)
 
 
 def delete(facts: Facts, fact_id: str, owner: Owner = ANN) -> None:
-    outcome_of(lambda settled: facts.submit_delete(owner, fact_id, settled))
+    outcome_of(lambda on_done: facts.submit_delete(owner, fact_id, on_done))
 
 
 def values(facts: Facts, owner: Owner = ANN) -> list[str]:

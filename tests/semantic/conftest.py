@@ -1,4 +1,4 @@
-"""Facts over both journals."""
+"""Facts on both journals."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Facts in a journal: whose they are, what is at hand, what goes with a session."""
+"""Facts in a journal: owners, the cache, and erasure with a session."""
 
 import threading
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from memsidecar.layers.semantic.fact import PutFact
 from memsidecar.layers.semantic.facts import FactQuery, Facts
 from memsidecar.stores.contract import Append, Erase, Journal, Owner, PendingCommand, RecordKind, RecordQuery
 from tests.conformance.builders import append, draft
-from tests.semantic.builders import ANN, INTEREST, PROFILE, delete, fact, put, told, values
+from tests.semantic.builders import ANN, INTEREST, PROFILE, client_fact, delete, fact, put, values
 
 BOB = Owner("default", "bob")
 
@@ -23,7 +23,7 @@ def erase(journal: Journal, session_id: str, delete_session: bool) -> None:
     ticket.wait()
 
 
-def say(journal: Journal, session_id: str, user_id: str = "") -> None:
+def add(journal: Journal, session_id: str, user_id: str = "") -> None:
     ticket = PendingCommand(Append(SessionKey("default", session_id), user_id, [draft("hello")]))
     journal.submit(ticket)
     ticket.wait()
@@ -32,7 +32,7 @@ def say(journal: Journal, session_id: str, user_id: str = "") -> None:
 # -- whose
 
 
-def test_facts_are_the_users_whether_named_or_known_by_the_session(journal: Journal, facts: Facts) -> None:
+def test_facts_belong_to_the_user_of_the_request_or_of_the_session(journal: Journal, facts: Facts) -> None:
     append(journal, draft("hello"), user_id="ann")
     assert facts.owner("default", "ann", "") == facts.owner("default", "", "s1") == ANN
     assert facts.owner("default", "ann", "s1") == facts.owner("default", "ann", "unknown") == ANN
@@ -44,12 +44,12 @@ def test_facts_are_the_users_whether_named_or_known_by_the_session(journal: Jour
 # -- what was put is read from then on
 
 
-def test_what_is_put_deleted_or_erased_is_known_at_once(journal: Journal, facts: Facts) -> None:
-    say(journal, "s1")
+def test_changes_are_visible_at_once(journal: Journal, facts: Facts) -> None:
+    add(journal, "s1")
     assert values(facts) == []
     (paris,) = put(facts, fact("Paris", 1))
     assert values(facts) == ["Paris"]
-    (rome,) = put(facts, told("Rome", 2))
+    (rome,) = put(facts, client_fact("Rome", 2))
     assert (values(facts), len(facts.all(ANN, history=True))) == (["Rome"], 2)
     delete(facts, rome.id)
     assert values(facts) == []
@@ -62,32 +62,32 @@ def test_what_is_put_deleted_or_erased_is_known_at_once(journal: Journal, facts:
     assert paris.until_us == 0
 
 
-def test_facts_of_a_session_that_never_began_go_with_it(journal: Journal, facts: Facts) -> None:
+def test_facts_of_a_session_without_messages_are_erased_with_it(journal: Journal, facts: Facts) -> None:
     owner = Owner("default", session_id="s9")
-    put(facts, told("Paris"), owner=owner)
+    put(facts, client_fact("Paris"), owner=owner)
     assert values(facts, owner) == ["Paris"]
     erase(journal, "s9", delete_session=True)
     assert values(facts, owner) == []
 
 
-def test_a_put_says_what_the_facts_are_in_the_end(facts: Facts) -> None:
-    stored = put(facts, told("Paris", 1), told("Rome", 2), told("tea", 3, type=INTEREST))
+def test_a_put_returns_the_final_state_of_the_facts(facts: Facts) -> None:
+    stored = put(facts, client_fact("Paris", 1), client_fact("Rome", 2), client_fact("tea", 3, type=INTEREST))
     assert [(one.value, one.until_us) for one in stored] == [("Paris", 2), ("Rome", 0), ("tea", 0)]
-    assert put(facts, told("ROME", 9))[0].id == stored[1].id
+    assert put(facts, client_fact("ROME", 9))[0].id == stored[1].id
 
 
-def test_others_facts_are_not_seen(facts: Facts) -> None:
-    put(facts, told("Paris"))
+def test_facts_of_other_owners_are_not_visible(facts: Facts) -> None:
+    put(facts, client_fact("Paris"))
     assert values(facts, BOB) == values(facts, Owner("elsewhere", "ann")) == []
 
 
-def test_whoever_put_something_reads_it_whatever_others_do(facts: Facts) -> None:
+def test_a_put_is_read_at_once_during_concurrent_puts(facts: Facts) -> None:
     missing: list[str] = []
 
     def work(name: str) -> None:
         for number in range(40):
             value = f"{name} {number}"
-            put(facts, told(value, number, type=INTEREST, key="likes"))
+            put(facts, client_fact(value, number, type=INTEREST, key="likes"))
             if value not in values(facts):
                 missing.append(value)
 
@@ -95,8 +95,8 @@ def test_whoever_put_something_reads_it_whatever_others_do(facts: Facts) -> None
     assert missing == [] and len(values(facts)) == 120
 
 
-def test_what_is_at_hand_is_what_the_journal_holds_when_all_is_quiet(journal: Journal, facts: Facts) -> None:
-    say(journal, "s1")
+def test_the_cache_equals_the_journal_after_concurrent_writes(journal: Journal, facts: Facts) -> None:
+    add(journal, "s1")
 
     def write() -> None:
         for number in range(30):
@@ -124,7 +124,7 @@ def _together(*works: Callable[[], None]) -> None:
 # -- what is at hand
 
 
-def test_what_was_changed_while_it_was_read_is_not_remembered() -> None:
+def test_a_read_that_a_commit_overtakes_is_not_cached() -> None:
     at_hand: RecordCache[str] = RecordCache(10)
 
     def read_while_it_changes() -> str:
@@ -136,7 +136,7 @@ def test_what_was_changed_while_it_was_read_is_not_remembered() -> None:
     assert at_hand.get(ANN, lambda: "unread") == "new"
 
 
-def test_what_weighs_too_much_is_forgotten_the_unused_first() -> None:
+def test_the_cache_evicts_the_least_recently_used_entries() -> None:
     at_hand: RecordCache[str] = RecordCache(10, len)
     carl = Owner("default", "carl")
     for owner, value in ((ANN, "aaaa"), (BOB, "bbbb")):
@@ -151,16 +151,16 @@ def test_what_weighs_too_much_is_forgotten_the_unused_first() -> None:
 # -- what goes with a session
 
 
-def test_a_cleared_session_leaves_its_facts(journal: Journal, facts: Facts) -> None:
-    say(journal, "s1")
+def test_a_cleared_session_keeps_its_facts(journal: Journal, facts: Facts) -> None:
+    add(journal, "s1")
     put(facts, fact("Paris"))
     erase(journal, "s1", delete_session=False)
     assert values(facts) == ["Paris"]
 
 
-def test_a_fact_seen_in_another_session_outlives_the_first_one(journal: Journal, facts: Facts) -> None:
+def test_a_fact_that_another_session_confirmed_is_not_erased_with_the_first(journal: Journal, facts: Facts) -> None:
     for name in ("s1", "s2"):
-        say(journal, name, "ann")
+        add(journal, name, "ann")
     (known,) = put(facts, fact("Paris", 1))
     put(facts, fact("paris", 5, session_id="s2", erased_with="s2"))
     erase(journal, "s1", delete_session=True)
@@ -170,10 +170,10 @@ def test_a_fact_seen_in_another_session_outlives_the_first_one(journal: Journal,
     assert values(facts) == []
 
 
-def test_what_the_caller_told_outlives_every_session(journal: Journal, facts: Facts) -> None:
-    say(journal, "s1", "ann")
+def test_facts_of_a_client_are_not_erased_with_a_session(journal: Journal, facts: Facts) -> None:
+    add(journal, "s1", "ann")
     put(facts, fact("Paris", 1))
-    put(facts, told("Paris", 5), told("tea", 5, type=INTEREST, session_id="s1"))
+    put(facts, client_fact("Paris", 5), client_fact("tea", 5, type=INTEREST, session_id="s1"))
     erase(journal, "s1", delete_session=True)
     assert values(facts) == ["Paris", "tea"]
 
@@ -181,23 +181,23 @@ def test_what_the_caller_told_outlives_every_session(journal: Journal, facts: Fa
 # -- pages
 
 
-def test_pages_have_the_surest_first_then_those_seen_last_then_by_id(facts: Facts) -> None:
+def test_pages_are_ordered_by_confidence_last_confirmation_and_id(facts: Facts) -> None:
     sure = {"a": 0.5, "b": 0.9, "c": 0.9, "d": 1.0, "e": 0.9}
     for when, (value, confidence) in enumerate(sure.items()):
-        put(facts, told(value, when, type=INTEREST, confidence=confidence))
-    twins = [told(f"t{at}", 9, type=INTEREST, confidence=0.1, id=f"id{at}") for at in (2, 1)]
-    put(facts, *twins)
+        put(facts, client_fact(value, when, type=INTEREST, confidence=confidence))
+    equal_facts = [client_fact(f"t{at}", 9, type=INTEREST, confidence=0.1, id=f"id{at}") for at in (2, 1)]
+    put(facts, *equal_facts)
     first, place = FactQuery(frozenset(), False, 2).of(facts, ANN)
     delete(facts, first[-1].id)
-    put(facts, told("new", 10, type=INTEREST, confidence=0.95))
+    put(facts, client_fact("new", 10, type=INTEREST, confidence=0.95))
     second, place = FactQuery(frozenset(), False, 3, place).of(facts, ANN)
     third, last = FactQuery(frozenset(), False, 3, place).of(facts, ANN)
     assert [one.value for one in (*first, *second, *third)] == ["d", "e", "c", "b", "a", "t1", "t2"]
     assert last is None
 
 
-def test_a_page_has_the_wanted_types_and_history_if_asked_for(facts: Facts) -> None:
-    put(facts, told("Paris", 1), told("Rome", 2), told("tea", 3, type=INTEREST))
+def test_a_page_has_the_requested_types_and_history(facts: Facts) -> None:
+    put(facts, client_fact("Paris", 1), client_fact("Rome", 2), client_fact("tea", 3, type=INTEREST))
 
     def found(types: set[object], history: bool) -> list[str]:
         page = FactQuery(frozenset(types), history, 10)  # type: ignore[arg-type]
@@ -208,8 +208,8 @@ def test_a_page_has_the_wanted_types_and_history_if_asked_for(facts: Facts) -> N
     assert found({INTEREST}, True) == ["tea"]
 
 
-def test_a_page_ends_before_it_is_larger_than_an_answer(facts: Facts) -> None:
-    many = [told(f"{at} " + "x" * 16_000, at, type=INTEREST) for at in range(250)]
+def test_a_page_fits_into_a_response(facts: Facts) -> None:
+    many = [client_fact(f"{at} " + "x" * 16_000, at, type=INTEREST) for at in range(250)]
     put(facts, *many)
     first, place = FactQuery(frozenset(), False, 1_000).of(facts, ANN)
     assert 100 < len(first) < 200 and place is not None
@@ -217,15 +217,15 @@ def test_a_page_ends_before_it_is_larger_than_an_answer(facts: Facts) -> None:
     assert len(first) + len(rest) == 250 and last is None
 
 
-def test_what_is_told_without_a_time_is_stored_as_the_newest(facts: Facts) -> None:
+def test_an_undated_put_is_stored_as_the_newest(facts: Facts) -> None:
     put(facts, fact("Paris", 5_000))
     outcome: list[object] = []
     done = threading.Event()
 
-    def settled(ticket: PendingCommand) -> None:
+    def on_done(ticket: PendingCommand) -> None:
         outcome.append(ticket.error)
         done.set()
 
-    facts.submit_put(ANN, [PutFact(told("Rome", 1), undated=True)], settled)
+    facts.submit_put(ANN, [PutFact(client_fact("Rome", 1), undated=True)], on_done)
     assert done.wait(30) and outcome == [None]
     assert values(facts) == ["Rome"]

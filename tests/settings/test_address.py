@@ -1,4 +1,4 @@
-"""Reading and writing addresses."""
+"""Parsing and formatting of addresses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_the_long_form_of_a_unix_address_means_the_same_path() -> None:
     ("text", "is_loopback"),
     [("127.0.0.1:1", True), ("127.9.9.9:1", True), ("[::1]:1", True), ("localhost:1", True), ("0.0.0.0:1", False)],
 )
-def test_loopback_is_told_from_the_rest(text: str, is_loopback: bool) -> None:
+def test_loopback_addresses_are_recognized(text: str, is_loopback: bool) -> None:
     assert Address.parse(text).is_loopback is Address.parse(text).is_local is is_loopback
 
 
@@ -48,7 +48,7 @@ def test_a_unix_socket_is_local_without_being_loopback() -> None:
         ),
     ],
 )
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_an_invalid_address_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         Address.parse(text)
 

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: a process, its exit code and its two outputs."""
+"""The command line as a process: exit codes, standard output and standard error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def python(*arguments: str, **variables: str) -> CompletedProcess[str]:
     return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=30, check=False)
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_printed() -> None:
     done = memsidecar("--version")
     assert (done.returncode, done.stdout.split()[0]) == (0, "memsidecar")
 

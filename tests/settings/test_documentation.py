@@ -14,11 +14,11 @@ from memsidecar.settings.types import expectation, format_value
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
 
-def test_the_page_of_settings_is_fresh() -> None:
+def test_the_page_of_settings_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == documentation(), "run: python -m memsidecar settings > docs/settings.md"
 
 
-def test_every_setting_says_what_it_is_for_and_what_it_takes() -> None:
+def test_every_setting_has_a_description_and_its_allowed_values() -> None:
     fields = Settings.model_fields
     assert [name for name, field in fields.items() if not (field.description or "").endswith(".")] == []
     assert [name for name, field in fields.items() if not expectation(field)] == []

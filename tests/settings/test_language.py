@@ -1,4 +1,4 @@
-"""A language model is configured whole, or not at all."""
+"""Settings of the language model are complete, or absent."""
 
 import pytest
 
@@ -27,12 +27,12 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("flags", "problem"), WRONG)
-def test_half_a_model_is_refused(flags: dict[str, str], problem: str) -> None:
+def test_incomplete_settings_of_a_model_are_rejected(flags: dict[str, str], problem: str) -> None:
     with pytest.raises(InvalidSettings, match=problem):
         load_settings(flags, {})
 
 
-def test_a_wrong_address_is_told_once() -> None:
+def test_an_invalid_address_is_reported_once() -> None:
     with pytest.raises(InvalidSettings) as caught:
         load_settings({"model_url": "ftp://host", "model_name": "llama3"}, {})
     (problem,) = caught.value.problems

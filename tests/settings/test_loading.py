@@ -1,4 +1,4 @@
-"""Where settings come from, who wins, and what is refused by name."""
+"""Sources of settings, their precedence, and errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def problems(flags: dict[str, str], environ: dict[str, str]) -> str:
     return str(refusal.value)
 
 
-def test_without_any_source_the_defaults_hold() -> None:
+def test_without_any_source_the_defaults_are_used() -> None:
     assert load_settings({}, {}) == Settings()
 
 
@@ -96,14 +96,14 @@ def test_a_table_in_the_file_is_refused_as_an_unknown_key(tmp_path: Path) -> Non
         "MEMSIDECAR_FOO_PORT_7600_TCP_ADDR",
     ],
 )
-def test_what_clients_and_the_kubelet_set_is_left_alone(name: str) -> None:
+def test_variables_of_clients_and_the_kubelet_are_ignored(name: str) -> None:
     assert load_settings({}, {name: "tcp://10.0.0.1:7600"}) == Settings()
 
 
 @pytest.mark.parametrize(
     "name", ["MEMSIDECAR_", "MEMSIDECAR_HOST", "MEMSIDECAR_PORT_X", "MEMSIDECAR_PORT_7600", "MEMSIDECAR_TOKENS"]
 )
-def test_what_only_resembles_an_exempt_variable_is_refused(name: str) -> None:
+def test_a_variable_similar_to_an_exempt_one_is_rejected(name: str) -> None:
     assert f"{name}: unknown" in problems({}, {name: "1"})
 
 
@@ -111,7 +111,7 @@ def test_variables_of_others_are_ignored() -> None:
     assert load_settings({}, {"PATH": "/bin", "MEMSIDECARX_LISTEN": "1", "memsidecar_listen": "1"}) == Settings()
 
 
-def test_every_problem_is_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     message = problems({"listen": "nowhere"}, {"MEMSIDECAR_JOURNAL": "paper", "MEMSIDECAR_READ_THREADS": "many"})
     assert "--listen = 'nowhere'" in message
     assert "MEMSIDECAR_JOURNAL = 'paper': expected one of sqlite, volatile" in message

@@ -1,4 +1,4 @@
-"""A log record is one line, whatever it carries."""
+"""A log record is one line, whatever it contains."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ def test_a_json_line_carries_fields_and_exception(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_nothing_that_a_caller_sends_makes_a_second_line(form: logs.Format, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_content_of_a_caller_makes_a_second_line(form: logs.Format, capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure(form, "info")
     logger.error("got %s", "a\nb\u2028c\x1b[31m", exc_info=fail(), extra={"fields": {"key\n": "x\r\ny\u2028\udc80"}})
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_what_is_below_the_level_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
+def test_records_below_the_level_are_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("text", "warning")
     logger.info("quiet")
     assert capsys.readouterr().err == ""
 
 
-def test_configuring_again_replaces_what_was(capsys: pytest.CaptureFixture[str]) -> None:
+def test_configuring_again_replaces_the_configuration(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("text", "info")
     logs.configure("json", "info")
     logger.info("once")

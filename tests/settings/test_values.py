@@ -1,4 +1,4 @@
-"""What each kind of setting takes."""
+"""Values of each type of setting."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def test_a_decimal_gigabyte_is_not_a_binary_one() -> None:
 
 
 @pytest.mark.parametrize("written", ["", "lots", "-1", "1.5MiB", "64 parsecs", "3145729", "1023"])
-def test_what_is_no_size_or_outside_its_limits_is_refused(written: str) -> None:
+def test_an_invalid_size_is_rejected(written: str) -> None:
     assert f"--max-message-bytes = {written!r}: " in refusal("max_message_bytes", written)
 
 
 @pytest.mark.parametrize("written", ["soon", "", "nan", "inf", "-0.1", "3601"])
-def test_what_is_no_duration_is_refused_with_unit_and_limits(written: str) -> None:
+def test_an_invalid_duration_is_rejected_with_unit_and_limits(written: str) -> None:
     assert "expected seconds, from 0 up to 3600" in refusal("drain_seconds", written)
 
 
-def test_zero_turns_pacing_off_but_is_no_deadline() -> None:
+def test_zero_disables_the_rate_limit_but_is_no_deadline() -> None:
     assert load_settings({"commit_gap_ms": "0"}, {}).commit_gap_ms == 0
     assert "expected seconds, above 0 up to 3600" in refusal("default_deadline_seconds", "0")
 
 
 @pytest.mark.parametrize("wide", ["0.0.0.0:7600", "[::]:7600", "10.0.0.1:7600"])
-def test_the_memory_is_not_served_beyond_this_machine_without_tls_and_tokens(wide: str) -> None:
+def test_a_remote_listener_needs_tls_and_tokens(wide: str) -> None:
     assert "without tls_certificate_file and access_file" in refusal("listen", wide)
     tls = {"tls_certificate_file": "cert.pem", "tls_key_file": "key.pem"}
     for half in ({"access_file": "access.toml"}, tls):
@@ -54,18 +54,18 @@ def test_the_memory_is_not_served_beyond_this_machine_without_tls_and_tokens(wid
     assert str(load_settings({"listen": wide, "insecure_listen": "allow"}, {}).listen) == wide
 
 
-def test_a_certificate_comes_with_its_key_and_an_authority_with_both() -> None:
+def test_a_certificate_needs_its_key_and_a_client_ca_needs_both() -> None:
     assert "together" in refusal("tls_certificate_file", "cert.pem")
     assert "together" in refusal("tls_key_file", "key.pem")
     assert "needs tls_certificate_file" in refusal("tls_client_ca_file", "ca.pem")
 
 
 @pytest.mark.parametrize("local", ["127.0.0.1:0", "[::1]:7600", "localhost:7600", "unix:/run/memory.sock"])
-def test_the_memory_is_served_on_loopback_or_a_unix_socket(local: str) -> None:
+def test_loopback_and_unix_sockets_need_no_tls(local: str) -> None:
     assert str(load_settings({"listen": local}, {}).listen) == local
 
 
-def test_health_may_be_wide_because_the_kubelet_dials_the_pod() -> None:
+def test_the_health_listener_may_be_remote() -> None:
     assert str(load_settings({"health_listen": "0.0.0.0:7601"}, {}).health_listen) == "0.0.0.0:7601"
 
 
@@ -81,12 +81,12 @@ def test_two_listeners_cannot_share_one_address_unless_the_port_is_picked() -> N
 
 
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "chars4", "house.counting:count"])
-def test_a_tokenizer_is_built_in_or_somebodys_own_function(name: str) -> None:
+def test_a_tokenizer_is_built_in_or_a_custom_function(name: str) -> None:
     assert load_settings({"tokenizer": name}, {}).tokenizer == name
 
 
 @pytest.mark.parametrize("name", ["", "o200k", "module:", ":function", "a b:c"])
-def test_what_names_no_tokenizer_is_refused(name: str) -> None:
+def test_an_unknown_tokenizer_is_rejected(name: str) -> None:
     assert "expected o200k_base, cl100k_base, chars4 or module:function" in refusal("tokenizer", name)
 
 
@@ -94,7 +94,7 @@ def test_an_empty_data_directory_is_refused() -> None:
     assert "--data-dir = '': is empty" in refusal("data_dir", "")
 
 
-def test_true_is_no_number() -> None:
+def test_a_boolean_is_no_number() -> None:
     with pytest.raises(ValidationError, match="expected a number"):
         Settings.model_validate({"read_threads": True})
 
@@ -104,7 +104,7 @@ def test_settings_are_frozen() -> None:
         Settings().read_threads = 5  # type: ignore[misc]
 
 
-def test_a_runaway_value_is_shown_only_in_part() -> None:
+def test_a_very_long_value_is_truncated_in_the_message() -> None:
     assert len(refusal("read_threads", "9" * 5000)) < 3 * MAX_SHOWN_CHARACTERS
 
 
@@ -112,11 +112,11 @@ def test_a_line_break_in_a_value_does_not_break_the_message() -> None:
     assert "'a\\nb'" in refusal("journal", "a\nb")
 
 
-def test_a_secret_is_known_as_one() -> None:
-    class Door(BaseModel):
+def test_a_secret_setting_is_marked_as_secret() -> None:
+    class SettingsWithSecret(BaseModel):
         key: SecretStr
         spare_key: SecretStr | None = None
         colour: str
 
-    secrets = {name for name, field in Door.model_fields.items() if is_secret(field)}
+    secrets = {name for name, field in SettingsWithSecret.model_fields.items() if is_secret(field)}
     assert secrets == {"key", "spare_key"}

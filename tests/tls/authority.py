@@ -1,4 +1,4 @@
-"""Authorities and the certificates they sign, good ones and all the others."""
+"""Certificate authorities, and valid and invalid certificates."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def key_pem(key: Key, password: bytes | None = None) -> bytes:
 
 @dataclass(frozen=True)
 class Pair:
-    """A certificate, with those that lead from it to its authority, and its key."""
+    """A certificate with its intermediate certificates, and its key."""
 
     key: Key
     chain: Sequence[x509.Certificate]
@@ -56,7 +56,7 @@ class Pair:
         return self.chain[0].serial_number
 
     def write(self, folder: Path, name: str = "tls") -> tuple[Path, Path]:
-        """As the files `<name>.crt` and `<name>.key`."""
+        """Write the files `<name>.crt` and `<name>.key`."""
         certificate, key = folder / f"{name}.crt", folder / f"{name}.key"
         certificate.write_bytes(self.certificate_pem)
         key.write_bytes(self.key_pem)

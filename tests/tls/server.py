@@ -1,4 +1,4 @@
-"""A sidecar behind TLS, and callers with and without certificates."""
+"""A sidecar with TLS, and callers with and without certificates."""
 
 import socket
 import ssl
@@ -20,8 +20,8 @@ FIRST_SECONDS = HANG_SECONDS
 COUNT = memory_pb2.CountRequest(session_id="s")
 
 
-class Mounted:
-    """Files as Kubernetes mounts a secret: links into a folder that is swapped as a whole."""
+class MountedSecret:
+    """A secret as Kubernetes mounts it: links into a folder that is swapped atomically."""
 
     def __init__(self, folder: Path, files: Mapping[str, bytes]) -> None:
         self.folder = folder
@@ -56,19 +56,19 @@ def files_of(pair: Pair, client_ca: bytes | None = None) -> dict[str, bytes]:
     return files | ({"ca.crt": client_ca} if client_ca else {})
 
 
-def tls_flags(folder: Path | Mounted, mutual: bool = False) -> tuple[str, ...]:
-    root = folder.folder if isinstance(folder, Mounted) else folder
+def tls_flags(folder: Path | MountedSecret, mutual: bool = False) -> tuple[str, ...]:
+    root = folder.folder if isinstance(folder, MountedSecret) else folder
     flags = ("--tls-certificate-file", str(root / "tls.crt"), "--tls-key-file", str(root / "tls.key"))
     return (*flags, "--tls-client-ca-file", str(root / "ca.crt")) if mutual else flags
 
 
 def tls_sidecar(folder: Path, pair: Pair, *flags: str, client_ca: Authority | None = None) -> SidecarProcess:
-    certificates = Mounted(folder / "certificates", files_of(pair, client_ca.pem if client_ca else None))
+    certificates = MountedSecret(folder / "certificates", files_of(pair, client_ca.pem if client_ca else None))
     return SidecarProcess(folder / "data", *tls_flags(certificates, mutual=client_ca is not None), *flags)
 
 
 class TlsClient:
-    """A gRPC client that trusts one authority, and shows a certificate if it has one."""
+    """A gRPC client that trusts one authority, and presents a certificate if it has one."""
 
     def __init__(self, address: str, trusted: bytes, shown: Pair | None = None, token: str = "") -> None:
         credentials = grpc.ssl_channel_credentials(
@@ -85,7 +85,7 @@ class TlsClient:
         return int(answer.stats.message_count)
 
     def is_refused(self, namespace: str = "") -> str:
-        """The code of a call that must fail."""
+        """Return the status code of a call that must fail."""
         try:
             self.count(namespace, FIRST_SECONDS)
         except grpc.RpcError as error:
@@ -119,6 +119,6 @@ def handshake(address: str, context: ssl.SSLContext) -> Any:
 
 
 def serial_seen(address: str, authority: Authority) -> int:
-    """Of the certificate that a new connection is shown."""
+    """Return the serial of the certificate on a new connection."""
     with handshake(address, trusting(authority)) as encrypted:
         return x509.load_der_x509_certificate(encrypted.getpeercert(binary_form=True)).serial_number

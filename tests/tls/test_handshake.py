@@ -1,4 +1,4 @@
-"""What a caller meets at the door: encryption it can trust, or none at all."""
+"""The TLS handshake: versions, chains, and rejected connections."""
 
 import shutil
 import ssl
@@ -43,7 +43,7 @@ def test_the_connection_is_http2_over_tls_1_2_or_later(sidecar: SidecarProcess) 
         assert encrypted.version() in ("TLSv1.2", "TLSv1.3")
 
 
-def test_tls_1_2_is_still_spoken(sidecar: SidecarProcess) -> None:
+def test_tls_1_2_is_supported(sidecar: SidecarProcess) -> None:
     context = trusting(AUTHORITY)
     context.maximum_version = ssl.TLSVersion.TLSv1_2
     with handshake(sidecar.address, context) as encrypted:
@@ -59,7 +59,7 @@ def test_older_versions_are_refused(sidecar: SidecarProcess, version: ssl.TLSVer
     context.minimum_version = context.maximum_version = version
     with pytest.raises(ssl.SSLError) as refused, handshake(sidecar.address, context):
         pass
-    # It hangs up, with or without saying why; our own library would have told of no protocol at all.
+    # The server hangs up, with or without an alert.
     assert any(word in str(refused.value.reason) for word in ("ALERT", "EOF"))
 
 
@@ -83,12 +83,12 @@ def test_a_caller_without_tls_is_refused(sidecar: SidecarProcess) -> None:
     assert refused.value.code().name == "UNAVAILABLE"
 
 
-def test_a_caller_who_trusts_somebody_else_goes_away(sidecar: SidecarProcess) -> None:
+def test_a_caller_that_trusts_another_authority_fails(sidecar: SidecarProcess) -> None:
     with TlsClient(sidecar.address, OTHER.pem) as client:
         assert client.is_refused() == "UNAVAILABLE"
 
 
-def test_health_stays_in_the_clear(sidecar: SidecarProcess) -> None:
+def test_the_health_listener_has_no_tls(sidecar: SidecarProcess) -> None:
     with grpc.insecure_channel(sidecar.ready["health_listen"]) as channel:
         stub: Any = health_pb2_grpc.HealthStub(channel)
         answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=FIRST_SECONDS)
@@ -96,8 +96,8 @@ def test_health_stays_in_the_clear(sidecar: SidecarProcess) -> None:
 
 
 @pytest.mark.parametrize("validity", [EXPIRED, NOT_YET], ids=["expired", "not yet valid"])
-def test_callers_refuse_a_server_out_of_its_time(tmp_path: Path, validity: Validity) -> None:
-    """The sidecar starts all the same: its clock may be the one that is wrong."""
+def test_callers_reject_an_expired_or_future_certificate(tmp_path: Path, validity: Validity) -> None:
+    """The sidecar starts: its own clock may be wrong."""
     pair = AUTHORITY.server(validity)
     with tls_sidecar(tmp_path, pair) as sidecar, TlsClient(sidecar.address, AUTHORITY.pem) as client:
         assert client.is_refused() == "UNAVAILABLE"
@@ -117,7 +117,7 @@ def test_other_keys_and_chains_are_verified(tmp_path: Path, make: Callable[[], P
         assert serial_seen(sidecar.address, AUTHORITY) == pair.serial
 
 
-def test_a_unix_socket_speaks_tls_too(tmp_path: Path) -> None:
+def test_a_unix_socket_has_tls_too(tmp_path: Path) -> None:
     address = f"unix:{tmp_path / 'sidecar.sock'}"
     with (
         tls_sidecar(tmp_path, AUTHORITY.server(), "--listen", address) as sidecar,

@@ -1,4 +1,4 @@
-"""Who shows which certificate, and what it opens."""
+"""Client certificates, and the rights of their callers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,14 +47,14 @@ def caller(sidecar: SidecarProcess, shown: Pair | None, token: str = "") -> TlsC
     return TlsClient(sidecar.address, SERVERS.pem, shown, token)
 
 
-def test_a_spiffe_id_opens_its_namespace_and_no_other(sidecar: SidecarProcess) -> None:
+def test_a_spiffe_id_has_access_to_its_namespace_only(sidecar: SidecarProcess) -> None:
     with caller(sidecar, BILLING) as client:
         assert client.count("billing") == 0
         assert client.is_refused("research") == "PERMISSION_DENIED"
         assert client.is_refused("") == "PERMISSION_DENIED"
 
 
-def test_a_dns_name_opens_its_namespace_whatever_its_case(sidecar: SidecarProcess) -> None:
+def test_a_dns_name_is_case_insensitive(sidecar: SidecarProcess) -> None:
     with caller(sidecar, CALLERS.client(dns=DNS.upper())) as client:
         assert client.count("research") == 0
         assert client.is_refused("billing") == "PERMISSION_DENIED"
@@ -71,19 +71,19 @@ STRANGERS = {
 
 
 @pytest.mark.parametrize("names", STRANGERS.values(), ids=STRANGERS)
-def test_a_good_certificate_of_somebody_unknown_opens_nothing(sidecar: SidecarProcess, names: dict[str, str]) -> None:
+def test_a_valid_certificate_of_an_unknown_caller_has_no_access(sidecar: SidecarProcess, names: dict[str, str]) -> None:
     with caller(sidecar, CALLERS.client(**names)) as client:  # type: ignore[arg-type]
         assert client.is_refused("billing") == "UNAUTHENTICATED"
         assert client.is_refused("research") == "UNAUTHENTICATED"
 
 
-def test_a_token_wins_over_the_certificate(sidecar: SidecarProcess) -> None:
+def test_a_token_takes_precedence_over_the_certificate(sidecar: SidecarProcess) -> None:
     with caller(sidecar, BILLING, TOKEN.text) as client:
         assert client.count("audited") == 0
         assert client.is_refused("billing") == "PERMISSION_DENIED"
 
 
-def test_a_bad_token_is_not_made_good_by_the_certificate(sidecar: SidecarProcess) -> None:
+def test_an_invalid_token_is_rejected_despite_a_valid_certificate(sidecar: SidecarProcess) -> None:
     with caller(sidecar, BILLING, f"{TOKEN.text}x") as client:
         assert client.is_refused("billing") == "UNAUTHENTICATED"
 
@@ -98,8 +98,8 @@ UNVERIFIED: dict[str, Pair | None] = {
 
 
 @pytest.mark.parametrize("shown", UNVERIFIED.values(), ids=UNVERIFIED)
-def test_whoever_shows_no_verified_certificate_does_not_get_in(sidecar: SidecarProcess, shown: Pair | None) -> None:
-    """Not even with a good token: the connection is refused before anything is said over it."""
+def test_a_connection_without_a_verified_certificate_is_rejected(sidecar: SidecarProcess, shown: Pair | None) -> None:
+    """A valid token does not help: the connection fails before any request."""
     with caller(sidecar, shown, TOKEN.text) as client:
         assert client.is_refused("audited") == "UNAVAILABLE"
 

@@ -1,4 +1,4 @@
-"""Certificates are replaced while callers come and go, and none of them notices."""
+"""Certificates are rotated without a failed call."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ import pytest
 from tests.support.process import SidecarProcess
 from tests.support.waiting import HANG_SECONDS
 from tests.tls.authority import Authority, Pair, ec_key, key_pem
-from tests.tls.server import Mounted, TlsClient, files_of, replace_plainly, serial_seen, tls_flags
+from tests.tls.server import MountedSecret, TlsClient, files_of, replace_plainly, serial_seen, tls_flags
 
 AUTHORITY, CALLERS = Authority.new(), Authority.new("callers")
 NOTICED_SECONDS = HANG_SECONDS
@@ -30,7 +30,7 @@ def wait_until(what: Callable[[], bool]) -> bool:
 
 
 class Callers:
-    """Some that stay connected, and some that come anew for each call."""
+    """Callers that stay connected, and callers that connect for each call."""
 
     def __init__(self, address: str, staying: int = 3, coming: int = 2) -> None:
         self.calls = 0
@@ -38,14 +38,14 @@ class Callers:
         self._address = address
         self._is_over = threading.Event()
         self._threads = [threading.Thread(target=self._stay) for _ in range(staying)]
-        self._threads += [threading.Thread(target=self._come_and_go) for _ in range(coming)]
+        self._threads += [threading.Thread(target=self._reconnect) for _ in range(coming)]
 
     def _stay(self) -> None:
         with TlsClient(self._address, AUTHORITY.pem) as client:
             while not self._is_over.wait(0.01):
                 self._call(client)
 
-    def _come_and_go(self) -> None:
+    def _reconnect(self) -> None:
         while not self._is_over.wait(0.01):
             with TlsClient(self._address, AUTHORITY.pem) as client:
                 self._call(client)
@@ -70,17 +70,17 @@ class Callers:
 
 
 @contextmanager
-def mounted_sidecar(folder: Path, pair: Pair) -> Iterator[tuple[SidecarProcess, Mounted]]:
-    mounted = Mounted(folder / "certificates", files_of(pair))
+def mounted_sidecar(folder: Path, pair: Pair) -> Iterator[tuple[SidecarProcess, MountedSecret]]:
+    mounted = MountedSecret(folder / "certificates", files_of(pair))
     with SidecarProcess(folder / "data", *tls_flags(mounted)) as sidecar:
         yield sidecar, mounted
 
 
-def swapped_as_kubernetes_does(mounted: Mounted, pair: Pair) -> None:
+def swapped_as_kubernetes_does(mounted: MountedSecret, pair: Pair) -> None:
     mounted.swap(files_of(pair))
 
 
-def replaced_one_after_the_other(mounted: Mounted, pair: Pair) -> None:
+def replaced_one_after_the_other(mounted: MountedSecret, pair: Pair) -> None:
     replace_plainly(mounted["tls.crt"], pair.certificate_pem)
     time.sleep(0.3)  # long enough for a look that finds a pair that is none
     replace_plainly(mounted["tls.key"], pair.key_pem)
@@ -89,7 +89,7 @@ def replaced_one_after_the_other(mounted: Mounted, pair: Pair) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("replace", [swapped_as_kubernetes_does, replaced_one_after_the_other])
 def test_no_call_fails_while_certificates_are_replaced(
-    tmp_path: Path, replace: Callable[[Mounted, Pair], None]
+    tmp_path: Path, replace: Callable[[MountedSecret, Pair], None]
 ) -> None:
     with mounted_sidecar(tmp_path, AUTHORITY.server()) as (sidecar, mounted):
         callers = Callers(sidecar.address)
@@ -102,7 +102,7 @@ def test_no_call_fails_while_certificates_are_replaced(
         assert callers.calls > 50
 
 
-def test_files_that_change_faster_than_they_are_read_end_with_the_last(tmp_path: Path) -> None:
+def test_the_last_of_many_fast_changes_takes_effect(tmp_path: Path) -> None:
     with mounted_sidecar(tmp_path, AUTHORITY.server()) as (sidecar, mounted):
         pairs = [AUTHORITY.server() for _ in range(40)]
         for pair in pairs:
@@ -119,7 +119,7 @@ BROKEN: dict[str, dict[str, bytes]] = {
 }
 
 
-def test_files_that_cannot_be_used_change_nothing_and_are_told_of_once(tmp_path: Path) -> None:
+def test_invalid_files_change_nothing_and_are_logged_once(tmp_path: Path) -> None:
     pair = AUTHORITY.server()
     with mounted_sidecar(tmp_path, pair) as (sidecar, mounted):
         for times, (name, broken) in enumerate(BROKEN.items(), start=1):
@@ -128,19 +128,19 @@ def test_files_that_cannot_be_used_change_nothing_and_are_told_of_once(tmp_path:
             assert serial_seen(sidecar.address, AUTHORITY) == pair.serial
             if times == 1:
                 time.sleep(LOOKED_SECONDS)
-                assert sidecar.log().count("the old one stays") == 1, "told of once, however often it is looked at"
+                assert sidecar.log().count("the old one stays") == 1, "logged once, however often it is polled"
             pair = AUTHORITY.server()
             mounted.swap(files_of(pair))
             assert wait_until(lambda: serial_seen(sidecar.address, AUTHORITY) == pair.serial)  # noqa: B023
         assert "PRIVATE KEY" not in sidecar.log()
 
 
-def test_another_authority_of_callers_takes_effect(tmp_path: Path) -> None:
+def test_another_client_ca_takes_effect(tmp_path: Path) -> None:
     server, after = AUTHORITY.server(), Authority.new("callers from now on")
-    mounted = Mounted(tmp_path / "certificates", files_of(server, CALLERS.pem))
+    mounted = MountedSecret(tmp_path / "certificates", files_of(server, CALLERS.pem))
     old, new = CALLERS.client(dns="old.example"), after.client(dns="new.example")
 
-    def gets_in(shown: Pair) -> bool:
+    def is_accepted(shown: Pair) -> bool:
         with TlsClient(sidecar.address, AUTHORITY.pem, shown) as client:
             try:
                 return client.count(seconds=5) == 0
@@ -152,11 +152,11 @@ def test_another_authority_of_callers_takes_effect(tmp_path: Path) -> None:
         TlsClient(sidecar.address, AUTHORITY.pem, old) as connected,
     ):
         assert connected.count() == 0
-        assert not gets_in(new)
+        assert not is_accepted(new)
         mounted.swap(files_of(server, CALLERS.pem + after.pem))
-        assert wait_until(lambda: gets_in(new))
-        assert gets_in(old), "both, while callers are given new certificates"
+        assert wait_until(lambda: is_accepted(new))
+        assert is_accepted(old), "both, while callers are given new certificates"
         mounted.swap(files_of(server, after.pem))
-        assert wait_until(lambda: not gets_in(old))
-        assert gets_in(new)
+        assert wait_until(lambda: not is_accepted(old))
+        assert is_accepted(new)
         assert connected.count() == 0, "a connection that was made before stays"

@@ -1,4 +1,4 @@
-"""Files that cannot be used stop the start, in words that say which file; nobody is asked for a password."""
+"""Invalid TLS files stop the start with a message that names the file, without a password prompt."""
 
 import subprocess
 import sys
@@ -103,7 +103,7 @@ def test_a_key_alone_is_wrong_usage(tmp_path: Path) -> None:
     assert "tls_certificate_file" in ended.stderr
 
 
-def test_an_open_door_is_told_of_at_every_start(tmp_path: Path) -> None:
+def test_an_insecure_listener_is_logged_at_every_start(tmp_path: Path) -> None:
     flags = ("--listen", "0.0.0.0:0", "--insecure-listen", "allow")
     with SidecarProcess(tmp_path / "data", *flags) as sidecar:
         assert sidecar.log().count("INSECURE") == 1
@@ -112,7 +112,7 @@ def test_an_open_door_is_told_of_at_every_start(tmp_path: Path) -> None:
         assert sidecar.log().count("INSECURE") == 2
 
 
-def test_an_open_door_is_refused_by_default(tmp_path: Path) -> None:
+def test_an_insecure_listener_is_rejected_by_default(tmp_path: Path) -> None:
     ended = start(tmp_path / "data", "--listen", "0.0.0.0:0")
     assert ended.returncode == WRONG_USAGE
     assert "tls_certificate_file" in ended.stderr

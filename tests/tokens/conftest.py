@@ -1,4 +1,4 @@
-"""tiktoken's own encodings, built by its own code from the files that we ship."""
+"""Reference encodings, built by tiktoken from the bundled vocabularies."""
 
 import gzip
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from memsidecar.tokens.tiktoken_counter import VOCABULARIES, VOCABULARY_DIR, Tik
 
 @pytest.fixture(scope="session")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tiktoken.Encoding]]:
-    """tiktoken checks its own expected hash here, so a vocabulary of another version would not pass."""
+    """Encodings of tiktoken. It checks its own expected hash, so a vocabulary of another version fails."""
     folder = tmp_path_factory.mktemp("vocabulary")
 
     def from_package(url: str, expected_hash: str | None = None) -> dict[bytes, int]:

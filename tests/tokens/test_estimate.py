@@ -1,4 +1,4 @@
-"""Estimates, and how reports of the provider correct them."""
+"""Estimated counts, and their calibration by reported usage."""
 
 import pytest
 from hypothesis import given
@@ -31,7 +31,7 @@ def test_the_name_shows_the_factor_unless_it_is_one() -> None:
     assert not Calibrated(CharsPerFour(), 1.08).exact
 
 
-def test_the_first_report_is_believed_and_later_ones_are_damped() -> None:
+def test_the_first_report_is_used_fully_and_later_ones_are_damped() -> None:
     assert calibrate(1.0, 0, estimated=1000, actual=1200) == pytest.approx(1.2)
     assert calibrate(1.0, 1, estimated=1000, actual=1210) == pytest.approx(1.1)
     assert calibrate(1.0, 99, estimated=1000, actual=1200) == pytest.approx(1.2**0.2)
@@ -55,5 +55,5 @@ def test_steady_reports_lead_to_the_true_factor(truth: float) -> None:
 
 
 @pytest.mark.parametrize(("estimated", "actual"), [(0, 10), (10, 0), (-1, 10)])
-def test_a_report_without_tokens_teaches_nothing(estimated: int, actual: int) -> None:
+def test_a_report_without_tokens_changes_nothing(estimated: int, actual: int) -> None:
     assert calibrate(1.3, 4, estimated, actual) == 1.3

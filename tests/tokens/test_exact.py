@@ -57,7 +57,7 @@ def test_special_token_text_is_more_than_one_token(counter: TiktokenCounter) -> 
 
 @pytest.mark.long
 @pytest.mark.parametrize("unit", ["a", " ", "\t", "\n", "😀", "漢", "=", "1", " \u00a0", "\x00"])
-def test_a_mebibyte_of_one_thing_takes_about_twice_as_long_as_half_of_it(counter: TiktokenCounter, unit: str) -> None:
+def test_the_time_of_a_repeated_unit_is_linear(counter: TiktokenCounter, unit: str) -> None:
     half, whole = (unit * (size // len(unit.encode())) + "x" for size in (1 << 19, 1 << 20))
     assert counter.count(whole) > 1
     assert costs_at_most(3, lambda: counter.count(half), lambda: counter.count(whole), slack_seconds=0.02)
@@ -88,14 +88,14 @@ def test_cutting_loses_nothing_and_leaves_no_long_run(lengths: list[int]) -> Non
     assert not any(" " * (MAX_WHITESPACE_RUN + 1) in part for part in parts)
 
 
-def test_making_a_counter_loads_nothing() -> None:
+def test_creating_a_counter_loads_nothing() -> None:
     counter = TiktokenCounter("o200k_base")
     assert not counter.ready
     counter.warm()
     assert counter.ready
 
 
-def test_threads_that_come_together_load_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_threads_load_the_vocabulary_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loads: list[str] = []
 
     def slow_load(name: str, folder: Path) -> tiktoken.Encoding:

@@ -1,4 +1,4 @@
-"""The table of models, under the many spellings of their names."""
+"""The table of models, and the spellings of their names."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Which counter a name or a model leads to, and a user's own counters."""
+"""Choice of the counter by name or model, and custom counters."""
 
 from pathlib import Path
 
@@ -36,12 +36,12 @@ def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("own_counters:guess", "own_counters:guess", False),
     ],
 )
-def test_a_name_leads_to_its_counter(name: str, shown: str, exact: bool) -> None:
+def test_a_name_selects_its_counter(name: str, shown: str, exact: bool) -> None:
     counter: Counter = Counters(name).default
     assert (counter.name, counter.exact, counter.count("")) == (shown, exact, 0)
 
 
-def test_each_counter_exists_once_and_nothing_is_loaded_for_asking() -> None:
+def test_each_counter_exists_once_and_is_loaded_lazily() -> None:
     counters = Counters("o200k_base")
     counter = counters.for_model("gpt-4o")
     assert counter is counters.default is counters.named("o200k_base")
@@ -74,12 +74,12 @@ def test_a_factor_corrects_estimates_and_leaves_exact_counts_alone() -> None:
         ("own_counters:fraction", "returned 6.0"),
     ],
 )
-def test_a_name_that_leads_nowhere_is_refused_with_what_is_missing(name: str, missing: str) -> None:
+def test_an_unknown_name_is_rejected_with_the_reason(name: str, missing: str) -> None:
     with pytest.raises(InvalidCounter, match=missing):
         Counters(name)
 
 
-def test_a_users_own_counter_counts() -> None:
+def test_a_custom_counter_is_used() -> None:
     assert load_custom("own_counters:words").count("one two") == 3
 
 

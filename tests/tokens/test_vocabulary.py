@@ -1,4 +1,4 @@
-"""Vocabularies come from the package, are verified, and never from a network."""
+"""Vocabularies are read from the package, and verified; there is no download."""
 
 import gzip
 import os

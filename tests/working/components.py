@@ -1,4 +1,4 @@
-"""Parts of the sidecar in this process, put together as `memsidecar.assembly` does it."""
+"""Working memory in this process, assembled as in `memsidecar.assembly`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -12,11 +12,11 @@ from memsidecar.tokens.registry import Counters
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 
 QUICK = ("--tokenizer", "chars4")
-"""Counting is not what these tests are about."""
+"""A fast tokenizer: these tests are not about counting."""
 
 
-class InterruptedJournal(SqliteJournal):
-    """The real journal; what happens around one of its reads or commits is up to the test."""
+class HookedJournal(SqliteJournal):
+    """The real journal, with hooks around its reads and commits."""
 
     def __init__(self, folder: Path) -> None:
         self._before: Callable[[], object] | None = None
@@ -24,43 +24,43 @@ class InterruptedJournal(SqliteJournal):
         self._committed: Callable[[], object] | None = None
         super().__init__(folder)
 
-    def before_each_read(self, happens: Callable[[], object]) -> None:
-        self._before = happens
+    def before_each_read(self, hook: Callable[[], object]) -> None:
+        self._before = hook
 
-    def after_the_next_read(self, happens: Callable[[], object]) -> None:
-        self._after = happens
+    def after_the_next_read(self, hook: Callable[[], object]) -> None:
+        self._after = hook
 
-    def after_the_next_commit(self, happens: Callable[[], object]) -> None:
-        """Once the next command is durable, and before it is answered; on the thread that submits it."""
-        self._committed = happens
+    def after_the_next_commit(self, hook: Callable[[], object]) -> None:
+        """Call the hook when the next command is durable and before it completes, on the submitting thread."""
+        self._committed = hook
 
-    def submit(self, ticket: PendingCommand) -> None:
-        happens, self._committed = self._committed, None
-        if happens is None:
-            super().submit(ticket)
+    def submit(self, pending: PendingCommand) -> None:
+        hook, self._committed = self._committed, None
+        if hook is None:
+            super().submit(pending)
             return
-        result = self.carry_out(ticket.command)
-        happens()
-        ticket.complete(result)
+        result = self.carry_out(pending.command)
+        hook()
+        pending.complete(result)
 
-    def messages(self, key: SessionKey, selection: MessageQuery) -> MessagePage:
+    def messages(self, key: SessionKey, query: MessageQuery) -> MessagePage:
         if self._before is not None:
             self._before()
-        page = super().messages(key, selection)
-        happens, self._after = self._after, None
-        if happens is not None:
-            happens()
+        page = super().messages(key, query)
+        hook, self._after = self._after, None
+        if hook is not None:
+            hook()
         return page
 
     def carry_out(self, command: Command) -> object:
-        ticket = PendingCommand(command)
-        self.submit(ticket)
-        return ticket.wait()
+        pending = PendingCommand(command)
+        self.submit(pending)
+        return pending.wait()
 
 
 @contextmanager
-def journal_in(folder: Path) -> Iterator[InterruptedJournal]:
-    with closing(InterruptedJournal(folder)) as journal:
+def journal_in(folder: Path) -> Iterator[HookedJournal]:
+    with closing(HookedJournal(folder)) as journal:
         yield journal
 
 
@@ -68,5 +68,5 @@ def memory_over(journal: SqliteJournal, limits: WorkingLimits | None = None) -> 
     return WorkingMemory(journal, Counters("chars4"), limits or WorkingLimits())
 
 
-def said(*contents: str) -> list[Message]:
+def messages_of(*contents: str) -> list[Message]:
     return [Message(role=ROLE_USER, content=content) for content in contents]

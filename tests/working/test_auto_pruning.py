@@ -1,4 +1,4 @@
-"""A policy prunes a session that has passed its budget, and never before, whatever its strategy and its model."""
+"""A policy prunes a session beyond its budget, and not before, for every strategy and model."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ each_model = pytest.mark.parametrize("model", ["", SAME_MODEL, OTHER_MODEL])
 
 @pytest.fixture(scope="module")
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
-    """One whose estimates for one of the models are known to be half of what is charged."""
+    """A sidecar whose estimates for one of the models are half of the reported usage."""
     with SidecarProcess(tmp_path_factory.mktemp("sidecar") / "data", *QUICK) as running:
         with running.client() as client:
             usage = pb.ReportUsageRequest(model=OTHER_MODEL, estimated_tokens=100, actual_tokens=200)
@@ -56,7 +56,7 @@ def set_policy(talk: Talk, policy: SessionPolicy) -> None:
 
 
 def tokens_of_the_turns(client: Client, model: str) -> int:
-    """What the turns of these tests weigh, by a session of the same turns that prunes nothing."""
+    """Return the tokens of the turns, counted in a session without a policy."""
     measured = Talk(client, "measured")
     if not measured.count().message_count:
         measured.turns(TURNS)
@@ -64,14 +64,14 @@ def tokens_of_the_turns(client: Client, model: str) -> int:
 
 
 def talk_with_policy(talk: Talk, strategy: PruneStrategy, model: str) -> int:
-    """Say the turns under a policy whose budget they fill to the last token; the budget."""
+    """Add the turns under a policy whose budget they fill exactly; return the budget."""
     budget = tokens_of_the_turns(talk.client, model)
     set_policy(talk, SessionPolicy(auto_prune_tokens=budget, strategy=strategy, model=model))
     talk.turns(TURNS)
     return budget
 
 
-def test_the_models_of_these_tests_count_alike_and_otherwise(client: Client) -> None:
+def test_the_models_of_these_tests_have_different_counts(client: Client) -> None:
     default, same, other = (tokens_of_the_turns(client, model) for model in ("", SAME_MODEL, OTHER_MODEL))
     assert same == default and other > default
 
@@ -86,7 +86,7 @@ def test_a_session_that_fills_its_budget_is_not_pruned(talk: Talk, strategy: Pru
 
 @each_model
 @each_strategy
-def test_a_session_that_passes_its_budget_is_pruned(talk: Talk, strategy: PruneStrategy, model: str) -> None:
+def test_a_session_that_exceeds_its_budget_is_pruned(talk: Talk, strategy: PruneStrategy, model: str) -> None:
     budget = talk_with_policy(talk, strategy, model)
     answer = talk.say("one more", return_session=True)
     stats = talk.count(model)
@@ -102,7 +102,7 @@ def test_the_window_strategy_waits_for_the_budget_and_then_keeps_its_window(talk
     assert talk.contents() == [*before, "one more"][-5:]
 
 
-# -- pruning that was asked for
+# -- explicit pruning
 
 
 def test_the_window_strategy_with_overflow_and_without_a_budget_shortens_nothing(talk: Talk) -> None:

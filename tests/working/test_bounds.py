@@ -1,4 +1,4 @@
-"""What a long life does not make grow: the RAM of a stream, and the write-ahead log."""
+"""Bounds of the RAM of a stream and of the write-ahead log."""
 
 import re
 import threading
@@ -31,13 +31,13 @@ def rss_bytes(sidecar: SidecarProcess, line: str = "VmRSS") -> int:
     return int(found[1]) * 1024
 
 
-def begin_new_peak(sidecar: SidecarProcess) -> None:
-    """From now on VmHWM tells the most that was in use since."""
+def reset_peak(sidecar: SidecarProcess) -> None:
+    """Reset the peak of resident memory (VmHWM)."""
     Path(f"/proc/{sidecar.process.pid}/clear_refs").write_text("5")
 
 
 class Stream:
-    """A stream that stays open, whatever was sent, until it is closed."""
+    """A stream that stays open until it is closed."""
 
     def __init__(self, client: Client, session_id: str) -> None:
         self._wanted = threading.Semaphore(0)
@@ -51,7 +51,7 @@ class Stream:
             yield pb.AddStreamRequest(session_id=self._session_id, message=Message(role=ROLE_USER, content=content))
 
     def add(self, count: int) -> int:
-        """Send and wait for the answers; the last sequence."""
+        """Send messages and wait for the answers; return the last sequence."""
         self._wanted.release(count)
         sequences: list[int] = [next(self._answers).result.sequence for _ in range(count)]
         return sequences[-1]
@@ -63,7 +63,7 @@ class Stream:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Until the background, which goes out of everybody's way, has come so far."""
+    """Wait for the background tasks, which are throttled."""
     end = time.monotonic() + LONG_SECONDS
     while not holds():
         assert time.monotonic() < end, "the background does not keep up"
@@ -71,19 +71,19 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def until_summarized(client: Client, sequence: int) -> None:
-    """Until about this message."""
+    """Wait until the summary covers about this message."""
     request = GetSummaryRequest(session_id="s")
     until(lambda: client.knowledge.GetSummary(request).summary.last_sequence >= sequence - BATCH_ENTRIES)
 
 
 def until_learned(client: Client) -> None:
-    """Until there is nothing left to learn: messages are learned in the order in which they came."""
+    """Wait until facts are extracted from the last message; messages are processed in order."""
     client.add("last", "My name is Ada.")
     request = ListFactsRequest(session_id="last")
     until(lambda: [fact.value for fact in client.knowledge.ListFacts(request).facts] == ["Ada"])
 
 
-def test_a_long_stream_keeps_none_of_its_past_in_ram(data_dir: Path) -> None:
+def test_a_long_stream_keeps_no_messages_in_ram(data_dir: Path) -> None:
     """Keeping it would need all the bytes that were streamed, and more; without it, a few MB that caches still grow.
 
     What is learned of it in the background needs no more either, and is waited for.
@@ -113,7 +113,7 @@ def test_a_long_session_is_summarised_without_reading_all_of_it_at_once(data_dir
         until_learned(client)  # what learning takes is not what a summary takes
         client.knowledge.Summarize(SummarizeRequest(session_id="short"), timeout=LONG_SECONDS)  # loads what it needs
         before = rss_bytes(sidecar)
-        begin_new_peak(sidecar)
+        reset_peak(sidecar)
         answer = client.knowledge.Summarize(SummarizeRequest(session_id="s"), timeout=LONG_SECONDS)
         assert answer.summary.last_sequence == STREAMED
         assert rss_bytes(sidecar, "VmHWM") - before < STREAM_BYTES // 2

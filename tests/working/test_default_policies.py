@@ -1,4 +1,4 @@
-"""Of default policies that are set at once, the one that holds is the one that a restart finds."""
+"""After concurrent changes of a default policy, the one in force is the stored one."""
 
 import threading
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from pathlib import Path
 from memsidecar.domain.session import Policy, SessionKey
 from memsidecar.v1.session_pb2 import GetSessionRequest, SessionPolicy, SetPolicyRequest
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
-from tests.working.components import QUICK, journal_in, memory_over, said
+from tests.working.components import QUICK, journal_in, memory_over, messages_of
 
 NAMESPACES = [f"n{at}" for at in range(8)]
 CALLS_AT_ONCE = 16
@@ -32,7 +32,7 @@ def set_at_once(clients: list[Client], namespace: str, wanted: Iterable[int | No
 
 
 def tokens_in_force(client: Client) -> dict[str, int]:
-    """By namespace, what a session without a policy of its own says."""
+    """Return the budget of a session without its own policy, by namespace."""
     requests = [GetSessionRequest(namespace=namespace, session_id="s") for namespace in NAMESPACES]
     answers = [client.sessions.GetSession(request, timeout=CALL_SECONDS) for request in requests]
     return {answer.session.namespace: answer.session.policy.auto_prune_tokens for answer in answers}
@@ -55,11 +55,11 @@ def test_the_default_in_force_after_concurrent_calls_is_in_force_after_a_restart
 def test_a_default_that_is_set_before_an_earlier_one_is_answered_is_the_one_in_force(data_dir: Path) -> None:
     with journal_in(data_dir) as journal:
         memory = memory_over(journal)
-        head = memory.add(SessionKey("default", "s"), "", said("hello")).head
+        head = memory.add(SessionKey("default", "s"), "", messages_of("hello")).head
         later = threading.Thread(target=memory.policies.set, args=(DEFAULT, "", Policy(2_000)))
 
         def overtake() -> None:
-            """The later one is answered now, or waits until the earlier one was: both are right."""
+            """Set another default; it may complete now, or wait for the earlier one."""
             later.start()
             later.join(OVERTAKING_SECONDS)
 

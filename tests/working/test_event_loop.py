@@ -1,4 +1,4 @@
-"""Counting a large request keeps nobody else waiting, wherever in the request its bytes are."""
+"""Counting a large request does not block the event loop, wherever its bytes are."""
 
 import os
 import socket
@@ -19,19 +19,19 @@ COUNTS = 10
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[socket.socket]:
-    """Where the sidecar's counter asks whether it may go on."""
+def release_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[socket.socket]:
+    """The socket on which the sidecar's counter waits for its release."""
     with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(tmp_path_factory.mktemp("told") / "socket"))
+        listening.bind(str(tmp_path_factory.mktemp("release_socket") / "socket"))
         listening.listen()
         listening.settimeout(CALL_SECONDS)
         yield listening
 
 
 @pytest.fixture(scope="module")
-def sidecar(tmp_path_factory: pytest.TempPathFactory, told: socket.socket) -> Iterator[SidecarProcess]:
+def sidecar(tmp_path_factory: pytest.TempPathFactory, release_socket: socket.socket) -> Iterator[SidecarProcess]:
     environ = {
-        waiting_counter.ADDRESS_VARIABLE: told.getsockname(),
+        waiting_counter.ADDRESS_VARIABLE: release_socket.getsockname(),
         "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")]),
     }
     flags = ("--tokenizer", f"{waiting_counter.__name__}:count")
@@ -77,11 +77,11 @@ REQUESTS: dict[str, Callable[[Client], Any]] = {
 
 @pytest.mark.parametrize("begin", REQUESTS.values(), ids=REQUESTS)
 def test_other_calls_are_answered_while_a_large_request_is_counted(
-    sidecar: SidecarProcess, told: socket.socket, begin: Callable[[Client], Any]
+    sidecar: SidecarProcess, release_socket: socket.socket, begin: Callable[[Client], Any]
 ) -> None:
     with sidecar.client() as writer, sidecar.client() as reader:
         call = begin(writer)
-        counting, _ = told.accept()
+        counting, _ = release_socket.accept()
         with counting:
             for _ in range(COUNTS):
                 reader.memory.Count(pb.CountRequest(session_id="other"), timeout=CALL_SECONDS)

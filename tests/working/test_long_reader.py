@@ -1,4 +1,4 @@
-"""Somebody outside reads the journal's file for long, a backup for example: an erasure may wait for it, nobody else."""
+"""A long read transaction of another process, such as a backup, delays erasures only."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,8 +27,8 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def read_from_outside(data_dir: Path) -> Iterator[SidecarProcess]:
-    """A sidecar with something to erase, whose file a reader in another process holds in a read transaction."""
+def long_read(data_dir: Path) -> Iterator[SidecarProcess]:
+    """A sidecar with a session to erase, while another process holds a read transaction."""
     with SidecarProcess(data_dir, *QUICK, "--drain-seconds", str(DRAIN_SECONDS)) as running:
         with running.client() as client:
             client.add("cleared", "to be erased")
@@ -38,28 +38,28 @@ def read_from_outside(data_dir: Path) -> Iterator[SidecarProcess]:
 
 
 def clear_of(client: Client) -> Any:
-    """A Clear on its way."""
+    """Start a Clear."""
     return client.memory.Clear.future(pb.ClearRequest(session_id="cleared"), timeout=CALL_SECONDS)
 
 
-def wait_until_erased_from_sight(client: Client) -> None:
-    """The session is empty as soon as its Clear is committed; only its bytes are still to go."""
+def wait_until_cleared(client: Client) -> None:
+    """Wait until the Clear is committed and the session is empty; its bytes are not purged yet."""
     until(lambda: not client.recent("cleared", 1), "the session is empty")
 
 
-def test_adds_to_other_sessions_do_not_wait_with_a_clear_for_an_outside_reader(
-    read_from_outside: SidecarProcess,
+def test_adds_do_not_wait_for_a_clear_that_waits_for_a_reader(
+    long_read: SidecarProcess,
 ) -> None:
-    with read_from_outside.client() as client:
+    with long_read.client() as client:
         clear = clear_of(client)
-        wait_until_erased_from_sight(client)
+        wait_until_cleared(client)
         for at in range(ADDS):
             client.add("other", f"message {at}")
         assert not clear.done(), "all the Adds were answered while the Clear waited"
         assert len(client.all("other")) == 1 + ADDS
         answered = clear.exception()
     assert answered is None or busy(answered)
-    assert read_from_outside.stop() == 0
+    assert long_read.stop() == 0
 
 
 def busy(error: grpc.RpcError) -> bool:
@@ -67,12 +67,12 @@ def busy(error: grpc.RpcError) -> bool:
     return refused.code is grpc.StatusCode.UNAVAILABLE and refused.reason == "OVERLOADED"
 
 
-def test_a_clear_that_waits_for_an_outside_reader_does_not_keep_the_server_from_stopping(
-    read_from_outside: SidecarProcess,
+def test_the_server_stops_during_a_clear_that_waits_for_a_reader(
+    long_read: SidecarProcess,
 ) -> None:
-    with read_from_outside.client() as client:
+    with long_read.client() as client:
         clear = clear_of(client)
-        wait_until_erased_from_sight(client)
+        wait_until_cleared(client)
         assert not clear.done()
-        assert read_from_outside.stop() == 0
+        assert long_read.stop() == 0
         assert Refusal(clear.exception(CALL_SECONDS)).code is grpc.StatusCode.UNAVAILABLE

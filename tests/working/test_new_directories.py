@@ -1,4 +1,4 @@
-"""A new data directory is on disk with every directory on the way to it, or power loss would take all of it."""
+"""Every new parent of a data directory is synced, so that power loss does not remove it."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.working.components import QUICK
 NEW = ("one", "two", "three", "data")
 
 
-def test_every_new_directory_above_the_data_is_remembered_by_its_parent(tmp_path: Path) -> None:
+def test_the_parent_of_every_new_directory_is_synced(tmp_path: Path) -> None:
     shim = Shim(tmp_path)
     deep = tmp_path.joinpath(*NEW)
     flags = (*QUICK, "--data-dir", str(deep))

@@ -1,4 +1,4 @@
-"""What is relevant is asked of an embedder and an index: never before an Add is answered, and never in vain."""
+"""Relevance needs an embedder and an index: it is not computed during an Add, and only if messages are removed."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -12,7 +12,7 @@ from memsidecar.domain.session import Policy, SessionHead, SessionKey, Strategy
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.layers.working.window_update import PruneRequest
 from memsidecar.tokens.registry import Counters
-from tests.working.components import InterruptedJournal, said
+from tests.working.components import HookedJournal, messages_of
 
 KEY = SessionKey("default", "s")
 MODEL = "mistral-large"
@@ -21,8 +21,8 @@ each_model = pytest.mark.parametrize("model", ["", MODEL])
 
 
 @dataclass
-class Asked:
-    """A relevance that remembers what it was asked, and finds the oldest message the most relevant."""
+class RecordingRelevance:
+    """Records its queries; the oldest message is the most relevant."""
 
     texts: list[str] = field(default_factory=list)
 
@@ -32,23 +32,23 @@ class Asked:
 
 
 @pytest.fixture
-def asked() -> Asked:
-    return Asked()
+def relevance() -> RecordingRelevance:
+    return RecordingRelevance()
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[InterruptedJournal]:
-    with closing(InterruptedJournal(tmp_path)) as opened:
+def journal(tmp_path: Path) -> Iterator[HookedJournal]:
+    with closing(HookedJournal(tmp_path)) as opened:
         yield opened
 
 
 @pytest.fixture
-def memory(journal: InterruptedJournal, asked: Asked) -> WorkingMemory:
-    """One that charges twice the default for a model, and keeps only the end of the session in RAM."""
-    made = WorkingMemory(journal, Counters("chars4"), WorkingLimits(tail_messages=4), asked)
-    made.add(KEY, "u", said(*WORDS))
+def memory(journal: HookedJournal, relevance: RecordingRelevance) -> WorkingMemory:
+    """A memory with a calibration factor of 2 for a model, and only the end of the session in RAM."""
+    made = WorkingMemory(journal, Counters("chars4"), WorkingLimits(tail_messages=4), relevance)
+    made.add(KEY, "u", messages_of(*WORDS))
     made.token_counts.report("default", MODEL, 100, 200)
-    return WorkingMemory(journal, Counters("chars4"), WorkingLimits(tail_messages=4), asked)
+    return WorkingMemory(journal, Counters("chars4"), WorkingLimits(tail_messages=4), relevance)
 
 
 def by_importance(max_tokens: int, model: str = "") -> PruneRequest:
@@ -56,34 +56,36 @@ def by_importance(max_tokens: int, model: str = "") -> PruneRequest:
 
 
 def tokens(memory: WorkingMemory, model: str) -> int:
-    """What the session weighs, by an order that removes nothing."""
-    order = PruneRequest(1 << 30, Strategy.RECENCY, window=5, min_messages=2, model=model)
-    return memory.prune(KEY, "u", order).tokens_before
+    """Return the tokens of the session, by a prune that removes nothing."""
+    request = PruneRequest(1 << 30, Strategy.RECENCY, window=5, min_messages=2, model=model)
+    return memory.prune(KEY, "u", request).tokens_before
 
 
 @each_model
-def test_a_policy_prunes_without_asking(memory: WorkingMemory, asked: Asked, model: str) -> None:
+def test_a_policy_prunes_without_relevance(memory: WorkingMemory, relevance: RecordingRelevance, model: str) -> None:
     memory.policies.set(KEY, "u", Policy(tokens(memory, model) // 2, Strategy.IMPORTANCE, model))
     head = memory.sessions.get(KEY, "u")
     assert head is not None and memory.auto_prune.due(head)
     assert memory.auto_prune.run(head).message_count < len(WORDS)
-    assert not asked.texts
+    assert not relevance.texts
 
 
 @each_model
-def test_an_order_within_the_budget_asks_nothing(memory: WorkingMemory, asked: Asked, model: str) -> None:
+def test_a_prune_within_the_budget_computes_no_relevance(
+    memory: WorkingMemory, relevance: RecordingRelevance, model: str
+) -> None:
     assert not memory.prune(KEY, "u", by_importance(tokens(memory, model), model)).removed_count
-    assert not asked.texts
+    assert not relevance.texts
 
 
 @each_model
-def test_an_order_beyond_the_budget_asks_once_and_heeds_the_answer(
-    memory: WorkingMemory, asked: Asked, model: str
+def test_a_prune_beyond_the_budget_computes_relevance_once_and_uses_it(
+    memory: WorkingMemory, relevance: RecordingRelevance, model: str
 ) -> None:
     pruned = memory.prune(KEY, "u", by_importance(tokens(memory, model) - 1, model))
     oldest = next(iter(memory.read.window(pruned_head(memory), bodies=False)))
     assert pruned.removed_count and oldest.sequence == 1
-    assert asked.texts == [WORDS[-1]]
+    assert relevance.texts == [WORDS[-1]]
 
 
 def pruned_head(memory: WorkingMemory) -> SessionHead:
@@ -93,19 +95,21 @@ def pruned_head(memory: WorkingMemory) -> SessionHead:
 
 
 @each_model
-def test_a_session_that_moves_meanwhile_is_pruned_all_the_same(
-    journal: InterruptedJournal, memory: WorkingMemory, asked: Asked, model: str
+def test_a_session_that_changes_meanwhile_is_pruned(
+    journal: HookedJournal, memory: WorkingMemory, relevance: RecordingRelevance, model: str
 ) -> None:
     budget = tokens(memory, model) - 1
-    more = [said("one more")]
+    more = [messages_of("one more")]
     journal.before_each_read(lambda: more and memory.add(KEY, "u", more.pop()))
     assert memory.prune(KEY, "u", by_importance(budget, model)).removed_count
-    assert len(asked.texts) == 1
+    assert len(relevance.texts) == 1
 
 
-def test_somebody_else_is_told_nothing_and_nothing_is_asked(memory: WorkingMemory, asked: Asked) -> None:
+def test_another_user_is_rejected_without_computing_relevance(
+    memory: WorkingMemory, relevance: RecordingRelevance
+) -> None:
     with pytest.raises(SessionOwnerMismatch):
-        memory.prune(KEY, "somebody else", by_importance(1))
-    assert not asked.texts
+        memory.prune(KEY, "another user", by_importance(1))
+    assert not relevance.texts
     memory.prune(SessionKey("default", "none"), "u", by_importance(1))
-    assert not asked.texts
+    assert not relevance.texts

@@ -1,4 +1,4 @@
-"""The hot sessions in RAM: within their bound, and never older than what was answered."""
+"""The session cache: within its limit, and never older than acknowledged commits."""
 
 import random
 import sys
@@ -11,14 +11,14 @@ from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Append, Command, Erase, UpdateWindow
 from memsidecar.v1.message_pb2 import Message
-from tests.working.components import InterruptedJournal, journal_in, memory_over, said
+from tests.working.components import HookedJournal, journal_in, memory_over, messages_of
 
 MIB = 1 << 20
 KEY = SessionKey("default", "s")
 
 
 @pytest.fixture
-def journal(data_dir: Path) -> Iterator[InterruptedJournal]:
+def journal(data_dir: Path) -> Iterator[HookedJournal]:
     with journal_in(data_dir) as opened:
         yield opened
 
@@ -27,17 +27,17 @@ def journal(data_dir: Path) -> Iterator[InterruptedJournal]:
 
 
 def real_bytes(memory: WorkingMemory, keys: list[SessionKey]) -> int:
-    """Of all messages that the views hold, whether they show them or not, and what stands in front of them."""
+    """Return the bytes of all cached messages and their frames."""
     views = [view for view in map(memory.session_cache.cached, keys) if view is not None]
     held = {id(one): one for view in views for one in (*view.frames, *(entry.body for entry in view.entries))}
     entries = sum(sys.getsizeof(one) for view in views for one in view.entries)
     return entries + sum(sys.getsizeof(one) for one in held.values())
 
 
-def test_a_message_is_held_once(journal: InterruptedJournal) -> None:
+def test_a_message_is_cached_once(journal: HookedJournal) -> None:
     memory = memory_over(journal)
     for content in ("one", "two"):
-        memory.add(KEY, "", said(content))
+        memory.add(KEY, "", messages_of(content))
     view = memory.session_cache.cached(KEY)
     assert view is not None and all(
         body is entry.body for body, entry in zip(view.frames[1::2], view.entries, strict=True)
@@ -45,13 +45,15 @@ def test_a_message_is_held_once(journal: InterruptedJournal) -> None:
 
 
 @pytest.mark.parametrize("content_bytes", [1, 300, 20_000, 200_000])
-def test_the_hot_sessions_stay_within_their_bound(journal: InterruptedJournal, content_bytes: int) -> None:
+def test_the_cache_stays_within_its_limit(journal: HookedJournal, content_bytes: int) -> None:
     memory = memory_over(journal, WorkingLimits(memory_bytes=MIB, tail_messages=64))
     keys = [SessionKey("default", f"s{at}") for at in range(60)]
     chosen = random.Random(7)
     most = 0
     for _ in range(120):
-        memory.add(chosen.choice(keys), "", said(*["x" * content_bytes] * max(1, min(20, 40_000 // content_bytes))))
+        memory.add(
+            chosen.choice(keys), "", messages_of(*["x" * content_bytes] * max(1, min(20, 40_000 // content_bytes)))
+        )
         memory.session_cache.get(chosen.choice(keys))
         most = max(most, real_bytes(memory, keys))
     assert MIB // 20 < most <= MIB
@@ -65,9 +67,9 @@ def messages_seen(memory: WorkingMemory) -> list[str]:
     return [] if view is None else [Message.FromString(message.body).content for message in view.messages()]
 
 
-def cold(journal: InterruptedJournal) -> tuple[WorkingMemory, SessionHead]:
-    """A memory over a session that is not in RAM, and where the session stands."""
-    memory_over(journal).add(KEY, "", said("one", "two"))
+def cold(journal: HookedJournal) -> tuple[WorkingMemory, SessionHead]:
+    """Return a memory with an uncached session, and the head of the session."""
+    memory_over(journal).add(KEY, "", messages_of("one", "two"))
     memory = memory_over(journal)
     assert memory.session_cache.cached(KEY) is None
     head = journal.head(KEY)
@@ -76,7 +78,7 @@ def cold(journal: InterruptedJournal) -> tuple[WorkingMemory, SessionHead]:
 
 
 def append(memory: WorkingMemory, _: SessionHead) -> Command:
-    return Append(KEY, "", [memory.add.validator(said("three")[0], "message")])
+    return Append(KEY, "", [memory.add.validator(messages_of("three")[0], "message")])
 
 
 def trim(_: WorkingMemory, head: SessionHead) -> Command:
@@ -95,8 +97,8 @@ def erase_whole(_: WorkingMemory, __: SessionHead) -> Command:
     ("command", "left"),
     [(append, ["one", "two", "three"]), (trim, ["two"]), (erase, []), (erase_whole, [])],
 )
-def test_a_load_that_a_commit_overtakes_leaves_nothing_old_behind(
-    journal: InterruptedJournal, command: Callable[[WorkingMemory, SessionHead], Command], left: list[str]
+def test_a_load_that_a_commit_overtakes_is_not_cached(
+    journal: HookedJournal, command: Callable[[WorkingMemory, SessionHead], Command], left: list[str]
 ) -> None:
     memory, head = cold(journal)
     journal.after_the_next_read(lambda: journal.carry_out(command(memory, head)))
@@ -106,13 +108,13 @@ def test_a_load_that_a_commit_overtakes_leaves_nothing_old_behind(
     assert (after.message_count if after else 0) == len(left)
 
 
-def test_a_load_that_nothing_overtakes_is_kept(journal: InterruptedJournal) -> None:
+def test_a_load_without_a_concurrent_commit_is_cached(journal: HookedJournal) -> None:
     memory, _ = cold(journal)
     assert messages_seen(memory) == ["one", "two"]
     assert memory.session_cache.cached(KEY) is not None
 
 
-def test_two_loads_at_once_that_a_commit_overtakes_leave_nothing_old_behind(journal: InterruptedJournal) -> None:
+def test_two_concurrent_loads_that_a_commit_overtakes_are_not_cached(journal: HookedJournal) -> None:
     memory, head = cold(journal)
 
     def load_and_append() -> None:

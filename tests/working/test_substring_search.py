@@ -1,4 +1,4 @@
-"""Going through all of a user's messages costs one walk, however many pages it takes."""
+"""A substring search over many pages scans each message once."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from memsidecar.layers.working.memory import WorkingMemory
 from memsidecar.layers.working.substring_search import MessageFilter
 from memsidecar.stores.contract import Scope
 from tests.support.work import costs_at_most
-from tests.working.components import InterruptedJournal, journal_in, memory_over, said
+from tests.working.components import HookedJournal, journal_in, memory_over, messages_of
 
 SESSIONS = 30
 FEW, MANY = 3_000, 9_000
@@ -17,21 +17,21 @@ USER = Scope("default", user_id="u")
 
 
 def fill(memory: WorkingMemory, first: int, last: int) -> None:
-    """Add the messages to the user's sessions in turn, a hundred at a time, as if all were talked in at once."""
+    """Add the messages to the user's sessions in turn, a hundred at a time."""
     for start in range(first, last, 100):
         key = SessionKey("default", f"s{start // 100 % SESSIONS}")
-        memory.add(key, "u", said(*(f"message {at}" for at in range(start, start + 100))))
+        memory.add(key, "u", messages_of(*(f"message {at}" for at in range(start, start + 100))))
 
 
-def walk(journal: InterruptedJournal) -> int:
-    """Go through the user's messages page by page; how many there are."""
+def walk(journal: HookedJournal) -> int:
+    """Search the user's messages page by page; return their number."""
     met, before = 0, None
     while found := journal.scan(USER, before, PAGE):
         met, before = met + len(found), found[-1].lsn
     return met
 
 
-def test_going_through_three_times_as_many_messages_takes_about_three_times_as_long(tmp_path: Path) -> None:
+def test_the_time_of_all_pages_is_linear_in_the_messages(tmp_path: Path) -> None:
     with journal_in(tmp_path / "few") as few, journal_in(tmp_path / "many") as many:
         fill(memory_over(few), 0, FEW)
         memory = memory_over(many)
@@ -39,6 +39,6 @@ def test_going_through_three_times_as_many_messages_takes_about_three_times_as_l
         assert (walk(few), walk(many)) == (FEW, MANY)
         is_one_walk = costs_at_most(6, lambda: walk(few), lambda: walk(many), slack_seconds=0)
         assert is_one_walk, "3 by one walk, 9 where each page walks through everything"
-        assert memory.search(USER, MessageFilter("nobody said this"), 10, None, lambda: True) == ([], None)
+        assert memory.search(USER, MessageFilter("absent text"), 10, None, lambda: True) == ([], None)
         (newest,), _ = memory.search(USER, MessageFilter(f"message {MANY - 1}"), 10, None, lambda: True)
     assert newest.message.sequence == MANY // SESSIONS

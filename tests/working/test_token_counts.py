@@ -1,4 +1,4 @@
-"""Counting by a model is answered, whatever is written to the session meanwhile."""
+"""Token counts by a model are right during concurrent writes."""
 
 import threading
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from memsidecar.stores.contract import Append, Erase
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_TOOL, ROLE_USER, Message
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
-from tests.working.components import QUICK, journal_in, memory_over, said
+from tests.working.components import QUICK, journal_in, memory_over, messages_of
 
 KEY = SessionKey("default", "s")
 MESSAGES, COUNTS = 2_000, 20
@@ -22,8 +22,8 @@ MODEL = "mistral-large"
 
 
 @contextmanager
-def written_to_without_pause(client: Client, session_id: str) -> Iterator[list[int]]:
-    """The sequences that were given out so far."""
+def continuous_writes(client: Client, session_id: str) -> Iterator[list[int]]:
+    """Write to the session in a loop; yield the sequences so far."""
     added: list[int] = []
     enough = threading.Event()
 
@@ -40,23 +40,23 @@ def written_to_without_pause(client: Client, session_id: str) -> Iterator[list[i
         writer.join()
 
 
-def test_counting_by_a_model_is_answered_while_the_session_is_written_to(data_dir: Path) -> None:
+def test_a_count_by_a_model_succeeds_during_continuous_writes(data_dir: Path) -> None:
     with SidecarProcess(data_dir, *QUICK) as sidecar, sidecar.client() as client, sidecar.client() as other:
-        teach_another_factor(client)
+        report_usage(client)
         messages = [Message(role=ROLE_USER, content=f"message {at}") for at in range(MESSAGES)]
         client.memory.AddBatch(pb.AddBatchRequest(session_id="s", messages=messages), timeout=CALL_SECONDS)
-        with written_to_without_pause(other, "s") as added:
+        with continuous_writes(other, "s") as added:
             counts = [count_by_model(client, added) for _ in range(COUNTS)]
     assert counts == sorted(counts)
 
 
-def teach_another_factor(client: Client) -> None:
+def report_usage(client: Client) -> None:
     usage = pb.ReportUsageRequest(model=MODEL, estimated_tokens=100, actual_tokens=200)
     client.memory.ReportUsage(usage, timeout=CALL_SECONDS)
 
 
 def count_by_model(client: Client, added: list[int]) -> int:
-    """The messages that were counted: all that were answered before, at least."""
+    """Count by a model; check that all acknowledged messages are counted."""
     at_least = added[-1] if added else MESSAGES
     stats = client.memory.Count(pb.CountRequest(session_id="s", model=MODEL), timeout=CALL_SECONDS).stats
     assert stats.message_count == stats.last_sequence >= at_least
@@ -64,15 +64,15 @@ def count_by_model(client: Client, added: list[int]) -> int:
     return int(stats.message_count)
 
 
-def test_counting_by_a_model_is_answered_though_something_is_added_before_each_of_its_reads(data_dir: Path) -> None:
+def test_a_count_by_a_model_succeeds_with_an_add_before_each_read(data_dir: Path) -> None:
     with journal_in(data_dir) as journal:
-        memory_over(journal).add(KEY, "", said(*["four"] * MESSAGES))
+        memory_over(journal).add(KEY, "", messages_of(*["four"] * MESSAGES))
         memory = memory_over(journal)  # whose tail in RAM is shorter than the session
         memory.token_counts.report(KEY.namespace, MODEL, 100, 200)
         head = memory.read.head(KEY, "")
         assert head is not None
         journal.before_each_read(
-            lambda: journal.carry_out(Append(KEY, "", [memory.add.validator(said("more")[0], "m")]))
+            lambda: journal.carry_out(Append(KEY, "", [memory.add.validator(messages_of("more")[0], "m")]))
         )
         counted = memory.count_by_model(head, MODEL)
     each = head.total_tokens // MESSAGES
@@ -89,33 +89,35 @@ def total(memory: WorkingMemory) -> int:
     return memory.count_by_model.total(head, MODEL)
 
 
-def test_a_session_that_only_grows_is_not_counted_again_as_a_whole(data_dir: Path) -> None:
-    """Neither where its window is longer than what is in RAM: no message is read for the next total."""
+def test_a_growing_session_is_counted_incrementally(data_dir: Path) -> None:
+    """This holds also for a window that is longer than its cached part."""
     with journal_in(data_dir) as journal:
         memory = memory_over(journal)
         memory.token_counts.report(KEY.namespace, MODEL, 100, 200)
-        memory.add(KEY, "", said(*["four"] * MESSAGES))
+        memory.add(KEY, "", messages_of(*["four"] * MESSAGES))
         before = total(memory)
         journal.before_each_read(lambda: pytest.fail("the session is read"))
         for added in range(1, 4):
-            memory.add(KEY, "", said("four"))
+            memory.add(KEY, "", messages_of("four"))
             assert total(memory) == before + added * (before // MESSAGES)
 
 
-def test_a_total_is_right_whatever_happened_since_the_last(data_dir: Path) -> None:
+def test_a_total_is_right_after_any_change(data_dir: Path) -> None:
     with journal_in(data_dir) as journal:
         memory = memory_over(journal)
         memory.token_counts.report(KEY.namespace, MODEL, 100, 200)
         for happens in (
-            lambda: memory.add(KEY, "", said(*["some words"] * 30)),
-            lambda: memory.add(KEY, "", [Message(role=ROLE_TOOL, content="a line\n" * 900), *said("more", "words")]),
+            lambda: memory.add(KEY, "", messages_of(*["some words"] * 30)),
+            lambda: memory.add(
+                KEY, "", [Message(role=ROLE_TOOL, content="a line\n" * 900), *messages_of("more", "words")]
+            ),
             lambda: memory.prune(KEY, "", PruneRequest(1_200, Strategy.RECENCY, 5, 2, overflow=True)),
             lambda: memory.annotate(KEY, "", memory_id(memory), 9.0, None),
-            lambda: memory.add(KEY, "", said("one")),
+            lambda: memory.add(KEY, "", messages_of("one")),
             lambda: memory.prune(KEY, "", PruneRequest(60, Strategy.RECENCY, 5, 2)),
-            lambda: memory.add(KEY, "", said("two", "three")),
+            lambda: memory.add(KEY, "", messages_of("two", "three")),
             lambda: memory.sessions.submit_erase(Erase(KEY, "")).wait(),
-            lambda: memory.add(KEY, "", said("anew")),
+            lambda: memory.add(KEY, "", messages_of("anew")),
         ):
             happens()
             assert total(memory) == total(memory_over(journal))
@@ -127,10 +129,10 @@ def memory_id(memory: WorkingMemory) -> str:
     return Message.FromString(view.messages()[-1].body).id
 
 
-def test_a_session_that_was_erased_meanwhile_counts_nothing(data_dir: Path) -> None:
+def test_a_session_that_was_erased_meanwhile_counts_zero(data_dir: Path) -> None:
     with journal_in(data_dir) as journal:
         memory = memory_over(journal)
         memory.token_counts.report(KEY.namespace, MODEL, 100, 200)
-        head = memory.add(KEY, "", said("words")).head
+        head = memory.add(KEY, "", messages_of("words")).head
         memory.sessions.submit_erase(Erase(KEY, "", delete_session=True)).wait()
         assert memory.count_by_model.total(head, MODEL) == 0
