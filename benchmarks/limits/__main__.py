@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.limits import flooding, memory
-from benchmarks.limits.flooding import Noticed
+from benchmarks.limits.flooding import FloodEffect
 from benchmarks.limits.memory import Held
 from benchmarks.servers import LOAD
 
@@ -44,11 +44,11 @@ def _report(folder: Path, seconds: float) -> dict[str, Any]:
     return {
         "machine": {"cpu": platform.machine(), "python": platform.python_version(), "grpcio": version("grpcio")},
         "memory": [_shown_held(one) for one in memory.everything(folder)],
-        "noticed": [_shown_noticed(one) for one in _floods(folder, seconds)],
+        "noticed": [_shown_effect(one) for one in _floods(folder, seconds)],
     }
 
 
-def _floods(folder: Path, seconds: float) -> Iterator[Noticed]:
+def _floods(folder: Path, seconds: float) -> Iterator[FloodEffect]:
     for quota in QUOTAS:
         with flooding.sharing(folder, quota) as tenants:
             flooding.fill(tenants)
@@ -62,7 +62,7 @@ def _shown_held(one: Held) -> dict[str, Any]:
     return {**asdict(one), "grown_mb": one.grown_mb}
 
 
-def _shown_noticed(one: Noticed) -> dict[str, Any]:
+def _shown_effect(one: FloodEffect) -> dict[str, Any]:
     quota = f"{one.rate_quota:g} calls a second" if one.rate_quota else "no rate quota"
     print(
         f"{one.flood}, {one.callers} callers, {quota}: p50 x{one.p50_ratio:.1f}, p99 x{one.p99_ratio:.1f}", flush=True

@@ -31,7 +31,7 @@ SETTLING_SECONDS = 8.0
 
 
 @dataclass(frozen=True)
-class Noticed:
+class FloodEffect:
     """Ratios relative to B alone. A `rate_quota` of 0 means none."""
 
     flood: str
@@ -76,7 +76,7 @@ def fill(tenants: Tenants) -> None:
     time.sleep(SETTLING_SECONDS)
 
 
-def noticed(tenants: Tenants, folder: Path, rate_quota: float, seconds: float) -> Iterator[Noticed]:
+def noticed(tenants: Tenants, folder: Path, rate_quota: float, seconds: float) -> Iterator[FloodEffect]:
     server, token = tenants.server, tenants.tokens["b"]
     quiet = requests.write(folder / "quiet", _asked("GetRecent", "b", 1))
     shape = Shape(4, 1, seconds, CALLS_PER_SECOND)
@@ -88,8 +88,8 @@ def noticed(tenants: Tenants, folder: Path, rate_quota: float, seconds: float) -
             yield _compared(flood, callers, rate_quota, alone, meanwhile)
 
 
-def _compared(flood: str, callers: int, rate_quota: float, alone: Figures, meanwhile: Figures) -> Noticed:
-    return Noticed(
+def _compared(flood: str, callers: int, rate_quota: float, alone: Figures, meanwhile: Figures) -> FloodEffect:
+    return FloodEffect(
         flood,
         callers,
         rate_quota,

@@ -26,7 +26,7 @@ SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Known:
+class SidecarWithToken:
     """Sidecar with an access file, and authenticated callers, because these can cause the most load."""
 
     server: Running
@@ -50,44 +50,44 @@ class Held:
 
 def everything(folder: Path) -> Iterator[Held]:
     """Run each case on a new sidecar, because a process does not always return freed memory to the system."""
-    for what, burden in _BURDENS.items():
+    for what, load in _LOADS.items():
         token = new_token()
         access = folder / "access.toml"
         access.write_text(token_lines(token, "benchmark", ["*"], AccessRole.ADMIN, None))
         flags = ("--index", "off", "--access-file", str(access))
         with sidecar(folder / what.replace(" ", "-"), *flags) as server:
-            known = Known(server, (("authorization", f"Bearer {token.text}"),))
-            _fill(known)
+            target = SidecarWithToken(server, (("authorization", f"Bearer {token.text}"),))
+            _fill(target)
             idle = server.resident_mb
-            offered = burden(known)
+            offered = load(target)
             yield Held(what, idle, server.peak_mb, offered / MIB)
 
 
-def _fill(known: Known) -> None:
+def _fill(target: SidecarWithToken) -> None:
     """Add a session whose response has three MiB."""
-    with grpc.insecure_channel(known.server.address) as channel:
+    with grpc.insecure_channel(target.server.address) as channel:
         stub: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
         for _ in range(3):
             message = Message(role=ROLE_USER, content="word " * (MIB // 5 - 200))
-            stub.Add(pb.AddRequest(session_id="large", message=message), timeout=60, metadata=known.bearer)
+            stub.Add(pb.AddRequest(session_id="large", message=message), timeout=60, metadata=target.bearer)
 
 
-def _nothing(_known: Known) -> float:
+def _nothing(_target: SidecarWithToken) -> float:
     return 0.0
 
 
-def _idle_connections(known: Known) -> float:
+def _idle_connections(target: SidecarWithToken) -> float:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     asking = pb.CountRequest(session_id="s").SerializeToString()
     with ExitStack() as opened:
-        callers = [opened.enter_context(known.caller()) for _ in range(CONNECTIONS)]
+        callers = [opened.enter_context(target.caller()) for _ in range(CONNECTIONS)]
         for caller in callers:
             caller.until_answered([caller.ask(f"{SERVICE}Count", asking)], SECONDS)
     return 0.0
 
 
-def _slow_readers(known: Known) -> float:
+def _slow_readers(target: SidecarWithToken) -> float:
     asking = pb.GetAllRequest(session_id="large", page_size=100).SerializeToString()
 
     def ask(caller: RawCaller) -> None:
@@ -95,35 +95,35 @@ def _slow_readers(known: Known) -> float:
             caller.ask(f"{SERVICE}GetAll", asking)
         caller.listen(3)
 
-    _each(known, ask)
+    _each(target, ask)
     return CALLERS * STREAMS * 3 * MIB
 
 
-def _endless(size: int) -> Callable[[Known], float]:
+def _endless(size: int) -> Callable[[SidecarWithToken], float]:
     def send(caller: RawCaller) -> None:
         caller.send([caller.call(f"{SERVICE}Add") for _ in range(STREAMS)], framed(bytes(size))[:-1], SECONDS)
 
-    def burden(known: Known) -> float:
-        _each(known, send)
+    def load(target: SidecarWithToken) -> float:
+        _each(target, send)
         return CALLERS * STREAMS * size
 
-    return burden
+    return load
 
 
-def _whole(size: int) -> Callable[[Known], float]:
+def _whole(size: int) -> Callable[[SidecarWithToken], float]:
     def send(caller: RawCaller) -> None:
         caller.send([caller.call(f"{SERVICE}Add") for _ in range(STREAMS)], framed(bytes(size)), SECONDS)
 
-    def burden(known: Known) -> float:
-        _each(known, send)
+    def load(target: SidecarWithToken) -> float:
+        _each(target, send)
         return CALLERS * STREAMS * size
 
-    return burden
+    return load
 
 
-def _each(known: Known, work: Callable[[RawCaller], None]) -> None:
+def _each(target: SidecarWithToken, work: Callable[[RawCaller], None]) -> None:
     with ExitStack() as opened:
-        callers = [opened.enter_context(known.caller()) for _ in range(CALLERS)]
+        callers = [opened.enter_context(target.caller()) for _ in range(CALLERS)]
         threads = [threading.Thread(target=work, args=(caller,)) for caller in callers]
         for thread in threads:
             thread.start()
@@ -131,10 +131,10 @@ def _each(known: Known, work: Callable[[RawCaller], None]) -> None:
             thread.join()
 
 
-_BURDENS: dict[str, Callable[[Known], float]] = {
+_LOADS: dict[str, Callable[[SidecarWithToken], float]] = {
     "nothing": _nothing,
     f"{CONNECTIONS} idle connections": _idle_connections,
-    f"{CALLERS * STREAMS} answers that nobody reads": _slow_readers,
+    f"{CALLERS * STREAMS} unread responses": _slow_readers,
     f"{CALLERS * STREAMS} requests of 4 MiB that never end": _endless(4 * MIB),
     f"{CALLERS * STREAMS} requests of 16 MiB that never end": _endless(16 * MIB),
     f"{CALLERS * STREAMS} requests of 4 MiB at once": _whole(4 * MIB - 100),

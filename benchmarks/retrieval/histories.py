@@ -20,7 +20,7 @@ _UNANSWERABLE = 5
 
 
 @dataclass(frozen=True)
-class Asked:
+class LabelledQuestion:
     """A question, its kind, and the ids of the messages that answer it."""
 
     text: str
@@ -34,11 +34,11 @@ class History:
 
     ids: Sequence[str]
     rows: Sequence[PendingRow]
-    questions: Sequence[Asked]
+    questions: Sequence[LabelledQuestion]
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Message:
     id: str
     session: int
     role: Role
@@ -49,13 +49,15 @@ class _Said:
 
 def support(path: Path = SUPPORT) -> list[History]:
     data = json.loads(path.read_text())
-    said = [
-        _Said(one["id"], number, _ROLES[one["role"]], datetime.fromisoformat(one["time"]), "", _whole_text(one))
+    messages = [
+        _Message(one["id"], number, _ROLES[one["role"]], datetime.fromisoformat(one["time"]), "", _whole_text(one))
         for number, session in enumerate(data["sessions"], 1)
         for one in session["messages"]
     ]
-    questions = [Asked(one["question"], frozenset(one["evidence"]), one["kind"]) for one in data["questions"]]
-    return [_history(said, questions)]
+    questions = [
+        LabelledQuestion(one["question"], frozenset(one["evidence"]), one["kind"]) for one in data["questions"]
+    ]
+    return [_history(messages, questions)]
 
 
 def _whole_text(message: dict[str, Any]) -> str:
@@ -71,36 +73,38 @@ def locomo(path: Path) -> list[History]:
 
 
 def _conversation(sample: dict[str, Any]) -> History:
-    said = list(_turns(sample["conversation"]))
-    known = {one.id for one in said}
-    asked = [
-        Asked(one["question"], frozenset(one.get("evidence", [])) & known, str(one["category"]))
+    messages = list(_turns(sample["conversation"]))
+    known = {message.id for message in messages}
+    questions = [
+        LabelledQuestion(one["question"], frozenset(one.get("evidence", [])) & known, str(one["category"]))
         for one in sample["qa"]
         if one["category"] != _UNANSWERABLE
     ]
-    return _history(said, [one for one in asked if one.evidence])
+    return _history(messages, [question for question in questions if question.evidence])
 
 
-def _turns(conversation: dict[str, Any]) -> Iterator[_Said]:
+def _turns(conversation: dict[str, Any]) -> Iterator[_Message]:
     number = 1
     while (turns := conversation.get(f"session_{number}")) is not None:
-        spoken = datetime.strptime(conversation[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y")
+        start = datetime.strptime(conversation[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y")
         for turn in turns:
             role = Role.USER if turn["speaker"] == conversation["speaker_a"] else Role.ASSISTANT
             caption = f" [shares {turn['blip_caption']}]" if turn.get("blip_caption") else ""
-            when, text = spoken.replace(tzinfo=UTC), turn["text"] + caption
-            yield _Said(turn["dia_id"], number, role, when, turn["speaker"], text)
+            when, text = start.replace(tzinfo=UTC), turn["text"] + caption
+            yield _Message(turn["dia_id"], number, role, when, turn["speaker"], text)
         number += 1
 
 
-def _history(said: Sequence[_Said], questions: Sequence[Asked]) -> History:
-    return History([one.id for one in said], list(_pending_rows(said)), questions)
+def _history(messages: Sequence[_Message], questions: Sequence[LabelledQuestion]) -> History:
+    return History([message.id for message in messages], list(_pending_rows(messages)), questions)
 
 
-def _pending_rows(said: Sequence[_Said]) -> Iterator[PendingRow]:
-    """As the log would have them, one message an entry, on one shelf."""
+def _pending_rows(messages: Sequence[_Message]) -> Iterator[PendingRow]:
+    """Yield the rows in log order, one entry per message, in one partition."""
     sequences: dict[int, int] = {}
-    for lsn, one in enumerate(said, 1):
-        sequence = sequences[one.session] = sequences.get(one.session, 0) + 1
-        time_us = int(one.time.timestamp() * 1e6)
-        yield PendingRow(lsn, sequence, lsn, 0, one.session, int(one.role), time_us, None, one.name, one.text)
+    for lsn, message in enumerate(messages, 1):
+        sequence = sequences[message.session] = sequences.get(message.session, 0) + 1
+        time_us = int(message.time.timestamp() * 1e6)
+        yield PendingRow(
+            lsn, sequence, lsn, 0, message.session, int(message.role), time_us, None, message.name, message.text
+        )

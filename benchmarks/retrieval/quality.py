@@ -12,7 +12,16 @@ from pathlib import Path
 from benchmarks.report import ROOT
 from benchmarks.retrieval import variants
 from benchmarks.retrieval.histories import History, locomo, support
-from benchmarks.retrieval.recall import DEPTHS, Library, Recall, Variant, difference, measured, recall_of, weighted
+from benchmarks.retrieval.recall import (
+    DEPTHS,
+    IndexedHistory,
+    Recall,
+    Variant,
+    difference,
+    measured,
+    recall_of,
+    weighted,
+)
 from memsidecar.embedding.static import StaticEmbedder
 
 BEGIN, END = "<!-- ablations -->", "<!-- /ablations -->"
@@ -39,7 +48,7 @@ def main() -> None:
 
 def _show(name: str, histories: Sequence[History]) -> None:
     embedder = StaticEmbedder()
-    libraries = [Library.of(history, embedder) for history in histories]
+    libraries = [IndexedHistory.of(history, embedder) for history in histories]
     count = sum(len(history.questions) for history in histories)
     print(f"{name}, {count} questions: {_figures(recall_of(libraries, weighted()))}")
     kinds = [asked.kind for history in histories for asked in history.questions]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
-from benchmarks.retrieval.histories import Asked, History
+from benchmarks.retrieval.histories import History, LabelledQuestion
 from memsidecar.embedding.contract import Embedder
 from memsidecar.layers.episodic.index_batch import BatchEmbedder, episodes_of
 from memsidecar.layers.episodic.partition import Partition
@@ -33,41 +33,41 @@ Recall = Mapping[int, Sequence[float]]
 
 
 @dataclass(frozen=True)
-class Library:
+class IndexedHistory:
     """A history in its partition, with its questions and their vectors."""
 
     history: History
-    shelf: Partition
+    partition: Partition
     queries: Sequence[AnalyzedQuery]
 
     @classmethod
-    def of(cls, history: History, embedder: Embedder) -> "Library":
-        shelf = Partition(embedder.dimensions)
-        shelf.load([episodes_of(history.rows, BatchEmbedder(embedder)(history.rows))])
-        return cls(history, shelf, [_query(shelf, asked.text, embedder) for asked in history.questions])
+    def of(cls, history: History, embedder: Embedder) -> "IndexedHistory":
+        partition = Partition(embedder.dimensions)
+        partition.load([episodes_of(history.rows, BatchEmbedder(embedder)(history.rows))])
+        return cls(history, partition, [_query(partition, question.text, embedder) for question in history.questions])
 
-    def asked(self) -> Iterator[tuple[Asked, AnalyzedQuery]]:
+    def labelled_queries(self) -> Iterator[tuple[LabelledQuestion, AnalyzedQuery]]:
         return zip(self.history.questions, self.queries, strict=True)
 
-    def found(self, query: AnalyzedQuery, question: SearchQuery, depth: int) -> list[str]:
-        """The ids of what is found, best first."""
-        best = Ranking([self.shelf], query, question, _EVERYTHING).best(depth, 0.0)
+    def found(self, query: AnalyzedQuery, search_query: SearchQuery, depth: int) -> list[str]:
+        """Return the ids of the hits, best first."""
+        best = Ranking([self.partition], query, search_query, _EVERYTHING).best(depth, 0.0)
         return [self.history.ids[pointer.lsn - 1] for pointer in best]
 
 
-def _query(shelf: Partition, text: str, embedder: Embedder) -> AnalyzedQuery:
-    """As `layers.episodic.retrieving` makes it."""
-    query = analyze_query(text, shelf.speaker_words, None)
+def _query(partition: Partition, text: str, embedder: Embedder) -> AnalyzedQuery:
+    """Return the query as `layers.episodic.search` analyzes it."""
+    query = analyze_query(text, partition.speaker_words, None)
     (vector,) = embedder.embed([remove_names(text, query.names)])
     return replace(query, vector=vector if vector.any() else None)
 
 
-Ask = Callable[[Library, AnalyzedQuery, Asked], list[str]]
+Ask = Callable[[IndexedHistory, AnalyzedQuery, LabelledQuestion], list[str]]
 
 
 def weighted(weights: Weights | None = None, mode: Mode = Mode.HYBRID) -> Ask:
-    def ask(library: Library, query: AnalyzedQuery, asked: Asked) -> list[str]:
-        return library.found(query, SearchQuery(asked.text, mode, weights=weights or Weights()), max(DEPTHS))
+    def ask(indexed_history: IndexedHistory, query: AnalyzedQuery, question: LabelledQuestion) -> list[str]:
+        return indexed_history.found(query, SearchQuery(question.text, mode, weights=weights or Weights()), max(DEPTHS))
 
     return ask
 
@@ -75,18 +75,18 @@ def weighted(weights: Weights | None = None, mode: Mode = Mode.HYBRID) -> Ask:
 def with_names(embedder: Embedder, mode: Mode) -> Ask:
     """Keep speakers' names in the text of the query vector."""
 
-    def ask(library: Library, query: AnalyzedQuery, asked: Asked) -> list[str]:
-        (vector,) = embedder.embed([asked.text])
-        return library.found(replace(query, vector=vector), SearchQuery(asked.text, mode), max(DEPTHS))
+    def ask(indexed_history: IndexedHistory, query: AnalyzedQuery, question: LabelledQuestion) -> list[str]:
+        (vector,) = embedder.embed([question.text])
+        return indexed_history.found(replace(query, vector=vector), SearchQuery(question.text, mode), max(DEPTHS))
 
     return ask
 
 
-def reciprocal_ranks(library: Library, query: AnalyzedQuery, asked: Asked) -> list[str]:
-    """What hybrid search mostly is elsewhere: the ranks of two lists, added up (RRF)."""
+def reciprocal_ranks(indexed_history: IndexedHistory, query: AnalyzedQuery, question: LabelledQuestion) -> list[str]:
+    """Rank by reciprocal rank fusion (RRF) of two lists, the usual hybrid search."""
     scores: dict[str, float] = {}
     for mode in (Mode.KEYWORD, Mode.SEMANTIC):
-        for rank, name in enumerate(library.found(query, SearchQuery(asked.text, mode), _RRF_DEPTH), 1):
+        for rank, name in enumerate(indexed_history.found(query, SearchQuery(question.text, mode), _RRF_DEPTH), 1):
             scores[name] = scores.get(name, 0.0) + 1 / (_RRF_CONSTANT + rank)
     return sorted(scores, key=lambda name: -scores[name])[: max(DEPTHS)]
 
@@ -101,17 +101,17 @@ class Variant:
     altered: Callable[[], AbstractContextManager[object]] = field(default=nullcontext)
 
     @property
-    def needs_own_shelves(self) -> bool:
+    def needs_own_partitions(self) -> bool:
         return self.embedder is not None or self.altered is not nullcontext
 
 
-def recall_of(libraries: Sequence[Library], ask: Ask, kind: str | None = None) -> Recall:
+def recall_of(indexed_histories: Sequence[IndexedHistory], ask: Ask, kind: str | None = None) -> Recall:
     """Return the recall of all questions, or of one kind."""
     rows = [
-        (asked.evidence, ask(library, query, asked))
-        for library in libraries
-        for asked, query in library.asked()
-        if kind in (None, asked.kind)
+        (question.evidence, ask(indexed_history, query, question))
+        for indexed_history in indexed_histories
+        for question, query in indexed_history.labelled_queries()
+        if kind in (None, question.kind)
     ]
     return {depth: [len(wanted & set(found[:depth])) / len(wanted) for wanted, found in rows] for depth in DEPTHS}
 
@@ -125,11 +125,17 @@ def difference(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, f
 
 def measured(histories: Sequence[History], variants: Sequence[Variant], embedder: Embedder) -> list[Recall]:
     """Return the recall of each variant. Variants that differ only in the query share partitions."""
-    shared = [Library.of(history, embedder) for history in histories]
+    shared = [IndexedHistory.of(history, embedder) for history in histories]
     return [_measured(histories, variant, shared, embedder) for variant in variants]
 
 
-def _measured(histories: Sequence[History], variant: Variant, shared: Sequence[Library], embedder: Embedder) -> Recall:
+def _measured(
+    histories: Sequence[History], variant: Variant, shared: Sequence[IndexedHistory], embedder: Embedder
+) -> Recall:
     with variant.altered():
-        own = [Library.of(history, variant.embedder or embedder) for history in histories if variant.needs_own_shelves]
+        own = [
+            IndexedHistory.of(history, variant.embedder or embedder)
+            for history in histories
+            if variant.needs_own_partitions
+        ]
         return recall_of(own or shared, variant.ask)

@@ -19,7 +19,7 @@ from memsidecar.layers.episodic.query import Mode, Weights
 DEFAULT = "default"
 _NONE = Weights(**dict.fromkeys(asdict(Weights()), 0.0))
 _LOCAL = ("keyword", "keyword_context", "semantic", "semantic_context", "answers", "speaker")
-"Those that can stand alone; recency is off, and the session's is made of the others."
+"Signals that can be used alone; recency is off, and the session's signal is derived from the others."
 
 
 def everything() -> dict[str, list[Variant]]:
@@ -84,12 +84,12 @@ def _neighbourhoods() -> Iterator[Variant]:
         semantic_context=0.0,
     )
     yield Variant("reach 0", weighted(alone))
-    yield _fading("reach 1", columns.DECAY, 0.0)
-    for fading in (0.5, 1.0):
-        yield _fading(f"reach 2, fading {fading:g}", fading, fading**2)
+    yield _decay("reach 1", columns.DECAY, 0.0)
+    for decay in (0.5, 1.0):
+        yield _decay(f"reach 2, decay {decay:g}", decay, decay**2)
 
 
-def _fading(name: str, near: float, far: float) -> Variant:
+def _decay(name: str, near: float, far: float) -> Variant:
     steps = {"prev": near, "next": near, "prev2": far, "next2": far}
     values = {step: np.float32(weight) for step, weight in steps.items()}
     return Variant(name, weighted(), altered=lambda: patch.dict(columns.NEIGHBOUR_WEIGHTS, values))

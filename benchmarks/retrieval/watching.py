@@ -26,10 +26,10 @@ EPISODIC = "memsidecar.episodic"
 QUIET_SECONDS = 4.0
 "Longer than the idle time after which the sidecar runs maintenance."
 QUIET_CPU_SHARE = 0.03
-PATIENCE_SECONDS = 900.0
+WAIT_SECONDS = 900.0
 
 
-class OutOfPatience(RuntimeError):
+class WaitTimeout(RuntimeError):
     """A condition was not met in time."""
 
 
@@ -96,17 +96,17 @@ def _size(folder: Path) -> int:
     return sum(sizes)
 
 
-def patiently(holds: Callable[[], bool], what: str, every_seconds: float = 0.25) -> float:
+def wait_for(holds: Callable[[], bool], what: str, every_seconds: float = 0.25) -> float:
     """Wait for a condition and return the seconds; a check that fails because files move is repeated."""
     start = time.monotonic()
-    while time.monotonic() - start < PATIENCE_SECONDS:
+    while time.monotonic() - start < WAIT_SECONDS:
         try:
             if holds():
                 return time.monotonic() - start
         except (OSError, RuntimeError, ValueError, grpc.RpcError):
             pass
         time.sleep(every_seconds)
-    raise OutOfPatience(f"waited {PATIENCE_SECONDS:.0f} s for {what}")
+    raise WaitTimeout(f"waited {WAIT_SECONDS:.0f} s for {what}")
 
 
 def until_ready(server: Running) -> float:
@@ -118,12 +118,12 @@ def until_ready(server: Running) -> float:
         def serves() -> bool:
             return bool(health.Check(request, timeout=5).status == health_pb2.HealthCheckResponse.SERVING)
 
-        return patiently(serves, f"{EPISODIC} to serve", 0.05)
+        return wait_for(serves, f"{EPISODIC} to serve", 0.05)
 
 
 def until_indexed(files: IndexFiles, rows: int) -> float:
     """Wait until every message is in the table; exact, because the number of added messages is known."""
-    return patiently(lambda: files.rows() >= rows, f"{rows} rows in the index")
+    return wait_for(lambda: files.rows() >= rows, f"{rows} rows in the index")
 
 
 def until_quiet(server: Running) -> float:
@@ -134,7 +134,7 @@ def until_quiet(server: Running) -> float:
         time.sleep(QUIET_SECONDS)
         return cpu_seconds(server.process.pid) - before < QUIET_CPU_SHARE * QUIET_SECONDS
 
-    return patiently(quiet, "the sidecar to rest", 0)
+    return wait_for(quiet, "the sidecar to rest", 0)
 
 
 def cpu_seconds(pid: int) -> float:

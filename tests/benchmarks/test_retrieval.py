@@ -10,7 +10,7 @@ from benchmarks import report, requests
 from benchmarks.retrieval import corpus, quality, variants
 from benchmarks.retrieval.bare import LIMIT, BareLance, Chroma
 from benchmarks.retrieval.histories import SUPPORT, support
-from benchmarks.retrieval.recall import DEPTHS, Library, Variant, difference, measured, recall_of, weighted
+from benchmarks.retrieval.recall import DEPTHS, IndexedHistory, Variant, difference, measured, recall_of, weighted
 from benchmarks.retrieval.searching import load, running, stub_of
 from benchmarks.retrieval.soak import Sample, megabytes_a_minute
 from benchmarks.retrieval.watching import IndexFiles, until_indexed
@@ -59,7 +59,7 @@ def test_tool_results_follow_calls() -> None:
 
 def test_recall_is_the_share_of_the_evidence_that_is_found() -> None:
     (history,) = support()
-    library = Library.of(history, StaticEmbedder())
+    library = IndexedHistory.of(history, StaticEmbedder())
     everything = recall_of([library], lambda _library, _query, asked: sorted(asked.evidence))
     nothing = recall_of([library], lambda *_: [])
     assert all(set(everything[depth]) == {1.0} and set(nothing[depth]) == {0.0} for depth in DEPTHS)
@@ -68,7 +68,7 @@ def test_recall_is_the_share_of_the_evidence_that_is_found() -> None:
 def test_the_ranking_finds_most_of_the_evidence_of_the_support_history() -> None:
     """The bound is well below measured values, so that only a defect fails."""
     (history,) = support()
-    recall = recall_of([Library.of(history, StaticEmbedder())], weighted())
+    recall = recall_of([IndexedHistory.of(history, StaticEmbedder())], weighted())
     assert sum(recall[20]) / len(recall[20]) > 0.7
 
 
@@ -78,7 +78,7 @@ def test_an_altered_ranking_leaves_the_real_one_as_it_was() -> None:
 
 
 def _altered() -> list[Variant]:
-    return [one for some in variants.everything().values() for one in some if one.needs_own_shelves]
+    return [one for some in variants.everything().values() for one in some if one.needs_own_partitions]
 
 
 def test_other_weights_of_tokens_make_other_vectors() -> None:

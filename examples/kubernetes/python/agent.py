@@ -1,4 +1,4 @@
-"""An agent without a model: it says something, asks its memory what a model should see, prints it, and again."""
+"""An agent without a model: adds a message and prints the context that a model would get, repeatedly."""
 
 import os
 import time
