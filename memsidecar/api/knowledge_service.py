@@ -61,14 +61,14 @@ class KnowledgeService:
 class SummaryHandlers:
     executors: Executors
     read: WorkingMemoryReader
-    summarizer: SummaryUpdater
+    summary_updater: SummaryUpdater
 
     async def get_summary(self, request: pb.GetSummaryRequest) -> pb.GetSummaryResponse:
         summary = await self.executors.run_read(self._get, key_of(request), request.user_id)
         return pb.GetSummaryResponse(summary=_summary(summary))
 
     def _get(self, key: SessionKey, user_id: str) -> RollingSummary | None:
-        return self.summarizer.store.get_committed(key) if self.read.head(key, user_id) else None
+        return self.summary_updater.store.get_committed(key) if self.read.head(key, user_id) else None
 
     async def summarize(self, request: pb.SummarizeRequest) -> pb.SummarizeResponse:
         max_tokens = limit_of("max_tokens", request.max_tokens, 0, MAX_SUMMARY_TOKENS)
@@ -81,10 +81,10 @@ class SummaryHandlers:
         if head is None:
             return None
         try:
-            return self.summarizer.update_to(head, head.last_sequence, max_tokens)
+            return self.summary_updater.update_to(head, head.last_sequence, max_tokens)
         except (ModelUnavailable, MalformedAnswer) as failure:
             log.warning("Summarize returns the previous summary: %s", failure)
-            return self.summarizer.store.get(key)
+            return self.summary_updater.store.get(key)
 
 
 @dataclass(frozen=True)

@@ -163,5 +163,5 @@ class MemoryService:
 
 
 def _encode(messages: MessageSlice) -> bytes:
-    """Return an encoded GetRecentResponse or GetByRoleResponse. The messages are stored as its frames."""
+    """Return the encoded response of GetRecent or GetByRole. The messages are stored as its frames."""
     return b"".join(messages.frames) + (_TRUNCATED if messages.truncated else b"")

@@ -45,8 +45,8 @@ class Layers:
     artifacts: Artifacts
     facts: Facts
     echoes: EchoFilter
-    summarizer: SummaryUpdater
-    summary_updater: SummarySchedule
+    summary_updater: SummaryUpdater
+    summary_schedule: SummarySchedule
     procedural: ProceduralMemory
     watermarks: SessionWatermarks
     is_behind: Callable[[str], bool]
@@ -75,7 +75,7 @@ def open_layers(
     )
     opened.callback(episodic.close)
     facts, echoes = Facts(journal, settings.facts_cache_size), EchoFilter()
-    summarizer = _summarizer(settings, journal, counters, language)
+    summary_updater = _summary_updater(settings, journal, counters, language)
     fact_task = FactTask(
         journal,
         facts,
@@ -85,15 +85,15 @@ def open_layers(
         settings.facts_quiet_seconds,
         throttle.yield_cpu,
     )
-    summary_updater = SummarySchedule(summarizer, components.summary_policy(settings))
-    summary_task = SummaryTask(journal, summary_updater, throttle.yield_cpu)
+    summary_schedule = SummarySchedule(summary_updater, components.summary_policy(settings))
+    summary_task = SummaryTask(journal, summary_schedule, throttle.yield_cpu)
     procedural = ProceduralMemory(journal, settings.patterns_every_conversations, throttle.yield_cpu)
     tasks: list[Task] = [summary_task, fact_task, procedural]
     runner = Runner(journal, CommitSignal(journal), throttle, tasks, settings.index_linger_ms / 1000)
     runner.start()
     opened.callback(runner.stop)
     working = WorkingMemory(
-        journal, counters, components.working_limits(settings), episodic.relevance, summarizer.update_now
+        journal, counters, components.working_limits(settings), episodic.relevance, summary_updater.update_without_model
     )
     reached: dict[str, CompletedLsn] = {task.name: task.reached for task in (summary_task, fact_task, procedural)}
     return Layers(
@@ -103,8 +103,8 @@ def open_layers(
         artifacts=components.artifacts(settings, journal, working, counters),
         facts=facts,
         echoes=echoes,
-        summarizer=summarizer,
         summary_updater=summary_updater,
+        summary_schedule=summary_schedule,
         procedural=procedural,
         watermarks=SessionWatermarks(journal, {INDEXING: episodic.reached, **reached}),
         is_behind=lambda namespace: runner.is_behind(namespace) or fact_task.is_waiting_for_model(namespace),
@@ -115,7 +115,7 @@ def _learning_throttle(limits: InFlightLimits) -> BackgroundThrottle:
     return BackgroundThrottle(limits.load_probe(finished_calls=True).is_busy, LEARNING_THROTTLE)
 
 
-def _summarizer(
+def _summary_updater(
     settings: Settings, journal: Journal, counters: Counters, language: components.Language
 ) -> SummaryUpdater:
     return SummaryUpdater(
@@ -133,7 +133,7 @@ def build_context_handler(
 ) -> BuildContextHandler:
     budgets = components.budgets(settings)
     sources = ContextSources(
-        layers.working, layers.facts, layers.summary_updater, layers.procedural.hints, layers.artifacts
+        layers.working, layers.facts, layers.summary_schedule, layers.procedural.hints, layers.artifacts
     )
     thresholds = RelevanceThresholds(
         settings.similarity_threshold, settings.episodic_min_quality, settings.episodic_recency_weight

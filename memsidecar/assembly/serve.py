@@ -143,7 +143,7 @@ def _services(settings: Settings, layers: Layers, executors: Executors) -> tuple
                 default_limit=settings.documents_top_k,
                 max_limit=settings.documents_top_k_max,
             ),
-            summaries=SummaryHandlers(executors, memory.read, layers.summarizer),
+            summaries=SummaryHandlers(executors, memory.read, layers.summary_updater),
             patterns=PatternHandler(executors, layers.facts, layers.procedural),
         ),
     )

@@ -35,7 +35,10 @@ class Hints(Protocol):
 
 @dataclass(frozen=True)
 class ContextSources:
-    """Collects items from the layers. Reads only; waits for nothing but the disk."""
+    """Collects items from the layers. Waits for nothing but the disk.
+
+    A summary that is due may be updated and saved, without waiting for the commit.
+    """
 
     working: WorkingMemory
     facts: Facts
@@ -85,7 +88,7 @@ class ContextSources:
         }
 
     def summary(self, head: SessionHead | None) -> RollingSummary | None:
-        return self.summary_schedule.update_now(head) if head else None
+        return self.summary_schedule.update_if_fast(head) if head else None
 
     def owner(self, request: ContextRequest, head: SessionHead | None) -> Owner:
         user_id = request.user_id or (head.user_id if head else "")

@@ -66,7 +66,7 @@ class Authenticator:
     "Returns the current policy, which changes with the access file. None: no access file, every call is anonymous."
 
     def authenticate(self, context: Context) -> Caller:
-        """Return the caller, or raise BadCredentials. An invalid token is not outweighed by a valid certificate."""
+        """Return the caller, or raise Unauthenticated. An invalid token is not outweighed by a valid certificate."""
         if self.policy is None:
             return ANONYMOUS
         policy, header = self.policy(), _header(context)

@@ -124,7 +124,7 @@ class IndexRebuild:
         return sum(self.journal.last_lsns().values())
 
     def __call__(self, progress: Callable[[int], object]) -> None:
-        """Rebuild. Raises NotNow if the embedder or the index is unavailable; the live tables are unchanged then."""
+        """Rebuild. Raises RetryLater, with the live tables unchanged, if the embedder or the index is unavailable."""
         for namespace, last_lsn in self.journal.last_lsns().items():
             self._build(self._generations.get(namespace), last_lsn, progress)
 

@@ -80,8 +80,8 @@ class ProceduralMemory:
         return state
 
     def _catch_up(self, namespace: str) -> None:
-        while chapter := self._journal.read_changes(namespace, self.position(namespace), _READ_ENTRIES):
-            self.process(namespace, chapter)
+        while entries := self._journal.read_changes(namespace, self.position(namespace), _READ_ENTRIES):
+            self.process(namespace, entries)
 
     # The Task protocol.
 
@@ -93,15 +93,15 @@ class ProceduralMemory:
         """Return the lsn up to which all messages are counted. From any thread; does not wait for a running count."""
         return self._offsets.completed_lsn(namespace)
 
-    def process(self, namespace: str, chapter: LogEntries) -> None:
+    def process(self, namespace: str, entries: LogEntries) -> None:
         """Count entry by entry. A read may take the lock in between and count some of the entries itself."""
-        for entry in chapter:
+        for entry in entries:
             with self._lock:
                 if entry.lsn > self._offsets.position(namespace):
                     self._apply(entry)
             self._yield_cpu()
         with self._lock:
-            self._offsets.advance(namespace, max(self._offsets.position(namespace), chapter[-1].lsn))
+            self._offsets.advance(namespace, max(self._offsets.position(namespace), entries[-1].lsn))
 
     def maintain(self, idle: bool) -> bool:
         with self._lock:

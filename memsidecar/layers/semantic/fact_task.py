@@ -101,16 +101,16 @@ class FactTask:
         """Return the lsn up to which all facts are extracted; it is behind `position`. Callable from any thread."""
         return self._offsets.completed_lsn(namespace)
 
-    def process(self, namespace: str, chapter: LogEntries) -> None:
+    def process(self, namespace: str, entries: LogEntries) -> None:
         """Enqueue the utterances of a batch and extract what is due.
 
         While the extractor is unavailable, this raises and the batch stays in the log, not in RAM.
         """
         cursor = self._cursor(namespace)
         self._extract_due(namespace, cursor)
-        for entry in chapter:
+        for entry in entries:
             self._apply(cursor, entry)
-        cursor.position = chapter[-1].lsn
+        cursor.position = entries[-1].lsn
         self._extract_due(namespace, cursor)
 
     def maintain(self, idle: bool) -> bool:

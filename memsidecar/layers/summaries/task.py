@@ -34,22 +34,22 @@ class SummaryTask:
         """Return the lsn up to which no update is due. Callable from any thread."""
         return self._offsets.completed_lsn(namespace)
 
-    def process(self, namespace: str, chapter: LogEntries) -> None:
+    def process(self, namespace: str, entries: LogEntries) -> None:
         """Update the summaries of the sessions in the batch.
 
         If the model is unavailable for one session, the others are still tried: a session without a summary gets its
         first one without the model.
         """
         unavailable: RetryLater | None = None
-        for key in dict.fromkeys(entry.key for entry in chapter if isinstance(entry, MessageWritten)):
+        for key in dict.fromkeys(entry.key for entry in entries if isinstance(entry, MessageWritten)):
             try:
-                self._update(key, chapter[0].lsn)
+                self._update(key, entries[0].lsn)
             except RetryLater as obstacle:
                 unavailable = obstacle
             self.yield_cpu()
         if unavailable is not None:
             raise unavailable
-        self._offsets.advance(namespace, chapter[-1].lsn)
+        self._offsets.advance(namespace, entries[-1].lsn)
 
     def maintain(self, idle: bool) -> bool:
         for namespace in self._offsets.namespaces():

@@ -61,7 +61,7 @@ class SummaryUpdater:
             log.warning("a first summary is made without the model: %s", failure)
             return self._save(head, self._extended(known, head, last, self.fallback, limit))
 
-    def update_now(self, head: SessionHead, last: int) -> str:
+    def update_without_model(self, head: SessionHead, last: int) -> str:
         """Update without a model; return the id of the summary, empty if there is nothing to summarize."""
         extended = self._extended(self.store.get(head.key), head, last, self.fallback, self.max_tokens)
         summary = self._save(head, extended)
@@ -158,7 +158,7 @@ class SummarySchedule:
         known, last, _ = self._due(head)
         return self.updater.update_to(head, last) if last else known
 
-    def update_now(self, head: SessionHead) -> RollingSummary | None:
+    def update_if_fast(self, head: SessionHead) -> RollingSummary | None:
         """Return the summary, updated if that is due and fast: without a model, a long history or a commit.
 
         A context waits for it. A summary that came a turn later would change the beginning of two prompts, not of one.

@@ -62,7 +62,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class UpdateMessage:
-    """Annotate one message. Result: MessageUpdated; NoSuchThing if there is no such message.
+    """Annotate one message. Result: MessageUpdated; NotFound if there is no such message.
 
     `revise` is pure. The journal calls it with each stored version of the message.
     """
@@ -119,7 +119,7 @@ class Erase:
     """Erase a session's messages from every file. Result: Erased, when nothing of them can be read from disk.
 
     Records derived from the session are erased too: those with it as their source, and its user's patterns.
-    With `delete_session` also the session, its policy, documents and records (NoSuchThing if there is nothing).
+    With `delete_session` also the session, its policy, documents and records (NotFound if there is nothing).
     Without it the session stays and its sequences continue.
     """
 
@@ -152,7 +152,7 @@ class Erased:
 class Claim:
     """Create a session, or give a session without a user to this user. Result: the session's head.
 
-    NotYourSession if it has another user. An empty `user_id` only creates the session.
+    SessionOwnerMismatch if it has another user. An empty `user_id` only creates the session.
     """
 
     key: SessionKey

@@ -97,7 +97,7 @@ class DocumentPut:
 
 @dataclass(frozen=True, slots=True)
 class DeleteDocument:
-    """Erase a document from every file; NoSuchThing if there is none. Result: DocumentDeleted."""
+    """Erase a document from every file; NotFound if there is none. Result: DocumentDeleted."""
 
     owner: Owner
     document_id: str

@@ -71,7 +71,7 @@ class UpsertRecords:
 
     `revise` is pure. The journal calls it exclusively, with the records of `conflict_keys` (history included, oldest
     first by time and id), and applies the changes that it returns. An exception of `revise` refuses the command.
-    With `derived_from` (a session's row id) the command is refused with NoSuchThing if that session was cleared or
+    With `derived_from` (a session's row id) the command is refused with NotFound if that session was cleared or
     deleted, so that erased content cannot return as a record. Result: RecordsUpserted.
     """
 
@@ -98,7 +98,7 @@ class RecordsUpserted:
 
 @dataclass(frozen=True, slots=True)
 class DeleteRecord:
-    """Erase a record from every file; NoSuchThing if there is none.
+    """Erase a record from every file; NotFound if there is none.
 
     Result: the Record as it was, with an empty body if the stored body is damaged.
     """

@@ -118,7 +118,7 @@ class HighWaterMark:
         self._map[_MARK_OFFSET : _MARK_OFFSET + _MARK_FIELDS.size] = _MARK_FIELDS.pack(*position)
 
     def check(self, found: LogPosition, journal: Path) -> None:
-        """Raise DamagedFile if the journal ends before the mark."""
+        """Raise DataCorrupted if the journal ends before the mark."""
         saved = self.read()
         if found.lsn < saved.lsn:
             self._refuse(journal, f"ends at entry {found.lsn}, but entry {saved.lsn} was acknowledged")

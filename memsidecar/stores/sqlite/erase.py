@@ -59,7 +59,7 @@ def _plan(
 ) -> _ErasurePlan:
     """Find what an erasure of the session at `head` removes, except records deleted in the same transaction.
 
-    Without a head there may still be documents and records that came before their session; NoSuchThing if not.
+    Without a head there may still be documents and records that came before their session; NotFound if not.
     """
     documents = find_documents_of_session(connection, command.key) if command.delete_session else []
     user_id = head.user_id if head else ""

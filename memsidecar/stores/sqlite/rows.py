@@ -111,7 +111,7 @@ def position_of(connection: sqlite3.Connection) -> LogPosition:
 def message_of(row: Sequence[Any], path: Path) -> StoredMessage:
     """Decode the columns of DISPLAYED or ORIGINAL, body and checksum.
 
-    SQLite has no checksums, so a damaged body is detected here: DamagedFile.
+    SQLite has no checksums, so a damaged body is detected here: DataCorrupted.
     """
     *columns, body, crc = row
     if body is None or zlib.crc32(body) != crc:

@@ -81,7 +81,8 @@ class PurgeQueue:
         self._waiting: list[tuple[PendingCommand, Any]] = []
         self._waiting_since = 0.0
         self._rows_per_step = MAX_ROWS_PER_STEP
-        # A crash may have come between the last purge and the truncation of the write-ahead log.
+        # A crash may have come between the last purge and the truncation of the write-ahead log. The truncation also
+        # syncs what was recovered from the log, so that a retried Add may be acknowledged as a duplicate.
         self._needs_truncation = True
 
     def add(self, pending: PendingCommand, purge: PendingPurge) -> None:

@@ -61,7 +61,7 @@ class Checkpointer:
             log.debug("no room for a checkpoint")
 
     def truncate(self) -> None:
-        """Truncate the write-ahead log, so that it holds no erased content; Busy while a reader uses it."""
+        """Truncate the write-ahead log, so that it holds no erased content; Overloaded while a reader uses it."""
         done, _ = self._run("TRUNCATE")
         if not done:
             raise Overloaded("a reader still uses the write-ahead log")

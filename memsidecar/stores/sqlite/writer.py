@@ -182,6 +182,7 @@ class Writer:
             if transaction.statements or len(transaction.message_rows) > ROWS_PER_STATEMENT:
                 self._execute_in_transaction(transaction.all_statements())
             elif transaction.message_rows:
+                # In autocommit mode this statement is the whole transaction: it returns after the fsync.
                 self._connection.execute(*insertion(transaction.message_rows))
         self._checkpointer.wrote(pages)
 

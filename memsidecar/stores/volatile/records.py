@@ -99,7 +99,7 @@ def _is_listed(record: Record, query: RecordQuery) -> bool:
 def erasure_counts(
     session: Session | None, documents: DocumentTable, records: RecordTable, command: Erase
 ) -> ErasureCounts:
-    """Count what the command erases; NoSuchThing if a deletion would find nothing."""
+    """Count what the command erases; NotFound if a deletion would find nothing."""
     owned = documents.of_session(command.key) if command.delete_session else ()
     kinds = records.count_of_session(command.key, _pattern_user(session, command), command.delete_session)
     if command.delete_session and not (session or owned or kinds):
