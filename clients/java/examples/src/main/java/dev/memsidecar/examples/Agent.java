@@ -19,9 +19,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * An agent with a memory: asks a model, lets it call a tool, answers, and remembers. It needs a sidecar and nothing
- * else; {@code MEMSIDECAR_ADDRESS} says where, else it is at 127.0.0.1:7600. {@link #askModel} is where your model
- * goes.
+ * An agent with a memory: calls a model, runs a tool, answers, and stores the messages. It needs only a sidecar, at
+ * {@code MEMSIDECAR_ADDRESS} or 127.0.0.1:7600. Replace {@link #askModel} by your model.
  */
 public final class Agent {
     private static final String MODEL = "gpt-4o";
@@ -43,7 +42,7 @@ public final class Agent {
     }
 
     /**
-     * Talks on two days.
+     * Runs conversations of two days.
      *
      * @param arguments none
      */
@@ -62,10 +61,10 @@ public final class Agent {
         System.out.printf("%-8s agent: %s%n", "", new Agent(memory, user, user + "/" + day).turn(question));
     }
 
-    /** What a provider answers: a text or calls of tools, and what it charged. */
+    /** An answer of a provider: a text or tool calls, and the charged tokens. */
     private record Answer(String text, List<ToolCall> calls, int chargedTokens) {}
 
-    /** Pretends to be a model: looks for a city in all that it is shown, asks for its weather, then tells it. */
+    /** A fake model: looks for a city in its input, calls the weather tool, then answers. */
     private static Answer askModel(BuildContextResponse context) {
         List<Message> shown = context.getMessagesList();
         int charged = Math.max(1, shown.stream().mapToInt(Message::getTokens).sum());
@@ -144,7 +143,7 @@ public final class Agent {
         return "remembered";
     }
 
-    /** Kept free for the answer, so it was not sent. */
+    /** Tokens that are reserved for the answer and not sent. */
     private static int reserved(BuildContextResponse context) {
         return context.getReceipt().getSectionsList().stream()
                 .filter(section -> section.getSection() == Section.SECTION_OUTPUT_RESERVE)

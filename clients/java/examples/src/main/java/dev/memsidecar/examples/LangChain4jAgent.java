@@ -21,8 +21,8 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * An agent of LangChain4j whose memory is a sidecar: what was said is there after a restart. The model is fake;
- * {@link FakeModel} is where yours goes.
+ * An agent of LangChain4j whose memory is a sidecar: messages survive a restart. The model is fake; replace
+ * {@link FakeModel} by yours.
  */
 public final class LangChain4jAgent {
     private LangChain4jAgent() {}
@@ -32,7 +32,7 @@ public final class LangChain4jAgent {
         String chat(@MemoryId String memoryId, @UserMessage String question);
     }
 
-    /** What the model may call. */
+    /** The tools of the model. */
     static final class Weather {
         @Tool("The weather of a city")
         String weather(@P("the city") String city) {
@@ -40,7 +40,7 @@ public final class LangChain4jAgent {
         }
     }
 
-    /** Asks for the weather of Lisbon, then tells it, and how many messages it was shown. */
+    /** Calls the weather tool for Lisbon, then answers with the weather and the number of its input messages. */
     private static final class FakeModel implements ChatModel {
         @Override
         public ChatResponse doChat(ChatRequest request) {
@@ -58,7 +58,7 @@ public final class LangChain4jAgent {
     }
 
     /**
-     * Talks twice, as two processes would.
+     * Runs two conversations, as two processes would.
      *
      * @param arguments none
      */

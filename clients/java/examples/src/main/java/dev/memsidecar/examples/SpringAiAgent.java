@@ -21,13 +21,13 @@ import org.springframework.ai.model.tool.ToolCallingChatOptions;
 import org.springframework.ai.tool.annotation.Tool;
 
 /**
- * An agent of Spring AI whose memory is a sidecar: what was said is there after a restart. The model is fake;
- * {@link FakeModel} is where yours goes.
+ * An agent of Spring AI whose memory is a sidecar: messages survive a restart. The model is fake; replace
+ * {@link FakeModel} by yours.
  */
 public final class SpringAiAgent {
     private SpringAiAgent() {}
 
-    /** What the model may call. */
+    /** The tools of the model. */
     static final class Weather {
         @Tool(description = "The weather of a city")
         String weather(String city) {
@@ -35,7 +35,7 @@ public final class SpringAiAgent {
         }
     }
 
-    /** Asks for the weather of Lisbon, then tells it, and how many messages it was shown. */
+    /** Calls the weather tool for Lisbon, then answers with the weather and the number of its input messages. */
     private static final class FakeModel implements ChatModel {
         @Override
         public ChatResponse call(Prompt prompt) {
@@ -59,7 +59,7 @@ public final class SpringAiAgent {
     }
 
     /**
-     * Talks twice, as two processes would.
+     * Runs two conversations, as two processes would.
      *
      * @param arguments none
      */
@@ -86,7 +86,7 @@ public final class SpringAiAgent {
                 .system("You answer questions about the weather.")
                 .user(question)
                 .tools(new Weather())
-                // Behind the advisor that calls tools: so the memory keeps the calls, and what came of them.
+                // After the advisor that calls tools, so that the memory stores the calls and their results.
                 .advisors(MessageChatMemoryAdvisor.builder(memory)
                         .order(ToolCallingAdvisor.DEFAULT_ORDER + 1)
                         .build())

@@ -4,11 +4,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Which of the messages that a window has are those that it shall have. */
+/** Alignment of the wanted messages with the messages of a stored window. */
 final class Alignment {
     private Alignment() {}
 
-    /** For each of the wanted ones its place in the window, or -1: it is new. */
+    /** The position of each wanted message in the window; -1 for a new message. */
     static int[] of(List<Body> window, List<Body> wanted) {
         int[] places = new int[wanted.size()];
         Arrays.fill(places, -1);
@@ -17,7 +17,7 @@ final class Alignment {
         return places;
     }
 
-    /** System messages stay when others leave, and come to the front: they are compared among themselves. */
+    /** Compares system messages separately: they stay when others leave, and move to the front. */
     private static void match(List<Body> window, List<Body> wanted, boolean system, int[] places) {
         List<Integer> from = placesOf(window, system);
         List<Integer> to = placesOf(wanted, system);
@@ -43,8 +43,8 @@ final class Alignment {
     }
 
     /**
-     * As windows usually change: the oldest left, the newest came. Null where it cannot have been so. Looked at first,
-     * because of conversations that repeat themselves: "yes", "ok", "yes", "ok".
+     * Aligns the usual change: the oldest messages left, new ones follow. Null if it does not apply. It is tried first,
+     * because of conversations with repeated messages: "yes", "ok", "yes", "ok".
      */
     private static int[] slid(List<Body> had, List<Body> shall) {
         for (int left = 0; left < had.size(); left++) {
@@ -60,7 +60,7 @@ final class Alignment {
         return null;
     }
 
-    /** As many as have kept their order, the latest of equal ones. */
+    /** Aligns the longest common subsequence, with the latest of equal messages. */
     private static int[] common(List<Body> had, List<Body> shall) {
         int[][] longest = new int[shall.size() + 1][had.size() + 1];
         for (int i = 1; i <= shall.size(); i++) {

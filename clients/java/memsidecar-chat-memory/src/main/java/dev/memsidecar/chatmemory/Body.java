@@ -6,7 +6,7 @@ import dev.memsidecar.v1.Role;
 import dev.memsidecar.v1.ToolCall;
 import java.util.List;
 
-/** What makes two messages the same for an adapter: what was said, and what the adapter wrote down beside it. */
+/** The parts of a message that adapters compare: its fields, and the payload of the adapter. */
 record Body(
         Role role,
         String content,

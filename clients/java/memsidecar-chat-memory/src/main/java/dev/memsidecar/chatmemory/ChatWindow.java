@@ -25,24 +25,24 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 
 /**
- * The windows of chat memories, each in a session of a sidecar. A framework hands a window over as a whole, time and
- * again; here what is new in it is appended, and what has left it leaves the session's window. Nothing is lost by that:
- * the sidecar still finds it.
+ * The windows of chat memories, each in a session of a sidecar. A framework passes its whole window each time. This
+ * class appends new messages, and prunes messages that have left the window. Nothing is lost: the sidecar still finds
+ * pruned messages.
  *
  * <p>The order of a window is the order of its session, unless the framework moved or removed something in the middle.
- * So the newest message that was stored also says, in its metadata, which messages the window has before it. What
- * others append to the session belongs to the window, too.
+ * Therefore the metadata of the newest stored message lists the messages of the window before it. Messages that others
+ * append to the session belong to the window, too.
  */
 public final class ChatWindow {
     private static final int PAGE_SIZE = 1_000;
-    /** How often to look again, because others wrote to the session at the same time. */
+    /** Maximum attempts when others write to the session at the same time. */
     private static final int MAX_READS = 10;
 
     private final MemsidecarClient client;
     private final String namespace;
     private final UnaryOperator<List<Message>> handedBack;
 
-    /** By session: the ids of what was to be added when its window was last replaced, while that failed. */
+    /** By session: the ids of messages whose append failed, for the next replacement. */
     private final Map<Owned, Set<String>> unanswered = new ConcurrentHashMap<>();
 
     private record Owned(String userId, String sessionId) {}
@@ -52,8 +52,8 @@ public final class ChatWindow {
      *
      * @param client stays open when this is done
      * @param namespace empty: the default one
-     * @param handedBack what becomes of stored messages that the framework reads and hands over again: of those that
-     *     others stored, perhaps not everything. Each stays one message
+     * @param handedBack converts stored messages as the framework returns them after a read: for messages that others
+     *     stored, some fields may be lost. Each stays one message
      */
     public ChatWindow(MemsidecarClient client, String namespace, UnaryOperator<List<Message>> handedBack) {
         this.client = Objects.requireNonNull(client);
@@ -62,7 +62,7 @@ public final class ChatWindow {
     }
 
     /**
-     * Reads a window. What a replacement added that failed is left out, because the framework will add it again.
+     * Reads a window, without messages of a failed replacement, because the framework will add them again.
      *
      * @param userId the owner of the session; may be empty
      * @param sessionId which session
@@ -76,12 +76,12 @@ public final class ChatWindow {
     }
 
     /**
-     * Brings a window to what it shall be. To repeat it changes nothing, also after an error.
+     * Replaces a window. Repeating it changes nothing, also after an error.
      *
      * @param userId the owner of the session; may be empty
-     * @param sessionId which session; it comes into being with its first message
-     * @param wanted all messages of the window, without ids. What counts of a message is what was said, and the
-     *     metadata that it carries
+     * @param sessionId the session; its first message creates it
+     * @param wanted all messages of the window, without ids. Messages are compared by their fields and by the payload
+     *     of the adapter
      */
     public void replace(String userId, String sessionId, List<Message> wanted) {
         Owned session = new Owned(userId, sessionId);
@@ -90,8 +90,8 @@ public final class ChatWindow {
             replace(userId, sessionId, wanted, added);
             unanswered.remove(session);
         } catch (RuntimeException failed) {
-            // Perhaps they were stored all the same. A framework that then reads the window, and adds the same to it
-            // once more, shall find it as it was.
+            // They may have been stored. A framework that reads the window now and adds the same messages again must
+            // find it unchanged.
             if (!added.isEmpty()) {
                 unanswered.merge(session, added, ChatWindow::both);
             }
@@ -122,7 +122,7 @@ public final class ChatWindow {
      * Erases the messages of a session, from every layer.
      *
      * @param userId the owner of the session; may be empty
-     * @param sessionId which session; one that is not known is empty already
+     * @param sessionId the session; an unknown one is empty already
      */
     public void clear(String userId, String sessionId) {
         client.clear(ClearRequest.newBuilder()
@@ -151,7 +151,7 @@ public final class ChatWindow {
     }
 
     private void replaceOnce(String userId, String sessionId, List<Message> wanted, Set<String> added) {
-        // In this order: what others append in between is read, and what they append later is noticed.
+        // In this order, messages that others append in between are read, and later ones cause a conflict.
         long counted = lastSequence(userId, sessionId);
         List<Message> stored = stored(userId, sessionId);
         long last = stored.stream().mapToLong(Message::getSequence).reduce(counted, Math::max);
@@ -165,7 +165,7 @@ public final class ChatWindow {
         prune(userId, sessionId, stored, wanted, sequences);
     }
 
-    /** Where each of the wanted messages is, or will be. */
+    /** Returns the sequence of each wanted message, stored or new. */
     private List<Long> sequences(List<Message> window, List<Message> wanted, long last) {
         int[] places = Alignment.of(Body.all(handedBack.apply(window)), Body.all(wanted));
         List<Long> sequences = new ArrayList<>();
@@ -176,7 +176,7 @@ public final class ChatWindow {
         return sequences;
     }
 
-    /** What is to be added, with ids. */
+    /** Returns the new messages, with ids. */
     private static List<Message> fresh(List<Message> wanted, List<Long> sequences, long last) {
         List<Message> fresh = new ArrayList<>();
         for (int place = 0; place < wanted.size(); place++) {
@@ -226,7 +226,7 @@ public final class ChatWindow {
                 .build());
     }
 
-    /** What is older than everything in the window leaves the sidecar's, too; system messages stay there. */
+    /** Prunes messages that are older than the whole window, except system messages. */
     private void prune(
             String userId, String sessionId, List<Message> stored, List<Message> wanted, List<Long> sequences) {
         Set<Long> spoken = new TreeSet<>();

@@ -5,17 +5,17 @@ import com.google.protobuf.Value;
 import dev.memsidecar.v1.Message;
 import java.util.Optional;
 
-/** What a framework's message has and the contract has no field for: a text in the metadata of the stored message. */
+/** Fields of a framework's message that the contract lacks, stored as text in the metadata of the message. */
 public final class Payload {
     static final String KEY = "chat_message";
 
     private Payload() {}
 
     /**
-     * Writes it down.
+     * Writes the payload.
      *
-     * @param message gets it, beside the metadata that it has
-     * @param text of which the same message always has the same
+     * @param message gets it in addition to its metadata
+     * @param text the payload; equal for equal messages
      */
     public static void set(Message.Builder message, String text) {
         Struct.Builder metadata = message.getMetadata().toBuilder();
@@ -24,10 +24,10 @@ public final class Payload {
     }
 
     /**
-     * Reads it.
+     * Reads the payload.
      *
      * @param message as it is stored
-     * @return empty where the fields of the contract say everything, or something else has this name
+     * @return empty if there is none, or if the key has another value
      */
     public static Optional<String> of(Message message) {
         Value found = message.getMetadata().getFieldsMap().get(KEY);

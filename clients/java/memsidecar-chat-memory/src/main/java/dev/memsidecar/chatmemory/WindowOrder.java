@@ -12,8 +12,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Which messages a window has, and in which order: their sequences, as in {@code "9,2-5"}. It stands in the metadata of
- * the newest message of that time; whatever came later follows.
+ * The messages of a window in order, by sequence, as in {@code "9,2-5"}. It is stored in the metadata of the then
+ * newest message; later messages follow.
  */
 final class WindowOrder {
     private static final String KEY = "chat_window";
@@ -30,7 +30,7 @@ final class WindowOrder {
         return Struct.newBuilder().putFields(KEY, text).build();
     }
 
-    /** What of the session's messages, oldest first, is in the window. */
+    /** Returns the messages of the window out of the session's messages, which are oldest first. */
     static List<Message> applied(List<Message> stored) {
         Message holder = stored.stream()
                 .filter(WindowOrder::holdsOrder)
@@ -51,7 +51,7 @@ final class WindowOrder {
         return Stream.concat(ordered, later).toList();
     }
 
-    /** Others may have the same key for something else. */
+    /** Other programs may use the same key. */
     private static boolean holdsOrder(Message message) {
         return message.getMetadata()
                         .getFieldsOrDefault(KEY, Value.getDefaultInstance())

@@ -1,5 +1,5 @@
 /**
- * What adapters have in common whose framework hands over its whole window of messages each time:
- * {@link dev.memsidecar.chatmemory.ChatWindow} stores what is new in it.
+ * Common code of adapters whose framework passes its whole window of messages each time:
+ * {@link dev.memsidecar.chatmemory.ChatWindow} stores the new messages.
  */
 package dev.memsidecar.chatmemory;

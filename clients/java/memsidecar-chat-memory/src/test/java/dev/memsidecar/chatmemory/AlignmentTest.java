@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class AlignmentTest {
-    /** Capitals are system messages. */
+    /** Builds messages; capital letters are system messages. */
     @ParameterizedTest
     @CsvSource({
         "nothing changed,                     a b c,   a b c,     0 1 2",
@@ -62,7 +62,7 @@ class AlignmentTest {
         assertEquals(List.of(2L, 1L, 10L), sequences(WindowOrder.applied(stored)));
     }
 
-    /** These messages, and a newest one that holds the order. */
+    /** Returns these messages, and a newest one with the order. */
     private static List<Message> session(List<Long> sequences, String order) {
         Value text = Value.newBuilder().setStringValue(order).build();
         Message holder = Message.newBuilder()

@@ -133,7 +133,7 @@ class ChatWindowTest {
         assertEquals(List.of("1"), stored(true));
     }
 
-    /** As frameworks do it. */
+    /** Adds messages as frameworks do: reads the window and replaces it. */
     private void add(ChatWindow window, Message message) {
         List<Message> wanted = new ArrayList<>();
         window.read("", session).forEach(stored -> wanted.add(Messages.user(stored.getContent())));

@@ -39,7 +39,7 @@ final class LossyRelay extends HandlerRegistry implements AutoCloseable {
         return "127.0.0.1:" + server.getPort();
     }
 
-    /** From now on; empty: none. */
+    /** Sets the RPC whose responses are lost from now on; empty: none. */
     void lose(String rpc) {
         lost = rpc;
     }

@@ -8,7 +8,7 @@ import java.net.UnknownHostException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Where a sidecar is: {@code host:port} or {@code unix:/path}. */
+/** Address of a sidecar: {@code host:port} or {@code unix:/path}. */
 record Address(String text) {
     static final String DEFAULT = "127.0.0.1:7600";
 
@@ -41,13 +41,13 @@ record Address(String text) {
         return text.startsWith(UNIX);
     }
 
-    /** Of a socket: the path of its file, from {@code unix:/path} and {@code unix:///path}. */
+    /** Returns the path of a unix socket, from {@code unix:/path} and {@code unix:///path}. */
     String path() {
         String path = text.substring(UNIX.length());
         return path.startsWith("//") ? path.substring(2) : path;
     }
 
-    /** Not a socket: as gRPC wants it. By itself it would take a host that is called dns for a scheme. */
+    /** Returns the target for gRPC, with a scheme: gRPC would take a host named dns for a scheme. */
     String target() {
         try {
             return new URI("dns", "", "/" + text, null).toString();
@@ -56,7 +56,7 @@ record Address(String text) {
         }
     }
 
-    /** A socket or loopback: what is sent there never sees a network. */
+    /** Returns whether it is a unix socket or loopback, which use no network. */
     boolean staysHere() {
         return isSocket() || host().equalsIgnoreCase("localhost") || isLoopback(host());
     }

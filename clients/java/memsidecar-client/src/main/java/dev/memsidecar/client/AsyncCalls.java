@@ -10,12 +10,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Flow;
 import java.util.function.UnaryOperator;
 
-/** How calls are made whose answers come later. */
+/** Asynchronous calls. */
 record AsyncCalls(Connection connection, int attempts) {
 
     /**
-     * To cancel what is returned gives the call up, with all further attempts. It fails with IllegalArgumentException
-     * where a text of the request is no Unicode; nothing is sent then.
+     * Cancelling the returned future cancels the call and its retries. It fails with IllegalArgumentException if a text
+     * of the request is not valid Unicode; nothing is sent then.
      */
     <Q, A> CompletableFuture<A> call(MethodDescriptor<Q, A> method, Q request, Duration timeout) {
         try {
@@ -31,7 +31,7 @@ record AsyncCalls(Connection connection, int attempts) {
                 new PageSubscription<>(paging, request, page -> call(paging.method(), page, timeout), subscriber)));
     }
 
-    /** Has no deadline where {@code timeout} is null. */
+    /** Has no deadline if {@code timeout} is null. */
     <Q, A> AsyncItems<A> stream(
             MethodDescriptor<Q, A> method,
             ResendPolicy resending,
@@ -49,12 +49,12 @@ record AsyncCalls(Connection connection, int attempts) {
                 subscriber)));
     }
 
-    /** Done as soon as the sidecar says that it serves. */
+    /** Completes when the health service reports SERVING. */
     CompletableFuture<Void> waitUntilReady(Duration timeout) {
         return new Readiness(this, timeout).begin();
     }
 
-    /** One call, attempt after attempt. */
+    /** One call with its attempts. */
     private static final class Call<Q, A> {
         private final Connection connection;
         private final MethodDescriptor<Q, A> method;

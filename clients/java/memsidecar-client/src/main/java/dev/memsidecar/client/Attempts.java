@@ -12,8 +12,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Applies the retry policy to one call. Each wait has a jitter of 20 %: a sidecar restarts within all of them. However
- * many attempts, the last one stays.
+ * Applies the retry policy to one call. Each wait has a jitter of 20 %: a sidecar restarts within their sum. Further
+ * attempts use the last wait.
  */
 final class Attempts {
     static final int DEFAULT = 4;
@@ -25,7 +25,7 @@ final class Attempts {
     private static final Set<Status.Code> BROKEN =
             EnumSet.of(Status.Code.INTERNAL, Status.Code.UNKNOWN, Status.Code.CANCELLED);
 
-    /** Has no id, and changes something each time. */
+    /** The RPC without an idempotency key, which counts each time. */
     private static final String COUNTED =
             MemoryServiceGrpc.getReportUsageMethod().getFullMethodName();
 
@@ -35,14 +35,14 @@ final class Attempts {
     private final Context caller = Context.current();
     private int made;
 
-    /** Without a deadline where {@code timeout} is null. */
+    /** Has no deadline if {@code timeout} is null. */
     Attempts(int limit, Duration timeout, MethodDescriptor<?, ?> method) {
         this.limit = limit;
         this.deadline = timeout == null ? null : Nanos.deadline(timeout);
         this.counted = method.getFullMethodName().equals(COUNTED);
     }
 
-    /** When the attempt that begins now must end; null: whenever it likes. */
+    /** Returns the deadline of an attempt that starts now; null for none. */
     Deadline begin() {
         made++;
         return deadline;
@@ -81,8 +81,8 @@ final class Attempts {
     }
 
     /**
-     * Whether it was the moment or the way, and not the call. Messages carry ids, so none is stored twice; what has
-     * none is retried only if the sidecar rejected it.
+     * Returns whether a retry can succeed. Messages have ids, so none is stored twice; a call without an idempotency
+     * key is retried only if the sidecar rejected it.
      */
     private boolean worthAnother(MemsidecarException error) {
         if (error instanceof ClosedException || caller.isCancelled()) {

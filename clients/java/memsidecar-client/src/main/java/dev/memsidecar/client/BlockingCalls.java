@@ -8,10 +8,10 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 
-/** How calls are made by a thread that waits for them. */
+/** Blocking calls. */
 record BlockingCalls(Connection connection, int attempts) {
 
-    /** Throws IllegalArgumentException where a text of the request is no Unicode; nothing is sent then. */
+    /** Throws IllegalArgumentException if a text of the request is not valid Unicode; nothing is sent then. */
     <Q, A> A call(MethodDescriptor<Q, A> method, Q request, Duration timeout) {
         Texts.checked(request);
         Attempts attempting = new Attempts(attempts, timeout, method);
@@ -28,7 +28,7 @@ record BlockingCalls(Connection connection, int attempts) {
         }
     }
 
-    /** One attempt; gRPC's exceptions end here. */
+    /** Makes one attempt and converts gRPC's exceptions. */
     private <Q, A> A send(MethodDescriptor<Q, A> method, Q request, Deadline deadline) {
         try {
             return ClientCalls.blockingUnaryCall(connection.channel(), method, Connection.options(deadline), request);
@@ -37,7 +37,7 @@ record BlockingCalls(Connection connection, int attempts) {
         }
     }
 
-    /** What the other face of the client has begun. An interrupt cancels it. */
+    /** Waits for a call of the asynchronous client. An interrupt cancels it. */
     static <A> A await(CompletableFuture<A> begun) {
         try {
             return begun.get();

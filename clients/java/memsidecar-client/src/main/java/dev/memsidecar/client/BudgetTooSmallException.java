@@ -2,7 +2,7 @@ package dev.memsidecar.client;
 
 import io.grpc.Status;
 
-/** What must stay in a context does not fit into {@code max_tokens}. */
+/** The required content of a context does not fit into {@code max_tokens}. */
 public final class BudgetTooSmallException extends MemsidecarException {
     private static final long serialVersionUID = 1L;
 
@@ -11,9 +11,9 @@ public final class BudgetTooSmallException extends MemsidecarException {
     }
 
     /**
-     * How many tokens it takes: a call with exactly that many succeeds.
+     * Returns the required tokens: a call with exactly that many succeeds.
      *
-     * @return 0 where the sidecar did not say
+     * @return 0 if the sidecar did not report it
      */
     public int requiredTokens() {
         return Math.toIntExact(number("required_tokens", Integer.MAX_VALUE));

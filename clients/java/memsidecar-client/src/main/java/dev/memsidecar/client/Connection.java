@@ -25,7 +25,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
-/** The way to one sidecar, shared by all faces of a client. Connects with the first call. */
+/** The connection to one sidecar, shared by both variants of a client. Connects with the first call. */
 final class Connection {
     private static final Metadata.Key<String> AUTHORIZATION =
             Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
@@ -38,7 +38,7 @@ final class Connection {
     private final Set<CompletableFuture<Void>> pauses = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
-    /** Without a token where it is null. */
+    /** A null token means none. */
     Connection(Address address, ChannelCredentials credentials, boolean tls, Token token) {
         this.address = address;
         this.exceptions = new Exceptions(address.text(), tls);
@@ -57,24 +57,24 @@ final class Connection {
                 .keepAliveTime(30, TimeUnit.SECONDS)
                 .keepAliveTimeout(10, TimeUnit.SECONDS)
                 .keepAliveWithoutCalls(false)
-                // One policy is enough, and ours reads RetryInfo.
+                // gRPC's own retries are off: the client's policy reads RetryInfo.
                 .disableRetry()
                 .disableServiceConfigLookUp();
         // Loopback addresses and unix sockets use no proxy.
         return address.staysHere() ? builder.proxyDetector(target -> null) : builder;
     }
 
-    /** Java's own sockets, not Netty's native ones: they are there on every system. */
+    /** Uses Java's own sockets, not Netty's native ones: they are available on every system. */
     private static NettyChannelBuilder socket(Address address, ChannelCredentials credentials, EventLoopGroup threads) {
         return NettyChannelBuilder.forAddress(UnixDomainSocketAddress.of(address.path()), credentials)
                 .overrideAuthority("localhost")
-                // gRPC sets this for every connection, and this kind does not know it.
+                // gRPC sets this option for every connection, and this kind does not support it.
                 .withOption(ChannelOption.SO_KEEPALIVE, null)
                 .channelType(NioDomainSocketChannel.class, UnixDomainSocketAddress.class)
                 .eventLoopGroup(threads);
     }
 
-    /** As Netty 4.1 has them, too: the application may have an older gRPC than we, with that inside. */
+    /** Uses only API of Netty 4.1, because the application may have an older gRPC that contains it. */
     @SuppressWarnings("deprecation")
     private static EventLoopGroup socketThreads() {
         return new NioEventLoopGroup(1, new DefaultThreadFactory("memsidecar-client", true));
@@ -84,20 +84,20 @@ final class Connection {
         return address.text();
     }
 
-    /** Where the next attempt goes. Throws where the client is closed. */
+    /** Returns the channel of the next attempt. Throws if the client is closed. */
     Channel channel() {
         if (closed) {
             throw new ClosedException(null);
         }
-        // gRPC lets calls fail while it waits, up to two minutes, before it looks for a server again; a sidecar is back
-        // within a second. From idle, a call connects at once and waits for what comes of it.
+        // gRPC fails calls during its reconnect backoff of up to two minutes; a sidecar restarts
+        // within a second. From idle, a call connects at once and waits for the result.
         if (managed.getState(false) == ConnectivityState.TRANSIENT_FAILURE) {
             managed.enterIdle();
         }
         return channel;
     }
 
-    /** {@code deadline} may be null: none. */
+    /** A null {@code deadline} means none. */
     static CallOptions options(Deadline deadline) {
         return deadline == null ? CallOptions.DEFAULT : CallOptions.DEFAULT.withDeadline(deadline);
     }
@@ -107,7 +107,7 @@ final class Connection {
         return closed ? new ClosedException(found.getCause()) : found;
     }
 
-    /** Completes after so long, or when the client is closed, whose calls need not wait any longer. */
+    /** Completes after the delay, or when the client is closed. */
     CompletableFuture<Void> pause(long nanos) {
         CompletableFuture<Void> pause = new CompletableFuture<>();
         pauses.add(pause);
@@ -116,7 +116,7 @@ final class Connection {
         return pause;
     }
 
-    /** To close again is harmless. */
+    /** Closing again has no effect. */
     void close() {
         closed = true;
         managed.shutdownNow();
@@ -126,7 +126,7 @@ final class Connection {
         }
     }
 
-    /** Puts the token, as it is then, on each call. */
+    /** Adds the current token to each call. */
     private record Shown(Token token) implements ClientInterceptor {
         @Override
         public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {

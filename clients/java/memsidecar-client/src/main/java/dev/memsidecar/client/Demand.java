@@ -1,10 +1,10 @@
 package dev.memsidecar.client;
 
-/** How many items a subscriber still wants. */
+/** The outstanding demand of a subscriber. */
 final class Demand {
     private Demand() {}
 
-    /** Without end, once it is more than can be counted. */
+    /** Unbounded after an overflow. */
     static long plus(long wanted, long more) {
         long sum = wanted + more;
         return sum < 0 ? Long.MAX_VALUE : sum;

@@ -41,7 +41,7 @@ final class Exceptions {
             // gRPC's own limit on the size of a message, at either side.
             Status.Code.RESOURCE_EXHAUSTED, TooLargeException::new);
 
-    /** How a server that wants TLS ends a connection without it. */
+    /** Message of Netty when a TLS server ends a connection without TLS. */
     private static final List<String> HUNG_UP =
             List.of("Network closed", "Connection reset", "First received frame was not SETTINGS");
 
@@ -66,7 +66,7 @@ final class Exceptions {
         return kind.make(code, message, details, status.asRuntimeException(trailers));
     }
 
-    /** A call whose answer it cannot read is cancelled by gRPC itself; that was not the caller. */
+    /** Detects a call that gRPC itself cancelled because it could not decode the response. */
     private static Status readable(Status status) {
         boolean cancelled = status.getCode() == Status.Code.CANCELLED;
         return cancelled && status.getCause() instanceof StatusRuntimeException unread ? unread.getStatus() : status;

@@ -7,8 +7,8 @@ import java.util.concurrent.Flow;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What an iterator gives, for one subscriber. It may take its time, or wait for an answer to what it gave before: so it
- * is asked in a thread of its own.
+ * Publishes the items of an iterator to one subscriber. The iterator may block, also on a response to an earlier item,
+ * so it is called on its own thread.
  */
 final class IteratorPublisher<T> implements Flow.Publisher<T> {
     private static final Executor THREADS = Executors.newCachedThreadPool(task -> {

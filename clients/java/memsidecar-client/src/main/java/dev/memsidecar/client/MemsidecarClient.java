@@ -742,7 +742,7 @@ public final class MemsidecarClient implements AutoCloseable {
     }
 
     /**
-     * What a client is made with. What is not set is taken from the environment, else has the default:
+     * Settings of a client. Unset values are read from the environment, else they have the default:
      *
      * <table>
      * <caption>Settings</caption>
@@ -773,7 +773,7 @@ public final class MemsidecarClient implements AutoCloseable {
         private Builder() {}
 
         /**
-         * Where the sidecar is.
+         * The address of the sidecar.
          *
          * @param address {@code host:port} or {@code unix:/path}
          * @return this
@@ -784,9 +784,9 @@ public final class MemsidecarClient implements AutoCloseable {
         }
 
         /**
-         * What to show.
+         * The bearer token.
          *
-         * @param token visible ASCII; white space around it does not count. Empty: none, whatever the environment says
+         * @param token visible ASCII; white space around it is removed. Empty: none, regardless of the environment
          * @return this
          */
         public Builder token(String token) {
@@ -795,8 +795,8 @@ public final class MemsidecarClient implements AutoCloseable {
         }
 
         /**
-         * A file with what to show. It is looked at before each call, and read again when it changes. While it holds no
-         * token, the last one stays.
+         * A file with the token. It is checked before each call, and read again when it changes. While it has no token,
+         * the last one stays.
          *
          * @param tokenFile must be there when the client is built
          * @return this
@@ -807,7 +807,7 @@ public final class MemsidecarClient implements AutoCloseable {
         }
 
         /**
-         * Whether to speak TLS. Not needed where one of the files is given.
+         * Whether to use TLS. Implied by each of the TLS files.
          *
          * @param tls false: not even where the environment says so
          * @return this
@@ -851,8 +851,8 @@ public final class MemsidecarClient implements AutoCloseable {
         }
 
         /**
-         * How long a call may take, retries included, unless {@link MemsidecarClient#withDeadline} says otherwise.
-         * Streams have no deadline but that.
+         * The deadline of a call, including retries, unless {@link MemsidecarClient#withDeadline} sets another. Streams
+         * have no deadline but that.
          *
          * @param deadline from when a call is made; more than 0. For none there is {@link #noDeadline}
          * @return this
@@ -874,7 +874,7 @@ public final class MemsidecarClient implements AutoCloseable {
         }
 
         /**
-         * How often a call is sent at most.
+         * The maximum number of attempts of a call.
          *
          * @param attempts 1: never again
          * @return this
@@ -888,7 +888,7 @@ public final class MemsidecarClient implements AutoCloseable {
         }
 
         /**
-         * Whether a token may leave the machine without TLS.
+         * Whether a token may be sent to another machine without TLS.
          *
          * @param allowTokenInClear false unless set
          * @return this

@@ -17,10 +17,10 @@ import java.util.Optional;
 public class MemsidecarException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    /** What gRPC calls it. */
+    /** The status code of gRPC. */
     private final Status.Code code;
 
-    /** Carried as one thing, because a part of it alone means nothing. */
+    /** The details of the error. */
     private final ErrorDetails details;
 
     MemsidecarException(Status.Code code, String message, ErrorDetails details, Throwable cause) {
@@ -41,7 +41,7 @@ public class MemsidecarException extends RuntimeException {
     /**
      * The reason, as in the contract's {@code ErrorReason} without its prefix: {@code "ID_CONFLICT"}.
      *
-     * @return empty for what gRPC says itself
+     * @return empty for errors of gRPC itself
      */
     public String reason() {
         return details.reason();
@@ -57,24 +57,24 @@ public class MemsidecarException extends RuntimeException {
     }
 
     /**
-     * What the sidecar says besides, by name.
+     * The metadata of the reason, by name.
      *
-     * @return unmodifiable; empty where it says nothing
+     * @return unmodifiable; empty if there is none
      */
     public Map<String, String> metadata() {
         return details.metadata();
     }
 
     /**
-     * How long to wait before the call is worth another try.
+     * The delay before a retry can succeed.
      *
-     * @return empty where the sidecar did not say
+     * @return empty if the sidecar did not send one
      */
     public Optional<Duration> retryAfter() {
         return Optional.ofNullable(details.retryAfter());
     }
 
-    /** Of the metadata; 0 where none is there, or something else is. */
+    /** Returns a number of the metadata; 0 if it is absent or no number. */
     long number(String name, long most) {
         String told = metadata().getOrDefault(name, "");
         boolean isNumber = told.matches("[0-9]{1,18}") && Long.parseLong(told) <= most;

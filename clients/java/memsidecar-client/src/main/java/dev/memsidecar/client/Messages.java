@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Messages as they are usually said. Whatever else one carries, its builder sets: {@code user("Hi").toBuilder()}. What
- * is null is refused, with its name.
+ * Factories of common messages. Other fields are set by the builder: {@code user("Hi").toBuilder()}. A null argument is
+ * rejected with its name.
  */
 public final class Messages {
     private Messages() {}
@@ -34,7 +34,7 @@ public final class Messages {
     }
 
     /**
-     * What the model answered.
+     * An answer of the model.
      *
      * @param content the text
      * @return without an id
@@ -44,7 +44,7 @@ public final class Messages {
     }
 
     /**
-     * What the model answered, and the tools that it called.
+     * An answer of the model with its tool calls.
      *
      * @param content the text; may be empty
      * @param toolCalls several calls are parallel ones
@@ -57,9 +57,9 @@ public final class Messages {
     }
 
     /**
-     * What a tool gave back.
+     * The result of a tool call.
      *
-     * @param call what the model had called
+     * @param call the call of the model
      * @param content the result
      * @return without an id; named after the tool
      */

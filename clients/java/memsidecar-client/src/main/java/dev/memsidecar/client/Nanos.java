@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 final class Nanos {
     private Nanos() {}
 
-    /** What is longer than can be counted is the longest that can. */
+    /** Saturates at Long.MAX_VALUE. */
     static long of(Duration duration) {
         try {
             return duration.toNanos();
@@ -18,7 +18,7 @@ final class Nanos {
         }
     }
 
-    /** Of a client. Throws IllegalArgumentException for one that is over before any call begins. */
+    /** Checks the deadline of a client. Throws IllegalArgumentException if it is not positive. */
     static Duration ahead(Duration deadline) {
         Objects.requireNonNull(deadline, "deadline");
         if (deadline.isZero() || deadline.isNegative()) {

@@ -9,7 +9,7 @@ import java.util.function.Function;
 
 /** All items of a paged call, for one subscriber. A page is requested when the previous one is used up. */
 final class PageSubscription<Q, A, T> implements Flow.Subscription {
-    /** Whatever changes the fields below runs in here, one after the other. */
+    /** Serializes all changes of the fields below. */
     private final SynchronizationContext turns = new SynchronizationContext((thread, error) -> fail(error));
 
     private final Paging<Q, A, T> paging;

@@ -10,9 +10,9 @@ import java.util.stream.StreamSupport;
 
 /**
  * All items of a paged call. A page is requested when its first item is needed, so iterating may throw what the call
- * throws. Every iterator and every stream begins with the first page again.
+ * throws. Every iterator and every stream starts with the first page.
  *
- * @param <T> what is on the pages
+ * @param <T> the type of an item
  */
 public final class Pages<T> implements Iterable<T> {
     private final Supplier<Iterator<T>> iterators;
@@ -31,7 +31,7 @@ public final class Pages<T> implements Iterable<T> {
     }
 
     /**
-     * The same as a stream, as lazy.
+     * The items as a lazy stream.
      *
      * @return sequential and ordered; it need not be closed
      */

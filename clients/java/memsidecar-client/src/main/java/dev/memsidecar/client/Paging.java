@@ -27,12 +27,12 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /**
- * How the pages of one RPC hang together.
+ * The paging of one RPC.
  *
- * @param method what answers a page
+ * @param method the RPC
  * @param at the request for the page of a token
- * @param items what is on a page
- * @param next the token of the page that follows; empty: there is none
+ * @param items the items of a page
+ * @param next the token of the next page; empty if there is none
  */
 record Paging<Q, A, T>(
         MethodDescriptor<Q, A> method,

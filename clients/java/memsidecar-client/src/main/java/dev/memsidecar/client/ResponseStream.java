@@ -20,13 +20,13 @@ import java.util.stream.StreamSupport;
  * }
  * }</pre>
  *
- * @param <T> what an answer is
+ * @param <T> the type of a response
  */
 public final class ResponseStream<T> implements Iterable<T>, Iterator<T>, AutoCloseable {
-    /** So many may come before they are read. */
+    /** Maximum number of buffered responses. */
     private static final int AHEAD = 64;
 
-    /** An answer, or why there is none any more: an error, or neither at the end. */
+    /** A response, an error, or neither at the end. */
     private record Event<T>(T answer, Throwable error) {}
 
     private final BlockingQueue<Event<T>> events = new LinkedBlockingQueue<>();
@@ -39,7 +39,7 @@ public final class ResponseStream<T> implements Iterable<T>, Iterator<T>, AutoCl
     }
 
     /**
-     * These answers themselves, from where they were read to.
+     * Returns this iterator at its current position.
      *
      * @return always the same
      */
@@ -49,7 +49,7 @@ public final class ResponseStream<T> implements Iterable<T>, Iterator<T>, AutoCl
     }
 
     /**
-     * The answers that are not read yet. To close the stream closes them.
+     * The unread responses as a stream. Closing it closes this object.
      *
      * @return sequential and ordered
      */
@@ -58,7 +58,7 @@ public final class ResponseStream<T> implements Iterable<T>, Iterator<T>, AutoCl
     }
 
     /**
-     * Waits for the next answer, or for the end.
+     * Waits for the next response, or for the end.
      *
      * @return whether there is one
      * @throws MemsidecarException if the stream failed; {@link CancelledException} if the thread was interrupted
@@ -85,7 +85,7 @@ public final class ResponseStream<T> implements Iterable<T>, Iterator<T>, AutoCl
         return answer;
     }
 
-    /** Ends the stream, if it has not ended. What was not read is lost. To close again is harmless. */
+    /** Ends the stream, if it has not ended. Unread responses are lost. Closing again has no effect. */
     @Override
     public void close() {
         subscription.cancel();

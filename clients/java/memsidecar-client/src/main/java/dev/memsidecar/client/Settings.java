@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
 
-/** Address, TLS settings and token of a connection. What is null was not given. */
+/** Address, TLS settings and token of a connection. Null means unset. */
 record Settings(
         String address,
         String token,
@@ -21,9 +21,7 @@ record Settings(
         Path keyFile,
         boolean allowTokenInClear) {
 
-    /**
-     * What is not given is taken from the environment. Throws IllegalArgumentException for what makes no sense there.
-     */
+    /** Reads unset values from the environment. Throws IllegalArgumentException for an invalid variable. */
     Settings completedBy(Map<String, String> environment) {
         boolean ownToken = token != null || tokenFile != null;
         String toldToken = ownToken ? token : text(environment, "MEMSIDECAR_TOKEN");
@@ -43,8 +41,7 @@ record Settings(
     }
 
     /**
-     * Throws IllegalArgumentException where these do not go together, UncheckedIOException for a file that cannot be
-     * read.
+     * Throws IllegalArgumentException for inconsistent settings, UncheckedIOException for a file that cannot be read.
      */
     Connection connection() {
         Address where = new Address(address);

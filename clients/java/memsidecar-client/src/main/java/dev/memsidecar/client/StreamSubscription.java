@@ -18,7 +18,7 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
     private static final Status CUT_SHORT =
             Status.UNAVAILABLE.withDescription("the stream ended before everything was answered");
 
-    /** Whatever changes the fields below runs in here, one after the other. */
+    /** Serializes all changes of the fields below. */
     private final SynchronizationContext turns = new SynchronizationContext((thread, error) -> fail(error));
 
     private final Connection connection;
@@ -108,7 +108,7 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
         push();
     }
 
-    /** Sends what there is, as fast as the connection takes it, and asks for more only then. */
+    /** Sends pending requests as fast as the connection accepts them, then requests more. */
     private void push() {
         while (takesMore() && !unsent.isEmpty()) {
             call.sendMessage(unsent.poll());
@@ -125,7 +125,7 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
         }
     }
 
-    /** A call with one request is opened when that is sent, so it is never ready before. */
+    /** A call with one request is opened when the request is sent, so it is never ready before. */
     private boolean takesMore() {
         return call != null && (method.getType().clientSendsOneMessage() || call.isReady());
     }
@@ -166,7 +166,7 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
         }
     }
 
-    /** Whether there is something left that an answer must come to, though the sidecar ended the stream well. */
+    /** Returns whether requests are unacknowledged although the sidecar ended the stream with OK. */
     private boolean isCutShort() {
         return resending == ResendPolicy.UNACKNOWLEDGED && !(allTaken && unanswered.isEmpty());
     }
@@ -186,7 +186,7 @@ final class StreamSubscription<Q, A> implements Flow.Subscription {
         }
     }
 
-    /** Nothing is sent, taken or handed over from now on. */
+    /** Stops: no request is sent or taken, and no response is delivered from now on. */
     private void end() {
         ended = true;
         if (source != null) {

@@ -9,15 +9,15 @@ import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The texts of a request. Half of a surrogate pair is a text for Java, and none for the contract: protobuf would send a
- * question mark for it without an error.
+ * Validation of the texts of a request. Java permits an unpaired surrogate, the contract does not: protobuf would send
+ * a question mark for it without an error.
  */
 final class Texts {
     private static final Map<Descriptor, List<FieldDescriptor>> TEXTUAL = new ConcurrentHashMap<>();
 
     private Texts() {}
 
-    /** Throws IllegalArgumentException for a text that is no Unicode, with the path of its field. */
+    /** Throws IllegalArgumentException for a text that is not valid Unicode, with the path of its field. */
     static <Q> Q checked(Q request) {
         Objects.requireNonNull(request, "request");
         String path = request instanceof Message message ? broken(message) : null;
@@ -28,7 +28,7 @@ final class Texts {
         return request;
     }
 
-    /** The path of the first broken text, put together on the way back; null where all are whole. */
+    /** Returns the path of the first invalid text; null if all are valid. */
     private static String broken(Message message) {
         for (FieldDescriptor field : TEXTUAL.computeIfAbsent(message.getDescriptorForType(), Texts::textual)) {
             String rest = brokenIn(message, field);
@@ -70,7 +70,7 @@ final class Texts {
         return rest == null ? null : "[" + number + "]" + rest;
     }
 
-    /** A key that is no text itself is not named. */
+    /** The path does not show an invalid key. */
     private static String brokenEntry(Message entry) {
         Object key = entry.getField(entry.getDescriptorForType().findFieldByNumber(1));
         if (brokenValue(key) != null) {
@@ -87,7 +87,7 @@ final class Texts {
         return value instanceof Message message ? broken(message) : null;
     }
 
-    /** Those of protobuf's own Struct and Value have none: a caller that fills metadata does not see them. */
+    /** Fields of protobuf's Struct and Value are omitted from paths: callers do not see them. */
     private static String name(FieldDescriptor field) {
         return field.getFile().getPackage().equals("google.protobuf") ? "" : "." + field.getName();
     }

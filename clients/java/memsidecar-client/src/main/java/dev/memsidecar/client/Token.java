@@ -11,7 +11,7 @@ import java.nio.file.attribute.FileTime;
 /** The token of a client, from its settings, a file or the environment. */
 @FunctionalInterface
 interface Token {
-    /** As it is now, without white space around it; never empty. */
+    /** Returns the current token without white space around it; never empty. */
     String read();
 
     /** Returns the token without white space around it. The error does not show the text, which may be a token. */
@@ -36,7 +36,7 @@ interface Token {
         private final Path path;
         private volatile Seen seen;
 
-        /** Throws where the file is not there at all, cannot be read, or holds no token. */
+        /** Throws if the file is missing, cannot be read, or has no token. */
         InFile(Path path) {
             this.path = path;
             try {
@@ -55,7 +55,7 @@ interface Token {
                     seen = look();
                 }
             } catch (IOException | IllegalArgumentException notNow) {
-                // Looked at again before the next call: what is there now is perhaps half written.
+                // The file is checked again before the next call: it may be incomplete now.
                 return seen.token;
             }
             return seen.token;

@@ -14,7 +14,7 @@ import java.util.function.IntConsumer;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
-/** What an Add costs through the client, and through the bare stub: {@code AddBenchmark host:port}. */
+/** Compares an Add through the client with one through the bare stub: {@code AddBenchmark host:port}. */
 public final class AddBenchmark {
     private static final int CALLS = 2_000;
     private static final int WARM_UP = 200;
@@ -42,7 +42,7 @@ public final class AddBenchmark {
         }
     }
 
-    /** Alternating in blocks, so that whatever else the machine does hits both alike. */
+    /** Alternates in blocks, so that other load affects both alike. */
     private static void measure(IntConsumer client, IntConsumer stub) {
         timed(client, 0, WARM_UP);
         timed(stub, 0, WARM_UP);
@@ -89,7 +89,7 @@ public final class AddBenchmark {
                 .toArray(AddRequest[]::new);
     }
 
-    /** As the client opens its own. */
+    /** Opens a channel like that of the client. */
     private static ManagedChannel channel(String address) {
         return NettyChannelBuilder.forTarget(address, InsecureChannelCredentials.create())
                 .userAgent("memsidecar-client-java/benchmark")

@@ -46,7 +46,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 
-/** What no sidecar does that is whole: a server that is fake does it. */
+/** Faults that a real sidecar does not have, provoked by a fake server. */
 @Timeout(60)
 class FaultsTest {
     /** They log each part of an unwanted response. The reference is kept, else the level is lost. */
@@ -298,14 +298,14 @@ class FaultsTest {
         private static final long serialVersionUID = 1L;
     }
 
-    /** Fails with {@code error} where there is one. */
+    /** Fails with {@code error} if it is set. */
     private static final class FakeServer extends MemoryServiceGrpc.MemoryServiceImplBase {
         private volatile StatusRuntimeException error;
         private volatile int countBytes;
         private final AtomicInteger reports = new AtomicInteger();
         private final List<Boolean> deadlines = new CopyOnWriteArrayList<>();
 
-        /** How many requests each stream answers before it ends. */
+        /** The number of requests that each stream answers before it ends. */
         private final List<Integer> answersOfStreams = new ArrayList<>();
 
         private final AtomicInteger streams = new AtomicInteger();
@@ -320,7 +320,7 @@ class FaultsTest {
             answers.onCompleted();
         }
 
-        /** What is a text in the contract is none in UTF-8. */
+        /** Sends a text field that is not valid UTF-8. */
         @Override
         public void getAll(GetAllRequest request, StreamObserver<GetAllResponse> answers) {
             byte[] garbage = {(byte) 0xff, (byte) 0xfe};

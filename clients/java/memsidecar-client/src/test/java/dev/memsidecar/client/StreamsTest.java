@@ -23,7 +23,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Streams whose requests wait for answers, or fail by themselves. Streams that break off are in the scenarios. */
+/** Streams whose requests wait for answers, or fail by themselves. The scenarios cover interrupted streams. */
 @Timeout(60)
 class StreamsTest {
     private static Sidecar sidecar;

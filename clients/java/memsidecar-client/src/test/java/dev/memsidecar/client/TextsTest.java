@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class TextsTest {
-    /** As {@code substring} leaves it where it cuts an emoji in two. */
+    /** An unpaired surrogate, as {@code substring} leaves it inside an emoji. */
     private static final String BROKEN = "sunny \uD83C";
 
     private static Value text(String content) {

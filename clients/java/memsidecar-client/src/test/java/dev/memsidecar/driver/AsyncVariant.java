@@ -13,7 +13,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
 
-/** The client for futures. */
+/** The asynchronous client. */
 record AsyncVariant(AsyncMemsidecarClient client) implements Driver.Variant {
     @Override
     public void waitUntilReady(Duration atMost) {
@@ -75,7 +75,7 @@ record AsyncVariant(AsyncMemsidecarClient client) implements Driver.Variant {
         join(collecting.done);
     }
 
-    /** Takes so many, then leaves. */
+    /** Takes this many items, then cancels. */
     private static final class CollectingSubscriber implements Flow.Subscriber<Object> {
         private final JsonArray list;
         private final int limit;

@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
-/** The client for threads that wait. */
+/** The blocking client. */
 record BlockingVariant(MemsidecarClient client) implements Driver.Variant {
     @Override
     public void waitUntilReady(Duration atMost) {

@@ -7,7 +7,7 @@ import java.util.Base64;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** One line of the runner's. */
+/** One command of the scenario runner. */
 record Command(JsonObject json) {
     long number() {
         return json.get("id").getAsLong();
@@ -24,7 +24,7 @@ record Command(JsonObject json) {
         }
     }
 
-    /** Null where there are none. */
+    /** Null if there are none. */
     Duration seconds(String name) {
         return json.has(name) ? duration(json.get(name).getAsDouble()) : null;
     }
@@ -33,7 +33,7 @@ record Command(JsonObject json) {
         return Duration.ofNanos((long) (seconds * 1e9));
     }
 
-    /** Without end where nothing is said. */
+    /** Unbounded by default. */
     int stopAfter() {
         return json.has("stop_after") ? json.get("stop_after").getAsInt() : Integer.MAX_VALUE;
     }

@@ -7,7 +7,7 @@ import dev.memsidecar.client.CancelledException;
 import dev.memsidecar.client.MemsidecarException;
 import java.util.Base64;
 
-/** What came of a command. */
+/** The result of a command. */
 final class CommandResult {
     private final JsonObject json = new JsonObject();
 
@@ -50,7 +50,7 @@ final class CommandResult {
         json.add("error", found);
     }
 
-    /** A future that its holder cancelled says so with Java's own exception. */
+    /** A cancelled future throws Java's own exception. */
     void cancelled() {
         JsonObject found = new JsonObject();
         found.addProperty("code", "CANCELLED");

@@ -22,8 +22,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * What the scenarios' runner tells to call, called with the real client: {@code Driver [--async]}. Reads commands and
- * writes results as JSON lines; see clients/scenarios/README.md.
+ * Driver of the scenario runner for the Java client: {@code Driver [--async]}. Reads commands and writes results as
+ * JSON lines; see clients/scenarios/README.md.
  */
 public final class Driver {
     private static final Gson GSON = new Gson().newBuilder().serializeNulls().create();
@@ -107,9 +107,7 @@ public final class Driver {
         out.println(GSON.toJson(answer));
     }
 
-    /**
-     * One of the client's two faces. Whatever comes of a command goes into {@link CommandResult}; errors may be thrown.
-     */
+    /** One of the two variants of the client. Results go into {@link CommandResult}; errors may be thrown. */
     interface Variant extends AutoCloseable {
         void waitUntilReady(Duration atMost);
 

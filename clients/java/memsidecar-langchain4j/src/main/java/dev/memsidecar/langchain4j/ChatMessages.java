@@ -19,9 +19,9 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Between LangChain4j's messages and the contract's. Texts, thinking and tool calls are where the contract has them, so
- * that the sidecar can count, find and show them. Where that does not say everything, the rest goes along as
- * LangChain4j's own JSON: a {@link MessageTemplate}.
+ * Converts between LangChain4j's messages and the contract's. Texts, thinking and tool calls use the contract's fields,
+ * so that the sidecar can count, find and show them. Other fields are stored as LangChain4j's own JSON: a
+ * {@link MessageTemplate}.
  */
 final class ChatMessages {
     private static final String BETWEEN_TEXTS = "\n";
@@ -35,7 +35,7 @@ final class ChatMessages {
         if (silent || !plain(fields.build()).equals(message)) {
             Payload.set(fields, MessageTemplate.of(message));
         }
-        // The contract wants something to be said. The template knows that nothing was.
+        // The contract requires content. The template records that there was none.
         return (silent ? fields.setContent(standIn(message)) : fields).build();
     }
 
@@ -46,12 +46,12 @@ final class ChatMessages {
                 .orElseGet(() -> plain(message));
     }
 
-    /** What becomes of stored messages that LangChain4j reads and hands over again. */
+    /** Converts stored messages as LangChain4j returns them after a read. */
     static List<Message> handedBack(List<Message> stored) {
         return stored.stream().map(message -> written(read(message))).toList();
     }
 
-    /** The sidecar may have shortened a result since, and others may call something else as we do the template. */
+    /** The sidecar may have shortened a result, and other programs may use the key of the template. */
     private static boolean saysTheSame(Message found, Message stored) {
         return found.getRole() == stored.getRole()
                 && found.getContent().equals(stored.getContent())
@@ -81,10 +81,10 @@ final class ChatMessages {
         throw new IllegalArgumentException("no message that is known: " + message.getClass());
     }
 
-    /** The message, as far as the fields of the contract tell. */
+    /** Returns the message from the contract's fields alone. */
     private static ChatMessage plain(Message message) {
         return switch (message.getRole()) {
-            // LangChain4j wants words here; others may have stored none.
+            // LangChain4j requires text here; other programs may have stored none.
             case ROLE_SYSTEM -> SystemMessage.from(message.getContent().isBlank() ? BLANK : message.getContent());
             case ROLE_ASSISTANT ->
                 AiMessage.builder()
@@ -106,7 +106,7 @@ final class ChatMessages {
         };
     }
 
-    /** Some providers give no ids; the contract wants one. */
+    /** Some providers send no ids; the contract requires one. */
     private static List<ToolCall> calls(List<ToolExecutionRequest> requests) {
         List<ToolCall> calls = new ArrayList<>();
         for (ToolExecutionRequest request : requests) {
@@ -137,7 +137,7 @@ final class ChatMessages {
                 .collect(Collectors.joining(BETWEEN_TEXTS));
     }
 
-    /** The parts of a text that were joined, by their lengths; shorter ones, where the text is shorter. */
+    /** Splits a joined text by the lengths of its parts; a shortened text has shorter parts. */
     static List<String> parted(String text, List<Integer> lengths) {
         List<String> parts = new ArrayList<>();
         int begin = 0;

@@ -9,9 +9,9 @@ import java.util.Objects;
 import java.util.function.Function;
 
 /**
- * The messages of LangChain4j's chat memories, in a sidecar: the memory's id is the session's. LangChain4j hands over
- * all messages of a memory each time; what is new is stored, once, and what the memory has evicted leaves the session's
- * window. It stays in the sidecar, where searches and contexts find it.
+ * Stores LangChain4j's chat memories in a sidecar: the memory id is the session id. LangChain4j passes all messages of
+ * a memory each time. New messages are stored once, and evicted messages are pruned from the session's window. Searches
+ * and contexts still find them.
  *
  * <pre>{@code
  * ChatMemoryStore store = new MemsidecarChatMemoryStore(MemsidecarClient.create());
@@ -25,17 +25,17 @@ import java.util.function.Function;
  *         .build();
  * }</pre>
  *
- * <p>Messages are returned unchanged. What the sidecar has no field for (contents that are no text, attributes) may
- * have 16 KiB in a message, else {@link dev.memsidecar.client.InvalidFieldException}: give images by their URL.
+ * <p>Messages are returned unchanged. Fields that the contract lacks (non-text contents, attributes) may have 16 KiB
+ * per message, else {@link dev.memsidecar.client.InvalidFieldException}: pass images by URL.
  *
- * <p>Any number of threads may share it. What it throws are the client's exceptions.
+ * <p>Thread-safe. Throws the client's exceptions.
  */
 public final class MemsidecarChatMemoryStore implements ChatMemoryStore {
     private final ChatWindow windows;
     private final Function<Object, String> userOf;
 
     /**
-     * In the default namespace, of sessions without a user.
+     * Creates a store for sessions without a user in the default namespace.
      *
      * @param client stays open when the store is done
      */
@@ -44,7 +44,7 @@ public final class MemsidecarChatMemoryStore implements ChatMemoryStore {
     }
 
     /**
-     * Of users, so that what one of them said in another session is found, too.
+     * Creates a store for sessions of users, so that a user's messages in other sessions are found, too.
      *
      * @param client stays open when the store is done
      * @param namespace empty: the default one
@@ -70,7 +70,7 @@ public final class MemsidecarChatMemoryStore implements ChatMemoryStore {
                 messages.stream().map(ChatMessages::written).toList());
     }
 
-    /** Erases the messages, evicted ones included; what was learned from them stays. */
+    /** Erases the messages, including evicted ones; facts that were extracted from them stay. */
     @Override
     public void deleteMessages(Object memoryId) {
         windows.clear(userOf.apply(memoryId), memoryId.toString());

@@ -21,11 +21,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A message in LangChain4j's own JSON, without what is long and stands in the contract's fields: in place of a text
- * stands its length, thinking and arguments of tools are empty. {@link #filled} puts them back.
+ * A message in LangChain4j's own JSON, without long values that the contract's fields have: a text is replaced by its
+ * length, thinking and tool arguments are empty. {@link #filled} restores them.
  */
 final class MessageTemplate {
-    /** Maps have no order of their own, and the same message must always give the same text. */
+    /** Sorts map keys, so that equal messages have equal texts. */
     private static final ObjectMapper SORTED = JsonMapper.builder()
             .enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS)
             .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
@@ -42,7 +42,7 @@ final class MessageTemplate {
         }
     }
 
-    /** Empty if it is not a template, or that of another message. */
+    /** Empty if it is no template, or that of another message. */
     static Optional<ChatMessage> filled(String template, Message stored) {
         try {
             return Optional.ofNullable(filled(ChatMessageDeserializer.messageFromJson(template), stored));

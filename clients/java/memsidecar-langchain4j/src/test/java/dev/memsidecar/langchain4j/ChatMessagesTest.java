@@ -35,7 +35,7 @@ class ChatMessagesTest {
         return ToolExecutionRequest.builder().id(id).name("weather");
     }
 
-    /** What the contract has fields for. */
+    /** Messages that the contract's fields represent completely. */
     static Stream<ChatMessage> plain() {
         return Stream.of(
                 SystemMessage.from("Be kind."),
@@ -107,7 +107,7 @@ class ChatMessagesTest {
         assertFalse(written.getContent().isEmpty() && written.getToolCallsCount() == 0, "something must be said");
     }
 
-    /** What stands where ours would, and is not ours. */
+    /** Values of other programs under the adapter's key. */
     static Stream<String> foreign() {
         return Stream.of(
                 "",

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
 
-/** Through LangChain4j's own memory and services; only the model is fake. */
+/** The store with LangChain4j's own memory and services; only the model is fake. */
 @Timeout(60)
 class MemsidecarChatMemoryStoreTest {
     private static Sidecar sidecar;
@@ -96,7 +96,7 @@ class MemsidecarChatMemoryStoreTest {
         }
     }
 
-    /** Asks for the weather of the first city that it is told, then tells it; remembers what it was shown. */
+    /** Calls the weather tool for the first city, then answers; records its input. */
     static final class FakeModel implements ChatModel {
         private final List<List<ChatMessage>> shown = new ArrayList<>();
 

@@ -16,9 +16,9 @@ import org.springframework.ai.chat.messages.ToolResponseMessage.ToolResponse;
 import org.springframework.ai.chat.messages.UserMessage;
 
 /**
- * Between Spring AI's messages and the contract's. Texts and tool calls are where the contract has them, so that the
- * sidecar can count, find and show them. Where that does not say everything, {@link Extras} go along. Several responses
- * of tools in one message are several messages of the contract.
+ * Converts between Spring AI's messages and the contract's. Texts and tool calls use the contract's fields, so that the
+ * sidecar can count, find and show them. Other fields are stored as {@link Extras}. Several responses of tools in one
+ * message are several messages of the contract.
  */
 final class ChatMessages {
     private static final String FUNCTION = "function";
@@ -66,7 +66,7 @@ final class ChatMessages {
         return said(fields, message.getText(), extras);
     }
 
-    /** The contract wants something to be said, but for an assistant that calls tools. */
+    /** The contract requires content, except for an assistant message with tool calls. */
     private static Message said(Message.Builder fields, String text, Extras extras) {
         boolean silent = (text == null || text.isEmpty()) && fields.getToolCallsCount() == 0;
         if (text == null || silent) {
@@ -108,7 +108,7 @@ final class ChatMessages {
         };
     }
 
-    /** Some providers give no ids; the contract wants one. */
+    /** Some providers send no ids; the contract requires one. */
     private static List<ToolCall> calls(AssistantMessage message, Extras extras) {
         List<ToolCall> calls = new ArrayList<>();
         for (AssistantMessage.ToolCall call : message.getToolCalls()) {
@@ -162,7 +162,7 @@ final class ChatMessages {
         return said(fields, response.responseData(), extras);
     }
 
-    /** How many messages from here on are one of Spring AI's. Some of them may have been pruned. */
+    /** Returns how many messages from here on form one message of Spring AI. Some may have been pruned. */
     private static int partsFrom(List<Message> stored, int place) {
         int parts = extras(stored.get(place)).parts();
         int end = place + 1;
@@ -194,7 +194,7 @@ final class ChatMessages {
                 extras.textOr(stored.getContent()));
     }
 
-    /** What Spring AI puts there by itself does not count. */
+    /** Ignores metadata that Spring AI adds itself. */
     private static Map<String, Object> own(org.springframework.ai.chat.messages.Message message) {
         Map<String, Object> own = new TreeMap<>(message.getMetadata());
         own.remove(AbstractMessage.MESSAGE_TYPE);

@@ -17,16 +17,15 @@ import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * What a message of Spring AI has and the contract has no field for, as JSON. What is not set is as the fields of the
- * contract say.
+ * Fields of a Spring AI message that the contract lacks, as JSON. An unset value is that of the field of the contract.
  */
 final class Extras {
-    /** Maps have no order of their own, and the same message must always give the same text. */
+    /** Sorts map keys, so that equal messages have equal texts. */
     private static final JsonMapper SORTED = JsonMapper.builder()
             .enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS)
             .build();
 
-    /** What is said where nothing was: the contract wants something. */
+    /** Placeholder for empty content, which the contract does not permit. */
     static final String SILENT = "[empty]";
 
     static final String ID = "id";
@@ -53,7 +52,7 @@ final class Extras {
         }
     }
 
-    /** Throws where a value is of another form. */
+    /** Throws if a value has another type. */
     private boolean isFor(Message stored) {
         metadata();
         media();
@@ -78,7 +77,7 @@ final class Extras {
         return fields.isEmpty();
     }
 
-    /** A text that the content does not tell: none, or an empty one. */
+    /** A text that differs from the content: null, or empty. */
     void putText(String text) {
         fields.put(TEXT, text);
     }
@@ -107,7 +106,7 @@ final class Extras {
         return fields.containsKey(METADATA) ? Values.readMap(fields.get(METADATA)) : Map.of();
     }
 
-    /** Which of several messages of the contract this is; one alone needs no number. */
+    /** The index among several messages of the contract; absent for a single one. */
     void putPart(int part, int parts) {
         if (parts != 1) {
             fields.put(PART, part);
@@ -127,7 +126,7 @@ final class Extras {
         fields.put(TOOL_CALLS, calls.stream().map(Extras::written).toList());
     }
 
-    /** The arguments may be long, and stand in the field of the contract. */
+    /** Omits the arguments, which may be long and are in the field of the contract. */
     List<AssistantMessage.ToolCall> toolCallsOr(List<AssistantMessage.ToolCall> plain) {
         if (!fields.containsKey(TOOL_CALLS)) {
             return plain;

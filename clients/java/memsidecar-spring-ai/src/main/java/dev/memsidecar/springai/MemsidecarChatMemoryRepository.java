@@ -10,9 +10,9 @@ import org.springframework.ai.chat.messages.Message;
 import org.springframework.util.Assert;
 
 /**
- * The conversations of Spring AI, in a sidecar: the id of the conversation is the session's. Spring AI hands over all
- * messages of a conversation each time; what is new is stored, once, and what has left the conversation leaves the
- * session's window. It stays in the sidecar, where searches and contexts find it.
+ * Stores conversations of Spring AI in a sidecar: the conversation id is the session id. Spring AI passes all messages
+ * of a conversation each time. New messages are stored once, and removed messages are pruned from the session's window.
+ * Searches and contexts still find them.
  *
  * <pre>{@code
  * ChatMemory memory = MessageWindowChatMemory.builder()
@@ -23,18 +23,18 @@ import org.springframework.util.Assert;
  *         .build();
  * }</pre>
  *
- * <p>Messages are returned unchanged: tool calls, their responses, media, and metadata of what JSON can say. What the
- * sidecar has no field for may have 16 KiB in a message, else {@link dev.memsidecar.client.InvalidFieldException}: give
- * media by their URL.
+ * <p>Messages are returned unchanged: tool calls, their responses, media, and metadata that JSON can represent. Fields
+ * that the contract lacks may have 16 KiB per message, else {@link dev.memsidecar.client.InvalidFieldException}: pass
+ * media by URL.
  *
- * <p>Any number of threads may share it. What it throws are the client's exceptions.
+ * <p>Thread-safe. Throws the client's exceptions.
  */
 public final class MemsidecarChatMemoryRepository implements ChatMemoryRepository {
     private final ChatWindow windows;
     private final Function<String, String> userOf;
 
     /**
-     * In the default namespace, of sessions without a user.
+     * Creates a repository for sessions without a user in the default namespace.
      *
      * @param client stays open when the repository is done
      */
@@ -43,7 +43,7 @@ public final class MemsidecarChatMemoryRepository implements ChatMemoryRepositor
     }
 
     /**
-     * Of users, so that what one of them said in another session is found, too.
+     * Creates a repository for sessions of users, so that a user's messages in other sessions are found, too.
      *
      * @param client stays open when the repository is done
      * @param namespace empty: the default one
@@ -54,7 +54,7 @@ public final class MemsidecarChatMemoryRepository implements ChatMemoryRepositor
         this.userOf = Objects.requireNonNull(userOf);
     }
 
-    /** Of all conversations of the namespace that have messages, newest activity first. */
+    /** Returns the ids of all conversations of the namespace that have messages, newest activity first. */
     @Override
     public List<String> findConversationIds() {
         return windows.sessionIds();
@@ -74,7 +74,7 @@ public final class MemsidecarChatMemoryRepository implements ChatMemoryRepositor
         windows.replace(userOf.apply(conversationId), conversationId, ChatMessages.written(messages));
     }
 
-    /** Erases the messages, those that have left the conversation included; what was learned from them stays. */
+    /** Erases the messages, including pruned ones; facts that were extracted from them stay. */
     @Override
     public void deleteByConversationId(String conversationId) {
         check(conversationId);

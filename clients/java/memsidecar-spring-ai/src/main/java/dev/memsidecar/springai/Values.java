@@ -11,9 +11,9 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * Values of metadata as JSON has them, and back. A number comes back as the number that it was, because Spring AI
- * compares messages with their metadata: what JSON does not tell apart is written with its type, as in {@code {"$long":
- * "5"}}. Of what JSON cannot say at all, its text is kept.
+ * Converts metadata values to JSON and back. Numbers keep their type, because Spring AI compares messages with their
+ * metadata: values that JSON cannot distinguish are written with their type, as in {@code {"$long": "5"}}. Other values
+ * are stored as their text.
  */
 final class Values {
     private static final Map<Class<?>, String> TAGS = Map.of(

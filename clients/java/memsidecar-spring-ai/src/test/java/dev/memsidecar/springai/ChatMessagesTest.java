@@ -52,7 +52,7 @@ class ChatMessagesTest {
         return ToolResponseMessage.builder().responses(List.of(responses)).build();
     }
 
-    /** What the contract has fields for. */
+    /** Messages that the contract's fields represent completely. */
     static Stream<Message> plain() {
         return Stream.of(
                 new SystemMessage("Be kind."),
@@ -121,7 +121,7 @@ class ChatMessagesTest {
                 .forEach(converted -> assertEquals(false, Payload.of(converted).isPresent()));
     }
 
-    /** What stands where ours would, and is not ours. */
+    /** Values of other programs under the adapter's key. */
     static Stream<String> foreign() {
         return Stream.of(
                 "",

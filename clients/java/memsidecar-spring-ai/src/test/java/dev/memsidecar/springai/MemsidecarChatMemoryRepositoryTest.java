@@ -35,7 +35,7 @@ import org.springframework.ai.chat.prompt.Prompt;
 import org.springframework.ai.model.tool.ToolCallingChatOptions;
 import org.springframework.ai.tool.annotation.Tool;
 
-/** Through Spring AI's own memory and client; only the model is fake. */
+/** The repository with Spring AI's own memory and client; only the model is fake. */
 @Timeout(60)
 class MemsidecarChatMemoryRepositoryTest {
     private static Sidecar sidecar;
@@ -91,7 +91,7 @@ class MemsidecarChatMemoryRepositoryTest {
         }
     }
 
-    /** Asks for the weather of two cities at once, then tells it; remembers what it was shown. */
+    /** Calls the weather tool for two cities at once, then answers; records its input. */
     static final class FakeModel implements ChatModel {
         private final List<List<Message>> shown = new ArrayList<>();
 
@@ -120,7 +120,7 @@ class MemsidecarChatMemoryRepositoryTest {
         }
     }
 
-    /** The memory is asked within the loop of tools, so that it keeps the calls and what came of them. */
+    /** The memory is inside the tool loop, so that it stores the calls and their results. */
     private String ask(ChatModel model, String question) {
         MessageChatMemoryAdvisor remembering = MessageChatMemoryAdvisor.builder(memory(20))
                 .order(ToolCallingAdvisor.DEFAULT_ORDER + 1)
@@ -153,7 +153,7 @@ class MemsidecarChatMemoryRepositoryTest {
         assertEquals(expected, stored(true));
         List<Message> conversation = repository.findByConversationId(session);
         assertEquals(8, conversation.size());
-        // The model was shown just that, once. A client without a system prompt begins with an empty one.
+        // The model saw exactly this, once. A client without a system prompt starts with an empty one.
         List<Message> shown = model.shown.get(3);
         assertEquals(conversation.subList(0, 7), shown.subList(1, shown.size()));
     }

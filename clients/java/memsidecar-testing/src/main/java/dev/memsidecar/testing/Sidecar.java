@@ -16,8 +16,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * A sidecar in a process of its own, on a port of its own, with data of its own. Which one is started says the
- * environment variable {@code MEMSIDECAR_COMMAND}; else it is that of the repository, as {@code make setup} makes it.
+ * A sidecar in its own process, with its own port and data. The command is in the environment variable
+ * {@code MEMSIDECAR_COMMAND}; the default is that of the repository after {@code make setup}.
  */
 public final class Sidecar implements AutoCloseable {
     private static final Pattern LISTEN = Pattern.compile("\"listen\": \"([^\"]+)\"");
@@ -55,7 +55,7 @@ public final class Sidecar implements AutoCloseable {
     }
 
     /**
-     * Where it listens.
+     * The address of the sidecar.
      *
      * @return {@code host:port}
      */
