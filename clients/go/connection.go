@@ -40,7 +40,7 @@ func connect(s *settings) (*grpc.ClientConn, error) {
 		options = append(options, grpc.WithPerRPCCredentials(shown))
 	}
 	if staysHere(s.address) {
-		// Whatever the environment says for everything else.
+		// Regardless of the environment.
 		options = append(options, grpc.WithNoProxy())
 	}
 	return grpc.NewClient(target, append(options, s.dialOptions...)...)

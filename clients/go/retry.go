@@ -8,12 +8,12 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// waits are each a fifth more or less: a sidecar restarts within all of them. However many attempts, the last one stays.
+// waits are each a fifth more or less: a sidecar restarts within their sum. Further attempts use the last one.
 var waits = [...]time.Duration{400 * time.Millisecond, 1200 * time.Millisecond, 3600 * time.Millisecond}
 
 const (
 	jitter = 0.2
-	// century is longer than anybody waits, and short enough to be counted with.
+	// century is longer than any useful deadline, and does not overflow.
 	century = 100 * 365 * 24 * time.Hour
 )
 

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// bearer shows a token with every call, from wherever it is.
+// bearer adds a token to every call.
 type bearer func() string
 
 func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {

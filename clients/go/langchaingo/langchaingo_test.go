@@ -145,7 +145,7 @@ func TestAnAgentKeepsItsCallsOfTools(t *testing.T) {
 	session, tool := memsidecar.NewID(), &weatherTool{}
 	var models []*weatherModel
 	for _, question := range []string{"How is the weather in Lisbon?", "And what should I wear?"} {
-		// All but the session is new, as after a restart.
+		// Everything but the session is new, as after a restart.
 		model := &weatherModel{}
 		models = append(models, model)
 		history := langchaingo.NewChatMessageHistory(client, session, langchaingo.WithUser("ana"))

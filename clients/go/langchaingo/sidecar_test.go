@@ -69,7 +69,7 @@ func command(arguments ...string) *exec.Cmd {
 	found := exec.Command(words[0], append(words[1:], arguments...)...)
 	found.Stderr = os.Stderr
 	for _, variable := range os.Environ() {
-		// What the environment says to clients and sidecars is not for this one.
+		// Variables of clients and sidecars in the environment must not apply to this sidecar.
 		if !strings.HasPrefix(variable, "MEMSIDECAR_") {
 			found.Env = append(found.Env, variable)
 		}

@@ -18,7 +18,7 @@ WEATHER = {"Lisbon": "21 degrees and sunny", "Porto": "17 degrees and rain"}
 
 @dataclass(frozen=True)
 class Answer:
-    """What a provider answers: a text or calls of tools, and what it charged."""
+    """An answer of a provider: a text or tool calls, and the charged tokens."""
 
     text: str = ""
     calls: list[ToolCall] = field(default_factory=list)
@@ -26,7 +26,7 @@ class Answer:
 
 
 def ask_model(context: BuildContextResponse) -> Answer:
-    """Pretends to be a model: looks for a city in all that it is shown, asks for its weather, then tells it."""
+    """A fake model: looks for a city in its input, calls the weather tool, then answers."""
     charged = sum(message.tokens for message in context.messages) or context.total_tokens
     newest = context.messages[-1]
     if newest.role == Role.ROLE_TOOL:
@@ -95,7 +95,7 @@ class Agent:
 
 
 def _reserved(context: BuildContextResponse) -> int:
-    """Kept free for the answer, so it was not sent."""
+    """Tokens that are reserved for the answer and not sent."""
     sections = context.receipt.sections
     return sum(section.used_tokens for section in sections if section.section == Section.SECTION_OUTPUT_RESERVE)
 

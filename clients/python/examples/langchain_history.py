@@ -24,7 +24,7 @@ def weather(city: str) -> str:
 
 
 def fake(messages: list[BaseMessage]) -> AIMessage:
-    """Looks for a city in all that it is shown, asks for its weather, then tells it."""
+    """A fake model: looks for a city in its input, calls the weather tool, then answers."""
     newest = messages[-1]
     if isinstance(newest, ToolMessage):
         return AIMessage(f"It is {newest.text}.")
@@ -39,7 +39,7 @@ model: Runnable[list[BaseMessage], AIMessage] = RunnableLambda(fake)
 
 
 def turn(history: MemsidecarChatMessageHistory, question: str) -> str:
-    """Everything is stored as it happens; before each call of the model, memory says what it should see."""
+    """Stores each message at once; before each call of the model, builds its context."""
     history.add_message(HumanMessage(question))
     while True:
         answer = model.invoke(history.context(question, max_tokens=4_000, system_prompt="Be brief."))

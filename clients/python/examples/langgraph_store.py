@@ -22,14 +22,14 @@ class State(TypedDict):
 
 
 def remember(state: State, config: RunnableConfig, *, store: BaseStore) -> None:
-    """Keeps what the user tells. What is asked is not worth keeping."""
+    """Stores statements of the user, and no questions."""
     said = state["messages"][-1].text
     if not said.endswith("?"):
         store.put(("memories", config["configurable"]["user"]), new_id(), {"text": said})
 
 
 def answer(state: State, config: RunnableConfig, *, store: BaseStore) -> dict[str, Any]:
-    """Pretends to be a model that is shown what the store finds."""
+    """A fake model whose input is what the store finds."""
     question = state["messages"][-1].text
     if not question.endswith("?"):
         return {"messages": [AIMessage("Noted.")]}

@@ -25,7 +25,7 @@ def weather(city: str) -> str:
 
 
 def fake(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
-    """Looks for a city in all that it is shown, asks for its weather, then tells it."""
+    """A fake model: looks for a city in its input, calls the weather tool, then answers."""
     newest = messages[-1]
     if newest.role == MessageRole.TOOL:
         return ChatMessage(f"It is {newest.content}.", role=MessageRole.ASSISTANT)

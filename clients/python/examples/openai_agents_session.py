@@ -25,7 +25,7 @@ def weather(city: str) -> str:
 
 
 class FakeModel(Model):
-    """Looks for a city in all that it is shown, asks for its weather, then tells it."""
+    """A fake model: looks for a city in its input, calls the weather tool, then answers."""
 
     async def get_response(self, system_instructions: Any, input: Any, *_: Any, **__: Any) -> ModelResponse:
         newest = input[-1]

@@ -27,7 +27,7 @@ def weather(city: str) -> str:
 
 
 class FakeModel(Model):
-    """Looks for a city in all that it is shown, asks for its weather, then tells it."""
+    """A fake model: looks for a city in its input, calls the weather tool, then answers."""
 
     def update_config(self, **_: Any) -> None:
         raise NotImplementedError("it has no settings")

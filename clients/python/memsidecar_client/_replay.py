@@ -26,7 +26,7 @@ class Once(Iterator[Any]):
             raise
 
     def check(self) -> None:
-        """Raises what the caller's own iterator raised."""
+        """Raise the error of the caller's iterator."""
         if self._broken is not None:
             raise self._broken
 
@@ -54,7 +54,7 @@ class AsyncOnce(AsyncIterator[Any]):
 
 
 class Kept:
-    """Requests from when they are taken until they are answered, which happens in their order."""
+    """Requests from when they are taken until they are acknowledged, which happens in order."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -102,7 +102,7 @@ class Replay(Kept):
         self._broken: BaseException | None = None
 
     def check(self) -> None:
-        """Raises what the caller's own iterator raised; gRPC knows only that it ended badly."""
+        """Raise the error of the caller's iterator, which gRPC does not pass on."""
         if self._broken is not None:
             raise self._broken
 

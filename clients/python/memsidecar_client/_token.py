@@ -41,7 +41,7 @@ class TokenFile:
 
 
 def token_source(token: str | None, token_file: str | Path | None) -> TokenSource | None:
-    """Raises ValueError where no token comes of it, OSError where a file cannot be read."""
+    """Return a function that gives the token. Raises ValueError for an invalid token, OSError for an unreadable file."""
     if token and token_file:
         raise ValueError("give a token or a token_file, not both")
     if token_file:

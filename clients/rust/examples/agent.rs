@@ -22,7 +22,7 @@ const WEATHER: [(&str, &str); 2] = [("Lisbon", "21 degrees and sunny"), ("Porto"
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// What a provider answers: a text or calls of tools, and what it charged.
+/// An answer of a provider: a text or tool calls, and the charged tokens.
 #[derive(Default)]
 struct Answer {
     text: String,

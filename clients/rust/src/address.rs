@@ -38,7 +38,7 @@ impl Address {
         host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
     }
 
-    /// As gRPC wants it. On a unix socket the name means nothing, but for the certificate.
+    /// Returns the URI for gRPC. On a unix socket the name is used only to verify the certificate.
     pub(crate) fn uri(&self, tls: bool) -> Result<Uri, BuildError> {
         let authority = match self {
             Self::Host(address) => address,
@@ -51,7 +51,7 @@ impl Address {
     }
 }
 
-/// Behind `unix:`, or `unix://` where it is absolute.
+/// Returns the path after `unix:`, or after `unix://` if it is absolute.
 fn unix_path(text: &str) -> Option<PathBuf> {
     let path = match text.strip_prefix("//") {
         Some(path) if path.starts_with('/') => path,
@@ -62,7 +62,7 @@ fn unix_path(text: &str) -> Option<PathBuf> {
     is_there.then(|| path.into())
 }
 
-/// What is in brackets is an IPv6 address, and nothing else has colons.
+/// An IPv6 address is in brackets; no other host has colons.
 fn is_host(host: &str) -> bool {
     match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         Some(address) => address.parse::<Ipv6Addr>().is_ok(),

@@ -38,9 +38,9 @@ pub enum BuildError {
     /// A file cannot be read.
     #[error("cannot read {}", path.display())]
     UnreadableFile {
-        /// Which one.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A file of authorities without one.
@@ -117,7 +117,7 @@ impl ClientBuilder {
         self
     }
 
-    /// What to show. Neither this nor a file given: `MEMSIDECAR_TOKEN`, else what `MEMSIDECAR_TOKEN_FILE` names, else
+    /// The bearer token. Without this and a file: `MEMSIDECAR_TOKEN`, else the file `MEMSIDECAR_TOKEN_FILE`, else
     /// none.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
@@ -130,22 +130,22 @@ impl ClientBuilder {
         self
     }
 
-    /// Whether to use TLS. Without a file of authorities, what the system trusts is trusted.
+    /// Whether to use TLS. Without a CA file, the system's authorities are trusted.
     ///
-    /// Neither this nor a file of TLS given: `MEMSIDECAR_TLS` (`true` or `false`), `MEMSIDECAR_CA_FILE`,
-    /// `MEMSIDECAR_CLIENT_CERTIFICATE_FILE` and `MEMSIDECAR_CLIENT_KEY_FILE`, else all is in the clear.
+    /// Without this and TLS files: `MEMSIDECAR_TLS` (`true` or `false`), `MEMSIDECAR_CA_FILE`,
+    /// `MEMSIDECAR_CLIENT_CERTIFICATE_FILE` and `MEMSIDECAR_CLIENT_KEY_FILE`, else no TLS.
     pub fn tls(mut self, tls: bool) -> Self {
         self.tls = Some(tls);
         self
     }
 
-    /// A PEM file with the authorities that are trusted to sign the sidecar's certificate. Means TLS.
+    /// A PEM file with the authorities that are trusted to sign the sidecar's certificate. Implies TLS.
     pub fn ca_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.files.ca = Some(path.into());
         self
     }
 
-    /// A PEM file with the client's own certificate, where the sidecar wants one. Means TLS, and goes with a
+    /// A PEM file with the client's own certificate, if the sidecar requires one. Implies TLS, and needs a
     /// [`key_file`](Self::key_file).
     pub fn certificate_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.files.certificate = Some(path.into());
@@ -158,21 +158,21 @@ impl ClientBuilder {
         self
     }
 
-    /// How long a call may take, retries included: more than 0. 10 seconds unless said; `None`: as long as it likes.
+    /// The deadline of a call, including retries: more than 0. Default: 10 seconds; `None`: no deadline.
     ///
-    /// Streams have none, but for that of [`Client::with_deadline`].
+    /// Streams have none, except that of [`Client::with_deadline`].
     pub fn deadline(mut self, deadline: impl Into<Option<Duration>>) -> Self {
         self.deadline = deadline.into();
         self
     }
 
-    /// How often a call is sent at most. 4 unless said; 1: never again.
+    /// The maximum number of attempts of a call. Default: 4; 1: no retries.
     pub fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts;
         self
     }
 
-    /// Whether a token may leave the machine without TLS.
+    /// Whether a token may be sent to another machine without TLS.
     pub fn allow_token_in_clear(mut self, allow: bool) -> Self {
         self.allow_token_in_clear = allow;
         self
@@ -182,7 +182,7 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// Where the settings do not go together, or a file cannot be read.
+    /// If the settings are inconsistent, or a file cannot be read.
     pub fn build(self) -> Result<Client, BuildError> {
         if self.attempts == 0 {
             return Err(BuildError::NoAttempts);
@@ -250,7 +250,7 @@ impl fmt::Debug for ClientBuilder {
     }
 }
 
-/// One that is blank is none. What is no text has strange characters, and is refused for them.
+/// A blank variable is unset. Invalid Unicode is replaced, and rejected later for its characters.
 fn variable(name: &str) -> Option<String> {
     let value = env::var_os(name)?.to_string_lossy().into_owned();
     Some(value).filter(|value| !value.trim().is_empty())

@@ -22,18 +22,18 @@ use crate::retry::Attempts;
 use crate::v1::{AddStreamRequest, AddStreamResponse};
 use crate::{Client, Error, ResultStream};
 
-/// The sidecar's clock may run out this much before ours, and it ends a call then as if something had broken.
+/// The sidecar's deadline may end this much before the client's; the call then ends like a broken one.
 const CLOCKS_DIFFER: Duration = Duration::from_millis(3);
-/// Longer than this gRPC cannot say, nor anybody wait.
+/// Upper bound of the timeout that is sent: gRPC cannot encode much more.
 const MAX_DEADLINE: Duration = Duration::from_secs(10_000 * 24 * 3600);
 
 impl Client {
-    /// Returns as soon as the sidecar says that it serves.
+    /// Returns as soon as the health service reports SERVING.
     ///
     /// # Errors
     ///
-    /// [`Error::DeadlineExceeded`] when it does not in time. What waiting does not help against (a token that is not
-    /// good, say) is told at once.
+    /// [`Error::DeadlineExceeded`] if it does not in time. Errors that waiting does not resolve (an invalid
+    /// token, for example) are returned at once.
     pub async fn wait_until_ready(&self, timeout: Duration) -> Result<(), Error> {
         let end = Instant::now().checked_add(timeout);
         let request = Arc::new(HealthCheckRequest {});
@@ -154,7 +154,7 @@ impl Client {
         })
     }
 
-    /// Sent once: what of it was stored, only its caller can tell.
+    /// Sends the stream once: only the caller can resume it.
     pub(crate) fn exchanged<Q, A, S>(&self, path: &'static str, requests: S) -> ResultStream<A>
     where
         Q: Message + 'static,
@@ -175,7 +175,7 @@ impl Client {
         Attempts::new(path, self.shared.attempts, self.stream_deadline)
     }
 
-    /// One attempt of a stream.
+    /// Makes one attempt of a stream.
     fn opened<Q, A, S>(&self, path: &'static str, requests: S, end: Option<Instant>) -> ResultStream<A>
     where
         Q: Message + 'static,
@@ -216,7 +216,7 @@ impl Client {
         Ok(answer.into_inner())
     }
 
-    /// Where the time is over already, nothing is begun.
+    /// Returns an error if the deadline has passed; nothing is sent then.
     fn grpc(&self, end: Option<Instant>) -> Result<Grpc<Channel>, Error> {
         if end.is_some_and(|end| end <= Instant::now()) {
             return Err(Error::deadline_exceeded(OVER));
@@ -224,7 +224,7 @@ impl Client {
         Ok(Grpc::new(self.shared.channel()?))
     }
 
-    /// With what every request has.
+    /// Builds a request with its metadata and timeout.
     fn request<T>(&self, content: T, end: Option<Instant>) -> Request<T> {
         let mut request = Request::new(content);
         if let Some(end) = end {
@@ -244,7 +244,7 @@ impl Client {
         self.bounded(None, slept).await
     }
 
-    /// Until it is done, its time is over, or the client is closed.
+    /// Waits until the work is done, the deadline has passed, or the client is closed.
     async fn bounded<T>(
         &self,
         end: Option<Instant>,

@@ -13,10 +13,10 @@ use tonic::transport::Channel;
 use crate::connection::Connection;
 use crate::{BuildError, ClientBuilder, Error};
 
-/// A sidecar. One is enough for a process: to clone it is cheap, and its clones share the connection.
+/// A client of a sidecar. One is enough for a process: cloning is cheap, and clones share the connection.
 ///
-/// Whatever it does it does within tokio. In each runtime that it is used in, it has a connection of its own, so it may
-/// outlive them. To give a call up, drop its future.
+/// It runs within tokio. It has its own connection in each runtime that it is used in, so it may
+/// outlive them. To cancel a call, drop its future.
 #[derive(Clone)]
 pub struct Client {
     pub(crate) shared: Arc<Shared>,
@@ -24,7 +24,7 @@ pub struct Client {
     pub(crate) stream_deadline: Option<Duration>,
 }
 
-/// What clones of a client have together.
+/// The shared state of the clones of a client.
 pub(crate) struct Shared {
     pub(crate) connection: Connection,
     pub(crate) attempts: u32,
@@ -68,23 +68,23 @@ impl Client {
         }
     }
 
-    /// What is said to the builder wins over the environment.
+    /// Settings of the builder take precedence over the environment.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::new()
     }
 
-    /// As the environment says (`MEMSIDECAR_ADDRESS`, `MEMSIDECAR_TOKEN` and so on; see [`ClientBuilder`]), else the
+    /// Reads the environment (`MEMSIDECAR_ADDRESS`, `MEMSIDECAR_TOKEN` and so on; see [`ClientBuilder`]). Default: the
     /// sidecar at `127.0.0.1:7600`. It connects with its first call.
     ///
     /// # Errors
     ///
-    /// Where the environment does not go together.
+    /// If the environment is inconsistent.
     pub fn from_env() -> Result<Self, BuildError> {
         Self::builder().build()
     }
 
     /// The same client with another deadline, which its streams have, too; for a call that needs one of its own. `None`:
-    /// as long as it likes. Where there is no time left, [`Duration::ZERO`], nothing is sent, and the call ends with
+    /// no deadline. With [`Duration::ZERO`] nothing is sent, and the call ends with
     /// [`Error::DeadlineExceeded`].
     ///
     /// ```no_run
@@ -106,7 +106,7 @@ impl Client {
     }
 
     /// Ends the connection, also of all clones; calls in progress end with [`Error::Closed`], and so do later ones. To
-    /// close again is harmless. When the last clone is dropped, the connection ends by itself.
+    /// close again has no effect. Dropping the last clone ends the connection.
     pub fn close(&self) {
         self.shared.closed.cancel();
         self.shared.lock().clear();
@@ -114,7 +114,7 @@ impl Client {
 }
 
 impl Shared {
-    /// That of the runtime in which it is called.
+    /// Returns the channel of the current runtime.
     pub(crate) fn channel(&self) -> Result<Channel, Error> {
         let mut channels = self.lock();
         if self.closed.is_cancelled() {
@@ -156,7 +156,7 @@ mod tests {
 
     fn goes_between_threads<T: Send>(_: T) {}
 
-    /// Nothing is connected before the first call, so none of this needs a runtime.
+    /// The first call connects, so this needs no runtime.
     #[test]
     fn a_client_its_calls_and_its_streams_go_between_threads() {
         let client = Client::builder().address("127.0.0.1:1").build().unwrap();

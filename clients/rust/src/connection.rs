@@ -1,4 +1,4 @@
-//! The way to one sidecar: how its channel is made.
+//! The connection to one sidecar.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,14 +14,14 @@ use crate::address::Address;
 use crate::token::Token;
 
 const USER_AGENT: &str = concat!("memsidecar-client-rust/", env!("CARGO_PKG_VERSION"));
-/// How long one attempt to connect may take; the next call makes another, at once.
+/// Timeout of one attempt to connect; the next call makes another attempt at once.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Keepalive detects a dead connection during a long call. Only during calls: servers close connections that ping
 /// without calls, and the next call detects a dead idle connection.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Files of TLS, each where it is given.
+/// Files of TLS, if given.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TlsFiles {
     pub(crate) ca: Option<PathBuf>,
@@ -46,7 +46,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Without files in it, TLS trusts what the system trusts; without `tls`, all is in the clear.
+    /// TLS without a CA file trusts the system's authorities; `None` means no TLS.
     pub(crate) fn new(address: Address, tls: Option<TlsFiles>, token: Token) -> Result<Self, BuildError> {
         let endpoint = Endpoint::from(address.uri(tls.is_some())?)
             .user_agent(USER_AGENT)
@@ -69,7 +69,7 @@ impl Connection {
         })
     }
 
-    /// The server speaks the same protocol.
+    /// Whether a call has succeeded, and so the client and the server agree on TLS.
     pub(crate) fn has_answered(&self) -> bool {
         self.answered.load(Ordering::Relaxed)
     }
@@ -78,8 +78,8 @@ impl Connection {
         self.answered.store(true, Ordering::Relaxed);
     }
 
-    /// Connects with its first call, and anew with the first call after it broke; there is no backoff but that of
-    /// retries. No proxy is asked, whatever the environment says.
+    /// Connects with the first call, and again with the first call after a failure; there is no backoff except that of
+    /// retries. It uses no proxy, regardless of the environment.
     pub(crate) fn channel(&self) -> Channel {
         match &self.address {
             Address::Host(_) => self.endpoint.connect_lazy(),

@@ -97,7 +97,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What is known about it.
+    /// The details of the error.
     #[must_use]
     pub fn details(&self) -> &Details {
         match self {
@@ -174,7 +174,7 @@ impl Error {
         Self::of(Details::plain(Code::DeadlineExceeded, message.into()))
     }
 
-    /// Not the transport broke, and still not all was answered.
+    /// The stream ended with OK before all responses.
     pub(crate) fn ended_early() -> Self {
         Self::of(Details::plain(
             Code::Unknown,
@@ -182,13 +182,13 @@ impl Error {
         ))
     }
 
-    /// Ours for one of gRPC's.
+    /// Converts a status of gRPC.
     pub(crate) fn from_status(status: &Status, connection: &Connection) -> Self {
         let details = Details::error_json(status);
         if !details.reason.is_empty() {
             return Self::of(details);
         }
-        // What a server says has no source; what has one happened on the way, whatever code tonic found for it.
+        // A status from the server has no source; one with a source is an error of the transport, whatever its code.
         if status.source().is_some() {
             if has_cause::<TimeoutExpired>(status) {
                 return Self::deadline_exceeded(OVER);
@@ -207,36 +207,36 @@ impl Error {
     }
 }
 
-/// What tonic says of a message beyond its limit, with another code than all others.
+/// Tonic's message for a response beyond its limit, which has another code than other implementations use.
 const TONICS_LIMIT: &str = "message length too large";
 pub(crate) const OVER: &str = "the deadline is over";
 
-/// What is known about an [`Error`].
+/// Details of an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Details {
-    /// As gRPC has it.
+    /// The status code of gRPC.
     pub code: Code,
     /// For people; it may change.
     pub message: String,
-    /// As in the contract's `ErrorReason`, without its prefix: `ID_CONFLICT`. Empty for errors of gRPC itself.
+    /// The reason, as in the contract's `ErrorReason` without its prefix: `ID_CONFLICT`. Empty for errors of gRPC.
     pub reason: String,
     /// The path of the invalid field, as in `messages[3].role`; empty for other errors.
     pub field: String,
-    /// What belongs to the reason, by name.
+    /// Metadata of the reason, by name.
     pub metadata: HashMap<String, String>,
-    /// How long to wait before the call is worth another try; none where the sidecar did not say.
+    /// The delay before a retry can succeed; `None` if the sidecar did not send one.
     pub retry_after: Option<Duration>,
 }
 
 impl Details {
-    /// The session's newest sequence, where the call expected another ([`Error::SequenceMismatch`]).
+    /// The session's newest sequence, if the call expected another ([`Error::SequenceMismatch`]).
     #[must_use]
     pub fn last_sequence(&self) -> Option<i64> {
         self.metadata.get("last_sequence")?.parse().ok()
     }
 
-    /// As many tokens as a context needs, where the budget was too small ([`Error::BudgetTooSmall`]).
+    /// The required tokens of a context, if the budget was too small ([`Error::BudgetTooSmall`]).
     #[must_use]
     pub fn required_tokens(&self) -> Option<i32> {
         self.metadata.get("required_tokens")?.parse().ok()

@@ -10,7 +10,7 @@ pub(crate) const CHECK: &str = "/grpc.health.v1.Health/Check";
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const SERVING: i32 = 1;
 
-/// Of the server as a whole: the name of the service is empty.
+/// Request for the health of the whole server: the name of the service is empty.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct HealthCheckRequest {}
 
@@ -26,7 +26,7 @@ impl HealthCheckResponse {
     }
 }
 
-/// Whether looking again may help.
+/// Returns whether another check may succeed.
 pub(crate) fn is_worth_waiting(error: &Error) -> bool {
     let not_yet = matches!(
         error.details().code,

@@ -4,10 +4,10 @@ use uuid::Uuid;
 
 use crate::v1::{AddBatchRequest, AddRequest, AddStreamRequest, Message, PutArtifactRequest, StoreInteractionRequest};
 
-/// A UUID of version 7: the time in milliseconds, a count, then chance, so that the ids of a process sort by when they
-/// were made.
+/// A UUIDv7: the time in milliseconds, a counter, then random bits, so that the ids of a process sort by when they
+/// were created.
 ///
-/// The client makes one wherever a write has none. Make it yourself to find out, after a deadline, whether a write was
+/// The client generates an id if a write has none. Generate it yourself to find out whether a timed-out write was
 /// stored: sent again with the same id, it is answered as a duplicate if it was.
 #[must_use]
 pub fn new_id() -> String {
@@ -20,7 +20,7 @@ fn identify(id: &mut String) {
     }
 }
 
-/// A request without a message is refused by the sidecar, which says so better than we could.
+/// The sidecar rejects a request without a message, with a better error than the client's.
 fn identify_message(message: &mut Option<Message>) {
     if let Some(message) = message {
         identify(&mut message.id);
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn ids_are_of_version_7_and_sort_by_when_they_were_made() {
-        // One thread after the other: all ids of a process have one count.
+        // One thread after the other: all ids of a process share one counter.
         let made = || (0..20_000).map(|_| new_id()).collect::<Vec<String>>();
         let mut ids = made();
         ids.extend(std::thread::spawn(made).join().unwrap());

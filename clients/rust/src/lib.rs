@@ -1,6 +1,6 @@
 //! A client of memsidecar, the memory of LLM agents as a gRPC sidecar.
 //!
-//! Add what is said; before each question to a model, ask for what the model should see:
+//! Add each message; before each call of a model, build its context:
 //!
 //! ```no_run
 //! use memsidecar_client::Client;
@@ -15,7 +15,7 @@
 //! ```
 //!
 //! [`Client`] has a method for each RPC, [`v1`] the messages of the contract, [`Error`] a variant for each reason that
-//! the sidecar gives. What can be sent again is, by one policy, and nothing is stored twice for it.
+//! the sidecar gives. Calls are retried by one policy, and no write is stored twice.
 //!
 //! # Features
 //!
@@ -51,7 +51,7 @@ struct Readme;
 
 /// The messages of the contract, version 1, as prost makes them.
 ///
-/// Their fields are public. What a caller sends is made by `new` or `default`, and filled by `with_...`, so that a
+/// Their fields are public. Requests are created by `new` or `default`, and filled by `with_...`, so that a
 /// field which a later contract adds breaks no caller.
 pub mod v1 {
     pub use crate::generated::messages::*;

@@ -15,14 +15,14 @@ impl Message {
         Self::default().with_role(Role::User).with_content(content)
     }
 
-    /// What the model said. It may be empty where there are [`tool_calls`](Self::with_tool_calls); see also
+    /// A message of the model. It may be empty if there are [`tool_calls`](Self::with_tool_calls); see also
     /// [`calls`](Self::calls).
     #[must_use]
     pub fn assistant(content: impl Into<String>) -> Self {
         Self::default().with_role(Role::Assistant).with_content(content)
     }
 
-    /// The tools that the model called, where it said nothing besides. Several calls are parallel ones.
+    /// Tool calls of the model without content. Several calls are parallel ones.
     ///
     /// ```
     /// # use memsidecar_client::v1::{Message, ToolCall};
@@ -36,14 +36,14 @@ impl Message {
         Self::default().with_role(Role::Assistant).with_tool_calls(tool_calls)
     }
 
-    /// What a tool gave back for this call. It is named after the tool.
+    /// The result of this call. Its name is that of the tool.
     #[must_use]
     pub fn tool_result(call: &ToolCall, content: impl Into<String>) -> Self {
         Self::tool(&call.id, content).with_name(&call.name)
     }
 
-    /// What a tool gave back for the call of this id, where the call itself is not at hand. Whose result it is, a
-    /// [`name`](Self::with_name) says; [`tool_result`](Self::tool_result) sets it.
+    /// The result of the call with this id, if the call itself is not available. Set the name of the tool by
+    /// [`name`](Self::with_name); [`tool_result`](Self::tool_result) sets it.
     #[must_use]
     pub fn tool(tool_call_id: impl Into<String>, content: impl Into<String>) -> Self {
         Self::default()

@@ -1,4 +1,4 @@
-//! The requests of a stream that are not answered yet, so that a stream which breaks off can go on.
+//! A buffer of the unacknowledged requests of a stream, to resume an interrupted stream.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -15,13 +15,13 @@ use crate::v1::AddStreamRequest;
 /// Requests that are taken ahead of those which the connection accepts.
 const AHEAD: usize = 16;
 
-/// Requests from when they are taken until they are answered, which happens in their order. They are taken and sent
+/// Requests from when they are taken until they are acknowledged, which happens in order. They are taken and sent
 /// only while a caller waits for a response, by that caller.
 pub(crate) struct Replay<S> {
     source: Pin<Box<S>>,
     ended: bool,
     unanswered: VecDeque<Arc<AddStreamRequest>>,
-    /// How many of them the stream of now was given.
+    /// How many of them were passed to the current stream.
     sent: usize,
     stream: Option<Sender<Arc<AddStreamRequest>>>,
 }
@@ -37,7 +37,7 @@ impl<S: Stream<Item = AddStreamRequest>> Replay<S> {
         }
     }
 
-    /// What a new stream sends: from the oldest that is not answered on, to the source's end.
+    /// Returns the requests of a new stream: from the oldest unacknowledged one to the end of the source.
     pub(crate) fn begin(&mut self) -> ReceiverStream<Arc<AddStreamRequest>> {
         let (stream, requests) = mpsc::channel(AHEAD);
         self.stream = Some(stream);
@@ -54,7 +54,7 @@ impl<S: Stream<Item = AddStreamRequest>> Replay<S> {
         self.ended && self.unanswered.is_empty()
     }
 
-    /// Sends what there is to send, until there is an answer.
+    /// Sends requests until there is a response.
     pub(crate) async fn send_until<T>(&mut self, answer: impl Future<Output = T>) -> T {
         let mut answer = pin!(answer);
         loop {
@@ -66,7 +66,7 @@ impl<S: Stream<Item = AddStreamRequest>> Replay<S> {
         }
     }
 
-    /// May be given up at any time: what was taken from the source is kept before anything else is waited for.
+    /// Safe to cancel: a request is buffered as soon as it is taken from the source.
     async fn send_one(&mut self) {
         let Some(stream) = &self.stream else {
             return pending().await;
@@ -110,7 +110,7 @@ mod tests {
         AddStreamRequest::new("s", Message::user(content))
     }
 
-    /// What is sent while nothing is answered: all there is, as the paused time passes when nothing else is to be done.
+    /// Returns the requests that are sent without a response. Paused time advances when all tasks are idle.
     async fn sent<S: Stream<Item = AddStreamRequest>>(replay: &mut Replay<S>, stream: &mut Sent) -> Vec<Message> {
         let silence = timeout(Duration::from_millis(20), pending::<()>());
         assert!(replay.send_until(silence).await.is_err());

@@ -8,17 +8,17 @@ use tonic::Code;
 use crate::Error;
 
 pub(crate) const ATTEMPTS: u32 = 4;
-/// Each a fifth more or less: a sidecar restarts within all of them. However many attempts, the last wait stays.
+/// Waits between attempts, with a jitter of 20 %: a sidecar restarts within their sum. Further attempts use the last.
 const WAITS: [Duration; 3] = [
     Duration::from_millis(400),
     Duration::from_millis(1200),
     Duration::from_millis(3600),
 ];
 const JITTER: f64 = 0.2;
-/// Calls that have no id, and count each time.
+/// Calls without an idempotency key, which count each time.
 const COUNTED: &[&str] = &["/memsidecar.v1.MemoryService/ReportUsage"];
 
-/// One call's way through the policy.
+/// Applies the retry policy to one call.
 pub(crate) struct Attempts {
     path: &'static str,
     most: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    /// A time that no clock reaches is no deadline.
+    /// A deadline beyond the range of `Instant` is none.
     pub(crate) fn new(path: &'static str, most: u32, deadline: Option<Duration>) -> Self {
         let end = deadline.and_then(|deadline| Instant::now().checked_add(deadline));
         Self {
@@ -38,7 +38,7 @@ impl Attempts {
         }
     }
 
-    /// When the attempt that begins now must be over. None: whenever it likes.
+    /// Returns the deadline of an attempt that starts now.
     pub(crate) fn begin(&mut self) -> Option<Instant> {
         self.made = self.made.saturating_add(1);
         self.end
@@ -49,7 +49,7 @@ impl Attempts {
         self.made = 1;
     }
 
-    /// How long to wait before the next attempt; the error itself where there shall be none.
+    /// Returns the wait before the next attempt; the error if there is no further attempt.
     pub(crate) fn wait_after(&self, error: Error) -> Result<Duration, Error> {
         let wait = self.wait(&error);
         let in_time = self
@@ -75,7 +75,7 @@ impl Attempts {
         wait.mul_f64(1.0 - JITTER + 2.0 * JITTER * fastrand::f64())
     }
 
-    /// Whether it was the moment or the way, and not the call. Writes carry ids, so none is stored twice; what has none
+    /// Returns whether a retry can succeed. Writes have ids, so none is stored twice; a call without an idempotency key
     /// is retried only if the sidecar rejected it.
     fn is_worth_another(&self, error: &Error) -> bool {
         if matches!(error, Error::Closed(_)) {

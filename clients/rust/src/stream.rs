@@ -9,9 +9,9 @@ use futures_core::Stream;
 
 use crate::Error;
 
-/// Answers of a streaming call, or what is on all pages of a paged one.
+/// Responses of a streaming call, or the items of all pages of a paged one.
 ///
-/// Nothing is asked for before it is read, and dropping it ends the call. After an error nothing more comes.
+/// Nothing is requested before it is read, and dropping it ends the call. An error ends it.
 ///
 /// ```no_run
 /// # use memsidecar_client::{Client, Error, v1::GetAllRequest};
@@ -24,7 +24,7 @@ use crate::Error;
 /// # }
 /// ```
 ///
-/// It is a [`Stream`] of results, too, for all that is made for those.
+/// It is also a [`Stream`] of results.
 #[must_use = "nothing is asked for before it is read"]
 pub struct ResultStream<T> {
     inner: Pin<Box<dyn Stream<Item = Result<T, Error>> + Send>>,
@@ -35,11 +35,11 @@ impl<T> ResultStream<T> {
         Self { inner: Box::pin(inner) }
     }
 
-    /// The next one; none when that was all. To drop the future before it is ready loses nothing.
+    /// Returns the next item; `None` at the end. Dropping the future before it is ready loses nothing.
     ///
     /// # Errors
     ///
-    /// What ended the call early.
+    /// The error that ended the call.
     pub async fn try_next(&mut self) -> Result<Option<T>, Error> {
         poll_fn(|context| self.inner.as_mut().poll_next(context))
             .await

@@ -82,7 +82,7 @@ impl Found {
     }
 }
 
-/// What changes when a file does.
+/// File attributes that change with the file.
 type Stamp = (Option<SystemTime>, u64, u64);
 
 fn stamp(path: &Path) -> std::io::Result<Stamp> {

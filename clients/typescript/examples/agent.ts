@@ -14,7 +14,7 @@ const WEATHER = new Map([
     ["Porto", "17 degrees and rain"],
 ]);
 
-/** What a provider answers: a text or calls of tools, and what it charged. */
+/** An answer of a provider: a text or tool calls, and the charged tokens. */
 interface Answer {
     text: string;
     calls: ToolCall[];

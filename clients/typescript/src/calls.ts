@@ -15,9 +15,9 @@ export interface CallOptions {
     /** Cancels the call, which fails with Cancelled. */
     signal?: AbortSignal | undefined;
     /**
-     * How long it may take, retries included, in place of the client's own. 0: no time is left, so it fails with
-     * DeadlineExceeded, and nothing is sent. Infinity, and more than 10^12: as long as it likes. What is negative or no
-     * number is refused with a RangeError.
+     * Timeout of the call, including retries, instead of the client's. 0: it fails with
+     * DeadlineExceeded, and nothing is sent. Infinity, and more than 10^12: no deadline. A negative value or no
+     * number is a RangeError.
      */
     deadlineMs?: number | undefined;
 }
@@ -262,7 +262,7 @@ export class Calls {
         });
     }
 
-    /** Calls `end` once when the caller gives up or the client is closed, unless what is returned is called before. */
+    /** Calls `end` once when the caller cancels or the client is closed, unless the result is called first. */
     #whenUnwanted(signal: AbortSignal | undefined, end: () => void): () => void {
         this.#underWay.add(end);
         signal?.addEventListener("abort", end, { once: true });
@@ -293,7 +293,7 @@ export class Calls {
         return new Unreachable(words, "UNAVAILABLE");
     }
 
-    /** Throws where looking again would not help, or there is no time left for it. */
+    /** Throws if another check cannot succeed, or the deadline has passed. */
     #checkWorthWaiting(error: unknown, deadlineMs: number, signal: AbortSignal | undefined): void {
         if (error instanceof DeadlineExceeded) {
             const words = `${this.#connection.address} was not ready within ${deadlineMs / 1000} seconds`;

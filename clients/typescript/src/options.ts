@@ -2,7 +2,7 @@
 
 import { isFields, wrong } from "./plain.js";
 
-/** Throws for what the option cannot be. */
+/** Throws for an invalid value. */
 export type Check = (value: unknown, name: string) => void;
 
 /** A check for each option. */
@@ -20,7 +20,7 @@ export function checkOptions<Options extends object>(given: Options, checks: Che
 }
 
 /**
- * The options that there are, without others: an adapter is given what an application has, as a row of a table. Throws
+ * Returns the known options, without others: an application may pass an object with more properties. Throws
  * TypeError for a missing required option, and the error of a check.
  */
 export function knownOptions<Options extends object>(

@@ -32,8 +32,8 @@ const ways = new WeakMap<DescMessage, Map<string, Way>>();
 
 /**
  * Converts plain fields to a message. Throws TypeError for an unknown field, a wrong name, a value of another type or a
- * text that is not valid Unicode, and RangeError for a number that the field cannot hold; all of them say where. `path`
- * is where the message stands.
+ * text that is not valid Unicode, and RangeError for a number that the field cannot hold, with the path. `path`
+ * is the path of the message.
  */
 export function messageOf(schema: DescMessage, plain: object, path = ""): Message {
     if (!isFields(plain)) throw wrong(plain, path || schema.name, "an object");
@@ -48,7 +48,7 @@ export function messageOf(schema: DescMessage, plain: object, path = ""): Messag
 }
 
 /**
- * The same for a call about one thing: what is no field of the request is one of the thing, whose id is named after it.
+ * The same for a call with one item: a field that the request lacks is one of the item, whose id is named after it.
  */
 export function messageAbout(schema: DescMessage, thing: string, plain: object): Message {
     if (!isFields(plain)) throw wrong(plain, schema.name, "an object");

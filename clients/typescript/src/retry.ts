@@ -58,7 +58,7 @@ export class Attempts {
     }
 
     /**
-     * Whether it was the moment or the way, and not the call. Messages carry ids, so none is stored twice. What is not
+     * Returns whether a retry can succeed. Messages have ids, so none is stored twice. A call that is not
      * repeatable is retried only if the sidecar rejected it.
      */
     #worthAnother(error: MemsidecarError): boolean {

@@ -14,9 +14,9 @@ export interface Rpc<Request, Answer> {
     readonly path: string;
     /** Whether it may be retried when its arrival is unknown. */
     readonly repeatable: boolean;
-    /** Throws TypeError and RangeError for what is no such request. */
+    /** Throws TypeError and RangeError for an invalid request. */
     encode(request: Request): Buffer;
-    /** Throws MemsidecarError for what is no answer, and RangeError for a number that cannot be held exactly. */
+    /** Throws MemsidecarError for an invalid response, and RangeError for a number that cannot be held exactly. */
     decode(bytes: Uint8Array): Answer;
     /** Maps the path of a field from the contract to a plain request. */
     fieldHere(path: string): string;

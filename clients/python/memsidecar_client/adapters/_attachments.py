@@ -25,7 +25,7 @@ class Attachments:
     place: Place
 
     def put(self, name: str, text: str) -> None:
-        """Replaces what had the name, part by part; what it had more of stays until it is deleted, and is not read."""
+        """Replace the text with this name, part by part; surplus old parts are not read, and stay until deleted."""
         written = base64.b32encode(zlib.compress(text.encode())).decode().rstrip("=")
         parts = [written[at : at + PART_CHARACTERS] for at in range(0, len(written), PART_CHARACTERS)]
         for number, part in enumerate(parts):

@@ -1,4 +1,4 @@
-//! What the client costs beside the bare stub: one `Add` at a time, in turns, each way over a connection of its own.
+//! Compares the client with the bare stub: one `Add` at a time, alternating, each over its own connection.
 //!
 //! Given an address, prints one line of JSON with the median of each.
 
@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The id of each message is made within the call.
+/// The client generates the id of each message during the call.
 async fn through_client(client: &Client, calls: usize) -> Result<Vec<Duration>, Box<dyn Error>> {
     let mut took = Vec::with_capacity(calls);
     for _ in 0..calls {
@@ -51,7 +51,7 @@ async fn through_client(client: &Client, calls: usize) -> Result<Vec<Duration>, 
     Ok(took)
 }
 
-/// The id of each message is there before the call.
+/// The id of each message is generated before the call.
 async fn through_stub(stub: &mut MemoryServiceClient<Channel>, calls: usize) -> Result<Vec<Duration>, Box<dyn Error>> {
     let mut took = Vec::with_capacity(calls);
     for _ in 0..calls {
@@ -69,7 +69,7 @@ fn request(id: &str) -> AddRequest {
     AddRequest::new("benchmark", Message::user("x".repeat(CONTENT_CHARACTERS)).with_id(id))
 }
 
-/// As the client's own.
+/// Opens a channel like that of the client.
 fn channel(address: &str) -> Result<Channel, tonic::transport::Error> {
     let endpoint = Endpoint::from_shared(format!("http://{address}"))?
         .user_agent("memsidecar-benchmark")?

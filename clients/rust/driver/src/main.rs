@@ -1,6 +1,6 @@
-//! What the scenarios' runner tells to call, called with the real client.
+//! Driver of the scenario runner for the Rust client.
 //!
-//! A line of JSON for each command and each answer; see `clients/scenarios/README.md`.
+//! Reads commands and writes results as JSON lines; see `clients/scenarios/README.md`.
 
 mod results;
 mod rpcs;
@@ -177,7 +177,7 @@ async fn called(call: impl Future<Output = Result<String, Error>>, options: Opti
     }
 }
 
-/// A time that is over before it begins is none; one that Rust cannot say is the longest.
+/// A negative time is zero; one that `Duration` cannot represent is its maximum.
 fn duration(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }
@@ -201,7 +201,7 @@ fn opened(settings: Settings) -> Result<Client, String> {
         key_file,
         allow_token_in_clear
     );
-    // Rust's types refuse what is negative before the client can.
+    // Rust's types reject negative values before the client can.
     if let Some(attempts) = settings.attempts {
         builder = builder.attempts(u32::try_from(attempts).map_err(|error| format!("attempts: {error}"))?);
     }

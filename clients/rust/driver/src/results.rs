@@ -9,7 +9,7 @@ pub fn failed(error: &Error) -> Value {
     json!({"error": error_json(error)})
 }
 
-/// For what went wrong in the driver itself.
+/// An error of the driver itself.
 pub fn broken(why: &str) -> Value {
     json!({"error": {"code": "INTERNAL", "reason": "", "kind": "Other", "message": why}})
 }
@@ -69,7 +69,7 @@ fn capitals(name: &str) -> String {
     found
 }
 
-/// An error with all that caused it.
+/// An error with its sources.
 pub fn all_of(error: &dyn StdError) -> String {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

@@ -11,7 +11,7 @@ use tokio_stream::{Stream, StreamExt};
 use crate::Options;
 use crate::results::error_json;
 
-/// What is asked and answered is base64 of what goes over the wire.
+/// Requests and responses are base64 of their bytes on the wire.
 pub async fn call(client: &Client, rpc: &str, request: &str) -> Result<String, Error> {
     macro_rules! calls {
         ($($name:literal => $method:ident,)*) => {

@@ -1,4 +1,4 @@
-//! The contract as it is read: descriptors, and the comments that belong to them.
+//! The parsed contract: descriptors and their comments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -49,18 +49,18 @@ impl Contract {
         })
     }
 
-    /// Of a field (`Message.content`), of a service or of one of its RPCs (`MemoryService.Add`).
+    /// Returns the comment of a field (`Message.content`), a service or an RPC (`MemoryService.Add`).
     pub fn comment(&self, of: &str) -> &str {
         self.comments.get(of).map_or("", String::as_str)
     }
 
-    /// All RPCs, each with the name of its service.
+    /// Returns all RPCs, each with the name of its service.
     pub fn methods(&self) -> impl Iterator<Item = (&str, &MethodDescriptorProto)> {
         let services = self.files.file.iter().flat_map(|file| &file.service);
         services.flat_map(|service| service.method.iter().map(move |method| (service.name(), method)))
     }
 
-    /// The messages that a caller sends: requests, and what is in them.
+    /// Returns the messages that a caller sends: requests and their fields.
     pub fn sent(&self) -> BTreeSet<&str> {
         let mut found = BTreeSet::new();
         for (_, method) in self.methods() {
@@ -132,7 +132,7 @@ fn read_comments(file: &FileDescriptorProto, comments: &mut BTreeMap<String, Str
     }
 }
 
-/// Without the margin, and with brackets that rustdoc takes for no links. (Prost sees to that by itself.)
+/// Removes the margin, and escapes brackets that rustdoc would take for links. (Prost does this itself.)
 fn plain(comment: &str) -> String {
     let comment = comment.replace('[', "\\[");
     let lines: Vec<&str> = comment
@@ -142,7 +142,7 @@ fn plain(comment: &str) -> String {
     lines.join("\n").trim().to_owned()
 }
 
-/// What rustdoc would take for HTML.
+/// Escapes text that rustdoc would take for HTML.
 fn escape_comments(file: &mut FileDescriptorProto) {
     let places = file.source_code_info.iter_mut().flat_map(|info| &mut info.location);
     for comment in places.filter_map(|place| place.leading_comments.as_mut()) {

@@ -1,6 +1,6 @@
 //! Generates code of the client from the contract.
 //!
-//! Four files come of it: the messages (by prost), the setters and constructors of those that a caller sends, a method
+//! It writes four files: the messages (by prost), the setters and constructors of those that a caller sends, a method
 //! of the client for each RPC, and the bare stubs (by tonic) that the benchmark compares the client with. They are
 //! committed, so that users of the client need neither this program nor protoc.
 
@@ -52,7 +52,7 @@ fn made_files(home: &Path) -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
         .collect()
 }
 
-/// Closed to struct literals: a field that a later contract adds then breaks no caller.
+/// Makes the structs non-exhaustive, so that a field that a later contract adds breaks no caller.
 fn messages(contract: &Contract) -> Result<String, Box<dyn Error>> {
     let builder = tonic_prost_build::configure()
         .build_client(false)
@@ -61,7 +61,7 @@ fn messages(contract: &Contract) -> Result<String, Box<dyn Error>> {
     compiled(builder, contract.files.clone())
 }
 
-/// Without what the benchmark does not need: other services, and comments.
+/// Removes what the benchmark does not need: other services, and comments.
 fn stubs(contract: &Contract) -> Result<String, Box<dyn Error>> {
     let mut files = contract.files.clone();
     for file in &mut files.file {
@@ -80,7 +80,7 @@ fn compiled(builder: tonic_prost_build::Builder, files: FileDescriptorSet) -> Re
     Ok(fs::read_to_string(folder.path().join(format!("{PACKAGE}.rs")))?)
 }
 
-/// As the rest of the code is.
+/// Formats the file like the rest of the code.
 fn formatted(text: &str, home: &Path) -> Result<String, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("made.rs");

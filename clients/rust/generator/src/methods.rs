@@ -5,9 +5,9 @@ use prost_types::field_descriptor_proto::Type;
 
 use crate::contract::{Contract, PACKAGE, documentation, short, snake};
 
-/// In the order in which one gets to know them.
+/// The services in the order of the documentation.
 const SERVICES: &[&str] = &["MemoryService", "SessionService", "KnowledgeService"];
-/// Writes that are known by an id when they are sent again.
+/// Writes with an idempotency key.
 const IDENTIFIED: &[&str] = &["Add", "AddBatch", "PutArtifact", "StoreInteraction"];
 const MADE_ID: &str = "\n\nThe client generates missing ids, so that the call is safe to retry.";
 /// Calls without an idempotency key, and the consequences for retries.

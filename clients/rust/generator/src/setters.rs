@@ -8,8 +8,8 @@ use prost_types::field_descriptor_proto::{Label, Type};
 
 use crate::contract::{Contract, documentation, short};
 
-/// What each cannot do without. A `Message` is made by its role, in `src/messages.rs`; what is not named here needs
-/// nothing, and begins with `default()`.
+/// Required fields of each message. A `Message` is created by its role, in `src/messages.rs`; other messages need
+/// none, and start with `default()`.
 const CONSTRUCTORS: &[(&str, &[&str])] = &[
     ("AddBatchRequest", &["session_id", "messages"]),
     ("AddRequest", &["session_id", "message"]),
@@ -61,7 +61,7 @@ fn block(contract: &Contract, message: &str) -> String {
     format!("\nimpl {message} {{{}{setters}}}\n", constructor(contract, message))
 }
 
-/// What only the server fills has no setter.
+/// Output-only fields have no setter.
 fn is_input(contract: &Contract, message: &str, field: &FieldDescriptorProto) -> bool {
     let comment = contract.comment(&format!("{message}.{}", field.name()));
     !comment.starts_with("Output only") && !comment.ends_with("Output only.")
@@ -103,7 +103,7 @@ fn setter(contract: &Contract, message: &str, field: &FieldDescriptorProto) -> S
     )
 }
 
-/// As Rust can write it: `type` is a word of the language.
+/// Escapes Rust keywords such as `type`.
 fn identifier(field: &FieldDescriptorProto) -> String {
     if field.name() == "type" {
         "r#type".to_owned()
@@ -112,7 +112,7 @@ fn identifier(field: &FieldDescriptorProto) -> String {
     }
 }
 
-/// What a caller gives.
+/// The type of the argument of a setter.
 fn parameter(field: &FieldDescriptorProto) -> String {
     let one = match (field.r#type(), short(field.type_name())) {
         (Type::String, _) => "impl Into<String>",
@@ -132,7 +132,7 @@ fn parameter(field: &FieldDescriptorProto) -> String {
     }
 }
 
-/// What prost keeps.
+/// The value that prost stores.
 fn value(field: &FieldDescriptorProto) -> String {
     let name = identifier(field);
     match (field.r#type(), short(field.type_name())) {
@@ -150,7 +150,7 @@ fn value(field: &FieldDescriptorProto) -> String {
     }
 }
 
-/// The contract has one: what a line of an archive holds.
+/// The contract has one oneof: the content of a line of an archive.
 fn in_oneof(message: &str, field: &FieldDescriptorProto) -> String {
     assert_eq!(message, "ArchiveRecord", "another oneof needs its own name here");
     format!(
