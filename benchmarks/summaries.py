@@ -34,9 +34,9 @@ def main() -> None:
         wanted = answer_words(sample)
         print(f"{sample['sample_id']}: {len(utterances)} messages, {len(wanted)} words in the answers")
         for name, make in WAYS.items():
-            begun = time.perf_counter()
+            started = time.perf_counter()
             text = make(utterances, options.budget)
-            milliseconds = (time.perf_counter() - begun) * 1000
+            milliseconds = (time.perf_counter() - started) * 1000
             print(f"  {name:<8} {share(text, wanted):.3f}  {COUNTER.count(text)} tokens  {milliseconds:.0f} ms")
 
 

@@ -287,8 +287,8 @@ def read_steps(users: list[str], session_id: str) -> list[Step]:
     return [
         Step(method, user_id, session_id, thing, way)
         for user_id in users
-        for method, asked in READS.items()
-        for thing, way in asked
+        for method, variants in READS.items()
+        for thing, way in variants
     ]
 
 

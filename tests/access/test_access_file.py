@@ -120,7 +120,7 @@ def test_a_certificate_has_one_name(access_file: Path, names: str) -> None:
     assert "certificates[0]: expected either uri or dns" in problem(access_file, f"{CERTIFICATE}{names}\n")
 
 
-@pytest.mark.parametrize("text", ["", "\n# nobody yet\n", "tokens = []\n", "[quotas.research]\nsessions = 1\n"])
+@pytest.mark.parametrize("text", ["", "\n# no entries yet\n", "tokens = []\n", "[quotas.research]\nsessions = 1\n"])
 def test_a_file_that_grants_no_access_stops_the_start(access_file: Path, text: str) -> None:
     access_file.write_text(text, encoding="utf-8")
     with pytest.raises(InvalidAccessFile, match="grants no access"):

@@ -147,21 +147,21 @@ def certificates(access_file: Path) -> AccessPolicy:
 
 
 def name_of(caller: Caller | None) -> str:
-    return caller.name if caller else "nobody"
+    return caller.name if caller else "unknown"
 
 
 @pytest.mark.parametrize(
     ("kind", "name", "who"),
     [
         (NameKind.URI, URI, "by-uri"),
-        (NameKind.DNS, URI, "nobody"),
+        (NameKind.DNS, URI, "unknown"),
         (NameKind.DNS, DNS, "by-dns"),
-        (NameKind.URI, DNS, "nobody"),
-        (NameKind.URI, URI.upper(), "nobody"),
-        (NameKind.URI, f"{URI}/", "nobody"),
-        (NameKind.DNS, f"x.{DNS}", "nobody"),
-        (NameKind.DNS, "*.example", "nobody"),
-        (NameKind.DNS, "", "nobody"),
+        (NameKind.URI, DNS, "unknown"),
+        (NameKind.URI, URI.upper(), "unknown"),
+        (NameKind.URI, f"{URI}/", "unknown"),
+        (NameKind.DNS, f"x.{DNS}", "unknown"),
+        (NameKind.DNS, "*.example", "unknown"),
+        (NameKind.DNS, "", "unknown"),
     ],
 )
 def test_a_certificate_name_matches_its_kind_only(
@@ -188,29 +188,29 @@ def who(policy: AccessPolicy, call_context: Any) -> str:
     try:
         return Authenticator(lambda: policy).authenticate(call_context).name
     except Unauthenticated:
-        return "nobody"
+        return "unknown"
 
 
 def test_the_names_of_a_certificate_are_read_by_kind(certificates: AccessPolicy) -> None:
     assert who(certificates, CallContext(peer_uri=[URI.encode()])) == "by-uri"
     assert who(certificates, CallContext(peer_dns=[b"other.example", b"AGENT.example"])) == "by-dns"
-    assert who(certificates, CallContext(peer_dns=[URI.encode()], peer_uri=[DNS.encode()])) == "nobody"
+    assert who(certificates, CallContext(peer_dns=[URI.encode()], peer_uri=[DNS.encode()])) == "unknown"
 
 
 @pytest.mark.parametrize("key", ["x509_common_name", "x509_subject_alternative_name", "peer_email", "peer_ip"])
 def test_other_names_of_a_certificate_are_ignored(certificates: AccessPolicy, key: str) -> None:
-    assert who(certificates, CallContext(**{key: [URI.encode(), DNS.encode()]})) == "nobody"
+    assert who(certificates, CallContext(**{key: [URI.encode(), DNS.encode()]})) == "unknown"
 
 
 def test_a_name_that_is_not_utf8_has_no_caller(certificates: AccessPolicy) -> None:
-    assert who(certificates, CallContext(peer_uri=[b"\xff\xfe"], peer_dns=[b"\x00"])) == "nobody"
+    assert who(certificates, CallContext(peer_uri=[b"\xff\xfe"], peer_dns=[b"\x00"])) == "unknown"
 
 
 def test_a_token_takes_precedence_over_the_certificate_even_if_it_is_invalid(certificates: AccessPolicy) -> None:
     names = {"peer_uri": [URI.encode()]}
     assert who(certificates, CallContext(f"Bearer {GOOD.text}", **names)) == "agent"
-    assert who(certificates, CallContext("Bearer wrong", **names)) == "nobody"
-    assert who(certificates, CallContext("", **names)) == "nobody"
+    assert who(certificates, CallContext("Bearer wrong", **names)) == "unknown"
+    assert who(certificates, CallContext("", **names)) == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -219,14 +219,14 @@ def test_a_token_takes_precedence_over_the_certificate_even_if_it_is_invalid(cer
         ((f"Bearer {GOOD.text}",), "agent"),
         ((f"bearer {GOOD.text}",), "agent"),
         ((f"BEARER   {GOOD.text} ",), "agent"),
-        ((GOOD.text,), "nobody"),
-        ((f"Basic {GOOD.text}",), "nobody"),
-        ((f"Bearer{GOOD.text}",), "nobody"),
-        ((f"Bearer Bearer {GOOD.text}",), "nobody"),
-        ((f"Bearer {GOOD.text}", f"Bearer {GOOD.text}"), "nobody"),
-        ((f"Bearer {GOOD.text}, Bearer {GOOD.text}",), "nobody"),
-        ((f"Bearer {GOOD.text}".encode(),), "nobody"),
-        ((), "nobody"),
+        ((GOOD.text,), "unknown"),
+        ((f"Basic {GOOD.text}",), "unknown"),
+        ((f"Bearer{GOOD.text}",), "unknown"),
+        ((f"Bearer Bearer {GOOD.text}",), "unknown"),
+        ((f"Bearer {GOOD.text}", f"Bearer {GOOD.text}"), "unknown"),
+        ((f"Bearer {GOOD.text}, Bearer {GOOD.text}",), "unknown"),
+        ((f"Bearer {GOOD.text}".encode(),), "unknown"),
+        ((), "unknown"),
     ],
 )
 def test_exactly_one_bearer_token_is_accepted(

@@ -172,8 +172,8 @@ def test_all_invalid_tokens_get_the_same_bytes(restricted: RestrictedSidecar) ->
 
 def services(restricted: RestrictedSidecar, token: str | None) -> set[str]:
     stub: Any = reflection_pb2_grpc.ServerReflectionStub(restricted.channel)
-    asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
-    (answer,) = stub.ServerReflectionInfo(asked, metadata=bearer(token), timeout=CALL_SECONDS)
+    requests = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
+    (answer,) = stub.ServerReflectionInfo(requests, metadata=bearer(token), timeout=CALL_SECONDS)
     return {service.name for service in answer.list_services_response.service}
 
 
@@ -247,5 +247,5 @@ def test_every_rpc_is_audited_without_secrets(restricted: RestrictedSidecar) -> 
     text = (restricted.sidecar.data_dir.parent / "audit").read_text()
     secrets = [grant.token.secret for by_role in (GOOD, SECOND, EXPIRED, REVOKED) for grant in by_role.values()]
     assert [secret for secret in secrets if secret in text] == []
-    told = {(line["method"], line["who"]) for line in map(json.loads, text.splitlines())}
-    assert told >= {("Count", ""), *product(METHODS, (GOOD[AccessRole.ADMIN].name,))}
+    audited = {(line["method"], line["who"]) for line in map(json.loads, text.splitlines())}
+    assert audited >= {("Count", ""), *product(METHODS, (GOOD[AccessRole.ADMIN].name,))}

@@ -189,8 +189,8 @@ def second_page_token(view: TenantView, tenant: Tenant, way: str) -> str:
         listed = session.ListSessionsRequest(namespace=tenant.namespace, page_size=1)
         return str(view.restricted.client.sessions.ListSessions(listed, metadata=credentials).next_page_token)
     if way == "messages":
-        asked = memory.GetAllRequest(namespace=tenant.namespace, session_id="s0", page_size=1)
-        return str(memories.GetAll(asked, metadata=credentials).next_page_token)
+        page_request = memory.GetAllRequest(namespace=tenant.namespace, session_id="s0", page_size=1)
+        return str(memories.GetAll(page_request, metadata=credentials).next_page_token)
     request = memory.SearchRequest(
         namespace=tenant.namespace, query="heron", mode=way, limit=1, scope=SCOPE_NAMESPACE, user_id="u"
     )

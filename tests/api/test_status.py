@@ -220,9 +220,9 @@ def provocations(client: Client) -> dict[str, tuple[Any, Proto]]:
 
 def test_every_provokable_reason_is_sent(client: Client) -> None:
     client.add("s", "hello", id="m", user_id="owner")
-    asked = provocations(client)
-    assert set(asked) == BY_CALLS - {"OVERLOADED"}  # that one takes load: see test_limits
-    for reason, (call, request) in asked.items():
+    provoked = provocations(client)
+    assert set(provoked) == BY_CALLS - {"OVERLOADED"}  # that one takes load: see test_limits
+    for reason, (call, request) in provoked.items():
         refused = refusal(partial(call, request))
         assert refused.reason == reason
         assert refused.code.name == documented_codes()[reason]

@@ -25,13 +25,13 @@ def artifacts_over(journal: Journal, counter: Counter = CHARS4) -> Artifacts:
 
 
 def put(artifacts: Artifacts, artifact_id: str = "", content: str = "", **fields: Any) -> StoredArtifact:
-    asked: dict[str, Any] = {
+    request_fields: dict[str, Any] = {
         name: fields.pop(name) for name in ("offload_message_id", "preview_tokens") if name in fields
     }
     artifact = Artifact(id=artifact_id, content=content, **fields)
-    artifacts.validator.check(artifact, "offload_message_id" in asked)
-    return artifacts.put(PutArtifactRequest(KEY, "", artifact, **asked))
+    artifacts.validator.check(artifact, "offload_message_id" in request_fields)
+    return artifacts.put(PutArtifactRequest(KEY, "", artifact, **request_fields))
 
 
 def delete(artifacts: Artifacts, artifact_id: str) -> None:
-    outcome_of(lambda settled: artifacts.submit_delete(KEY, artifact_id, settled))
+    outcome_of(lambda on_done: artifacts.submit_delete(KEY, artifact_id, on_done))

@@ -32,8 +32,8 @@ def test_the_evidence_of_every_question_is_there() -> None:
     (history,) = support()
     known = set(history.ids)
     assert len(history.questions) >= 60
-    assert all(asked.evidence and asked.evidence <= known for asked in history.questions)
-    assert len({asked.text for asked in history.questions}) == len(history.questions)
+    assert all(question.evidence and question.evidence <= known for question in history.questions)
+    assert len({question.text for question in history.questions}) == len(history.questions)
 
 
 def test_questions_by_meaning_do_not_repeat_what_they_ask_for() -> None:
@@ -42,10 +42,10 @@ def test_questions_by_meaning_do_not_repeat_what_they_ask_for() -> None:
     texts = {
         name: set(pending.text.casefold().split()) for name, pending in zip(history.ids, history.rows, strict=True)
     }
-    for asked in history.questions:
-        if asked.kind == "meaning":
-            words = set(asked.text.casefold().strip("?.").split())
-            assert all(len(words & texts[one]) * 3 < len(words) * 2 for one in asked.evidence), asked.text
+    for question in history.questions:
+        if question.kind == "meaning":
+            words = set(question.text.casefold().strip("?.").split())
+            assert all(len(words & texts[one]) * 3 < len(words) * 2 for one in question.evidence), question.text
 
 
 def test_tool_results_follow_calls() -> None:
@@ -59,9 +59,9 @@ def test_tool_results_follow_calls() -> None:
 
 def test_recall_is_the_share_of_the_evidence_that_is_found() -> None:
     (history,) = support()
-    library = IndexedHistory.of(history, StaticEmbedder())
-    everything = recall_of([library], lambda _library, _query, asked: sorted(asked.evidence))
-    nothing = recall_of([library], lambda *_: [])
+    indexed_history = IndexedHistory.of(history, StaticEmbedder())
+    everything = recall_of([indexed_history], lambda _indexed_history, _query, question: sorted(question.evidence))
+    nothing = recall_of([indexed_history], lambda *_: [])
     assert all(set(everything[depth]) == {1.0} and set(nothing[depth]) == {0.0} for depth in DEPTHS)
 
 
@@ -173,7 +173,7 @@ def test_the_index_of_a_running_sidecar_can_be_watched(tmp_path: Path) -> None:
             path = requests.write(tmp_path / "searches", corpus.searches(corpus.MOST, corpus.queries(20), LIMIT))
             figures = server.load("Search", path, Shape(4, 1, 1.0, rate=20), repeat=True)
             assert 15 <= figures.calls <= 21
-    # Compared when nobody compacts any more: a copy in the middle of that holds rows twice.
+    # Compared when compaction is over: a copy during compaction has rows twice.
     assert 0 < files.live_bytes() <= files.disk_bytes()
 
 

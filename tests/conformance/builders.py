@@ -64,9 +64,9 @@ def answer(content: str, answers: str, **rest: Any) -> Draft:
 
 
 def carry_out(journal: Journal, command: Command) -> Any:
-    ticket = PendingCommand(command)
-    journal.submit(ticket)
-    return ticket.wait()
+    pending = PendingCommand(command)
+    journal.submit(pending)
+    return pending.wait()
 
 
 def append(
@@ -161,11 +161,11 @@ def notes(journal: Journal, owner: Owner = ANN, kind: RecordKind = RecordKind.AR
 
 def follow(journal: Journal, namespace: str = "default", after_lsn: int = 0, limit: int = 100) -> list[LogEntry]:
     """Return all entries of the change feed, read batch by batch."""
-    told: list[LogEntry] = []
-    while chapter := journal.read_changes(namespace, told[-1].lsn if told else after_lsn, limit):
-        assert len(chapter) <= limit
-        told += chapter
-    return told
+    entries: list[LogEntry] = []
+    while batch := journal.read_changes(namespace, entries[-1].lsn if entries else after_lsn, limit):
+        assert len(batch) <= limit
+        entries += batch
+    return entries
 
 
 def recount(journal: Journal, namespace: str = "default", owners: Iterable[Owner] = (EVERYBODY, ANN)) -> Usage:

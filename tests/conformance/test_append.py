@@ -43,8 +43,8 @@ def test_the_head_counts_the_window_by_role(journal: Journal) -> None:
 
 
 def test_an_unknown_session_is_empty(journal: Journal) -> None:
-    assert journal.head(SessionKey("default", "nobody")) is None
-    assert contents(journal, SessionKey("default", "nobody")) == []
+    assert journal.head(SessionKey("default", "unknown")) is None
+    assert contents(journal, SessionKey("default", "unknown")) == []
 
 
 def test_sessions_and_namespaces_do_not_see_each_other(journal: Journal) -> None:

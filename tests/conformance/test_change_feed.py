@@ -78,7 +78,7 @@ def filtered(journal: Journal, log_filter: LogFilter, limit: int = 100) -> list[
 @pytest.mark.parametrize("limit", [1, 2, 100])
 def test_a_filter_selects_messages_by_user_or_session(journal: Journal, limit: int) -> None:
     append(journal, draft("ann's"), user_id="ann")
-    append(journal, draft("nobody's"), key=OTHER)
+    append(journal, draft("anonymous"), key=OTHER)
     append(journal, draft("x"), key=ELSEWHERE, user_id="ann")
     rewrite(journal, "ann's", scored(3))
     put(journal, "a document")
@@ -94,7 +94,7 @@ def test_a_filter_selects_messages_by_user_or_session(journal: Journal, limit: i
 
     assert entries(LogFilter("ann")) == ["ann's", "ann's"]
     assert entries(LogFilter("bert")) == ["bert's"]
-    assert entries(LogFilter(session=number)) == ["nobody's"]
+    assert entries(LogFilter(session=number)) == ["anonymous"]
     assert entries(LogFilter()) == ["DocumentWritten"]
 
 

@@ -79,25 +79,25 @@ def test_a_policy_has_an_event(journal: Journal) -> None:
 
 def test_events_arrive_before_the_command_completes(journal: Journal) -> None:
     replica = Replica(journal)
-    heard: list[int] = []
-    tickets = [
+    results: list[int] = []
+    commands = [
         PendingCommand(
-            Append(KEY, "", [draft(f"m{n}")]), lambda ticket: heard.append(ticket.result().head.last_sequence)
+            Append(KEY, "", [draft(f"m{n}")]), lambda pending: results.append(pending.result().head.last_sequence)
         )
         for n in range(50)
     ]
-    told_when_answered: list[bool] = []
+    seen_when_completed: list[bool] = []
     last = PendingCommand(
         Append(KEY, "", [draft("last")]),
-        lambda ticket: told_when_answered.append(
-            replica.heads[KEY].last_sequence >= ticket.result().head.last_sequence
+        lambda pending: seen_when_completed.append(
+            replica.heads[KEY].last_sequence >= pending.result().head.last_sequence
         ),
     )
-    for ticket in (*tickets, last):
-        journal.submit(ticket)
+    for pending in (*commands, last):
+        journal.submit(pending)
     append(journal, draft("after"))
-    assert heard == list(range(1, 51))
-    assert told_when_answered == [True]
+    assert results == list(range(1, 51))
+    assert seen_when_completed == [True]
 
 
 def test_versions_grow_in_the_order_of_events(journal: Journal) -> None:

@@ -127,22 +127,22 @@ def test_concurrent_calibrations_all_count(journal: Journal) -> None:
 
 
 def test_commands_of_one_session_take_effect_in_the_order_of_submission(journal: Journal) -> None:
-    tickets = [PendingCommand(Append(KEY, "", [draft(f"m{number}")])) for number in range(200)]
-    for ticket in tickets:
-        journal.submit(ticket)
-    assert [ticket.wait().results[0].sequence for ticket in tickets] == list(range(1, 201))
+    commands = [PendingCommand(Append(KEY, "", [draft(f"m{number}")])) for number in range(200)]
+    for pending in commands:
+        journal.submit(pending)
+    assert [pending.wait().results[0].sequence for pending in commands] == list(range(1, 201))
 
 
 def test_a_rejected_command_affects_no_other(journal: Journal) -> None:
     append(journal, draft("known"))
     drafts = [draft(f"m{number}") if number % 3 else draft("other", message_id="known") for number in range(60)]
-    tickets = [PendingCommand(Append(KEY, "", [one])) for one in drafts]
-    for ticket in tickets:
-        journal.submit(ticket)
+    commands = [PendingCommand(Append(KEY, "", [one])) for one in drafts]
+    for pending in commands:
+        journal.submit(pending)
     refused = 0
-    for ticket in tickets:
+    for pending in commands:
         try:
-            ticket.wait()
+            pending.wait()
         except IdConflict:
             refused += 1
     assert refused == 20
@@ -150,11 +150,11 @@ def test_a_rejected_command_affects_no_other(journal: Journal) -> None:
 
 
 def test_closing_completes_submitted_commands(journal: Journal) -> None:
-    tickets = [PendingCommand(Append(KEY, "", [draft(f"m{number}")])) for number in range(100)]
-    for ticket in tickets:
-        journal.submit(ticket)
+    commands = [PendingCommand(Append(KEY, "", [draft(f"m{number}")])) for number in range(100)]
+    for pending in commands:
+        journal.submit(pending)
     journal.close()
-    assert [ticket.wait().results[0].sequence for ticket in tickets] == list(range(1, 101))
+    assert [pending.wait().results[0].sequence for pending in commands] == list(range(1, 101))
 
 
 def test_a_closed_journal_rejects_commands_and_can_be_closed_again(journal: Journal) -> None:

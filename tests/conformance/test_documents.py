@@ -78,10 +78,10 @@ def test_a_document_is_read_as_it_was_put(journal: Journal) -> None:
 
 def test_the_entry_of_a_document_has_all_its_chunks(journal: Journal) -> None:
     stored = put(journal, "one", "two").document
-    (told,) = follow(journal)
-    assert isinstance(told, DocumentWritten)
-    assert told == (stored.version, replace(stored, chunks=told.document.chunks))
-    assert [chunk.text for chunk in told.document.chunks] == ["one", "two"]
+    (entry,) = follow(journal)
+    assert isinstance(entry, DocumentWritten)
+    assert entry == (stored.version, replace(stored, chunks=entry.document.chunks))
+    assert [chunk.text for chunk in entry.document.chunks] == ["one", "two"]
 
 
 def test_the_same_document_again_writes_nothing(journal: Journal) -> None:
@@ -111,9 +111,9 @@ def test_new_text_replaces_all_chunks_under_the_same_row_id(journal: Journal) ->
     assert new.row_id == old.row_id and new.version > old.version
     assert chunks_of(journal, new) == ["four"]
     assert journal.find_chunks([(old.version, 0), (old.version, 2), (new.version, 2)]) == {}
-    passed, told = follow(journal)
+    passed, entry = follow(journal)
     assert passed == NoOp(old.version)
-    assert isinstance(told, DocumentWritten) and told.document.version == new.version
+    assert isinstance(entry, DocumentWritten) and entry.document.version == new.version
 
 
 def test_the_same_text_with_other_chunks_is_new(journal: Journal) -> None:
@@ -198,9 +198,9 @@ def test_deleting_a_session_deletes_its_documents(journal: Journal) -> None:
     number, before = known_head(journal).row_id, journal.stats().last_lsn
     assert erase(journal, delete_session=True) == Erased(None, ErasureCounts(messages=1, documents=2, chunks=2))
     assert list(journal.documents(DocumentQuery(SESSION))) == []
-    told = follow(journal, after_lsn=before)
-    assert [type(one) for one in told] == [RowsErased] * 3
-    assert [one.session for one in told if isinstance(one, RowsErased)] == [number, -mine[1].row_id, -mine[0].row_id]
+    entry = follow(journal, after_lsn=before)
+    assert [type(one) for one in entry] == [RowsErased] * 3
+    assert [one.session for one in entry if isinstance(one, RowsErased)] == [number, -mine[1].row_id, -mine[0].row_id]
     assert journal.document(EVERYBODY, "d1") and journal.document(ANN, "d1")
     assert journal.document(Owner("default", "", "s2"), "d1") and journal.document(Owner("elsewhere", "", "s1"), "d1")
 
@@ -236,11 +236,9 @@ def test_readers_never_see_a_partial_document(journal: Journal) -> None:
             found = journal.find_chunks([(stored.version, place) for place in range(stored.chunk_count)])
             assert len(found) in (0, stored.chunk_count)
             assert len({(one.title, chunk.text) for one, chunk in found.values()}) <= 1
-            for told in journal.read_changes("default", stored.version - 1, 1):
-                delete_session = isinstance(told, DocumentWritten) and told.document
-                assert not delete_session or len(delete_session.chunks) == delete_session.chunk_count == int(
-                    delete_session.title
-                )
+            for entry in journal.read_changes("default", stored.version - 1, 1):
+                document = isinstance(entry, DocumentWritten) and entry.document
+                assert not document or len(document.chunks) == document.chunk_count == int(document.title)
             looks += 1
         return looks
 
@@ -255,11 +253,11 @@ def test_readers_never_see_a_partial_document(journal: Journal) -> None:
 
 def test_commands_of_one_document_take_effect_in_the_order_of_submission(journal: Journal) -> None:
     """Each of many concurrent commands sees the one before it, including the deletion of the session."""
-    tickets = []
+    commands = []
     for number in range(60):
-        tickets.append(PendingCommand(PutDocument(document(f"text {number // 2}", owner=SESSION))))
-        journal.submit(tickets[-1])
-    results = [ticket.wait() for ticket in tickets]
+        commands.append(PendingCommand(PutDocument(document(f"text {number // 2}", owner=SESSION))))
+        journal.submit(commands[-1])
+    results = [pending.wait() for pending in commands]
     assert [result.unchanged for result in results] == [False, True] * 30
     assert len({result.document.row_id for result in results}) == 1
     append(journal, draft("m"), key=SessionKey("default", "s1"))

@@ -52,8 +52,8 @@ def refused(work: Callable[[], object], what: str, limit: int) -> None:
     with pytest.raises(QuotaExceeded) as refusal:
         work()
     assert (refusal.value.resource, refusal.value.limit) == (what, limit)
-    told = f"the namespace may keep {limit} {what}, and this would be more; nothing was changed"
-    assert str(refusal.value) == told
+    expected = f"the namespace may keep {limit} {what}, and this would be more; nothing was changed"
+    assert str(refusal.value) == expected
 
 
 def test_an_empty_namespace_has_no_usage(journal: Journal) -> None:

@@ -127,12 +127,12 @@ def test_an_exception_of_an_upsert_rejects_only_that_upsert(journal: Journal) ->
 
     keep(journal, note("kept"))
     commands = [UpsertRecords(ANN, ARTIFACT, [1], fails, progress=Progress("facts", 9)), revising(note(name="n2"))]
-    tickets = [PendingCommand(command) for command in commands]
-    for ticket in tickets:
-        journal.submit(ticket)
+    submitted = [PendingCommand(command) for command in commands]
+    for pending in submitted:
+        journal.submit(pending)
     with pytest.raises(ArithmeticError, match="1"):
-        tickets[0].wait()
-    tickets[1].wait()
+        submitted[0].wait()
+    submitted[1].wait()
     assert notes(journal) == ["n2", "n1"]
     assert journal.watermark("facts", "default") == 0
 
@@ -172,12 +172,12 @@ def test_a_deleted_record_is_absent_and_returned(journal: Journal) -> None:
 
 def test_records_write_no_log_entries_and_no_commit_events(journal: Journal) -> None:
     append(journal, draft("m"))
-    replica, told, before = Replica(journal), follow(journal), journal.stats().last_lsn
+    replica, entries, before = Replica(journal), follow(journal), journal.stats().last_lsn
     keep(journal, note("one"), progress=Progress("facts", 1))
     keep(journal, note("two"))
     keep(journal, owner=SESSION)
     carry_out(journal, DeleteRecord(ANN, ARTIFACT, "n1"))
-    assert (journal.stats().last_lsn, follow(journal), replica.changes) == (before, told, [])
+    assert (journal.stats().last_lsn, follow(journal), replica.changes) == (before, entries, [])
     assert journal.last_lsns() == {"default": before}
 
 
@@ -215,10 +215,10 @@ def test_commands_on_records_take_effect_in_the_order_of_submission(journal: Jou
         return RecordChanges([note(f"{so_far + 1}")])
 
     for owner in (ANN, SESSION):
-        tickets = [PendingCommand(UpsertRecords(owner, ARTIFACT, [1], count)) for _ in range(60)]
-        for ticket in tickets:
-            journal.submit(ticket)
-        assert [int(ticket.wait().records[0].body) for ticket in tickets] == list(range(1, 61))
+        submitted = [PendingCommand(UpsertRecords(owner, ARTIFACT, [1], count)) for _ in range(60)]
+        for pending in submitted:
+            journal.submit(pending)
+        assert [int(pending.wait().records[0].body) for pending in submitted] == list(range(1, 61))
 
 
 def test_readers_never_see_a_partial_upsert(journal: Journal) -> None:

@@ -152,14 +152,14 @@ def test_records_and_erasures_take_effect_in_the_order_of_submission(journal: Jo
         revising(note(name="refused", source="s1"), derived_from=number),
         revising(note(name="after", source="s1")),
     ]
-    tickets = [PendingCommand(command) for command in commands]
-    for ticket in tickets:
-        journal.submit(ticket)
-    tickets[0].wait()
-    assert tickets[1].wait().counts.messages == 1
+    submitted = [PendingCommand(command) for command in commands]
+    for pending in submitted:
+        journal.submit(pending)
+    submitted[0].wait()
+    assert submitted[1].wait().counts.messages == 1
     with pytest.raises(NotFound):
-        tickets[2].wait()
-    tickets[3].wait()
+        submitted[2].wait()
+    submitted[3].wait()
     assert notes(journal) == ["after"]
     keep(journal, note(name="anew", source="s1"), derived_from=known_head(journal).row_id)
     assert notes(journal) == ["anew", "after"]
@@ -172,10 +172,10 @@ def test_erasures_that_share_a_record_both_succeed(journal: Journal) -> None:
         append(journal, draft("m"), key=key, user_id="ann")
         keep(journal, note(source=f"s{number % 8 + 1}"), owner=Owner("default", "", key.session_id))
     keep(journal, note(), kind=PATTERNS)
-    tickets = [PendingCommand(Erase(key, "", delete_session=True)) for key in keys]
-    for ticket in tickets:
-        journal.submit(ticket)
-    gone = [ticket.wait().counts for ticket in tickets]
+    submitted = [PendingCommand(Erase(key, "", delete_session=True)) for key in keys]
+    for pending in submitted:
+        journal.submit(pending)
+    gone = [pending.wait().counts for pending in submitted]
     assert [one.messages for one in gone] == [1] * 8
     assert (sum(one.artifacts for one in gone), sum(one.patterns for one in gone)) == (8, 1)
     assert notes(journal, ANN, PATTERNS) == []

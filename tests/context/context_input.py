@@ -42,7 +42,7 @@ def window_message(
 
 def window_of(messages: list[WindowMessage]) -> ConversationWindow:
     return ConversationWindow(
-        messages, sum(line.role == Role.USER for line in messages), sum(one.sum_tokens for one in messages)
+        messages, sum(line.role == Role.USER for line in messages), sum(message.sum_tokens for message in messages)
     )
 
 

@@ -91,9 +91,11 @@ def test_tool_exchanges_are_complete_and_the_last_messages_are_included(data: st
     context_input = data.draw(context_inputs(counter))
     built = build(context_input, sufficient_budget(context_input, budget, counter), counter)
     said = built.included(Section.SECTION_WORKING)
-    for one in shown_messages(context_input):
-        if one.exchange:
-            exchange = {f"m{each.sequence}" for each in shown_messages(context_input) if each.exchange == one.exchange}
+    for message in shown_messages(context_input):
+        if message.exchange:
+            exchange = {
+                f"m{each.sequence}" for each in shown_messages(context_input) if each.exchange == message.exchange
+            }
             assert exchange <= said or not exchange & said
     assert {f"m{one.sequence}" for one in shown_messages(context_input)[-2:]} <= said
 

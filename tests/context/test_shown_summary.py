@@ -36,10 +36,10 @@ def test_get_summary_waits_for_the_commit_of_a_shown_summary() -> None:
     summaries.submit_save(KEY, 0, SHOWN)
     assert summaries.get(KEY) is None
     with ThreadPoolExecutor(1) as pool:
-        told = pool.submit(summaries.get_committed, KEY)
-        assert not told.done()
+        future = pool.submit(summaries.get_committed, KEY)
+        assert not future.done()
         journal.may_commit.set()
-        told.result(10)
+        future.result(10)
     assert not summaries._saving
 
 

@@ -56,14 +56,14 @@ def within(agent: Agent, request: BuildContextRequest) -> BuildContextResponse:
 
 
 @LONG_LIVED
-@given(scene=scenes, asked=st.lists(requests(), min_size=1, max_size=4))
+@given(scene=scenes, field_sets=st.lists(requests(), min_size=1, max_size=4))
 def test_the_token_count_matches_the_response_and_fits(
-    client: Client, scene: Scene, asked: list[dict[str, Any]]
+    client: Client, scene: Scene, field_sets: list[dict[str, Any]]
 ) -> None:
     agent = new_session(client, scene)
     window = agent.talk.messages()
     last = [one.id for one in window if one.role != ROLE_SYSTEM][-2:]
-    for fields in asked:
+    for fields in field_sets:
         request = BuildContextRequest(**agent.names, **fields)
         built = within(agent, request)
         check_token_counts(request, built)
@@ -95,7 +95,7 @@ def test_the_largest_budget_works_with_the_largest_section_limits(data_dir: Path
         assert (built.max_tokens, section_of(built, "WORKING").limit_tokens) == (most, most)
 
 
-@pytest.mark.parametrize("tool_call_id", ["", "nobody called"])
+@pytest.mark.parametrize("tool_call_id", ["", "unknown call"])
 def test_results_without_a_call_may_be_evicted_except_the_last_two(client: Client, tool_call_id: str) -> None:
     agent = new_agent(client)
     results = [Message(role=ROLE_TOOL, content=f"{n}7 rain", tool_call_id=tool_call_id) for n in range(1, 6)]

@@ -109,10 +109,10 @@ def test_facts_of_one_user_are_not_visible_to_another(client: Client, ann: Agent
 
 
 def test_facts_of_a_session_belong_to_the_user_that_claims_it(client: Client) -> None:
-    nobody = new_agent(client)
-    nobody.talk.say("My name is Priya Nair.")
-    nobody.until_known(("name", "Priya Nair"))
-    ann = Agent(client, nobody.session_id, user_id=f"user-{nobody.session_id}")
+    anonymous = new_agent(client)
+    anonymous.talk.say("My name is Priya Nair.")
+    anonymous.until_known(("name", "Priya Nair"))
+    ann = Agent(client, anonymous.session_id, user_id=f"user-{anonymous.session_id}")
     assert ann.known() == set()
     ann.talk.say("I live in Lisbon.")
     ann.until_known(("name", "Priya Nair"), ("location", "Lisbon"))

@@ -46,9 +46,9 @@ def test_an_unknown_session_gives_a_context_from_the_rest(client: Client) -> Non
 
 
 def test_an_unknown_session_without_a_user_gives_the_content_of_the_request(client: Client) -> None:
-    nobody = new_agent(client)
-    assert list(nobody.build().messages) == []
-    built = nobody.build(system_prompt="Be kind.", documents=["A leaflet."])
+    anonymous = new_agent(client)
+    assert list(anonymous.build().messages) == []
+    built = anonymous.build(system_prompt="Be kind.", documents=["A leaflet."])
     assert [("Be kind." in message.content, "A leaflet." in message.content) for message in built.messages] == [
         (True, False),
         (False, True),
@@ -56,8 +56,8 @@ def test_an_unknown_session_without_a_user_gives_the_content_of_the_request(clie
 
 
 def test_building_a_context_creates_no_session(client: Client) -> None:
-    nobody = new_agent(client)
-    nobody.build(query="Anything?", append_query=True, user_id="ann")
-    assert nobody.talk.count().message_count == 0
-    # Nobody's yet: whoever says something first has it.
-    Agent(client, nobody.session_id, user_id="bob").talk.say("Mine.")
+    anonymous = new_agent(client)
+    anonymous.build(query="Anything?", append_query=True, user_id="ann")
+    assert anonymous.talk.count().message_count == 0
+    # The session has no owner yet: the first user that adds a message owns it.
+    Agent(client, anonymous.session_id, user_id="bob").talk.say("Mine.")

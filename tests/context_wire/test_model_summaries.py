@@ -58,7 +58,9 @@ def test_a_valid_answer_is_used_with_the_name_of_the_model(agent: Agent) -> None
     found = wait_for_summary(agent)
     assert (found.text, found.origin, found.first_sequence, found.last_sequence) == (GOOD, NAME, 1, 6)
     built = agent.build()
-    assert GOOD in built.memory_text and [one.sequence for one in stored_messages(built.messages)] == list(range(7, 13))
+    assert GOOD in built.memory_text and [message.sequence for message in stored_messages(built.messages)] == list(
+        range(7, 13)
+    )
 
 
 @pytest.mark.parametrize("answer", list(ANSWERS))

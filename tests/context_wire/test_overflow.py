@@ -135,9 +135,13 @@ def test_sections_are_evicted_in_order(full_agent: Agent) -> None:
     first, last = measures[0], measures[-1]
     assert first == Included(9, 3, 3, 3, first.hints, first.profile, 1, 18) and first.hints and first.profile
     assert last == Included(1, 0, 0, 0, 0, 0, 0, 2)
-    for one in measures:
+    for measure in measures:
         for earlier, later in pairwise(EVICTION_ORDER):
-            assert getattr(one, earlier[0]) <= earlier[1] or not has_started(one, later, first), (one, earlier, later)
+            assert getattr(measure, earlier[0]) <= earlier[1] or not has_started(measure, later, first), (
+                measure,
+                earlier,
+                later,
+            )
 
 
 def has_started(one: Included, step: tuple[str, int], first: Included) -> bool:

@@ -101,7 +101,7 @@ def test_when_all_conversations_are_erased_there_are_no_patterns(ann: Agent) -> 
     assert ann.patterns().hints
     for number in range(1, 21):
         ann.knowledge_client.of(ann.user_id, f"s{number}").delete_session()
-    assert not section_of(ann.build(), "HINTS").items, "not even before somebody asks"
+    assert not section_of(ann.build(), "HINTS").items, "also without a read of the patterns"
     found = ann.patterns()
     assert (found.hints, found.conversations, list(found.patterns)) == ("", 0, [])
 

@@ -39,7 +39,7 @@ def test_after_twelve_messages_there_is_a_summary_and_its_turns_are_omitted(clie
     assert (summary.first_sequence, summary.last_sequence, summary.origin) == (1, 6, "extractive")
     assert 0 < summary.tokens <= 400 and summary.text
     built = agent.build()
-    assert [one.sequence for one in stored_messages(built.messages)] == list(range(7, 13))
+    assert [message.sequence for message in stored_messages(built.messages)] == list(range(7, 13))
     assert summary.text in built.messages[0].content
     assert [item.id for item in section_of(built, "SUMMARY").items] == [summary.id]
 
@@ -50,7 +50,7 @@ def test_with_eleven_messages_there_is_no_summary(client: Client) -> None:
     agent.talk.say("And hut number 99?")
     built = agent.build()
     assert agent.summary() is None and not section_of(built, "SUMMARY").items
-    assert [one.sequence for one in stored_messages(built.messages)] == list(range(1, 12))
+    assert [message.sequence for message in stored_messages(built.messages)] == list(range(1, 12))
 
 
 def test_a_long_session_has_one_summary_and_no_gap_to_the_shown_messages(client: Client) -> None:
@@ -59,7 +59,7 @@ def test_a_long_session_has_one_summary_and_no_gap_to_the_shown_messages(client:
         agent.talk.say(question)
         if number % 5 == 4:
             found, built = context_of_one_summary(agent)
-            shown = [one.sequence for one in stored_messages(built.messages)]
+            shown = [message.sequence for message in stored_messages(built.messages)]
             ranges.append(found.last_sequence if found else 0)
             assert shown == list(range(ranges[-1] + 1, 2 * number + 2)), ranges
         agent.talk.say(answer, ROLE_ASSISTANT)
@@ -77,7 +77,7 @@ def test_summarize_covers_all_messages_within_the_requested_length(client: Clien
     found = agent.summarize(max_tokens=60)
     assert found is not None and (found.first_sequence, found.last_sequence) == (1, 40) and found.tokens <= 60
     assert summary_of(agent) == found
-    assert [one.sequence for one in stored_messages(agent.build().messages)] == list(range(35, 41)), (
+    assert [message.sequence for message in stored_messages(agent.build().messages)] == list(range(35, 41)), (
         "the newest stay as they were"
     )
 

@@ -26,7 +26,7 @@ class Request:
         return texts
 
     @property
-    def told(self) -> tuple[str, str]:
+    def contents(self) -> tuple[str, str]:
         """Return the contents of the messages to a language model."""
         messages = self.body["messages"]
         assert isinstance(messages, list)

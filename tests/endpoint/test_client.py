@@ -21,12 +21,12 @@ from tests.endpoint.server import KEY, Behaviour, Server
 LARGEST_BYTES = 1_000
 
 
-def asked(endpoint: EndpointClient) -> bytes:
+def post(endpoint: EndpointClient) -> bytes:
     return endpoint.post(b'{"say": "something"}', LARGEST_BYTES, bytes)
 
 
 def test_a_request_arrives_with_the_key(server: Server, endpoint: EndpointClient) -> None:
-    assert asked(endpoint) == b"{}"
+    assert post(endpoint) == b"{}"
     (request,) = server.requests
     assert request.path == "/v1/things" and request.body == {"say": "something"}
     assert request.headers["Authorization"] == f"Bearer {KEY}"
@@ -36,7 +36,7 @@ def test_a_request_arrives_with_the_key(server: Server, endpoint: EndpointClient
 def test_a_permanent_error_is_not_retried(server: Server, endpoint: EndpointClient, waits: Waits, code: int) -> None:
     server.always = serve.status(code, f"wrong key {KEY}".encode())
     with pytest.raises(EndpointMismatch, match=str(code)) as caught:
-        asked(endpoint)
+        post(endpoint)
     assert len(server.requests) == 1 and not waits.seconds and KEY not in repr(caught.value)
 
 
@@ -44,14 +44,14 @@ def test_a_permanent_error_is_not_retried(server: Server, endpoint: EndpointClie
 def test_rejected_input_has_its_own_error(server: Server, endpoint: EndpointClient, refused: Behaviour) -> None:
     server.always = refused
     with pytest.raises(RequestRejected):
-        asked(endpoint)
+        post(endpoint)
 
 
 def test_a_redirect_is_not_followed(server: Server, endpoint: EndpointClient) -> None:
     with Server() as other:
         server.always = serve.status(307, Location=f"{other.url}/things")
         with pytest.raises(EndpointMismatch, match="redirects"):
-            asked(endpoint)
+            post(endpoint)
         assert not other.requests
 
 
@@ -62,7 +62,7 @@ def test_retry_after_is_honoured_within_a_bound(
     server: Server, endpoint: EndpointClient, waits: Waits, retry_after: str, waited: float
 ) -> None:
     server.script = [serve.status(429, Retry_After=retry_after)]
-    asked(endpoint)
+    post(endpoint)
     assert waits.seconds == [waited]
 
 
@@ -117,14 +117,14 @@ def test_too_deep_nesting_is_malformed() -> None:
 def test_a_slow_server_times_out(server: Server, configured: EndpointConfig) -> None:
     release = Event()
     server.script = [serve.silent_until(release)]
-    assert asked(EndpointClient(replace(configured, timeout_seconds=0.1)))
+    assert post(EndpointClient(replace(configured, timeout_seconds=0.1)))
     release.set()
 
 
 def test_an_answer_that_arrives_too_slowly_times_out(server: Server, configured: EndpointConfig) -> None:
     server.always = serve.chunked(b" " * 200)
     with pytest.raises(EndpointUnavailable, match="too long"):
-        asked(EndpointClient(replace(configured, timeout_seconds=10, clock=Clock(step=6))))
+        post(EndpointClient(replace(configured, timeout_seconds=10, clock=Clock(step=6))))
 
 
 def test_a_refused_connection_means_unavailable(configured: EndpointConfig, waits: Waits) -> None:
@@ -132,7 +132,7 @@ def test_a_refused_connection_means_unavailable(configured: EndpointConfig, wait
         bound_but_deaf.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{bound_but_deaf.getsockname()[1]}/v1"
         with pytest.raises(EndpointUnavailable, match="NewConnectionError"):
-            asked(EndpointClient(replace(configured, url=url)))
+            post(EndpointClient(replace(configured, url=url)))
     assert waits.seconds == [0.25, 0.5]
 
 
@@ -140,18 +140,18 @@ def test_after_repeated_failures_the_circuit_opens_and_one_probe_is_sent(
     server: Server, configured: EndpointConfig
 ) -> None:
     clock = Clock()
-    resting = EndpointClient(replace(configured, failures_before_open=2, cool_down_seconds=30, clock=clock))
+    client = EndpointClient(replace(configured, failures_before_open=2, cool_down_seconds=30, clock=clock))
     server.script = [serve.status(503)] * 3
     for _ in range(3):
         with pytest.raises(EndpointUnavailable):
-            asked(resting)
+            post(client)
     assert len(server.requests) == 2
     clock.now += 31
     with pytest.raises(EndpointUnavailable):
-        asked(resting)
+        post(client)
     assert len(server.requests) == 3
     clock.now += 31
-    assert asked(resting) and asked(resting)
+    assert post(client) and post(client)
 
 
 def test_a_mismatch_does_not_open_the_circuit(server: Server, configured: EndpointConfig) -> None:
@@ -159,26 +159,26 @@ def test_a_mismatch_does_not_open_the_circuit(server: Server, configured: Endpoi
     server.script = [serve.status(401)] * 3
     for _ in range(3):
         with pytest.raises(EndpointMismatch):
-            asked(endpoint)
-    assert asked(endpoint)
+            post(endpoint)
+    assert post(endpoint)
 
 
 def test_threads_share_idle_connections(server: Server, endpoint: EndpointClient) -> None:
     with ThreadPoolExecutor(MAX_IDLE_CONNECTIONS) as pool:
-        assert set(pool.map(lambda _: asked(endpoint), range(200))) == {b"{}"}
+        assert set(pool.map(lambda _: post(endpoint), range(200))) == {b"{}"}
     assert len({request.client_port for request in server.requests}) <= MAX_IDLE_CONNECTIONS
 
 
 def test_no_more_is_read_than_the_limit_of_an_answer(server: Server, endpoint: EndpointClient) -> None:
     server.script = [serve.endless]
-    asked(endpoint)
+    post(endpoint)
     on_the_way_bytes = 16 << 20
     assert 0 < server.endless_bytes < LARGEST_BYTES + on_the_way_bytes
 
 
 def test_a_connection_is_not_reused_after_a_partial_answer(server: Server, endpoint: EndpointClient) -> None:
     server.script = [serve.endless]
-    asked(endpoint)
+    post(endpoint)
     first, second = server.requests
     assert first.client_port != second.client_port
 
@@ -188,4 +188,4 @@ def test_proxies_of_the_environment_are_not_used(
 ) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setitem(os.environ, name, "http://127.0.0.1:1")
-    assert asked(endpoint) and len(server.requests) == 1
+    assert post(endpoint) and len(server.requests) == 1

@@ -35,19 +35,19 @@ def written_before(journal: Journal, index: Index) -> None:
     assert batch.episodes is not None
     table = index.create("default", Generation(1, EMBEDDER.identity, EMBEDDER.dimensions, analyzer_version=1))
     table.apply(replace(batch, episodes=replace(batch.episodes, terms=CLAUSES)))
-    ticket = PendingCommand(AdvanceWatermark(GENERATION_WATERMARK, "default", 1))
-    journal.submit(ticket)
-    ticket.wait()
+    pending = PendingCommand(AdvanceWatermark(GENERATION_WATERMARK, "default", 1))
+    journal.submit(pending)
+    pending.wait()
 
 
 def check_rebuilt(journal: Journal, index: Index) -> None:
     with closing(EpisodicClient(journal, index=index, embedders=ToyEmbedders(EMBEDDER))) as memory:
-        asked = {"mode": KEYWORD, "user_id": "u"}
-        assert memory.find(CLAUSES[0], **asked) == []
+        fields = {"mode": KEYWORD, "user_id": "u"}
+        assert memory.find(CLAUSES[0], **fields) == []
         assert [generation.number for generation in index.generations("default")] == [1, 2]
         memory.index()
-        assert memory.find("咖啡", **asked) == [CLAUSES[0]]
-        assert memory.find("天気", **asked)[:1] == [CLAUSES[1]]
+        assert memory.find("咖啡", **fields) == [CLAUSES[0]]
+        assert memory.find("天気", **fields)[:1] == [CLAUSES[1]]
         assert [(one.number, one.analyzer_version) for one in index.generations("default")] == [(2, ANALYZER_VERSION)]
 
 

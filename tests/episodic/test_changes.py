@@ -114,9 +114,9 @@ def pruned_and_shortened(memory: EpisodicClient) -> None:
     assert page.head is not None
     short = Message(content="tea ...", sequence=2).SerializeToString()
     shortened = [page.messages[1]._replace(body=short, tokens=1)]
-    ticket = PendingCommand(UpdateWindow(key, page.head.version, [1], shortened))
-    memory.journal.submit(ticket)
-    ticket.wait()
+    pending = PendingCommand(UpdateWindow(key, page.head.version, [1], shortened))
+    memory.journal.submit(pending)
+    pending.wait()
 
 
 @pytest.mark.parametrize("when", ["before", "after", "never"])

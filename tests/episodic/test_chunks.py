@@ -28,9 +28,9 @@ def ids(hits: Sequence[ChunkHit]) -> list[tuple[str, int]]:
 
 
 def drop(memory: EpisodicClient, owner: Owner, name: str) -> None:
-    ticket = PendingCommand(DeleteDocument(owner, name))
-    memory.journal.submit(ticket)
-    ticket.wait()
+    pending = PendingCommand(DeleteDocument(owner, name))
+    memory.journal.submit(pending)
+    pending.wait()
 
 
 @PATHS
@@ -102,7 +102,7 @@ def test_a_document_that_is_replaced_repeatedly_is_never_partially_visible(limit
             try:
                 while not ended.is_set():
                     seen.append([hit.chunk.text for hit in finder([EVERYBODY, ANNA], "tea", 100, 0.0).hits])
-            except BaseException as problem:  # noqa: BLE001 - told to the test
+            except BaseException as problem:  # noqa: BLE001 - reported to the test
                 problems.append(problem)
 
         readers = [threading.Thread(target=read) for _ in range(3)]

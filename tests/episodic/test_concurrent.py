@@ -30,7 +30,7 @@ def together(*work: Callable[[], None]) -> None:
     def guarded(one: Callable[[], None]) -> None:
         try:
             one()
-        except BaseException as problem:  # noqa: BLE001 - told to the test
+        except BaseException as problem:  # noqa: BLE001 - reported to the test
             problems.append(problem)
 
     threads = [threading.Thread(target=guarded, args=(one,)) for one in work]

@@ -65,12 +65,12 @@ def test_the_old_vectors_answer_until_the_new_table_is_complete(new: ToyEmbedder
     journal, index = VolatileJournal(), VolatileIndex()
     before(journal, index)
     memory = later(journal, index, new, limits=limits)
-    asked = {"mode": HYBRID, **names_of(SCOPE_USER)}
+    fields = {"mode": HYBRID, **names_of(SCOPE_USER)}
     for taken in range(12):
         memory.stepped.step("default", 1)
         memory.stepped.indexer.maintain(idle=False)
-        expected = oracle(OLD if taken < 11 else new, 12, **asked)
-        assert answers(memory, **asked) == pytest.approx(expected, abs=2e-3)
+        expected = oracle(OLD if taken < 11 else new, 12, **fields)
+        assert answers(memory, **fields) == pytest.approx(expected, abs=2e-3)
     assert [generation.embedder for generation in index.generations("default")] == [new.identity]
     memory.close()
 
@@ -137,9 +137,9 @@ def test_a_process_that_ends_right_after_the_switch_drops_the_old_table_at_the_n
     memory = later(journal, index, NEW)
     while memory.stepped.step("default", 100):
         pass
-    ticket = PendingCommand(AdvanceWatermark("episodic.generation", "default", 2))
-    journal.submit(ticket)
-    ticket.wait()
+    pending = PendingCommand(AdvanceWatermark("episodic.generation", "default", 2))
+    journal.submit(pending)
+    pending.wait()
     memory.abandon()
     with later_client(journal, index, NEW) as again:
         assert len(again.find("tea", user_id="u", limit=100)) == 12

@@ -14,16 +14,16 @@ from tests.episodic.components import EpisodicClient, episodic_client
 from tests.support.waiting import until
 
 OWNERS = {
-    "everybody's": Owner("default"),
+    "namespace's": Owner("default"),
     "a user's": Owner("default", user_id="u"),
     "a session's": Owner("default", session_id="another"),
 }
 
 
 def drop(memory: EpisodicClient, owner: Owner, name: str = "d1") -> None:
-    ticket = PendingCommand(DeleteDocument(owner, name))
-    memory.journal.submit(ticket)
-    ticket.wait()
+    pending = PendingCommand(DeleteDocument(owner, name))
+    memory.journal.submit(pending)
+    pending.wait()
 
 
 def files(folder: Path) -> list[str]:

@@ -20,7 +20,7 @@ IMPORTED = 60
 MINE_LONG_AGO, MINE = "the heron wears a coat", "the pelican wears a hat"
 EVERYBODY, BERT = Owner("default"), Owner("default", user_id="bert")
 TABLE = pytest.mark.parametrize("indexed", [True, False], ids=["with a table", "without"])
-USERS = pytest.mark.parametrize("user", ["u", ""], ids=["of a user", "of nobody"])
+USERS = pytest.mark.parametrize("user", ["u", ""], ids=["of a user", "without a user"])
 
 
 @pytest.fixture(autouse=True)
@@ -105,9 +105,9 @@ class GrowingJournal(VolatileJournal):
     def read_changes(
         self, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None = None
     ) -> LogEntries:
-        told = super().read_changes(namespace, after_lsn, limit, log_filter)
+        entries = super().read_changes(namespace, after_lsn, limit, log_filter)
         append(self, draft("imported"), key=SessionKey(namespace, "import"), user_id="importer")
-        return told
+        return entries
 
 
 @TABLE

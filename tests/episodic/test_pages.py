@@ -52,9 +52,9 @@ def test_pages_of_any_size_are_one_large_page(
         tell(memory, texts)
         if indexed:
             memory.index()
-        asked = {"mode": mode, **names_of(scope)}
-        whole = [hit.message.id for hit in memory.search("tea running who", limit=1_000, **asked).hits]
-        assert memory.pages("tea running who", size, **asked) == whole
+        fields = {"mode": mode, **names_of(scope)}
+        whole = [hit.message.id for hit in memory.search("tea running who", limit=1_000, **fields).hits]
+        assert memory.pages("tea running who", size, **fields) == whole
         assert len(set(whole)) == len(whole)
 
 
@@ -75,9 +75,9 @@ def test_messages_added_between_two_pages_change_no_page(
     with episodic_client(limits=limits) as memory:
         tell(memory, texts)
         memory.index()
-        asked = {"mode": mode, **names_of(scope)}
+        fields = {"mode": mode, **names_of(scope)}
         query = "tea running who milk"
-        whole = [hit.message.id for hit in memory.search(query, limit=1_000, **asked).hits]
+        whole = [hit.message.id for hit in memory.search(query, limit=1_000, **fields).hits]
         more = iter(later)
 
         def between() -> None:
@@ -87,7 +87,7 @@ def test_messages_added_between_two_pages_change_no_page(
             if indexing:
                 memory.index()
 
-        assert memory.pages(query, size, between, **asked) == whole
+        assert memory.pages(query, size, between, **fields) == whole
 
 
 def test_a_page_of_candidates_is_the_same_after_better_messages_were_added() -> None:
@@ -185,10 +185,10 @@ def test_large_hits_are_split_into_pages_by_size() -> None:
 def test_the_token_of_another_search_is_rejected(changed: dict[str, object]) -> None:
     with episodic_client() as memory:
         tell(memory, ["tea"] * 9)
-        asked: dict[str, object] = {"query": "tea", "mode": HYBRID, "user_id": "u", "limit": 2}
-        token = memory.search(**asked).next_page_token  # type: ignore[arg-type]
+        fields: dict[str, object] = {"query": "tea", "mode": HYBRID, "user_id": "u", "limit": 2}
+        token = memory.search(**fields).next_page_token  # type: ignore[arg-type]
         with pytest.raises(InvalidField):
-            memory.search(**{**asked, "page_token": token, **changed})  # type: ignore[arg-type]
+            memory.search(**{**fields, "page_token": token, **changed})  # type: ignore[arg-type]
 
 
 def test_tool_calls_are_found_by_their_arguments() -> None:

@@ -101,8 +101,8 @@ def test_keyword_search_returns_all_rows_with_a_term_and_no_other(texts: list[tu
     with episodic_client() as memory:
         tell(memory, nameless)
         found = memory.find(query, user_id="u", limit=1_000, mode=KEYWORD)
-        asked = {stem(word) for word in tokenize(query)}
-        content = {stem(word) for word in tokenize(query) if word not in ("the", "who", "what")} or asked
+        wanted_terms = {stem(word) for word in tokenize(query)}
+        content = {stem(word) for word in tokenize(query) if word not in ("the", "who", "what")} or wanted_terms
         wanted = [text for text, _ in texts if content & {stem(word) for word in tokenize(text)}]
         assert sorted(found) == sorted(wanted)
 

@@ -120,16 +120,16 @@ def clauses(draw: st.DrawFn) -> Clauses:
 @given(marked=clauses())
 @FEW
 def test_every_part_of_an_unspaced_clause_finds_all_messages_with_it(limits: EpisodicLimits, marked: Clauses) -> None:
-    asked = set(tokenize(marked.part))
+    wanted_terms = set(tokenize(marked.part))
     with episodic_client(limits=limits) as memory:
         for content in marked.contents:
             memory.add(content, user="u")
         memory.index()
         found = memory.find(marked.part, mode=KEYWORD, limit=100, user_id="u")
     assert marked.wanted <= set(found)
-    delete_session = [asked <= set(tokenize(content)) for content in found]
-    assert delete_session == sorted(delete_session, reverse=True), (
-        "some of the characters are worth less than all in sequence"
+    has_all_terms = [wanted_terms <= set(tokenize(content)) for content in found]
+    assert has_all_terms == sorted(has_all_terms, reverse=True), (
+        "messages with some of the characters rank below those with all in sequence"
     )
 
 

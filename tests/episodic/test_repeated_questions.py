@@ -32,7 +32,7 @@ def test_the_answer_is_found_despite_many_copies_of_the_question(
 ) -> None:
     with episodic_client(limits=limits) as made:
         made.add(answer, "answered", user="u")
-        made.add_all(messages_of(*[question] * times), "asked", user="u")
+        made.add_all(messages_of(*[question] * times), "questions", user="u")
         made.index()
         for mode in (Mode.KEYWORD, Mode.HYBRID):
             assert recalled(made, question, mode) == [answer]
@@ -54,7 +54,9 @@ def test_only_the_same_question_in_the_same_words_is_excluded(
 ) -> None:
     with episodic_client(limits=limits) as made:
         for number, content in enumerate(contents):
-            made.add(content, f"session {number}", user="u")  # of its own: nobody is found for a neighbour's sake
+            made.add(
+                content, f"session {number}", user="u"
+            )  # its own session: no message is found because of a neighbour
         made.index()
         everything = Counter(recalled(made, query, repeats=True))
         left_out = everything - Counter(recalled(made, query))

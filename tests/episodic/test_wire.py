@@ -76,14 +76,14 @@ def test_pages_follow_each_other_over_the_wire(client: Client, space: str) -> No
 
 
 def test_an_invalid_field_is_named(client: Client, space: str) -> None:
-    asked: dict[str, dict[str, Any]] = {
+    invalid: dict[str, dict[str, Any]] = {
         "query": {"query": ""},
         "query_vector": {"query_vector": [1.0]},
         "min_score": {"min_score": float("nan")},
         "limit": {"limit": -1},
         "session_id": {"user_id": "", "session_id": ""},
     }
-    for field, fields in asked.items():
+    for field, fields in invalid.items():
         request = {"query": "tea", "namespace": space, "user_id": "u", **fields}
         assert refusal(lambda request=request: search(client, **request)).field == field  # type: ignore[misc]
 

@@ -66,11 +66,11 @@ def test_the_image_is_the_version_that_is_built(services: dict[str, dict[str, An
 
 def test_the_agent_sees_what_it_said_before(data_dir: Path) -> None:
     with SidecarProcess(data_dir) as sidecar:
-        told = _agent(sidecar.address, "I moved to Lisbon.")
-        asked = _agent(sidecar.address, "Where do I live?")
-    assert "ROLE_USER: I moved to Lisbon." in told
-    assert "ROLE_USER: I moved to Lisbon." in asked and "ROLE_USER: Where do I live?" in asked
-    assert "of 1000 tokens" in asked
+        first = _agent(sidecar.address, "I moved to Lisbon.")
+        second = _agent(sidecar.address, "Where do I live?")
+    assert "ROLE_USER: I moved to Lisbon." in first
+    assert "ROLE_USER: I moved to Lisbon." in second and "ROLE_USER: Where do I live?" in second
+    assert "of 1000 tokens" in second
 
 
 def _agent(address: str, said: str) -> str:

@@ -27,7 +27,7 @@ def call(call_id: str, name: str, arguments: str) -> ToolCall:
     return ToolCall(id=call_id, name=name, arguments_json=arguments)
 
 
-# Parallel calls, ids that come again, a result that is late, one that never came, and one that nobody asked for; fewer
+# Parallel calls, ids that come again, a late result, a missing one, and one without a call; fewer
 # messages than a summary is made of.
 TALK = (
     Message(role="ROLE_SYSTEM", content="You know the weather."),

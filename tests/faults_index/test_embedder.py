@@ -159,7 +159,7 @@ def sidecars_with_unavailable_endpoints(folder: Path, silent: Behaviour) -> list
         line = lines[name]
         line.acknowledged.add(line.client, "before")
         check_back(line.acknowledged, line.client, line.sidecar.data_dir)
-    lines["down later"].endpoint.always = hung_up  # whoever is connected already
+    lines["down later"].endpoint.always = hung_up  # also for open connections
     lines["down later"].endpoint.__exit__()
     lines["hanging"].endpoint.always = silent
     for line in lines.values():

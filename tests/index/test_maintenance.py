@@ -61,7 +61,7 @@ def test_old_versions_are_kept_for_the_retention(folder: Path) -> None:
     assert table.stats().versions > 5
     table._maintenance.config = MaintenanceConfig(
         retention_seconds=1.0
-    )  # only now: nobody knows how long the machine took until here
+    )  # only now: the time until here depends on the machine
     time.sleep(1.2)
     assert table.maintain(idle=True) and not table.maintain(idle=True)
     assert table.stats().versions == 1

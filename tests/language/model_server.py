@@ -26,7 +26,7 @@ def thinking(think: Callable[[Request], str]) -> Behaviour:
     """Answer with a function of the request; a probe is answered with a greeting."""
 
     def answer(request: Request) -> str:
-        return "Hello." if request.told[1] == PROBE.text else think(request)
+        return "Hello." if request.contents[1] == PROBE.text else think(request)
 
     return lambda handler, request: handler.answer(200, completion(answer(request)))
 
@@ -47,7 +47,7 @@ def has_format(request: Request) -> bool:
 
 def shown_to(request: Request) -> list[dict[str, object]]:
     """Return the messages of a prompt; raises if a line is no JSON."""
-    text = request.told[1]
+    text = request.contents[1]
     lines = [json.loads(line) for line in text.splitlines() if line and text != PROBE.text]
     return [line for line in lines if "number" in line]
 

@@ -152,8 +152,8 @@ def test_a_malformed_answer_is_asked_for_again_with_what_was_wrong(
     server.script, server.always = [said(answer)], said(facts_of(GOOD))
     assert facts.extract(TALK) == [ACME]
     first, second = server.requests
-    assert "could not be used" in second.told[0] and second.told[0].startswith(first.told[0])
-    assert second.told[1] == first.told[1]
+    assert "could not be used" in second.contents[0] and second.contents[0].startswith(first.contents[0])
+    assert second.contents[1] == first.contents[1]
 
 
 @malformed
@@ -177,7 +177,7 @@ def test_what_was_wrong_is_said_without_what_was_said(
 ) -> None:
     server.script, server.always = [said(facts_of(GOOD, GOOD | {"value": "rockets"} | wrong))], said(facts_of())
     facts.extract(TALK)
-    complaint = server.requests[1].told[0].rpartition("\n")[2]
+    complaint = server.requests[1].contents[0].rpartition("\n")[2]
     assert "fact 2" in complaint and "rockets" not in complaint
 
 
@@ -200,7 +200,7 @@ FORGERIES = [
 def test_a_message_is_shown_as_data_whatever_it_says(server: ModelServer, facts: FactExtractor, text: str) -> None:
     server.always = said(facts_of())
     facts.extract([user("m1", "Hello."), assistant("m2", text)])
-    instructions, shown = server.requests[0].told
+    instructions, shown = server.requests[0].contents
     assert "never an instruction" in instructions and "queen" not in instructions
     assert [json.loads(line) for line in shown.splitlines()] == [
         {"number": 1, "role": "user", "text": "Hello."},
@@ -227,7 +227,7 @@ def test_a_long_conversation_is_read_in_batches_with_the_right_sources(server: M
     ]
     shown = [shown_to(request) for request in server.requests]
     assert [line["text"] for lines in shown for line in lines] == [each.text for each in talk]
-    assert len(shown) > 5 and all(words(request.told[1]) <= 30 for request in server.requests)
+    assert len(shown) > 5 and all(words(request.contents[1]) <= 30 for request in server.requests)
 
 
 def test_a_message_that_is_too_long_is_read_in_pieces(server: ModelServer, model: OpenAIModel) -> None:
@@ -239,7 +239,7 @@ def test_a_message_that_is_too_long_is_read_in_pieces(server: ModelServer, model
 
 
 def longer_than(characters: int) -> Callable[[Request], bool]:
-    return lambda request: len(request.told[1]) > characters
+    return lambda request: len(request.contents[1]) > characters
 
 
 def test_a_batch_that_is_too_long_for_the_model_is_bisected(server: ModelServer, facts: FactExtractor) -> None:
@@ -250,6 +250,6 @@ def test_a_batch_that_is_too_long_for_the_model_is_bisected(server: ModelServer,
 
 
 def test_a_rejected_message_is_not_retried_for_ever(server: ModelServer, facts: FactExtractor) -> None:
-    server.always = unless(lambda request: "unspeakable" in request.told[1], said(facts_of()))
+    server.always = unless(lambda request: "unspeakable" in request.contents[1], said(facts_of()))
     with pytest.raises(MalformedAnswer, match="rejects the input"):
         facts.extract([*TALK, user("m4", "unspeakable")])

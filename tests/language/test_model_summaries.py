@@ -16,7 +16,7 @@ BEFORE = "The user is called Ada."
 
 
 def before(request: Request) -> str:
-    return str(json.loads(request.told[1].splitlines()[0])["summary_so_far"])
+    return str(json.loads(request.contents[1].splitlines()[0])["summary_so_far"])
 
 
 def all_of_it(request: Request) -> str:
@@ -30,7 +30,7 @@ def test_a_summary_is_brought_up_to_date(server: ModelServer, summaries: Summari
     assert summaries.summarize(BEFORE, TALK, 100) == "Ada works at Acme, on rockets, since May."
     (request,) = server.requests
     assert before(request) == BEFORE and [line["text"] for line in shown_to(request)] == [each.text for each in TALK]
-    assert "at most 60 words" in request.told[0] and "response_format" not in request.body
+    assert "at most 60 words" in request.contents[0] and "response_format" not in request.body
 
 
 def test_without_text_the_summary_is_kept_and_the_model_is_not_called(
@@ -74,7 +74,7 @@ def test_what_is_no_summary_is_asked_for_once_more(
 ) -> None:
     server.script, server.always = [said(answer)], said("Ada works at Acme.")
     assert summaries.summarize(BEFORE, TALK, 100) == "Ada works at Acme."
-    assert "could not be used" in server.requests[1].told[0]
+    assert "could not be used" in server.requests[1].contents[0]
 
 
 @says_nothing
@@ -148,7 +148,7 @@ def test_a_batch_that_is_too_long_for_the_model_is_bisected(server: ModelServer,
 
 
 def test_a_rejected_message_is_not_retried_for_ever(server: ModelServer, summaries: Summarizer) -> None:
-    server.always = unless(lambda request: "unspeakable" in request.told[1], said("Ada works at Acme."))
+    server.always = unless(lambda request: "unspeakable" in request.contents[1], said("Ada works at Acme."))
     with pytest.raises(MalformedAnswer, match="rejects the input"):
         summaries.summarize(BEFORE, [*TALK, user("m4", "unspeakable")], 100)
 
@@ -165,5 +165,5 @@ def test_messages_and_the_old_summary_are_shown_as_data(server: ModelServer, sum
     server.always = said("Ada works at Acme.")
     summaries.summarize(order, [*TALK, user("m4", order)], 100)
     (request,) = server.requests
-    assert "never an instruction" in request.told[0] and "queen" not in request.told[0]
+    assert "never an instruction" in request.contents[0] and "queen" not in request.contents[0]
     assert before(request) == order and [line["number"] for line in shown_to(request)] == [1, 2, 3, 4]

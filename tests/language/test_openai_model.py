@@ -29,7 +29,7 @@ def test_a_question_is_asked_and_answered(server: ModelServer, model: OpenAIMode
     assert asked(model) == "Ada works at Acme."
     (request,) = server.requests
     assert request.path == "/v1/chat/completions" and request.headers["Authorization"] == f"Bearer {KEY}"
-    assert request.told == ("Be brief.", SECRET)
+    assert request.contents == ("Be brief.", SECRET)
     assert request.body.keys() == {"model", "messages", "temperature", "max_tokens"}
     assert [request.body[name] for name in ("model", "temperature", "max_tokens")] == ["some/model", 0, 50]
 
@@ -50,7 +50,7 @@ def test_a_server_without_response_format_is_asked_without_and_that_is_remembere
 
 
 def test_a_text_that_is_refused_says_nothing_about_schemas(server: ModelServer, model: OpenAIModel) -> None:
-    server.always = unless(lambda request: SECRET in request.told[1], well)
+    server.always = unless(lambda request: SECRET in request.contents[1], well)
     with pytest.raises(MalformedAnswer, match="status 400") as caught:
         asked(model, SCHEMA)
     assert SECRET not in repr(caught.value)
@@ -104,7 +104,7 @@ def test_an_answer_that_was_cut_off_is_text_but_no_json(server: ModelServer, mod
 
 def test_half_a_surrogate_pair_does_not_stop_a_question(server: ModelServer, model: OpenAIModel) -> None:
     model.complete("", "\ud83d!", max_tokens=5)
-    assert server.requests[0].told[1] == "?!"
+    assert server.requests[0].contents[1] == "?!"
 
 
 def test_tokens_are_counted_as_reported_or_not_at_all(server: ModelServer, model: OpenAIModel) -> None:

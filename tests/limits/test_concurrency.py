@@ -44,7 +44,7 @@ def errors_during_slow_call(client: Client) -> tuple[Any, list[Refused]]:
         if found and slow.exception() is None:
             return slow, found
         # A quick call came first, and the slow one was refused.
-    raise AssertionError("nobody was refused beside a slow call")
+    raise AssertionError("no call was rejected during the slow call")
 
 
 def test_one_namespace_leaves_capacity_for_the_others(data_dir: Path) -> None:

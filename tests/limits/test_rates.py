@@ -38,12 +38,12 @@ def is_rate_limited(found: Refused) -> bool:
 
 def test_a_call_beyond_the_rate_gets_a_retry_delay(client: Client) -> None:
     begin = time.monotonic()
-    done, found = first_refusal(lambda: count(client, "told"), 1000)
+    done, found = first_refusal(lambda: count(client, "limited"), 1000)
     assert is_rate_limited(found)
     assert 0 < found.seconds <= 1 / RATE + 0.01
     assert RATE <= done <= RATE + RATE * (time.monotonic() - begin) + 1
     time.sleep(found.seconds)
-    assert refused(lambda: count(client, "told")) is None, "waiting as long as it says is enough"
+    assert refused(lambda: count(client, "limited")) is None, "the retry delay is enough"
 
 
 def test_the_burst_is_at_most_one_second_of_calls(client: Client) -> None:

@@ -76,7 +76,7 @@ def test_pending_responses_are_bounded_and_others_are_answered(sidecar: SidecarP
         assert get_all(client, "b") == 3, "another namespace has its own half"
         small = memory.CountRequest(session_id="large", namespace="a")
         assert client.memory.Count(small, timeout=SECONDS).stats.message_count == 3, "small answers do not count"
-    assert answers_again(client, "a"), "whoever goes away gives back what waited for him"
+    assert answers_again(client, "a"), "a cancelled stream releases its pending responses"
 
 
 def test_reading_releases_the_budget(sidecar: SidecarProcess, client: Client) -> None:

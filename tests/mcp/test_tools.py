@@ -24,7 +24,7 @@ def desk(sidecar: SidecarProcess, tmp_path_factory: pytest.TempPathFactory) -> I
         yield one
 
 
-def said(content: str, role: str = "user") -> dict[str, str]:
+def message(content: str, role: str = "user") -> dict[str, str]:
     return {"role": role, "content": f"{content} {CANARY}"}
 
 
@@ -77,7 +77,9 @@ def test_all_tools_together_cost_a_model_less_than_five_thousand_tokens(desk: De
 def test_messages_of_one_conversation_are_recalled_in_the_next(
     desk: Desktop, sidecar: SidecarProcess, tmp_path: Path
 ) -> None:
-    added = desk.use("add_messages", messages=[said("I moved to Lisbon."), said("How is the weather?", "assistant")])
+    added = desk.use(
+        "add_messages", messages=[message("I moved to Lisbon."), message("How is the weather?", "assistant")]
+    )
     assert added["session_id"] == "monday" and len(added["message_ids"]) == 2 and added["tokens"] > 0
     with desktop(tmp_path, "--address", sidecar.address) as next_day:
         context = next_day.use("build_context", query="Where do I live?")
@@ -86,7 +88,7 @@ def test_messages_of_one_conversation_are_recalled_in_the_next(
         assert {"episodic"} <= {section["name"] for section in context["sections"]}
         found = next_day.use("search_messages", query="Lisbon", limit=1)["messages"]
         assert (contents(found), found[0]["session_id"], found[0]["role"]) == (["I moved to Lisbon."], "monday", "user")
-        assert next_day.use("add_messages", messages=[said("Good morning.")])["session_id"].startswith("mcp-")
+        assert next_day.use("add_messages", messages=[message("Good morning.")])["session_id"].startswith("mcp-")
         assert contents(next_day.use("recent_messages")["messages"])[-3:] == [
             "I moved to Lisbon.",
             "How is the weather?",
@@ -96,7 +98,7 @@ def test_messages_of_one_conversation_are_recalled_in_the_next(
 
 
 def test_a_context_shows_recent_messages_of_the_same_conversation(desk: Desktop) -> None:
-    desk.use("add_messages", messages=[said("The parrot is called Otto.")], session_id="parrots")
+    desk.use("add_messages", messages=[message("The parrot is called Otto.")], session_id="parrots")
     assert "called Otto" in desk.use("build_context", query="Who is Otto?", session_id="parrots")["memory_text"]
 
 
@@ -108,8 +110,10 @@ def test_a_context_stays_within_its_limit(desk: Desktop) -> None:
 
 
 def test_a_search_may_be_filtered(desk: Desktop) -> None:
-    desk.use("add_messages", messages=[said("Rye bread, please."), said("Rye it is.", "assistant")], session_id="shop")
-    desk.use("add_messages", messages=[said("Rye grows high.")], session_id="field")
+    desk.use(
+        "add_messages", messages=[message("Rye bread, please."), message("Rye it is.", "assistant")], session_id="shop"
+    )
+    desk.use("add_messages", messages=[message("Rye grows high.")], session_id="field")
     in_shop = desk.use("search_messages", query="rye", session_id="shop")["messages"]
     assert {message["session_id"] for message in in_shop} == {"shop"}
     exact = desk.use("search_messages", query="e GROWS h", mode="substring")["messages"]
@@ -120,7 +124,7 @@ def test_a_search_may_be_filtered(desk: Desktop) -> None:
 
 
 def test_a_conversation_is_forgotten_on_request(desk: Desktop) -> None:
-    desk.use("add_messages", messages=[said("A secret.")], session_id="private")
+    desk.use("add_messages", messages=[message("A secret.")], session_id="private")
     assert desk.use("forget_session", session_id="private") == {"messages": 1, "facts": 0}
     assert desk.use("recent_messages", session_id="private")["messages"] == []
     assert desk.refusal("forget_session", session_id="private").startswith("NOT_FOUND")
@@ -179,8 +183,8 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("add_messages", {"messages": []}, "messages"),
     ("add_messages", {"messages": "not a list"}, "messages"),
     ("add_messages", {"messages": [{"role": "robot", "content": CANARY}]}, "messages[0].role"),
-    ("add_messages", {"messages": [said("fine"), {"role": "user", "content": ""}]}, "messages[1].content"),
-    ("add_messages", {"messages": [said("fine")], "session_id": "line\nbreak"}, "session_id"),
+    ("add_messages", {"messages": [message("fine"), {"role": "user", "content": ""}]}, "messages[1].content"),
+    ("add_messages", {"messages": [message("fine")], "session_id": "line\nbreak"}, "session_id"),
     ("search_messages", {"query": CANARY, "limit": 21}, "limit"),
     ("search_messages", {"query": CANARY, "mode": "magic"}, "mode"),
     ("search_messages", {"query": CANARY, "after": "yesterday"}, "after"),
@@ -209,9 +213,9 @@ def test_a_list_may_be_given_as_json_text(desk: Desktop) -> None:
 
 
 def test_a_message_that_is_too_large_is_refused_and_the_next_one_is_not(desk: Desktop) -> None:
-    refusal = desk.refusal("add_messages", messages=[said("x" * (1 << 20))])
+    refusal = desk.refusal("add_messages", messages=[message("x" * (1 << 20))])
     assert refusal.startswith("TOO_LARGE") and "What to do: Send less" in refusal
-    desk.use("add_messages", messages=[said("A small one.")])
+    desk.use("add_messages", messages=[message("A small one.")])
 
 
 def test_an_unknown_tool_is_an_error_of_the_protocol(desk: Desktop) -> None:
@@ -223,7 +227,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(desk: Desktop) -> None:
 
 
 def test_results_are_short_however_long_the_memories_are(desk: Desktop) -> None:
-    long = [said("baobab " * 20_000), *(said(f"baobab {number} " + "leaf " * 700) for number in range(19))]
+    long = [message("baobab " * 20_000), *(message(f"baobab {number} " + "leaf " * 700) for number in range(19))]
     desk.use("add_messages", messages=long, session_id="forest")
     facts = [{"type": "interest", "key": "tree", "value": f"{number} {'b' * 9_000}"} for number in range(50)]
     for tool, arguments in (
@@ -243,15 +247,18 @@ def test_results_are_short_however_long_the_memories_are(desk: Desktop) -> None:
 )
 def test_text_of_every_script_is_returned_unchanged(desk: Desktop, text: str) -> None:
     session_id = f"script {ord(text[0])} 🗝"
-    desk.use("add_messages", messages=[said(text)], session_id=session_id)
+    desk.use("add_messages", messages=[message(text)], session_id=session_id)
     assert contents(desk.use("recent_messages", session_id=session_id)["messages"]) == [text]
     assert contents(desk.use("search_messages", query=text, mode="substring")["messages"]) == [text]
 
 
 def test_concurrent_calls_do_not_affect_each_other(desk: Desktop) -> None:
     desk.use_at_once(
-        [("add_messages", {"messages": [said(f"number {at}")], "session_id": f"crowd {at % 3}"}) for at in range(30)]
+        [
+            ("add_messages", {"messages": [message(f"number {at}")], "session_id": f"concurrent {at % 3}"})
+            for at in range(30)
+        ]
     )
-    asked = [("recent_messages", {"session_id": f"crowd {at}", "limit": 50}) for at in range(3)]
-    together = [content for answer in desk.use_at_once(asked) for content in contents(answer["messages"])]
+    calls = [("recent_messages", {"session_id": f"concurrent {at}", "limit": 50}) for at in range(3)]
+    together = [content for answer in desk.use_at_once(calls) for content in contents(answer["messages"])]
     assert sorted(together) == sorted(f"number {at}" for at in range(30))

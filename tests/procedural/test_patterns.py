@@ -76,7 +76,7 @@ def test_one_impatient_conversation_is_no_preference() -> None:
 
 
 def test_technical_terms_are_found() -> None:
-    asked = [
+    questions = [
         "My handler raises a KeyError in parse_config(), see config.yaml",
         "```\nprint(1)\n```",
         "The async endpoint times out under load, redis and the database do not.",
@@ -84,7 +84,7 @@ def test_technical_terms_are_found() -> None:
     history = [
         one
         for session in range(1, 16)
-        for one in conversation(session, at(session), [(f"{asked[session % 3]} {SUBJECTS[session % 12]}", SHORT)])
+        for one in conversation(session, at(session), [(f"{questions[session % 3]} {SUBJECTS[session % 12]}", SHORT)])
     ]
     assert lines_of(history) == ["Writes in technical terms (in 15 of 15 conversations)"]
     assert patterns_of(history).technical_depth == "technical"

@@ -81,7 +81,7 @@ def test_an_unanswered_call_is_removed_by_its_own_age() -> None:
 
 
 def test_an_orphan_answer_is_removed_with_its_neighbours() -> None:
-    assert kept(window_of([user(), answer("nobody"), *small_talk(3)]), recency(30)) == [3, 4, 5]
+    assert kept(window_of([user(), answer("unknown"), *small_talk(3)]), recency(30)) == [3, 4, 5]
 
 
 def test_turns_leave_whole() -> None:
@@ -149,7 +149,7 @@ def test_a_recent_tool_result_is_kept_longer_than_a_newer_statement() -> None:
 
 
 def test_a_recent_orphan_is_no_tool_result() -> None:
-    window = window_of([*small_talk(16), answer("nobody"), *small_talk(3)])
+    window = window_of([*small_talk(16), answer("unknown"), *small_talk(3)])
     assert kept(window, by_importance(30)) == [18, 19, 20]
 
 

@@ -18,15 +18,15 @@ BOB = Owner("default", "bob")
 
 
 def erase(journal: Journal, session_id: str, delete_session: bool) -> None:
-    ticket = PendingCommand(Erase(SessionKey("default", session_id), "", delete_session))
-    journal.submit(ticket)
-    ticket.wait()
+    pending = PendingCommand(Erase(SessionKey("default", session_id), "", delete_session))
+    journal.submit(pending)
+    pending.wait()
 
 
 def add(journal: Journal, session_id: str, user_id: str = "") -> None:
-    ticket = PendingCommand(Append(SessionKey("default", session_id), user_id, [draft("hello")]))
-    journal.submit(ticket)
-    ticket.wait()
+    pending = PendingCommand(Append(SessionKey("default", session_id), user_id, [draft("hello")]))
+    journal.submit(pending)
+    pending.wait()
 
 
 # -- whose
@@ -222,8 +222,8 @@ def test_an_undated_put_is_stored_as_the_newest(facts: Facts) -> None:
     outcome: list[object] = []
     done = threading.Event()
 
-    def on_done(ticket: PendingCommand) -> None:
-        outcome.append(ticket.error)
+    def on_done(pending: PendingCommand) -> None:
+        outcome.append(pending.error)
         done.set()
 
     facts.submit_put(ANN, [PutFact(client_fact("Rome", 1), undated=True)], on_done)

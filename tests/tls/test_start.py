@@ -55,7 +55,7 @@ CASES: dict[str, tuple[Callable[[Path], None], str]] = {
     "no certificate": (without("tls.crt"), "tls_certificate_file"),
     "garbage for an authority": (replaced("ca.crt", b"\xffgarbage"), "tls_client_ca_file"),
 }
-# The same for whoever reads the files, without a process for each.
+# The same for the function that reads the files, without a process for each.
 MORE_CASES: dict[str, tuple[Callable[[Path], None], str]] = {
     "no key": (without("tls.key"), "tls_key_file"),
     "no authority": (without("ca.crt"), "tls_client_ca_file"),
@@ -79,7 +79,7 @@ def test_unusable_files_are_named(tmp_path: Path, spoil: Callable[[Path], None],
 def start(data_dir: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "memsidecar", "serve", "--data-dir", str(data_dir), "--index", "off"]
     command += ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", *flags]
-    # No terminal, and a standard input that would hang whoever waits for a password.
+    # No terminal, and a standard input on which a password prompt would hang.
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
 
 

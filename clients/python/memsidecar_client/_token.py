@@ -41,7 +41,7 @@ class TokenFile:
 
 
 def token_source(token: str | None, token_file: str | Path | None) -> TokenSource | None:
-    """Return a function that gives the token. Raises ValueError for an invalid token, OSError for an unreadable file."""
+    """Return a function that gives the token. Raises ValueError for an invalid token, OSError for a missing file."""
     if token and token_file:
         raise ValueError("give a token or a token_file, not both")
     if token_file:
