@@ -1,4 +1,4 @@
-# Every target works from a clean clone: it first makes what it needs.
+# Every target works from a clean clone: it first builds its prerequisites.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -73,7 +73,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 serve: setup ## Run the sidecar on 127.0.0.1:7600, data in ./memsidecar-data (ARGS='--listen ...' is passed on)
 	$(BIN)/memsidecar serve $(ARGS)
 
-test: setup ## Run all tests but those that have a target of their own (ARGS='-k prune' is passed on)
+test: setup ## Run all tests except those with their own target (ARGS='-k prune' is passed on)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile $(ARGS)
 
 test-kills: setup ## Kill a writing sidecar with SIGKILL 200 times and look for losses (KILL_ROUNDS=20 for less)
@@ -82,16 +82,16 @@ test-kills: setup ## Kill a writing sidecar with SIGKILL 200 times and look for 
 test-long: setup ## Test bounds on RAM, disk and work, compare stores with their references over many steps, test the benchmarks
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m long tests $(ARGS)
 
-test-index-faults: setup ## Damage, starve and kill sidecars with LanceDB: does the index complete itself? (a few minutes)
+test-index-faults: setup ## Test the index of sidecars with LanceDB under damage, full disks and kills (a few minutes)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m 'index_faults and not kills' tests/faults_index tests/index tests/scenarios/test_reindexing.py $(ARGS)
 
-test-contexts: setup ## Talk to running sidecars and look at what they learn and the contexts they build (two minutes)
+test-contexts: setup ## Test contexts, facts, summaries and patterns of running sidecars (two minutes)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m contexts tests/context_wire $(ARGS)
 
-test-mcp: setup ## Use `memsidecar mcp` with a real MCP client, as desktop programs do, and kill what they share (a minute)
+test-mcp: setup ## Test `memsidecar mcp` with a real MCP client, as desktop programs use it (a minute)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m mcp tests/mcp $(ARGS)
 
-test-access: setup ## Ask guarded sidecars for what is not allowed, for too much, and over TLS (two minutes)
+test-access: setup ## Test access control, limits and TLS of running sidecars (two minutes)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m access tests/access tests/tls tests/limits $(ARGS)
 
 test-grpcurl: setup tools ## Run the examples of the documentation with the real grpcurl

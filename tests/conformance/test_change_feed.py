@@ -252,11 +252,18 @@ def test_a_session_is_read_by_its_row_id_with_pruned_and_untruncated_messages(jo
     trim(journal, 1, shortened=[shortened(read(journal)[1], "l", 2)])
     rewrite(journal, "a", scored(4, "mark"))
     number = known_head(journal).row_id
-    said = journal.read_session(number, 0, 100)
-    assert [content(one.message) for one in said] == ["a", "long", "c"]
-    assert [(one.lsn, one.session, one.user_id) for one in said] == [(one.first_lsn, number, "ann") for one in said]
-    assert (said[0].vector, said[0].message.score) == (b"mine", 4)
-    assert [list(journal.read_session(number, after, 1)) for after in range(4)] == [[said[0]], [said[1]], [said[2]], []]
+    entries = journal.read_session(number, 0, 100)
+    assert [content(one.message) for one in entries] == ["a", "long", "c"]
+    assert [(one.lsn, one.session, one.user_id) for one in entries] == [
+        (one.first_lsn, number, "ann") for one in entries
+    ]
+    assert (entries[0].vector, entries[0].message.score) == (b"mine", 4)
+    assert [list(journal.read_session(number, after, 1)) for after in range(4)] == [
+        [entries[0]],
+        [entries[1]],
+        [entries[2]],
+        [],
+    ]
     erase(journal)
     assert list(journal.read_session(number, 0, 100)) == []
     assert list(journal.read_session(99, 0, 100)) == []

@@ -26,8 +26,8 @@ budgets = st.one_of(st.integers(1, 2_000), st.integers(1, 200_000))
 
 
 def shown_messages(context_input: ContextInput) -> list[WindowMessage]:
-    said = [message for turn in context_input.turns for unit in turn.units for message in unit.messages]
-    return sorted(said, key=lambda one: one.sequence)
+    messages = [message for turn in context_input.turns for unit in turn.units for message in unit.messages]
+    return sorted(messages, key=lambda message: message.sequence)
 
 
 def check(built: Built, context_input: ContextInput, budget: int, tokenizer: str) -> None:
@@ -90,14 +90,14 @@ def test_tool_exchanges_are_complete_and_the_last_messages_are_included(data: st
     counter = COUNTERS.default
     context_input = data.draw(context_inputs(counter))
     built = build(context_input, sufficient_budget(context_input, budget, counter), counter)
-    said = built.included(Section.SECTION_WORKING)
+    included = built.included(Section.SECTION_WORKING)
     for message in shown_messages(context_input):
         if message.exchange:
             exchange = {
                 f"m{each.sequence}" for each in shown_messages(context_input) if each.exchange == message.exchange
             }
-            assert exchange <= said or not exchange & said
-    assert {f"m{one.sequence}" for one in shown_messages(context_input)[-2:]} <= said
+            assert exchange <= included or not exchange & included
+    assert {f"m{one.sequence}" for one in shown_messages(context_input)[-2:]} <= included
 
 
 @settings(deadline=None)

@@ -36,10 +36,10 @@ class Agent:
         session_id = "" if self.user_id else self.session_id
         return KnowledgeClient(self.client, self.namespace, self.user_id, session_id)
 
-    def turns(self, said: Iterable[tuple[str, str]]) -> None:
+    def turns(self, turns: Iterable[tuple[str, str]]) -> None:
         """Add questions and answers in one batch; an empty answer is omitted."""
         roles_and_texts = [
-            (role, text) for turn in said for role, text in zip((ROLE_USER, ROLE_ASSISTANT), turn, strict=True)
+            (role, text) for turn in turns for role, text in zip((ROLE_USER, ROLE_ASSISTANT), turn, strict=True)
         ]
         self.talk.batch(*(Message(role=role, content=text) for role, text in roles_and_texts if text))
 

@@ -39,12 +39,12 @@ def check_token_counts(request: BuildContextRequest, built: BuildContextResponse
     assert built.stable_prefix_sha256 == digest_of(built.messages[: built.stable_prefix_count])
 
 
-def check_exchanges(said: Sequence[Message], built: BuildContextResponse) -> None:
+def check_exchanges(stored: Sequence[Message], built: BuildContextResponse) -> None:
     """Check that a call is shown with all its results in the window, or not at all."""
     shown = {message.id for message in built.messages if message.id}
-    for message in said:
+    for message in stored:
         calls = {call.id for call in message.tool_calls}
-        later = [one for one in said if one.sequence > message.sequence]
+        later = [one for one in stored if one.sequence > message.sequence]
         answers = {one.id for one in later if one.role == ROLE_TOOL and one.tool_call_id in calls}
         exchange = {message.id} | answers
         assert exchange <= shown or not exchange & shown, (exchange, shown)
@@ -53,7 +53,7 @@ def check_exchanges(said: Sequence[Message], built: BuildContextResponse) -> Non
 def digest_of(messages: Sequence[Message]) -> str:
     digest = hashlib.sha256()
     for message in messages:
-        said = Message(role=message.role, name=message.name, content=message.content, tool_calls=message.tool_calls)
-        encoded = said.SerializeToString(deterministic=True)
+        hashed = Message(role=message.role, name=message.name, content=message.content, tool_calls=message.tool_calls)
+        encoded = hashed.SerializeToString(deterministic=True)
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
     return digest.hexdigest()

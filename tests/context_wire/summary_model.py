@@ -8,13 +8,13 @@ from threading import Event
 from tests.context_wire.agent import Agent
 from tests.endpoint import server as serve
 from tests.endpoint.server import Behaviour
-from tests.language.model_server import ModelServer, has_format, said
+from tests.language.model_server import ModelServer, answer_with, has_format
 from tests.support.process import SidecarProcess
 
 NAME = "some/model"
 GOOD = "The user asked about huts in the mountains, and each hut has some beds."
 
-no_facts = said('{"facts": []}')
+no_facts = answer_with('{"facts": []}')
 
 
 def of_summaries(behave: Behaviour) -> Behaviour:
@@ -22,7 +22,7 @@ def of_summaries(behave: Behaviour) -> Behaviour:
     return lambda handler, request: (no_facts if has_format(request) else behave)(handler, request)
 
 
-good = of_summaries(said(GOOD))
+good = of_summaries(answer_with(GOOD))
 ANSWERS: dict[str, str] = {
     "NONE": "NONE",
     "nothing": "",
@@ -33,7 +33,7 @@ ANSWERS: dict[str, str] = {
 
 
 def twice_as_long() -> Behaviour:
-    return of_summaries(said(" ".join(f"Hut {at} has {at + 7} beds." for at in range(90))))
+    return of_summaries(answer_with(" ".join(f"Hut {at} has {at + 7} beds." for at in range(90))))
 
 
 FAILURES: dict[str, Callable[[Event], Behaviour]] = {

@@ -185,5 +185,5 @@ def test_a_damaged_index_is_unavailable_until_it_is_rebuilt(data_dir: Path) -> N
 
 
 def places(agent: Agent) -> list[tuple[str, int]]:
-    said = [(f"{agent.session_id}-before", 1)]
-    return said + [(agent.session_id, sequence) for sequence in range(1, 7)]
+    before = [(f"{agent.session_id}-before", 1)]
+    return before + [(agent.session_id, sequence) for sequence in range(1, 7)]

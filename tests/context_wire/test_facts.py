@@ -38,14 +38,14 @@ def never_quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 def test_facts_are_extracted_after_five_turns_with_their_sources(never_quiet: Client) -> None:
     ann = new_agent(never_quiet, user=True)
-    said = ["Hi, my name is Priya Nair.", "I work at Northwind.", "I live in Lisbon.", "What is the time there?"]
-    ids = {text: ann.talk.say(text).message_id for text in said}
-    for text in said:
+    texts = ["Hi, my name is Priya Nair.", "I work at Northwind.", "I live in Lisbon.", "What is the time there?"]
+    ids = {text: ann.talk.say(text).message_id for text in texts}
+    for text in texts:
         ann.talk.assistant(f"You said: {text}")
     ann.talk.say("Thanks.")
     ann.until_known(("name", "Priya Nair"), ("company", "Northwind"), ("location", "Lisbon"))
     found = {one.key: one for one in ann.facts()}
-    for key, text in zip(("name", "company", "location"), said, strict=False):
+    for key, text in zip(("name", "company", "location"), texts, strict=False):
         fact = found[key]
         assert (list(fact.source_message_ids), fact.session_id) == ([ids[text]], ann.session_id)
         assert 0 < fact.confidence <= 1 and fact.origin == "rules" and not fact.HasField("valid_until")

@@ -35,7 +35,7 @@ _ASSISTANT_TEXT = "And what do you do there?"
 
 def messages() -> list[Message]:
     """Return messages with fixed ids and times, so that two runs can be compared."""
-    texts = [text for said in _USER_TEXTS for text in (said, _ASSISTANT_TEXT)]
+    texts = [text for user_text in _USER_TEXTS for text in (user_text, _ASSISTANT_TEXT)]
     return [
         Message(
             id=f"m{number}",

@@ -19,7 +19,7 @@ from tests.context_wire.summary_model import (
     twice_as_long,
     with_model,
 )
-from tests.language.model_server import ModelServer, said
+from tests.language.model_server import ModelServer, answer_with
 from tests.support.process import SidecarProcess
 from tests.support.waiting import until
 
@@ -67,11 +67,11 @@ def test_a_valid_answer_is_used_with_the_name_of_the_model(agent: Agent) -> None
 def test_an_answer_that_is_no_summary_changes_nothing(agent: Agent, server: ModelServer, answer: str) -> None:
     add_turns_about_huts(agent, 6)
     before = wait_for_summary(agent)
-    server.always = of_summaries(said(ANSWERS[answer]))
+    server.always = of_summaries(answer_with(ANSWERS[answer]))
     add_turns_about_huts(agent, 10, first=6)
     assert agent.summarize() == before
     assert agent.summary() == before and before.text in agent.build().memory_text
-    server.always = of_summaries(said(BETTER))
+    server.always = of_summaries(answer_with(BETTER))
     add_turns_about_huts(agent, 1, first=16)
     after = wait_for_summary(agent, last=20)
     assert (after.text, after.origin, after.first_sequence) == (BETTER, NAME, 1)
@@ -79,7 +79,7 @@ def test_an_answer_that_is_no_summary_changes_nothing(agent: Agent, server: Mode
 
 @pytest.mark.parametrize("answer", list(ANSWERS))
 def test_the_first_summary_is_made_without_the_model(agent: Agent, server: ModelServer, answer: str) -> None:
-    server.always = of_summaries(said(ANSWERS[answer]))
+    server.always = of_summaries(answer_with(ANSWERS[answer]))
     add_turns_about_huts(agent, 6)
     found = wait_for_summary(agent)
     assert found.origin == "extractive" and "ut" in found.text

@@ -19,7 +19,7 @@ from tests.support.waiting import until
 PROMPT = "You are a careful guide to the mountains, and you answer shortly."
 QUERY = "Which rope and which boots do I need for the glacier tour?"
 CAPS = {1: 1_000, 2: 2_000, 3: 200, 4: 100, 5: 400, 6: 800, 7: 400, 8: 200, 9: 4_000}
-"The defaults at 8,000, by the number of their section: said in the request, they do not scale with the budget."
+"The defaults at 8,000, by the number of their section: given in the request, they do not scale with the budget."
 MEMORIES = (
     "For the glacier tour my guide gave me a dynamic rope of sixty metres.",
     "My old boots let water in on the last glacier tour, so I threw them away.",
@@ -110,12 +110,12 @@ def build(agent: Agent, budget: int) -> BuildContextResponse:
 
 
 def included_of(built: BuildContextResponse) -> Included:
-    said = [message for message in built.messages if not message.synthetic]
+    stored = [message for message in built.messages if not message.synthetic]
     profile = section_of(built, "PROFILE").used_tokens
-    turns = sum(one.role == ROLE_USER for one in said)
+    turns = sum(one.role == ROLE_USER for one in stored)
     names = ("EPISODIC", "DOCUMENTS", "ARTIFACTS", "HINTS", "SUMMARY")
     episodic, documents, artifacts, hints, summary = (len(shown_in(built, name)) for name in names)
-    return Included(turns, episodic, documents, artifacts, hints, profile, summary, len(said))
+    return Included(turns, episodic, documents, artifacts, hints, profile, summary, len(stored))
 
 
 def shrinking_contexts(agent: Agent) -> Iterator[BuildContextResponse]:

@@ -68,22 +68,22 @@ def test_an_earlier_copy_of_the_question_does_not_hide_the_answer(client: Client
 
 
 @pytest.mark.parametrize(
-    "said",
+    "statement",
     [
         "Which port does the database use? It uses 5433, because 5432 was taken.",
         "Which port does the database use?? 5433!",
         "The database does use port 5433. Which else?",
     ],
 )
-def test_a_message_with_a_question_and_a_statement_is_found(client: Client, said: str) -> None:
+def test_a_message_with_a_question_and_a_statement_is_found(client: Client, statement: str) -> None:
     """Check it alone, and beside an unrelated message."""
-    client.add(f"{said} once", said, user_id=said)
-    assert said in asking(client, said, "Which port does the database use?").memory_text
+    client.add(f"{statement} once", statement, user_id=statement)
+    assert statement in asking(client, statement, "Which port does the database use?").memory_text
     for other in ("The train to Porto leaves at nine.", "We watched a film about whales.", "My sister plays chess."):
-        client.add(f"{said} then", other, user_id=said)
-    found = asking(client, said, "Which port does the database use?").memory_text
-    assert said in found and found.index(said) == min(
-        found.find(one) for one in (said, "train", "film", "chess") if one in found
+        client.add(f"{statement} then", other, user_id=statement)
+    found = asking(client, statement, "Which port does the database use?").memory_text
+    assert statement in found and found.index(statement) == min(
+        found.find(one) for one in (statement, "train", "film", "chess") if one in found
     )
 
 

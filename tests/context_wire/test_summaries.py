@@ -12,7 +12,7 @@ from tests.support.process import Client
 from tests.support.waiting import until
 
 EVERY, KEPT, A_TURN = 12, 6, 2
-"Messages: between two summaries, left as they were said, and of the turn that is under way."
+"Messages: between two summaries, left verbatim, and of the current turn."
 TRIES = 20
 
 

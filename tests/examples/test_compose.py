@@ -73,7 +73,7 @@ def test_the_agent_sees_what_it_said_before(data_dir: Path) -> None:
     assert "of 1000 tokens" in second
 
 
-def _agent(address: str, said: str) -> str:
-    command = (sys.executable, str(FOLDER / "agent.py"), said)
+def _agent(address: str, text: str) -> str:
+    command = (sys.executable, str(FOLDER / "agent.py"), text)
     environ = {**os.environ, "MEMSIDECAR_ADDRESS": address, "PYTHONPATH": str(ROOT)}
     return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=True).stdout

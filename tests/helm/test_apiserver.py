@@ -56,11 +56,11 @@ class Release:
 
     def install(self, values: Path) -> str:
         """Install the chart; return the output of Helm."""
-        said = self.run("upgrade", "--install", "memory", str(CHART), "--values", str(values))
+        output = self.run("upgrade", "--install", "memory", str(CHART), "--values", str(values))
         if values.name.startswith("injection"):
             # Policies are in force some moments after they are made.
             wait_until(lambda: names(self.dry(pod()).admitted()) == ["memsidecar"])
-        return said
+        return output
 
     def dry(self, manifest: Manifest) -> Answer:
         return self.cluster.create(f"/api/v1/namespaces/{FREE}/pods?dryRun=All", manifest)
@@ -111,8 +111,8 @@ def mounts(container: Manifest) -> list[str]:
 
 @pytest.mark.parametrize("values", [path for path in VALUES if "sidecar" not in path.name], ids=lambda path: path.stem)
 def test_every_object_is_accepted_and_installing_again_changes_nothing(release: Release, values: Path) -> None:
-    said = release.install(values)
-    assert f"helm test memory --namespace {STRICT}" in said and "What was said" in said
+    output = release.install(values)
+    assert f"helm test memory --namespace {STRICT}" in output and "What was said" in output
     manifests = [one for one in yaml.safe_load_all(release.run("get", "manifest", "memory")) if one]
     before = [version(release.cluster, manifest) for manifest in manifests]
     assert all(before)

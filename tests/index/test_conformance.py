@@ -36,12 +36,12 @@ def test_a_new_table_is_empty(table: Table) -> None:
 
 
 def test_a_row_is_read_as_it_was_written(table: Table) -> None:
-    said = [
+    written = [
         SampleEpisode(5, "Grüße 世界 😀 a'b", 2, 7, 3, 4, 2, 99, 0.5, "Ann\0", (1, 2)),
         SampleEpisode(6, "", partition=3, vector=()),
     ]
-    add(table, *said)
-    assert comparable(partition(table, 3, chunks=False)) == comparable(episodes(*said))
+    add(table, *written)
+    assert comparable(partition(table, 3, chunks=False)) == comparable(episodes(*written))
     assert partition(table, 3, chunks=False).vectors.dtype == np.float32
 
 

@@ -36,7 +36,7 @@ withins = st.builds(
 
 
 @st.composite
-def said(draw: st.DrawFn) -> SampleEpisode:
+def sample_episodes(draw: st.DrawFn) -> SampleEpisode:
     return SampleEpisode(
         0,
         terms=draw(sentences),
@@ -77,7 +77,10 @@ class TwoIndexes(RuleBasedStateMachine):
         self.table.apply(batch)
         self.reference.apply(batch)
 
-    @rule(rows=st.lists(said(), min_size=1, max_size=8), sessions=st.lists(st.sampled_from(SESSIONS), max_size=2))
+    @rule(
+        rows=st.lists(sample_episodes(), min_size=1, max_size=8),
+        sessions=st.lists(st.sampled_from(SESSIONS), max_size=2),
+    )
     def apply_rows(self, rows: list[SampleEpisode], sessions: list[int]) -> None:
         bounds = [self.lsn] * len(sessions)
         for number, one in enumerate(rows):
@@ -85,7 +88,7 @@ class TwoIndexes(RuleBasedStateMachine):
             one.lsn, one.sequence = self.lsn, 1 + number % 2
         self._apply(IndexBatch(sessions, bounds, (), episodes(*rows)))
 
-    @rule(one=said(), lsn=st.integers(1, 60), sequence=st.integers(1, 2))
+    @rule(one=sample_episodes(), lsn=st.integers(1, 60), sequence=st.integers(1, 2))
     def change(self, one: SampleEpisode, lsn: int, sequence: int) -> None:
         self.lsn += 1
         one.lsn, one.sequence, one.written_lsn = min(lsn, self.lsn), sequence, self.lsn

@@ -242,8 +242,8 @@ def test_no_file_of_a_dropped_table_is_left(table: Table, folder: Path, reopen: 
 
 
 def test_vectors_keep_their_bits(table: Table) -> None:
-    said = many_episodes(range(1, 700))
-    table.apply(IndexBatch(episodes=said))
+    written = many_episodes(range(1, 700))
+    table.apply(IndexBatch(episodes=written))
     table.maintain(idle=True)
     found = np.concatenate([partition(table, number, chunks=False).vectors for number in range(3)])
-    assert {row.tobytes() for row in found} == {row.tobytes() for row in said.vectors}
+    assert {row.tobytes() for row in found} == {row.tobytes() for row in written.vectors}

@@ -6,7 +6,7 @@ from memsidecar.domain.message import Role
 from memsidecar.language.contract import Utterance
 
 
-def said(*texts: str, names: tuple[str, str] = ("", "")) -> list[Utterance]:
+def utterances(*texts: str, names: tuple[str, str] = ("", "")) -> list[Utterance]:
     """Return utterances of the user and the assistant in turn, the user first."""
     turns = zip(texts, cycle(zip((Role.USER, Role.ASSISTANT), names, strict=True)), strict=False)
     return [
@@ -14,7 +14,7 @@ def said(*texts: str, names: tuple[str, str] = ("", "")) -> list[Utterance]:
     ]
 
 
-PLANNING = said(
+PLANNING = utterances(
     "Hi there! How are you today?",
     "Hello! I'm doing great, thanks for asking. How can I help you?",
     "I'm Priya, I run the data platform team at Northwind in Oslo. We have to replace our message broker.",

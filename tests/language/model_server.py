@@ -18,7 +18,7 @@ def completion(text: str | None, finish_reason: str = "stop", **more: object) ->
     return json.dumps({"object": "chat.completion", "choices": [choice], "usage": USAGE} | more).encode()
 
 
-def said(text: str | None, finish_reason: str = "stop", **more: object) -> Behaviour:
+def answer_with(text: str | None, finish_reason: str = "stop", **more: object) -> Behaviour:
     return content(completion(text, finish_reason, **more))
 
 
@@ -52,7 +52,7 @@ def shown_to(request: Request) -> list[dict[str, object]]:
     return [line for line in lines if "number" in line]
 
 
-well = said("Ada works at Acme.")
+well = answer_with("Ada works at Acme.")
 
 
 @dataclass

@@ -7,7 +7,7 @@ from memsidecar.language.contract import Utterance
 from memsidecar.language.extractive.sentences import MAX_SENTENCE_CHARACTERS, prose_sentences
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.tokens.registry import Counters
-from tests.language.conversations import PLANNING, chatter, said
+from tests.language.conversations import PLANNING, chatter, utterances
 from tests.support.work import calls_during
 
 COUNTER = Counters("o200k_base").default
@@ -39,12 +39,12 @@ def test_what_is_said_twice_is_kept_once() -> None:
 
 
 def test_a_date_that_moved_is_no_repetition() -> None:
-    summary = summarizer.summarize("", said("The launch is on May 5.", "Fine.", "The launch is on May 12."), 100)
+    summary = summarizer.summarize("", utterances("The launch is on May 5.", "Fine.", "The launch is on May 12."), 100)
     assert "May 5" in summary and "May 12" in summary
 
 
 def test_the_speaker_is_named_when_it_changes() -> None:
-    talk = said(
+    talk = utterances(
         "I adopted a puppy named Biscuit. We hike in Yosemite on Sundays.",
         "My sister opened a bakery in Lisbon.",
         names=("Caroline", "Melanie"),
@@ -56,30 +56,34 @@ def test_the_speaker_is_named_when_it_changes() -> None:
 
 
 def test_without_a_name_the_role_stands_for_the_speaker() -> None:
-    summary = summarizer.summarize("", said("I moved to Bergen in March.", "Bergen gets 240 rainy days a year."), 100)
+    summary = summarizer.summarize(
+        "", utterances("I moved to Bergen in March.", "Bergen gets 240 rainy days a year."), 100
+    )
     assert summary == "User: I moved to Bergen in March.\nAssistant: Bergen gets 240 rainy days a year."
 
 
 @pytest.mark.parametrize("name", ["a: b", "x\ny", "-", "n" * 300, ": ", "\u2028"])
 def test_a_strange_name_does_not_spoil_the_lines(name: str) -> None:
-    first = summarizer.summarize("", said("I moved to Bergen in March. I work for Equinor.", names=(name, "")), 100)
+    first = summarizer.summarize(
+        "", utterances("I moved to Bergen in March. I work for Equinor.", names=(name, "")), 100
+    )
     assert len(first.splitlines()) == 1
-    again = summarizer.summarize(first, said("My brother Olav lives in Trondheim.", names=(name, "")), 100)
+    again = summarizer.summarize(first, utterances("My brother Olav lives in Trondheim.", names=(name, "")), 100)
     assert again == f"{first} My brother Olav lives in Trondheim."
 
 
 def test_small_talk_is_better_than_nothing() -> None:
-    assert summarizer.summarize("", said("Hi there!"), 50) == "User: Hi there!"
+    assert summarizer.summarize("", utterances("Hi there!"), 50) == "User: Hi there!"
 
 
 def test_nothing_said_is_nothing_summarised() -> None:
     assert summarizer.summarize("", [], 50) == ""
-    assert summarizer.summarize("", said("  ", "...", "```\nx = 1\n```"), 50) == ""
+    assert summarizer.summarize("", utterances("  ", "...", "```\nx = 1\n```"), 50) == ""
 
 
 def test_a_tool_result_is_kept_only_where_there_is_room() -> None:
     tool = Utterance("t", int(Role.TOOL), "", "Fetched document 4711 from the Reykjavik archive shelf.", 2)
-    talk = [*said("I moved to Bergen in March."), tool, *said("My brother Olav lives in Trondheim.")]
+    talk = [*utterances("I moved to Bergen in March."), tool, *utterances("My brother Olav lives in Trondheim.")]
     assert "archive" not in summarizer.summarize("", talk, 24)
 
 
@@ -87,13 +91,13 @@ def test_a_tool_result_is_kept_only_where_there_is_room() -> None:
 def test_a_decision_outlives_three_hundred_messages(at: int) -> None:
     texts = chatter(300)
     texts[at] = "We decided that Amara will lead the Zurich office from 1 October."
-    summary = rolled(said(*texts), 200)
+    summary = rolled(utterances(*texts), 200)
     assert texts[at] in summary
 
 
 def test_a_rolling_summary_keeps_of_every_age() -> None:
     texts = [f"I visited Place{n:03} with Guest{n:03} and bought {n} souvenirs." for n in range(300)]
-    summary = rolled(said(*texts), 400)
+    summary = rolled(utterances(*texts), 400)
     ages = [number for number, text in enumerate(texts) if text in summary]
     assert all(any(begin <= age < begin + 100 for age in ages) for begin in (0, 100, 200))
 
@@ -105,7 +109,7 @@ def test_informative_sentences_replace_dull_ones() -> None:
         "Okay.",
         "I am allergic to penicillin.",
     ]
-    summary = rolled(said(*dull * 10, *news), 100)
+    summary = rolled(utterances(*dull * 10, *news), 100)
     assert "Lakeside" in summary and "penicillin" in summary
 
 
@@ -135,15 +139,15 @@ def test_sentences_are_found(text: str, sentences: list[str]) -> None:
 
 
 def test_other_scripts_are_summarised_too() -> None:
-    talk = said("東京支社の田中さんは来月から大阪へ転勤します。予算は三百万円です。", "はい。")
+    talk = utterances("東京支社の田中さんは来月から大阪へ転勤します。予算は三百万円です。", "はい。")
     assert "田中" in summarizer.summarize("", talk, 60)
 
 
 def test_twice_as_many_utterances_are_about_twice_the_work() -> None:
     texts = [f"We talked to customer {n} in Room{n} about invoice {n * 7}. It went well. Thanks!" for n in range(1000)]
     COUNTER.warm()
-    half = calls_during(lambda: summarizer.summarize("", said(*texts[:500]), 400))
-    assert calls_during(lambda: summarizer.summarize("", said(*texts), 400)) < 2.5 * half
+    half = calls_during(lambda: summarizer.summarize("", utterances(*texts[:500]), 400))
+    assert calls_during(lambda: summarizer.summarize("", utterances(*texts), 400)) < 2.5 * half
 
 
 def test_the_origin_is_named() -> None:

@@ -13,9 +13,9 @@ from tests.endpoint import server as serve
 from tests.endpoint.server import Request
 from tests.language.model_server import (
     ModelServer,
+    answer_with,
     assistant,
     has_format,
-    said,
     shown_to,
     thinking,
     unless,
@@ -49,7 +49,7 @@ def every_user_fact(request: Request) -> str:
 def test_what_the_model_finds_is_found(server: ModelServer, facts: FactExtractor) -> None:
     name = GOOD | {"key": " Name ", "value": "Ada\n", "confidence": 1, "message_numbers": [3, 2, 3]}
     left = GOOD | {"value": "", "holds": False}
-    server.always = said(facts_of(name, GOOD, left))
+    server.always = answer_with(facts_of(name, GOOD, left))
     assert facts.origin == "some/model"
     assert facts.extract(TALK) == [
         ACME,
@@ -60,7 +60,7 @@ def test_what_the_model_finds_is_found(server: ModelServer, facts: FactExtractor
 
 
 def test_nothing_is_nothing(server: ModelServer, facts: FactExtractor) -> None:
-    server.always = said('{"facts": []}')
+    server.always = answer_with('{"facts": []}')
     assert facts.extract(TALK) == []
     assert len(server.requests) == 1
 
@@ -75,12 +75,12 @@ def test_without_text_the_model_is_not_called(server: ModelServer, facts: FactEx
     ["```json\n%s\n```", "```\n%s```", "Here you are:\n\n%s\n\nAnything else?", "<think>So {...}</think> %s", "\n%s\n"],
 )
 def test_one_object_may_stand_in_a_fence_or_between_words(server: ModelServer, facts: FactExtractor, form: str) -> None:
-    server.always = said(form % facts_of(GOOD))
+    server.always = answer_with(form % facts_of(GOOD))
     assert facts.extract(TALK) == [ACME]
 
 
 def test_a_server_that_knows_no_schema_is_asked_all_the_same(server: ModelServer, facts: FactExtractor) -> None:
-    server.always = unless(has_format, said(facts_of(GOOD)))
+    server.always = unless(has_format, answer_with(facts_of(GOOD)))
     assert facts.extract(TALK) == [ACME]
 
 
@@ -149,7 +149,7 @@ malformed = pytest.mark.parametrize("answer", MALFORMED.values(), ids=MALFORMED.
 def test_a_malformed_answer_is_asked_for_again_with_what_was_wrong(
     server: ModelServer, facts: FactExtractor, answer: str | None
 ) -> None:
-    server.script, server.always = [said(answer)], said(facts_of(GOOD))
+    server.script, server.always = [answer_with(answer)], answer_with(facts_of(GOOD))
     assert facts.extract(TALK) == [ACME]
     first, second = server.requests
     assert "could not be used" in second.contents[0] and second.contents[0].startswith(first.contents[0])
@@ -160,22 +160,25 @@ def test_a_malformed_answer_is_asked_for_again_with_what_was_wrong(
 def test_an_answer_that_stays_malformed_is_never_taken_as_nothing(
     server: ModelServer, facts: FactExtractor, answer: str | None
 ) -> None:
-    server.always = said(answer)
+    server.always = answer_with(answer)
     with pytest.raises(MalformedAnswer) as caught:
         facts.extract(TALK)
     assert len(server.requests) == 3 and "Acme" not in repr(caught.value)
 
 
 def test_json_that_was_cut_off_is_malformed(server: ModelServer, facts: FactExtractor) -> None:
-    server.script, server.always = [said(facts_of(), "length")], said(facts_of(GOOD))
+    server.script, server.always = [answer_with(facts_of(), "length")], answer_with(facts_of(GOOD))
     assert facts.extract(TALK) == [ACME]
 
 
 @pytest.mark.parametrize("wrong", [{"message_numbers": [2]}, {"message_numbers": [7]}])
-def test_what_was_wrong_is_said_without_what_was_said(
+def test_what_was_wrong_is_said_without_what_was_answer_with(
     server: ModelServer, facts: FactExtractor, wrong: dict[str, object]
 ) -> None:
-    server.script, server.always = [said(facts_of(GOOD, GOOD | {"value": "rockets"} | wrong))], said(facts_of())
+    server.script, server.always = (
+        [answer_with(facts_of(GOOD, GOOD | {"value": "rockets"} | wrong))],
+        answer_with(facts_of()),
+    )
     facts.extract(TALK)
     complaint = server.requests[1].contents[0].rpartition("\n")[2]
     assert "fact 2" in complaint and "rockets" not in complaint
@@ -198,7 +201,7 @@ FORGERIES = [
 
 @pytest.mark.parametrize("text", FORGERIES)
 def test_a_message_is_shown_as_data_whatever_it_says(server: ModelServer, facts: FactExtractor, text: str) -> None:
-    server.always = said(facts_of())
+    server.always = answer_with(facts_of())
     facts.extract([user("m1", "Hello."), assistant("m2", text)])
     instructions, shown = server.requests[0].contents
     assert "never an instruction" in instructions and "queen" not in instructions
@@ -250,6 +253,6 @@ def test_a_batch_that_is_too_long_for_the_model_is_bisected(server: ModelServer,
 
 
 def test_a_rejected_message_is_not_retried_for_ever(server: ModelServer, facts: FactExtractor) -> None:
-    server.always = unless(lambda request: "unspeakable" in request.contents[1], said(facts_of()))
+    server.always = unless(lambda request: "unspeakable" in request.contents[1], answer_with(facts_of()))
     with pytest.raises(MalformedAnswer, match="rejects the input"):
         facts.extract([*TALK, user("m4", "unspeakable")])

@@ -15,7 +15,7 @@ from memsidecar.language.openai import ModelStats, OpenAIModel, max_answer_bytes
 from tests.endpoint import server as serve
 from tests.endpoint.clock import Clock, Waits
 from tests.endpoint.server import KEY, Behaviour, Handler, Request
-from tests.language.model_server import ModelServer, completion, has_format, said, unless, well
+from tests.language.model_server import ModelServer, answer_with, completion, has_format, unless, well
 
 SCHEMA = {"type": "object"}
 SECRET = "must not be logged"
@@ -79,13 +79,13 @@ ANSWERS = {
 
 @pytest.mark.parametrize("text", ANSWERS)
 def test_whatever_the_model_says_is_an_answer(server: ModelServer, model: OpenAIModel, text: str) -> None:
-    server.always = said(text)
+    server.always = answer_with(text)
     assert asked(model) == ANSWERS[text]
     assert len(server.requests) == 1
 
 
 def test_no_content_is_an_empty_answer(server: ModelServer, model: OpenAIModel) -> None:
-    server.always = said(None)
+    server.always = answer_with(None)
     assert asked(model) == ""
 
 
@@ -96,7 +96,7 @@ def test_a_refusal_in_its_own_field_is_an_answer(server: ModelServer, model: Ope
 
 
 def test_an_answer_that_was_cut_off_is_text_but_no_json(server: ModelServer, model: OpenAIModel) -> None:
-    server.always = said("Ada works at", "length")
+    server.always = answer_with("Ada works at", "length")
     assert asked(model) == "Ada works at"
     with pytest.raises(MalformedAnswer, match="cut off"):
         asked(model, SCHEMA)
@@ -109,7 +109,7 @@ def test_half_a_surrogate_pair_does_not_stop_a_question(server: ModelServer, mod
 
 def test_tokens_are_counted_as_reported_or_not_at_all(server: ModelServer, model: OpenAIModel) -> None:
     wrong = [None, {}, {"prompt_tokens": 3}, {"prompt_tokens": -1, "completion_tokens": True}]
-    server.script = [well, *(said("x", usage=usage) for usage in wrong), well, serve.status(401)]
+    server.script = [well, *(answer_with("x", usage=usage) for usage in wrong), well, serve.status(401)]
     for _ in range(6):
         asked(model)
     with pytest.raises(ModelUnavailable):
