@@ -37,7 +37,9 @@ def test_a_call_beyond_the_limit_is_overloaded_with_a_retry_delay(data_dir: Path
         slow = client.memory.AddBatch.future(slow_batch("slow"), timeout=CALL_SECONDS)
         refused = refusals_meanwhile(client, slow)
         assert len(slow.result().results) == 8
-        assert {(one.code.name, one.reason, one.retry) for one in refused} == {("UNAVAILABLE", "OVERLOADED", True)}
+        assert {(error.code.name, error.reason, error.retry) for error in refused} == {
+            ("UNAVAILABLE", "OVERLOADED", True)
+        }
         client.memory.Count(COUNT, timeout=CALL_SECONDS)
 
 

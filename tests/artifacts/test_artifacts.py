@@ -98,7 +98,7 @@ def test_a_scan_returns_at_least_one_artifact_and_stops_at_its_byte_limit(
 ) -> None:
     for number in range(40):
         put(artifacts, f"a{number:02}", "x" * 1_000, create_time=at(number))
-    assert [one.id for one in read_newest(journal, owner_of(KEY), None, 100, 1)] == ["a39"]
+    assert [record.id for record in read_newest(journal, owner_of(KEY), None, 100, 1)] == ["a39"]
     assert 5 <= len(list(read_newest(journal, owner_of(KEY), None, 100, 10_000))) <= 10
     assert len(list(read_newest(journal, owner_of(KEY), None, 100, 1 << 20))) == 40
     assert len(list(read_newest(journal, owner_of(KEY), None, 17, 1 << 20))) == 17

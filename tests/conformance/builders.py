@@ -170,10 +170,12 @@ def follow(journal: Journal, namespace: str = "default", after_lsn: int = 0, lim
 
 def recount(journal: Journal, namespace: str = "default", owners: Iterable[Owner] = (EVERYBODY, ANN)) -> Usage:
     """Return the usage of a namespace, added up from all reads; records of these owners only."""
-    news = follow(journal, namespace)
-    messages = {(one.session, one.message.sequence): one for one in news if isinstance(one, MessageWritten)}
-    size = sum(message_bytes(one.message.body, one.vector) for one in messages.values())
-    size += sum(document_bytes(one.document) for one in news if isinstance(one, DocumentWritten))
+    entries = follow(journal, namespace)
+    messages = {
+        (entry.session, entry.message.sequence): entry for entry in entries if isinstance(entry, MessageWritten)
+    }
+    size = sum(message_bytes(entry.message.body, entry.vector) for entry in messages.values())
+    size += sum(document_bytes(one.document) for one in entries if isinstance(one, DocumentWritten))
     for owner, kind in product(owners, RecordKind):
         if owner.namespace == namespace:
             size += sum(len(record.body) for record in journal.records(RecordQuery(owner, kind, 1_000, history=True)))

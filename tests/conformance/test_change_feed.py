@@ -45,7 +45,7 @@ ELSEWHERE = SessionKey("elsewhere", "s1")
 
 
 def texts(journal: Journal, namespace: str = "default") -> list[str]:
-    return [content(one.message) for one in follow(journal, namespace) if isinstance(one, MessageWritten)]
+    return [content(entry.message) for entry in follow(journal, namespace) if isinstance(entry, MessageWritten)]
 
 
 def test_messages_are_in_the_order_of_the_log_each_in_its_namespace(journal: Journal) -> None:
@@ -104,7 +104,7 @@ def test_a_claim_passes_filters_of_its_session_or_its_user(journal: Journal) -> 
     number = known_head(journal).row_id
 
     def is_included(log_filter: LogFilter) -> bool:
-        return any(isinstance(one, SessionClaimed) for one in filtered(journal, log_filter))
+        return any(isinstance(entry, SessionClaimed) for entry in filtered(journal, log_filter))
 
     assert is_included(LogFilter("ann")) and is_included(LogFilter(session=number))
     assert not is_included(LogFilter("bert")) and not is_included(LogFilter())
@@ -114,7 +114,7 @@ def test_an_erasure_passes_every_filter(journal: Journal) -> None:
     append(journal, draft("a"), user_id="ann")
     erase(journal)
     for log_filter in (LogFilter("bert"), LogFilter(session=7), LogFilter()):
-        assert any(isinstance(one, RowsErased) for one in filtered(journal, log_filter))
+        assert any(isinstance(entry, RowsErased) for entry in filtered(journal, log_filter))
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
@@ -202,7 +202,7 @@ def test_every_command_that_sets_the_owner_writes_a_claim(journal: Journal) -> N
     append(journal, draft("a"), key=ELSEWHERE)
     carry_out(journal, UpdateMessage(KEY, "ann", "a", scored(1)))
     carry_out(journal, SetPolicy(OTHER, "bob", Policy(5)))
-    claims = [one for one in follow(journal) if isinstance(one, SessionClaimed)]
+    claims = [entry for entry in follow(journal) if isinstance(entry, SessionClaimed)]
     assert [(claim.key, claim.user_id) for claim in claims] == [(KEY, "ann"), (OTHER, "bob")]
     assert [type(one) for one in follow(journal)][4:] == [SessionClaimed, MessageWritten, SessionClaimed]
     assert known_head(journal, OTHER).version == claims[1].lsn
@@ -212,14 +212,14 @@ def test_pruned_messages_can_be_claimed(journal: Journal) -> None:
     append(journal, draft("a"))
     trim(journal, 1)
     append(journal, draft("b"), user_id="ann")
-    assert [type(one) for one in follow(journal)] == [MessageWritten, NoOp, SessionClaimed, MessageWritten]
+    assert [type(entry) for entry in follow(journal)] == [MessageWritten, NoOp, SessionClaimed, MessageWritten]
 
 
 def test_a_session_without_messages_can_be_claimed(journal: Journal) -> None:
     """It may have facts, which then belong to its user."""
     carry_out(journal, Claim(OTHER, ""))
     append(journal, draft("first"), key=OTHER, user_id="bob")
-    assert [type(one) for one in follow(journal)] == [SessionClaimed, MessageWritten]
+    assert [type(entry) for entry in follow(journal)] == [SessionClaimed, MessageWritten]
 
 
 def test_new_and_erased_sessions_write_no_claim(journal: Journal) -> None:
@@ -227,7 +227,7 @@ def test_new_and_erased_sessions_write_no_claim(journal: Journal) -> None:
     carry_out(journal, Claim(OTHER, "bob"))
     append(journal, draft("gone"), key=ELSEWHERE)
     erase(journal, key=ELSEWHERE, user_id="cid")
-    assert [type(one) for one in follow(journal)] == [MessageWritten]
+    assert [type(entry) for entry in follow(journal)] == [MessageWritten]
     assert [type(one) for one in follow(journal, "elsewhere")] == [RowsErased]
     assert known_head(journal, ELSEWHERE).user_id == "cid"
 
@@ -253,7 +253,7 @@ def test_a_session_is_read_by_its_row_id_with_pruned_and_untruncated_messages(jo
     rewrite(journal, "a", scored(4, "mark"))
     number = known_head(journal).row_id
     entries = journal.read_session(number, 0, 100)
-    assert [content(one.message) for one in entries] == ["a", "long", "c"]
+    assert [content(entry.message) for entry in entries] == ["a", "long", "c"]
     assert [(one.lsn, one.session, one.user_id) for one in entries] == [
         (one.first_lsn, number, "ann") for one in entries
     ]
@@ -272,12 +272,14 @@ def test_a_session_is_read_by_its_row_id_with_pruned_and_untruncated_messages(jo
 def test_messages_are_found_by_their_first_lsn(journal: Journal) -> None:
     append(journal, draft("long", tokens=90), draft("b"), user_id="ann")
     append(journal, draft("x"), key=ELSEWHERE)
-    first = [one.lsn for one in follow(journal)]
+    first = [entry.lsn for entry in follow(journal)]
     rewrite(journal, "b", scored(7, "mark"))
     trim(journal, 2, shortened=[shortened(read(journal)[0], "l", 2)])
     everything = range(-1, journal.stats().last_lsn + 2)
     found = journal.get_by_lsn(list(everything))
-    assert found == {one.lsn: one for name in ("default", "elsewhere") for one in journal.scan(Scope(name), None, 100)}
+    assert found == {
+        located.lsn: located for name in ("default", "elsewhere") for located in journal.scan(Scope(name), None, 100)
+    }
     assert [content(found[lsn].message) for lsn in first] == ["long", "b"]
     assert (found[first[0]].message.tokens, found[first[1]].message.score) == (90, 7)
     assert (found[first[0]].session, found[first[0]].user_id) == (known_head(journal).row_id, "ann")
@@ -289,7 +291,7 @@ def test_erased_messages_are_not_found(journal: Journal, delete_session: bool) -
     append(journal, draft("a"), draft("b"))
     append(journal, draft("kept"), key=OTHER)
     rewrite(journal, "a", scored(1))
-    lsns = [one.lsn for one in follow(journal)]
+    lsns = [entry.lsn for entry in follow(journal)]
     erase(journal, delete_session=delete_session)
     append(journal, draft("a"))
     assert [content(one.message) for one in journal.get_by_lsn(lsns).values()] == ["kept"]
@@ -353,7 +355,9 @@ def sequences(journal: Journal, *lsns: int, key: SessionKey = KEY) -> list[int]:
 
 
 def lsns_of(journal: Journal, key: SessionKey = KEY) -> list[int]:
-    return [one.lsn for one in follow(journal, key.namespace) if isinstance(one, MessageWritten) and one.key == key]
+    return [
+        entry.lsn for entry in follow(journal, key.namespace) if isinstance(entry, MessageWritten) and entry.key == key
+    ]
 
 
 def test_the_sequence_at_an_lsn_covers_all_earlier_messages(journal: Journal) -> None:

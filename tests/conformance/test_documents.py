@@ -248,7 +248,7 @@ def test_readers_never_see_a_partial_document(journal: Journal) -> None:
             count = 1 + number * 7 % 13
             put(journal, *["abcdefg"[number % 7] * 50] * count, title=str(count))
         over.set()
-        assert all(one.result() for one in looking)
+        assert all(future.result() for future in looking)
 
 
 def test_commands_of_one_document_take_effect_in_the_order_of_submission(journal: Journal) -> None:

@@ -124,7 +124,7 @@ def test_a_scan_is_narrowed_by_user_and_session(journal: Journal) -> None:
         append(journal, draft(f"m{place}"), key=SessionKey(namespace, session), user_id=user)
 
     def found(scope: Scope) -> list[str]:
-        return [content(one.message) for one in journal.scan(scope, None, 100)]
+        return [content(located.message) for located in journal.scan(scope, None, 100)]
 
     assert found(Scope("a")) == ["m2", "m1", "m0"]
     assert found(Scope("a", "u")) == ["m1", "m0"]

@@ -90,7 +90,7 @@ def test_an_upsert_gets_the_records_with_its_conflict_keys_oldest_first(journal:
     ]
     keep(journal, *given)
     keep(journal, note(name="other", slot=top), owner=EVERYBODY)
-    assert [one.id for one in seen_by_an_upsert(journal, top, bottom, top, 8)] == ["d", "b", "c", "a"]
+    assert [record.id for record in seen_by_an_upsert(journal, top, bottom, top, 8)] == ["d", "b", "c", "a"]
     assert seen_by_an_upsert(journal, 3) == [given[-1]]
     assert seen_by_an_upsert(journal) == seen_by_an_upsert(journal, 3, owner=SESSION) == []
 
@@ -107,7 +107,7 @@ def test_an_upsert_changes_the_records_that_it_names(journal: Journal) -> None:
     assert notes(journal, history=True) == ["c", "a", "d"]
     assert notes(journal) == ["c", "d"]
     assert seen_by_an_upsert(journal, 2, 3) == []
-    assert [one.body for one in seen_by_an_upsert(journal, 1, 4)] == [b"new", b"old", b"moved"]
+    assert [record.body for record in seen_by_an_upsert(journal, 1, 4)] == [b"new", b"old", b"moved"]
 
 
 def test_deleting_absent_records_does_nothing_and_upserted_ones_are_not_deleted(journal: Journal) -> None:
@@ -244,4 +244,4 @@ def test_readers_never_see_a_partial_upsert(journal: Journal) -> None:
         for number in range(2, 40):
             write(number)
         over.set()
-        assert all(one.result() for one in looking)
+        assert all(future.result() for future in looking)

@@ -205,7 +205,7 @@ def test_the_prefix_that_is_called_stable_is_the_same_in_the_next_turn(sidecar: 
 def test_one_turn_is_stored_and_its_usage_reported(sidecar: SidecarProcess) -> None:
     assert run(sidecar, "turn", "one-turn", "How are you?") == "I was shown 2 messages.\n"
     with sidecar.client() as client:
-        assert [one.content for one in client.all("one-turn")] == ["How are you?", "I was shown 2 messages."]
+        assert [message.content for message in client.all("one-turn")] == ["How are you?", "I was shown 2 messages."]
 
 
 def test_the_code_of_the_recipes_is_the_code_that_runs_here() -> None:

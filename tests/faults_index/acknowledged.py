@@ -89,7 +89,7 @@ class AcknowledgedMessages:
     def check_readable(self, client: Client) -> None:
         for session in self.sessions:
             names: dict[str, Any] = {"namespace": self.namespace, "user_id": self.user_id}
-            found = {(session, one.sequence): one.content for one in client.all(session, **names)}
+            found = {(session, message.sequence): message.content for message in client.all(session, **names)}
             assert found == {place: text for place, text in self.contents.items() if place[0] == session}
 
     def search(self, client: Client, query: str, **fields: Any) -> pb.SearchResponse:

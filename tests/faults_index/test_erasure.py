@@ -53,7 +53,10 @@ def test_an_erased_session_is_not_found_and_in_no_file(
     with erasing.client() as client:
         acknowledged = fill(erasing, client, erase.__name__)
         contents = {text for (session, _), text in acknowledged.contents.items() if session == "erased"}
-        ids = [one.id for one in client.all("erased", namespace=acknowledged.namespace, user_id=acknowledged.user_id)]
+        ids = [
+            message.id
+            for message in client.all("erased", namespace=acknowledged.namespace, user_id=acknowledged.user_id)
+        ]
         names = [
             one.name
             for one in client.all("erased", namespace=acknowledged.namespace, user_id=acknowledged.user_id)

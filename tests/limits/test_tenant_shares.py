@@ -89,8 +89,8 @@ def test_health_watchers_are_limited_and_probes_are_answered(tenants: Tenants) -
     with grpc.insecure_channel(tenants.sidecar.ready["health_listen"]) as channel:
         stub: Any = health_pb2_grpc.HealthStub(channel)
         watching = [stub.Watch(health_pb2.HealthCheckRequest(), timeout=SECONDS) for _ in range(MAX_WATCHERS)]
-        for one in watching:
-            assert next(one).status == health_pb2.HealthCheckResponse.SERVING
+        for watcher in watching:
+            assert next(watcher).status == health_pb2.HealthCheckResponse.SERVING
         with pytest.raises(grpc.RpcError) as one_more:
             next(stub.Watch(health_pb2.HealthCheckRequest(), timeout=SECONDS))
         assert one_more.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED

@@ -63,9 +63,9 @@ def test_a_preference_for_the_length_of_answers_is_found(request_text: str, leng
 def test_contrary_requests_are_no_preference() -> None:
     wishes = ["Shorter please.", "More detail please."]
     history = [
-        one
+        message
         for session in range(1, 21)
-        for one in conversation(session, at(session), [plain(session), (wishes[session % 2], SHORT)])
+        for message in conversation(session, at(session), [plain(session), (wishes[session % 2], SHORT)])
     ]
     assert lines_of(history) == [] and patterns_of(history).answer_length == ""
 
@@ -82,9 +82,11 @@ def test_technical_terms_are_found() -> None:
         "The async endpoint times out under load, redis and the database do not.",
     ]
     history = [
-        one
+        message
         for session in range(1, 16)
-        for one in conversation(session, at(session), [(f"{questions[session % 3]} {SUBJECTS[session % 12]}", SHORT)])
+        for message in conversation(
+            session, at(session), [(f"{questions[session % 3]} {SUBJECTS[session % 12]}", SHORT)]
+        )
     ]
     assert lines_of(history) == ["Writes in technical terms (in 15 of 15 conversations)"]
     assert patterns_of(history).technical_depth == "technical"
@@ -122,7 +124,9 @@ def test_a_common_question_is_found_in_other_words() -> None:
 
 
 def test_a_question_is_common_from_the_third_conversation_on() -> None:
-    history = [one for n in range(1, 4) for one in conversation(n, at(n), [("Who feeds the otters?", SHORT)] * 3)]
+    history = [
+        message for n in range(1, 4) for message in conversation(n, at(n), [("Who feeds the otters?", SHORT)] * 3)
+    ]
     assert patterns_of(history).questions() == [Pattern("common_question", "who feeds the otters", 3)]
     assert patterns_of(history[:-6]).questions() == []
 
@@ -139,7 +143,9 @@ def test_a_prevailing_kind_of_question_is_found() -> None:
 
 def test_hours_of_activity_are_found() -> None:
     history = [
-        one for session in range(1, 25) for one in conversation(session, at(session, 8 + session % 3), [plain(session)])
+        message
+        for session in range(1, 25)
+        for message in conversation(session, at(session, 8 + session % 3), [plain(session)])
     ]
     assert lines_of(history) == []
     assert [hour.value for hour in patterns_of(history).hours()] == ["08", "09", "10"]
@@ -157,7 +163,9 @@ def test_an_engaging_length_is_found_only_if_it_is_significant() -> None:
 
 @pytest.mark.parametrize(("every_days", "frequency"), [(1, "daily"), (3, "weekly"), (7, "weekly"), (30, "occasional")])
 def test_the_frequency_of_conversations(every_days: int, frequency: str) -> None:
-    history = [one for n in range(1, 7) for one in conversation(n, at(n, every_days=every_days), [plain(n)] * 2)]
+    history = [
+        message for n in range(1, 7) for message in conversation(n, at(n, every_days=every_days), [plain(n)] * 2)
+    ]
     patterns = patterns_of(history)
     assert patterns.frequency == frequency and patterns.mean_turns == 2
     assert Pattern("frequency", frequency, 6) in patterns.all()
@@ -165,7 +173,7 @@ def test_the_frequency_of_conversations(every_days: int, frequency: str) -> None
 
 
 def test_patterns_come_with_most_evidence_first() -> None:
-    evidence = [one.evidence for one in patterns_of(random_history(3)).all()]
+    evidence = [pattern.evidence for pattern in patterns_of(random_history(3)).all()]
     assert evidence == sorted(evidence, reverse=True) and all(evidence)
 
 

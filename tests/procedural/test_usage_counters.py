@@ -90,7 +90,7 @@ def test_any_text_can_be_counted(messages: list[ObservedMessage]) -> None:
     counters = counters_of(messages)
     assert again(counters) == counters
     patterns = Patterns(counters)
-    assert all(one.evidence > 0 for one in patterns.all())
+    assert all(pattern.evidence > 0 for pattern in patterns.all())
     assert render_hints(patterns).isprintable() or "\n" in render_hints(patterns)
 
 

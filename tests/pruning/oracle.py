@@ -12,7 +12,7 @@ Group = frozenset[StoredMessage]
 def groups_of(window: Sequence[StoredMessage], strategy: Strategy) -> list[Group]:
     """Return the groups that must stay together, ordered by their last message."""
     groups = _turns(window) if strategy == Strategy.TURNS else {frozenset({one}) for one in _conversation(window)}
-    for exchange in {one.exchange for one in window} - {0}:
+    for exchange in {message.exchange for message in window} - {0}:
         tied = {group for group in groups if any(one.exchange == exchange for one in group)}
         groups = (groups - tied) | {frozenset().union(*tied)}
     return sorted(groups, key=max)
@@ -35,17 +35,17 @@ def removed(window: Sequence[StoredMessage], plan: RemovalCriteria) -> list[int]
 
 def tokens_without(window: Sequence[StoredMessage], groups: Sequence[Group]) -> int:
     gone = frozenset().union(*groups)
-    return sum(one.tokens for one in window if one not in gone)
+    return sum(message.tokens for message in window if message not in gone)
 
 
 def _turns(window: Sequence[StoredMessage]) -> set[Group]:
     conversation = _conversation(window)
-    number = [sum(one.role == Role.USER for one in conversation[: at + 1]) for at in range(len(conversation))]
+    number = [sum(message.role == Role.USER for message in conversation[: at + 1]) for at in range(len(conversation))]
     return {frozenset(one for one, mine in zip(conversation, number, strict=True) if mine == n) for n in set(number)}
 
 
 def _conversation(window: Sequence[StoredMessage]) -> list[StoredMessage]:
-    return [one for one in window if one.role != Role.SYSTEM]
+    return [message for message in window if message.role != Role.SYSTEM]
 
 
 def _sequences(groups: Sequence[Group]) -> list[int]:
