@@ -1,8 +1,8 @@
-"""BuildContext: parse the request, and divide its deadline between retrieval and rendering."""
+"""BuildContext: parse the request, divide its deadline between retrieval and rendering, find the minimum budget."""
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memsidecar.api.executors import Executors
 from memsidecar.api.interceptors.deadlines import remaining_seconds
@@ -12,7 +12,7 @@ from memsidecar.context.builder import ContextBuilder
 from memsidecar.context.pipeline import ContextBuild
 from memsidecar.context.request import ContextRequest
 from memsidecar.context.retrieval import Retrieval
-from memsidecar.domain.errors import InvalidField, TooLarge
+from memsidecar.domain.errors import BudgetTooSmall, InvalidField, TooLarge
 from memsidecar.domain.ids import optional_id
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse
 from memsidecar.v1.message_pb2 import Scope
@@ -21,7 +21,9 @@ MIN_RENDERING_SECONDS = 0.05
 MIN_RENDERING_SHARE = 0.2
 "Part of the remaining time that is reserved for packing and rendering. Retrieval is cancelled before it."
 MAX_DOCUMENTS = 1_000
-MAX_RESPONSE_BYTES = 4 << 20
+MAX_BUDGET_ATTEMPTS = 8
+MAX_INT32 = (1 << 31) - 1
+MAX_CONTEXT_BYTES = 4 << 20
 "The default receive limit of gRPC clients."
 
 
@@ -32,13 +34,20 @@ class BuildContextHandler:
     executors: Executors
 
     async def __call__(self, request: BuildContextRequest) -> BuildContextResponse:
-        response = await self._build_in_time(ContextBuild(self.builder, self.retrieval, self._parse(request)))
-        if response.ByteSize() > MAX_RESPONSE_BYTES:
-            # The client would fail to receive it, which looks like a network error there.
+        context_request = self._parse(request)
+        try:
+            response = await self._build_in_time(self._build(context_request))
+        except BudgetTooSmall as error:
+            required_tokens = await self._minimum_budget(context_request, error.required_tokens)
+            raise BudgetTooSmall(error.max_tokens, required_tokens) from None
+        if _is_too_large(response):
             raise TooLarge(
-                f"the context has more than the {MAX_RESPONSE_BYTES} bytes of an answer: ask for fewer tokens"
+                f"the context has more than the {MAX_CONTEXT_BYTES} bytes of an answer: ask for fewer tokens"
             )
         return response
+
+    def _build(self, context_request: ContextRequest, dry_run: bool = False) -> ContextBuild:
+        return ContextBuild(self.builder, self.retrieval, context_request, dry_run)
 
     async def _build_in_time(self, build: ContextBuild) -> BuildContextResponse:
         """Run the build. When the time for retrieval is over, finish it with what was found so far."""
@@ -48,6 +57,27 @@ class BuildContextHandler:
             return await self.executors.run_read(build.finish_partial)
         finally:
             build.cancel()
+
+    async def _minimum_budget(self, context_request: ContextRequest, tokens: int) -> int:
+        """Return the tokens with which the request succeeds.
+
+        Found by dry runs: with a larger budget more is retrieved, and its mandatory part may need more tokens again.
+        """
+        for _ in range(MAX_BUDGET_ATTEMPTS):
+            if tokens > MAX_INT32:
+                break  # max_tokens cannot hold it
+            try:
+                larger = replace(context_request, max_tokens=tokens)
+                response = await self._build_in_time(self._build(larger, dry_run=True))
+            except BudgetTooSmall as error:
+                tokens = error.required_tokens
+                continue
+            if _is_too_large(response):
+                raise TooLarge(
+                    f"the mandatory items of the context have more than the {MAX_CONTEXT_BYTES} bytes of an answer"
+                )
+            break
+        return tokens
 
     def _parse(self, request: BuildContextRequest) -> ContextRequest:
         if request.scope not in Scope.values():
@@ -75,6 +105,11 @@ class BuildContextHandler:
             query_vector=vector_of("query_vector", request.query_vector, self.retrieval.dimensions),
             include_reasoning=request.include_reasoning,
         )
+
+
+def _is_too_large(response: BuildContextResponse) -> bool:
+    """Return whether the client would fail to receive the response, which looks like a network error there."""
+    return response.ByteSize() > MAX_CONTEXT_BYTES
 
 
 def _seconds_for_retrieval() -> float | None:

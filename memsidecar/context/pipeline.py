@@ -15,11 +15,15 @@ from memsidecar.v1.context_pb2 import BuildContextResponse, Degradation
 
 @dataclass
 class ContextBuild:
-    """One context being built. Each field is replaced as a whole, by one thread."""
+    """One context being built. Each field is replaced as a whole, by one thread.
+
+    A dry run shows whether a context fits its budget; nothing of it is served, so nothing is recorded.
+    """
 
     builder: ContextBuilder
     retrieval: Retrieval
     request: ContextRequest
+    dry_run: bool = False
     _prepared: PreparedContext | None = None
     _retrieved: RetrievalResult = field(default_factory=RetrievalResult)
     _cancelled: Event = field(default_factory=Event)
@@ -46,5 +50,6 @@ class ContextBuild:
 
     def _finish(self, prepared: PreparedContext, retrieved: RetrievalResult) -> BuildContextResponse:
         response = self.builder.finish(prepared, retrieved)
-        self.builder.remember(prepared, response)
+        if not self.dry_run:
+            self.builder.remember(prepared, response)
         return response

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse
+from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse, Section, SectionBudget
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Message, ToolCall
 from tests.context_wire.agent import Agent, new_agent, section_of
 from tests.context_wire.invariants import check_exchanges, check_token_counts
@@ -104,14 +104,26 @@ def test_results_without_a_call_may_be_evicted_except_the_last_two(client: Clien
     assert [message.content for message in built.messages] == ["47 rain", "57 rain"]
 
 
-def test_a_context_that_fits_no_response_is_too_large_at_any_budget_that_it_fits(client: Client) -> None:
+def test_required_tokens_suffice_where_a_larger_budget_reads_more_turns(client: Client) -> None:
+    """A larger budget reads more of the conversation, and the section's minimum makes that part mandatory."""
+    agent = new_agent(client)
+    for turn in range(8):
+        agent.talk.say(f"{turn} " + "and the weather in the north " * 12)
+        agent.talk.batch(Message(role=ROLE_ASSISTANT, content="It rains there, as it does everywhere. " * 6))
+    working = SectionBudget(section=Section.SECTION_WORKING, min_tokens=600)
+    system_prompt = "word " * 3_000
+    built = within(
+        agent, BuildContextRequest(**agent.names, max_tokens=50, system_prompt=system_prompt, sections=[working])
+    )
+    assert section_of(built, "WORKING").used_tokens >= 600
+
+
+def test_required_content_that_fits_no_response_is_too_large_at_any_budget(client: Client) -> None:
     agent = new_agent(client)
     calls = [ToolCall(id=f"c{n}", name="read", arguments_json="{}") for n in range(8)]
     agent.talk.batch(Message(role=ROLE_USER, content="Read it all."), Message(role=ROLE_ASSISTANT, tool_calls=calls))
     for call in calls:
         agent.talk.batch(Message(role=ROLE_TOOL, content="x" * 600_000, tool_call_id=call.id))
-    too_small = refusal(lambda: agent.build(max_tokens=1_000))
-    assert (too_small.code.name, too_small.reason) == ("FAILED_PRECONDITION", "BUDGET_TOO_SMALL")
-    for max_tokens in (int(too_small.metadata["required_tokens"]), 10_000_000):
+    for max_tokens in (1_000, 10_000_000):
         error = refusal(lambda budget=max_tokens: agent.build(max_tokens=budget))  # type: ignore[misc]
         assert (error.code.name, error.reason) == ("RESOURCE_EXHAUSTED", "TOO_LARGE"), error.message
