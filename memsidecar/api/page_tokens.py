@@ -21,6 +21,8 @@ from memsidecar.domain.session import DEFAULT_NAMESPACE
 KEY_BYTES = 32
 _NONCE_BYTES = 8
 _MAC_BYTES = 10
+_MAX_TOKEN_CHARACTERS = 1_024
+"The longest cursor is an id of 256 bytes and two numbers."
 _PAGE_FIELDS = ("page_token", "page_size", "limit")
 "The fields of a request that may differ from page to page."
 _FORMATS = {int: ">q", float: ">d", str: ">I"}
@@ -39,12 +41,9 @@ class PageTokens:
         """Return a token for the next page of `request`; an empty one if the cursor is None."""
         if cursor is None:
             return ""
-        nonce, plain = secrets.token_bytes(_NONCE_BYTES), b"".join(map(_pack, cursor))
-        raw = (
-            nonce
-            + self._mac(nonce, plain, request, [type(value) for value in cursor])
-            + self._apply_keystream(nonce, plain)
-        )
+        nonce, types = secrets.token_bytes(_NONCE_BYTES), [type(value) for value in cursor]
+        encrypted = self._apply_keystream(nonce, b"".join(map(_pack, cursor)))
+        raw = nonce + self._mac(nonce, encrypted, request, types) + encrypted
         return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
     def decode(self, request: Any, *types: type) -> tuple[Any, ...] | None:
@@ -56,20 +55,20 @@ class PageTokens:
             return None
         raw = _from_base64(request.page_token)
         nonce, mac = raw[:_NONCE_BYTES], raw[_NONCE_BYTES : _NONCE_BYTES + _MAC_BYTES]
-        plain = self._apply_keystream(nonce, raw[_NONCE_BYTES + _MAC_BYTES :])
-        if not secrets.compare_digest(mac, self._mac(nonce, plain, request, types)):
+        encrypted = raw[_NONCE_BYTES + _MAC_BYTES :]
+        if not secrets.compare_digest(mac, self._mac(nonce, encrypted, request, types)):
             raise InvalidField("page_token", "is not a token of this request; only the size of the page may change")
-        return _unpack(plain, types)
+        return _unpack(self._apply_keystream(nonce, encrypted), types)
 
     def _apply_keystream(self, nonce: bytes, text: bytes) -> bytes:
         """Encrypt or decrypt: XOR with a keystream is its own inverse."""
         keystream = shake_256(self._key + nonce).digest(len(text))
         return bytes(byte ^ key_byte for byte, key_byte in zip(text, keystream, strict=True))
 
-    def _mac(self, nonce: bytes, plain: bytes, request: Message, types: Sequence[type]) -> bytes:
+    def _mac(self, nonce: bytes, encrypted: bytes, request: Message, types: Sequence[type]) -> bytes:
         """Authenticate the cursor, its types and the request: a version with another cursor rejects the token."""
         layout = "".join(_FORMATS[value_type] for value_type in types).encode()
-        data = nonce + struct.pack(">II", len(layout), len(plain)) + layout + plain + _fingerprint(request)
+        data = nonce + struct.pack(">II", len(layout), len(encrypted)) + layout + encrypted + _fingerprint(request)
         return blake2b(data, key=self._key, person=b"page token", digest_size=_MAC_BYTES).digest()
 
 
@@ -105,6 +104,8 @@ def _unpack(plain: bytes, types: Sequence[type]) -> tuple[Any, ...]:
 
 
 def _from_base64(token: str) -> bytes:
+    if len(token) > _MAX_TOKEN_CHARACTERS:
+        raise InvalidField("page_token", "is not a token of this server")
     try:
         return base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):

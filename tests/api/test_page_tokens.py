@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from memsidecar.api.page_tokens import KEY_BYTES, PageTokens
 from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.ids import MAX_ID_BYTES
 from memsidecar.v1.memory_pb2 import GetAllRequest, SearchRequest
 from memsidecar.v1.session_pb2 import ListSessionsRequest
 
@@ -91,6 +92,14 @@ def test_two_tokens_of_one_cursor_have_nothing_in_common() -> None:
 def test_a_token_of_another_key_is_invalid() -> None:
     with pytest.raises(InvalidField):
         decode(REQUEST, PageTokens(bytes(KEY_BYTES)).encode(REQUEST, [7]), int)
+
+
+def test_the_longest_id_fits_and_a_longer_token_is_invalid() -> None:
+    longest_id = "\N{SNOWMAN}" * (MAX_ID_BYTES // 3)
+    token = TOKENS.encode(REQUEST, [1.0, 2, longest_id])
+    assert decode(REQUEST, token, float, int, str) == (1.0, 2, longest_id)
+    with pytest.raises(InvalidField):
+        decode(REQUEST, token + "A" * 4_000_000, float, int, str)
 
 
 def test_an_empty_token_is_the_first_page() -> None:
