@@ -151,7 +151,7 @@ check-clients: $(CLIENTS:%=check-client-%) ## Check the client of each language 
 CLIENT_CHECKS ?= $(CLIENTS:%=check-client-%)
 
 test-clients: $(CLIENT_CHECKS) ## Check the clients of all languages, run the scenarios in parallel, write the table of clients/README.md (one of them: make test-client-go)
-	$(SCENARIOS) $(VARIANTS); status=$$?; $(BIN)/python clients/parity.py && exit $$status
+	status=0; $(SCENARIOS) $(VARIANTS) || status=$$?; $(BIN)/python clients/parity.py && exit $$status
 
 $(CLIENTS:%=test-client-%): test-client-%: check-client-% ## The same for one language: test-client-go and so on
 	$(SCENARIOS) $(VARIANTS_$*)

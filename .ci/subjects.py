@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 RULE_SINCE = "348d24a"
-MOST_CHARACTERS = 60
+MAX_CHARACTERS = 60
 _NO_VERBS = re.compile(
     r"(a|all|an|and|any(body)?|at|by|each|every(body|thing)?|for|from|how|if|in|its?|my|no(body|t)?|of|on|one|only|our"
     r"|some(body)?|the(ir|se|y)?|this|those|to|two|we|what|when|where|which|who(ever|se)?|with|your?)"
@@ -20,8 +20,8 @@ _OTHER_FORMS = re.compile(r"(ed|ing|s)$")
 
 def faults_of(subject: str) -> Iterator[str]:
     """Say what is wrong with a subject."""
-    if len(subject) > MOST_CHARACTERS:
-        yield f"{len(subject)} characters, at most {MOST_CHARACTERS}"
+    if len(subject) > MAX_CHARACTERS:
+        yield f"{len(subject)} characters, at most {MAX_CHARACTERS}"
     if subject.endswith("."):
         yield "ends with a period"
     first = subject.partition(" ")[0]
@@ -49,7 +49,11 @@ def main() -> int:
     if git("merge-base", "--is-ancestor", RULE_SINCE, "HEAD") is None:
         print(f"NOT CHECKED: {RULE_SINCE} is not in the history of this clone.")
         return 0
-    subjects = (git("log", "--no-merges", "--format=%h %s", f"{RULE_SINCE}..HEAD") or "").splitlines()
+    log = git("log", "--no-merges", "--format=%h %s", f"{RULE_SINCE}..HEAD")
+    if log is None:
+        print("git log failed.")
+        return 1
+    subjects = log.splitlines()
     found = [f"{line}: {fault}" for line in subjects for fault in faults_of(line.partition(" ")[2])]
     print("\n".join(found) if found else f"{len(subjects)} subjects are well-formed.")
     return 1 if found else 0
