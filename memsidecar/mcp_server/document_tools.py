@@ -31,7 +31,7 @@ class SaveDocument(Arguments):
 
 class SearchDocuments(Arguments):
     query: str = Field(min_length=1, description="What to look for: a question, or a few words.")
-    limit: int = Field(default=3, ge=1, le=5, description="How many pieces at most.")
+    limit: int = Field(default=3, ge=1, le=5, description="How many chunks at most.")
 
 
 class ForgetDocument(Arguments):
@@ -40,39 +40,39 @@ class ForgetDocument(Arguments):
 
 class DocumentSaved(ToolResult):
     document_id: str
-    pieces: int = Field(description="Into how many pieces it was cut, which are searched one by one.")
+    chunks: int = Field(description="Into how many chunks it was cut, which are searched one by one.")
     tokens: int
     unchanged: bool = Field(description="The same text was there already.")
 
     def text(self) -> str:
         what = "It was there already" if self.unchanged else "Saved"
-        return f"{what}: {self.document_id} (pieces: {self.pieces}, tokens: {self.tokens})."
+        return f"{what}: {self.document_id} (chunks: {self.chunks}, tokens: {self.tokens})."
 
 
-class DocumentPiece(BaseModel):
-    """One piece of a document."""
+class DocumentChunk(BaseModel):
+    """One chunk of a document."""
 
     document_id: str
-    piece: int = Field(description="Its place in the document: 0, 1, 2 ...")
+    chunk_index: int = Field(description="Its place in the document: 0, 1, 2 ...")
     content: str = Field(description="Shortened where it is long; it says so at its end.")
     score: float = Field(description="How well it fits the query, from 0 to 1.")
 
     def line(self) -> str:
-        return f"[{self.document_id}, piece {self.piece}] {self.content}"
+        return f"[{self.document_id}, chunk {self.chunk_index}] {self.content}"
 
 
 class DocumentSearchResult(ToolResult):
-    pieces: list[DocumentPiece] = Field(description="Best first.")
+    chunks: list[DocumentChunk] = Field(description="Best first.")
     notes: list[str] = Field(description="What was missing when this was answered. Empty when all is well.")
 
     def text(self) -> str:
-        lines = [f"{at}. {piece.line()}" for at, piece in enumerate(self.pieces, 1)] or ["Nothing was found."]
+        lines = [f"{at}. {chunk.line()}" for at, chunk in enumerate(self.chunks, 1)] or ["Nothing was found."]
         return "\n".join([*lines, *parenthesized(self.notes)])
 
 
 class DocumentForgotten(ToolResult):
     document_id: str
-    pieces: int = Field(description="How many pieces it had.")
+    chunks: int = Field(description="How many chunks it had.")
 
     def text(self) -> str:
         return f"Erased: the document {self.document_id}."
@@ -89,7 +89,7 @@ async def save(sidecar: SidecarClient, arguments: SaveDocument) -> DocumentSaved
     response: knowledge_pb2.PutDocumentResponse = await sidecar.call(sidecar.knowledge.PutDocument, request)
     return DocumentSaved(
         document_id=response.document.id,
-        pieces=response.document.chunk_count,
+        chunks=response.document.chunk_count,
         tokens=response.document.tokens,
         unchanged=response.unchanged,
     )
@@ -101,7 +101,7 @@ async def search(sidecar: SidecarClient, arguments: SearchDocuments) -> Document
     )
     response: knowledge_pb2.SearchDocumentsResponse = await sidecar.call(sidecar.knowledge.SearchDocuments, request)
     return DocumentSearchResult(
-        pieces=take_fitting(map(_piece, response.hits), DocumentPiece.line), notes=degradation_notes(response.degraded)
+        chunks=take_fitting(map(_chunk, response.hits), DocumentChunk.line), notes=degradation_notes(response.degraded)
     )
 
 
@@ -110,14 +110,14 @@ async def forget(sidecar: SidecarClient, arguments: ForgetDocument) -> DocumentF
         namespace=sidecar.namespace, user_id=sidecar.user_id, document_id=arguments.document_id
     )
     response: knowledge_pb2.DeleteDocumentResponse = await sidecar.call(sidecar.knowledge.DeleteDocument, request)
-    return DocumentForgotten(document_id=arguments.document_id, pieces=response.removed_chunks)
+    return DocumentForgotten(document_id=arguments.document_id, chunks=response.removed_chunks)
 
 
-def _piece(hit: knowledge_pb2.DocumentHit) -> DocumentPiece:
+def _chunk(hit: knowledge_pb2.DocumentHit) -> DocumentChunk:
     chunk = hit.chunk
-    return DocumentPiece(
+    return DocumentChunk(
         document_id=chunk.document_id,
-        piece=chunk.chunk_index,
+        chunk_index=chunk.chunk_index,
         content=truncate(chunk.text),
         score=round(hit.score, 3),
     )
@@ -127,7 +127,7 @@ DOCUMENT_TOOLS = (
     Tool(
         "save_document",
         "Save a document",
-        "Keep a longer text, such as notes, a specification or a web page, to find pieces of it in later "
+        "Keep a longer text, such as notes, a specification or a web page, to find chunks of it in later "
         "conversations. A document with the same document_id is replaced.",
         SaveDocument,
         DocumentSaved,
@@ -137,7 +137,7 @@ DOCUMENT_TOOLS = (
     Tool(
         "search_documents",
         "Search saved documents",
-        "Find the pieces of saved documents that fit a question.",
+        "Find the chunks of saved documents that fit a question.",
         SearchDocuments,
         DocumentSearchResult,
         READS,

@@ -150,11 +150,11 @@ def test_a_document_is_saved_found_replaced_and_forgotten(desk: Desktop) -> None
     document = {"document_id": "notes.md", "text": f"The router's name is heron {CANARY}.", "title": "Notes"}
     assert desk.use("save_document", **document)["unchanged"] is False
     assert desk.use("save_document", **document)["unchanged"] is True
-    [piece] = desk.use("search_documents", query="router name")["pieces"]
-    assert (piece["document_id"], piece["piece"]) == ("notes.md", 0) and "heron" in piece["content"]
+    [chunk] = desk.use("search_documents", query="router name")["chunks"]
+    assert (chunk["document_id"], chunk["chunk_index"]) == ("notes.md", 0) and "heron" in chunk["content"]
     desk.use("save_document", **document | {"text": f"The router's name is egret {CANARY}."})
     assert "egret" in desk.read("search_documents", query="router name")
-    assert desk.use("forget_document", document_id="notes.md")["pieces"] == 1
+    assert desk.use("forget_document", document_id="notes.md")["chunks"] == 1
     assert "Nothing was found." in desk.read("search_documents", query="router name")
 
 
