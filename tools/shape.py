@@ -57,7 +57,7 @@ def _is_gerund(module: Module) -> bool:
 
 
 def _duplicate_classes(modules: Sequence[Module]) -> dict[str, list[str]]:
-    """Return public classes with the same name, except protocols and classes that extend their namesake."""
+    """Return public classes with the same name, except those that extend their namesake."""
     places: dict[str, list[str]] = defaultdict(list)
     for module in modules:
         for node in ast.walk(module.tree):
@@ -67,8 +67,7 @@ def _duplicate_classes(modules: Sequence[Module]) -> dict[str, list[str]]:
 
 
 def _implements_namesake(node: ast.ClassDef) -> bool:
-    bases = {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
-    return "Protocol" in bases or node.name in bases
+    return any(ast.unparse(base).partition("[")[0].rpartition(".")[2] == node.name for base in node.bases)
 
 
 def _long_functions(modules: Sequence[Module]) -> Iterator[tuple[str, int]]:

@@ -130,7 +130,7 @@ def episodic_limits(settings: Settings) -> EpisodicLimits:
     )
 
 
-def document_drafting(settings: Settings, counters: Counters) -> DocumentValidator:
+def document_validator(settings: Settings, counters: Counters) -> DocumentValidator:
     chunking = Chunker(counters.default, settings.chunk_size, settings.chunk_overlap)
     return DocumentValidator(chunking, settings.max_document_bytes)
 

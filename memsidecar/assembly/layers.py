@@ -99,7 +99,7 @@ def open_layers(
     return Layers(
         working=working,
         episodic=episodic,
-        documents=Documents(journal, components.document_drafting(settings, counters)),
+        documents=Documents(journal, components.document_validator(settings, counters)),
         artifacts=components.artifacts(settings, journal, working, counters),
         facts=facts,
         echoes=echoes,

@@ -25,7 +25,7 @@ def run_doctor(settings: Settings) -> int:
 def run_reindex(settings: Settings) -> int:
     """Rebuild the index from the journal and return the exit code."""
     if settings.journal == "volatile" or settings.index != "lancedb":
-        raise StartRefused("there is no index on disk to make: journal or index are not kept there")
+        raise StartRefused("there is no index on disk to rebuild: the journal or the index is not stored on disk")
     if not settings.data_dir.is_dir():
         raise StartRefused(f"{settings.data_dir} is not a data directory")
     configured_embedders = embedders(settings)

@@ -2,7 +2,7 @@
 
 from memsidecar.domain.errors import SessionOwnerMismatch
 from memsidecar.domain.session import SessionHead, SessionKey
-from memsidecar.stores.contract import Claim, Journal, PendingCommand
+from memsidecar.stores.contract import Claim, Journal, submit_and_wait
 
 
 def check_owner(head: SessionHead | None, user_id: str) -> None:
@@ -22,6 +22,4 @@ def claim(journal: Journal, key: SessionKey, user_id: str) -> None:
     head = journal.head(key)
     check_owner(head, user_id)
     if head is None or (user_id and not head.user_id):
-        pending = PendingCommand(Claim(key, user_id))
-        journal.submit(pending)
-        pending.wait()
+        submit_and_wait(journal, Claim(key, user_id))

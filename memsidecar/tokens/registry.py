@@ -2,6 +2,7 @@
 
 from threading import Lock
 
+from memsidecar.tokens import contract
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.estimate import Calibrated, CharsPerFour, InvalidCounter, load_custom
 from memsidecar.tokens.models import lookup
@@ -11,8 +12,8 @@ from memsidecar.tokens.tiktoken_counter import VOCABULARIES, TiktokenCounter
 _CHARS_PER_FOUR = ("chars/4", "chars4")
 
 
-class Counters:
-    """Implements `contract.Counters`. A vocabulary is loaded by its counter's first count. Thread-safe."""
+class Counters(contract.Counters):
+    """The counters of the installed tokenizers. A vocabulary is loaded by its counter's first count. Thread-safe."""
 
     def __init__(self, default: str) -> None:
         """Raises InvalidCounter, so that a wrong setting fails at start."""

@@ -33,6 +33,7 @@ from memsidecar.stores.contract import (
     RecordReader,
     RecordsUpserted,
     UpsertRecords,
+    submit_and_wait,
 )
 from memsidecar.v1.knowledge_pb2 import Artifact
 
@@ -107,11 +108,9 @@ class Artifacts:
 
         claim(self._journal, request.key, request.user_id)
         owner, keys = owner_of(request.key), [conflict_key_of(artifact.id)]
-        pending = self._submit(
-            PendingCommand(UpsertRecords(owner, RecordKind.ARTIFACT, keys, replace_record, derived_from))
-        )
+        command = UpsertRecords(owner, RecordKind.ARTIFACT, keys, replace_record, derived_from)
         try:
-            upserted: RecordsUpserted = pending.wait()
+            upserted: RecordsUpserted = submit_and_wait(self._journal, command)
         finally:
             self._cache.invalidate(owner)
         return cast(StoredArtifact, upserted.result)

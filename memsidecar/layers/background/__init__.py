@@ -2,7 +2,7 @@
 
 from memsidecar.layers.background.commit_signal import CommitSignal
 from memsidecar.layers.background.runner import Lag, Runner
-from memsidecar.layers.background.task import OffsetTracker, RetryLater, Task, submit_and_wait
+from memsidecar.layers.background.task import OffsetTracker, RetryLater, Task
 from memsidecar.layers.background.throttle import BackgroundThrottle, ThrottleConfig
 
 __all__ = [
@@ -14,5 +14,4 @@ __all__ = [
     "Runner",
     "Task",
     "ThrottleConfig",
-    "submit_and_wait",
 ]

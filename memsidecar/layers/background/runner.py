@@ -19,7 +19,7 @@ from memsidecar.stores.contract import (
     LogEntries,
     LogEntry,
     NoOp,
-    PendingCommand,
+    submit_and_wait,
 )
 from memsidecar.stores.contract.change_feed import MAX_BATCH_BYTES, entry_bytes
 
@@ -222,7 +222,7 @@ class Runner:
         except ShuttingDown:
             raise
         except Exception as error:  # the edge of the loop: a namespace that fails must not stop the others
-            log.exception("%s cannot go on in a namespace", cursor.task.name)
+            log.exception("%s cannot continue in a namespace", cursor.task.name)
             cursor.back_off(type(error).__name__)
             return 0
         return len(batch)
@@ -279,9 +279,7 @@ class Runner:
     def _add_dead_letter(self, cursor: TaskCursor, entry: LogEntry, error: Exception) -> None:
         """Skip the entry from now on. Only the error's type is stored: its text may contain a client's content."""
         task, reason = cursor.task, type(error).__name__
-        pending = PendingCommand(AddDeadLetter(task.name, cursor.namespace, entry.lsn, reason))
-        self._journal.submit(pending)
-        pending.wait()
+        submit_and_wait(self._journal, AddDeadLetter(task.name, cursor.namespace, entry.lsn, reason))
         self._dead_letters.add((task.name, entry.lsn))
         log.error("%s skips entry %d: %s", task.name, entry.lsn, reason)
         task.process(cursor.namespace, [NoOp(entry.lsn)])

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Protocol
+from typing import Protocol
 
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.session import SessionHead
@@ -12,9 +12,9 @@ from memsidecar.stores.contract import (
     ChangeFeed,
     JournalWriter,
     LogEntries,
-    PendingCommand,
     Progress,
     SessionReader,
+    submit_and_wait,
 )
 
 CHECKPOINT_ENTRIES = 2_000
@@ -95,13 +95,7 @@ class OffsetTracker:
     def commit(self, namespace: str, done: int) -> None:
         """Store the watermark."""
         self._committed[namespace] = done
-        submit_and_wait(self.journal, PendingCommand(AdvanceWatermark(self.task, namespace, done)))
-
-
-def submit_and_wait(journal: JournalWriter, pending: PendingCommand) -> Any:
-    """Return the command's result when it is durable."""
-    journal.submit(pending)
-    return pending.wait()
+        submit_and_wait(self.journal, AdvanceWatermark(self.task, namespace, done))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from memsidecar.embedding.contract import Embedder, Embedders
 from memsidecar.layers.text_analysis import ANALYZER_VERSION
-from memsidecar.stores.contract import AdvanceWatermark, Generation, Index, Journal, PendingCommand, Table
+from memsidecar.stores.contract import (
+    AdvanceWatermark,
+    Generation,
+    Index,
+    Journal,
+    Table,
+    submit_and_wait,
+)
 
 log = logging.getLogger(__name__)
 
@@ -134,9 +141,7 @@ class GenerationManager:
         self._set_watermark(EMPTY_WATERMARK, namespace, lsn)
 
     def _set_watermark(self, watermark: str, namespace: str, value: int) -> None:
-        command = PendingCommand(AdvanceWatermark(watermark, namespace, value))
-        self._journal.submit(command)
-        command.wait()
+        submit_and_wait(self._journal, AdvanceWatermark(watermark, namespace, value))
 
     def rebuild(self, index: NamespaceIndex) -> None:
         """Start to build the next generation from an empty table."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.text import strip_injected
-from memsidecar.layers.background import OffsetTracker, submit_and_wait
+from memsidecar.layers.background import OffsetTracker
 from memsidecar.layers.procedural.observations import Observation, ObservedMessage, observe
 from memsidecar.layers.procedural.record import CONFLICT_KEY, RECORD_ID, UsageState, decode_published, decode_state
 from memsidecar.layers.record_cache import RecordCache
@@ -17,7 +17,6 @@ from memsidecar.stores.contract import (
     LogEntry,
     MessageWritten,
     Owner,
-    PendingCommand,
     Record,
     RecordChanges,
     RecordKind,
@@ -25,6 +24,7 @@ from memsidecar.stores.contract import (
     Scope,
     SessionClaimed,
     UpsertRecords,
+    submit_and_wait,
 )
 from memsidecar.v1.knowledge_pb2 import GetPatternsResponse
 from memsidecar.v1.message_pb2 import Message
@@ -186,7 +186,7 @@ class ProceduralMemory:
 
         record = state.to_record()
         command = UpsertRecords(state.owner, RecordKind.PATTERNS, [CONFLICT_KEY], save_unless_erased)
-        upserted: RecordsUpserted = submit_and_wait(self._journal, PendingCommand(command))
+        upserted: RecordsUpserted = submit_and_wait(self._journal, command)
         state.erased = upserted.result
         state.dirty, state.saved = state.erased, not state.erased
         self._hints.invalidate(state.owner)
@@ -198,9 +198,7 @@ class ProceduralMemory:
             return RecordChanges(deletes=[record.id for record in records])
 
         self._states.pop(owner, None)
-        submit_and_wait(
-            self._journal, PendingCommand(UpsertRecords(owner, RecordKind.PATTERNS, [CONFLICT_KEY], delete_all))
-        )
+        submit_and_wait(self._journal, UpsertRecords(owner, RecordKind.PATTERNS, [CONFLICT_KEY], delete_all))
         self._hints.invalidate(owner)
 
     def _invalidate(self, changes: Sequence[CommitEvent]) -> None:

@@ -10,7 +10,7 @@ from memsidecar.domain.ids import new_id
 from memsidecar.domain.message import Role
 from memsidecar.domain.session import SessionKey
 from memsidecar.language.contract import FactExtractor, Finding, ModelUnavailable, Utterance
-from memsidecar.layers.background import OffsetTracker, RetryLater, submit_and_wait
+from memsidecar.layers.background import OffsetTracker, RetryLater
 from memsidecar.layers.semantic.echo_filter import EchoFilter
 from memsidecar.layers.semantic.fact import KnownFact, conflict_key_of
 from memsidecar.layers.semantic.fact_merge import FactMerge, opposite_key
@@ -22,13 +22,13 @@ from memsidecar.stores.contract import (
     LogEntry,
     MessageWritten,
     Owner,
-    PendingCommand,
     Record,
     RecordChanges,
     RecordKind,
     RowsErased,
     SessionClaimed,
     UpsertRecords,
+    submit_and_wait,
 )
 from memsidecar.v1.message_pb2 import Message
 
@@ -211,7 +211,7 @@ class FactTask:
         """Record the class of the error only: its message may contain text of the user."""
         reason = type(failure).__name__
         log.error("%s skips the messages of a session from entry %d on: %s", self.name, lsn, reason)
-        submit_and_wait(self.journal, PendingCommand(AddDeadLetter(self.name, namespace, lsn, reason)))
+        submit_and_wait(self.journal, AddDeadLetter(self.name, namespace, lsn, reason))
 
     def _save(self, cursor: NamespaceCursor, pending: PendingUtterances, findings: Sequence[Finding]) -> None:
         def merge_findings(records: Sequence[Record]) -> RecordChanges:

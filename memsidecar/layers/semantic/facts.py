@@ -23,6 +23,7 @@ from memsidecar.stores.contract import (
     RecordQuery,
     SessionReader,
     UpsertRecords,
+    submit_and_wait,
 )
 
 MAX_FACTS_READ = 10_000
@@ -82,9 +83,8 @@ class Facts:
 
     def upsert(self, command: UpsertRecords) -> None:
         """Apply a command; return when it is durable."""
-        pending = self._submit(PendingCommand(command))
         try:
-            pending.wait()
+            submit_and_wait(self._journal, command)
         finally:
             self._cache.invalidate(command.owner)
 

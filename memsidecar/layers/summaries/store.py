@@ -20,6 +20,7 @@ from memsidecar.stores.contract import (
     RecordQuery,
     RecordsUpserted,
     UpsertRecords,
+    submit_and_wait,
 )
 from memsidecar.v1 import knowledge_pb2 as pb
 
@@ -68,10 +69,8 @@ class SummaryStore:
 
         Raises NotFound if the session `session` is erased.
         """
-        pending = PendingCommand(self._save_command(key, session, summary))
-        self.journal.submit(pending)
         try:
-            upserted: RecordsUpserted = pending.wait()
+            upserted: RecordsUpserted = submit_and_wait(self.journal, self._save_command(key, session, summary))
         finally:
             self._cache.invalidate(owner_of(key))
         return cast(RollingSummary, upserted.result)

@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 from memsidecar.domain.session import SessionKey
 from memsidecar.language.contract import MalformedAnswer, ModelUnavailable
-from memsidecar.layers.background import OffsetTracker, RetryLater, submit_and_wait
+from memsidecar.layers.background import OffsetTracker, RetryLater
 from memsidecar.layers.summaries.update import SummarySchedule
-from memsidecar.stores.contract import AddDeadLetter, Journal, LogEntries, MessageWritten, PendingCommand
+from memsidecar.stores.contract import (
+    AddDeadLetter,
+    Journal,
+    LogEntries,
+    MessageWritten,
+    submit_and_wait,
+)
 
 log = logging.getLogger(__name__)
 
@@ -69,4 +75,4 @@ class SummaryTask:
         except MalformedAnswer as malformed:
             reason = type(malformed).__name__
             log.error("the summary of a session was not updated: %s", reason)
-            submit_and_wait(self.journal, PendingCommand(AddDeadLetter(self.name, key.namespace, lsn, reason)))
+            submit_and_wait(self.journal, AddDeadLetter(self.name, key.namespace, lsn, reason))

@@ -9,7 +9,13 @@ from memsidecar.domain.message import Flag, StoredMessage
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.field_checks import check_metadata, check_score, merge_metadata
 from memsidecar.layers.working.validation import flags_of
-from memsidecar.stores.contract import JournalWriter, MessageUpdated, PendingCommand, Revision, UpdateMessage
+from memsidecar.stores.contract import (
+    JournalWriter,
+    MessageUpdated,
+    Revision,
+    UpdateMessage,
+    submit_and_wait,
+)
 from memsidecar.v1.message_pb2 import Message
 
 _PRESERVED_FLAGS = Flag.PRUNED | Flag.SHORTENED
@@ -29,11 +35,8 @@ class MessageAnnotator:
         if metadata is not None:
             metadata.DiscardUnknownFields()
             check_metadata("metadata", metadata)
-        pending = PendingCommand(
-            UpdateMessage(key, user_id, message_id, lambda stored: _annotate(stored, score, metadata))
-        )
-        self.journal.submit(pending)
-        updated: MessageUpdated = pending.wait()
+        command = UpdateMessage(key, user_id, message_id, lambda stored: _annotate(stored, score, metadata))
+        updated: MessageUpdated = submit_and_wait(self.journal, command)
         return updated.message
 
 

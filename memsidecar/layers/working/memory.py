@@ -13,7 +13,7 @@ from memsidecar.layers.working.sessions import AutoPruner, SessionPolicies, Sess
 from memsidecar.layers.working.substring_search import SubstringSearch
 from memsidecar.layers.working.token_counts import ModelTokenCounts, WindowCounter
 from memsidecar.layers.working.validation import MessageValidator
-from memsidecar.layers.working.window_update import Relevance, SummarizeUpTo, WindowUpdater, no_relevance, no_summary
+from memsidecar.layers.working.window_update import Relevance, SummarizeTo, WindowUpdater, no_relevance, no_summary
 from memsidecar.stores.contract import Append, Appended, Journal, LocatedMessage, PendingCommand
 from memsidecar.tokens.contract import Counters
 from memsidecar.v1.message_pb2 import Message
@@ -60,7 +60,7 @@ class WorkingMemory:
         counters: Counters,
         limits: WorkingLimits,
         relevance: Relevance = no_relevance,
-        summarize: SummarizeUpTo = no_summary,
+        summarize: SummarizeTo = no_summary,
     ) -> None:
         self.limits = limits
         self.session_cache = SessionCache(journal, limits.memory_bytes, limits.tail_messages)

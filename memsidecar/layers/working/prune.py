@@ -16,7 +16,7 @@ from memsidecar.layers.working.window_update import (
     PruneRequest,
     PruneResult,
     Relevance,
-    SummarizeUpTo,
+    SummarizeTo,
     WindowUpdater,
     no_relevance,
     no_summary,
@@ -51,7 +51,7 @@ class Pruner:
     window_updater: WindowUpdater
     overflow_keep_tokens: int
     relevance: Relevance = no_relevance
-    summarize: SummarizeUpTo = no_summary
+    summarize: SummarizeTo = no_summary
     overflow_target_share: float = 0.8
 
     def __call__(self, key: SessionKey, user_id: str, request: PruneRequest) -> PruneResult:

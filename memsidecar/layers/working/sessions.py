@@ -12,7 +12,15 @@ from memsidecar.layers.working.prune import Pruner
 from memsidecar.layers.working.reads import WorkingMemoryReader
 from memsidecar.layers.working.token_counts import ModelTokenCounts, WindowCounter
 from memsidecar.layers.working.window_update import PruneRequest
-from memsidecar.stores.contract import Erase, ErasureCounts, Journal, PendingCommand, SessionQuery, SetPolicy
+from memsidecar.stores.contract import (
+    Erase,
+    ErasureCounts,
+    Journal,
+    PendingCommand,
+    SessionQuery,
+    SetPolicy,
+    submit_and_wait,
+)
 
 log = logging.getLogger(__name__)
 
@@ -59,9 +67,7 @@ class SessionPolicies:
         """Set or remove (None) a policy; return the policy that applies from now on."""
         # The lock keeps the order in RAM equal to the order in the journal. Calls are rare.
         with self._set_lock:
-            pending = PendingCommand(SetPolicy(key, user_id, policy))
-            self.journal.submit(pending)
-            pending.wait()
+            submit_and_wait(self.journal, SetPolicy(key, user_id, policy))
             if not key.session_id:
                 self._set_default(key.namespace, policy)
         return policy or self._defaults.get(key.namespace)

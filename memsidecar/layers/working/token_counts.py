@@ -9,7 +9,7 @@ from memsidecar.domain.message import StoredMessage
 from memsidecar.domain.session import Policy, SessionHead
 from memsidecar.layers.working.reads import WorkingMemoryReader
 from memsidecar.layers.working.validation import tokens_of
-from memsidecar.stores.contract import Calibrate, Calibration, Journal, PendingCommand, VersionConflict
+from memsidecar.stores.contract import Calibrate, Calibration, Journal, VersionConflict, submit_and_wait
 from memsidecar.tokens.contract import Counter, Counters
 from memsidecar.tokens.estimate import calibrate
 from memsidecar.tokens.models import lookup
@@ -94,9 +94,8 @@ class ModelTokenCounts:
                 raise InvalidField(name, "must be at least 1")
         if self.counters.for_model(model).exact:
             return 1.0
-        pending = PendingCommand(Calibrate(namespace, model, lambda before: _calibrated(before, estimated, actual)))
-        self.journal.submit(pending)
-        after: Calibration = pending.wait()
+        command = Calibrate(namespace, model, lambda before: _calibrated(before, estimated, actual))
+        after: Calibration = submit_and_wait(self.journal, command)
         return after.factor
 
 

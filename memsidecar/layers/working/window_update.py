@@ -11,11 +11,11 @@ from memsidecar.domain.session import SessionHead, SessionKey, Strategy
 from memsidecar.layers.working.validation import tokens_of
 from memsidecar.stores.contract import (
     JournalWriter,
-    PendingCommand,
     UpdateWindow,
     UpdateWindowExclusive,
     VersionConflict,
     WindowUpdated,
+    submit_and_wait,
 )
 from memsidecar.tokens.contract import Counter
 from memsidecar.v1.message_pb2 import Message
@@ -25,7 +25,7 @@ MAX_OPTIMISTIC_ATTEMPTS = 3
 Relevance = Callable[[SessionHead, str], Mapping[int, float]]
 """Returns the relevance of the messages of a session for a text: sequence -> 0 to 1, only where it is above 0."""
 
-SummarizeUpTo = Callable[[SessionHead, int], str]
+SummarizeTo = Callable[[SessionHead, int], str]
 """Updates the summary of a session through a sequence and returns the id of the summary."""
 
 UpdatePlan = Callable[[], UpdateWindow | None]
@@ -33,7 +33,7 @@ UpdatePlan = Callable[[], UpdateWindow | None]
 
 
 def no_summary(_head: SessionHead, _last: int) -> str:
-    """SummarizeUpTo without a summarizer."""
+    """SummarizeTo without a summarizer."""
     return ""
 
 
@@ -111,9 +111,7 @@ class WindowUpdater:
         return self._commit(UpdateWindowExclusive(key, decide))
 
     def _commit(self, command: UpdateWindow | UpdateWindowExclusive) -> Any:
-        pending = PendingCommand(command)
-        self.journal.submit(pending)
-        updated: WindowUpdated = pending.wait()
+        updated: WindowUpdated = submit_and_wait(self.journal, command)
         return updated.result
 
 

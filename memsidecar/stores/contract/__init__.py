@@ -82,6 +82,7 @@ from memsidecar.stores.contract.journal import (
     Scope,
     SessionQuery,
     SessionReader,
+    submit_and_wait,
 )
 from memsidecar.stores.contract.records import (
     DeleteRecord,
@@ -172,4 +173,5 @@ __all__ = [
     "UpsertRecords",
     "VersionConflict",
     "WindowUpdated",
+    "submit_and_wait",
 ]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from memsidecar.domain.errors import SidecarError, Unavailable
+from memsidecar.domain.errors import Overloaded, SidecarError
 from memsidecar.domain.message import Draft, StoredMessage
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract.documents import DeleteDocument, PutDocument
@@ -24,7 +24,7 @@ class Append:
 
     Known ids with the same fingerprint are duplicates; they are recognised before `expected_sequence` is compared.
     A result of a pruned tool call brings the call's exchange back into the window: an exchange is never split.
-    Refused with Unavailable if the command in `after` was refused, so that a stream has no holes.
+    Refused with Overloaded if the command in `after` was refused, so that a stream has no holes.
     """
 
     key: SessionKey
@@ -35,7 +35,7 @@ class Append:
 
     def check_predecessor(self) -> None:
         if self.after is not None and self.after.error is not None:
-            raise Unavailable("an earlier message of the same stream was refused")
+            raise Overloaded("an earlier message of the same stream was refused")
 
 
 class Added(NamedTuple):

@@ -5,13 +5,13 @@ A caller takes the narrowest role it needs. A store implements all of them: `Jou
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from memsidecar.domain.message import StoredMessage
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract.change_feed import DeadLetter, LogEntries, LogFilter, MessageWritten
-from memsidecar.stores.contract.commands import Calibration, CommitEvent, Erase, ErasureCounts, PendingCommand
+from memsidecar.stores.contract.commands import Calibration, Command, CommitEvent, Erase, ErasureCounts, PendingCommand
 from memsidecar.stores.contract.documents import Chunk, DocumentQuery, Owner, StoredDocument
 from memsidecar.stores.contract.records import Record, RecordKind, RecordQuery
 
@@ -99,6 +99,13 @@ class JournalWriter(Protocol):
         at once. Commands that add nothing (duplicates), erase or prune are never refused for it; nor are records that
         the sidecar derives itself (`UpsertRecords.is_derived`), although they count.
         """
+
+
+def submit_and_wait(journal: JournalWriter, command: Command) -> Any:
+    """Submit a command; return its result when it is durable, or raise its error."""
+    pending = PendingCommand(command)
+    journal.submit(pending)
+    return pending.wait()
 
 
 CommitListener = Callable[[Sequence[CommitEvent]], None]
