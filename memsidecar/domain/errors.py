@@ -60,7 +60,7 @@ class SessionOwnerMismatch(SidecarError):
 class BudgetTooSmall(SidecarError):
     def __init__(self, max_tokens: int, required_tokens: int) -> None:
         super().__init__(
-            f"what must stay in the context needs {required_tokens} tokens, and max_tokens is {max_tokens}"
+            f"the mandatory items of the context need {required_tokens} tokens, and max_tokens is {max_tokens}"
         )
         self.max_tokens = max_tokens
         self.required_tokens = required_tokens

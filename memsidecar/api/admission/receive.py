@@ -121,7 +121,7 @@ def check_repeated_fields(request: Message, limit: int) -> None:
     if count <= limit:
         count += sum(_item_count(message) for message in _submessages(request))
     if count > limit:
-        raise TooLarge(f"the request has {count} parts; {limit} are allowed")
+        raise TooLarge(f"the request has {count} repeated items; {limit} are allowed")
 
 
 def _item_count(message: Message) -> int:

@@ -73,6 +73,8 @@ class LanceIndex:
                 return None
             if metadata.layout != rows.LAYOUT_VERSION:
                 log.info("%s has another layout: dropped, to be built again", self._folder(key).name)
+                if files.is_purge_pending(self._folder(key)):
+                    files.remove_quarantined(self._folder(key))
                 self._remove(key)
                 return None
             crashes = files.begin_opening(self._directory, *key)

@@ -58,7 +58,7 @@ T = TypeVar("T")
 
 
 def log_fatal(error: FatalStoreError) -> None:
-    log.critical("the journal cannot go on: %s", error)
+    log.critical("the journal cannot continue: %s", error)
 
 
 class SqliteJournal:

@@ -127,7 +127,7 @@ class PurgeQueue:
 
     def _give_up(self, damage: DataCorrupted) -> None:
         """Stop purging until the next start; the tables still have what is to be purged."""
-        log.error("purging cannot go on: %s", damage)
+        log.error("purging cannot continue: %s", damage)
         self._queue.clear()
         self._needs_truncation = False
         self.refuse_all(damage)
