@@ -31,7 +31,7 @@ def open_journal(settings: Settings, quotas: QuotaLookup = no_quotas) -> Journal
     return SqliteJournal(
         settings.data_dir,
         read_connections=settings.read_threads + 1,
-        max_commit_delay_seconds=settings.commit_gap_ms / 1000,
+        max_commit_delay_seconds=settings.commit_delay_ms / 1000,
         checkpoint_bytes=settings.wal_checkpoint_bytes,
         ballast_bytes=settings.ballast_bytes,
         on_fatal=_exit_at_once,

@@ -84,7 +84,7 @@ class AccessSettings(BaseModel):
         description="Maximum concurrent calls of one namespace, and of one caller, so that one tenant cannot occupy "
         "the server. 0: half of max_concurrent_calls with an access file, all of them without.",
     )
-    max_unsent_bytes: Bytes = Field(
+    max_pending_bytes: Bytes = Field(
         default=128 * MIB,
         ge=8 * MIB,
         le=64 * GIB,

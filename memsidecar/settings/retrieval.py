@@ -83,11 +83,11 @@ class RetrievalSettings(BaseModel):
     )
 
     rank_keyword: Weight = Field(default=1.0, ge=0, le=100, description=_WEIGHT + "the message has the query's words.")
-    rank_keyword_around: Weight = Field(
+    rank_keyword_context: Weight = Field(
         default=1.5, ge=0, le=100, description=_WEIGHT + "the message and its neighbours have them."
     )
     rank_semantic: Weight = Field(default=1.0, ge=0, le=100, description=_WEIGHT + "the message is similar in meaning.")
-    rank_semantic_around: Weight = Field(
+    rank_semantic_context: Weight = Field(
         default=1.0, ge=0, le=100, description=_WEIGHT + "the message and its neighbours are."
     )
     rank_answers: Weight = Field(

@@ -143,7 +143,7 @@ class Settings(AccessSettings, ContextSettings, LanguageSettings, RetrievalSetti
         description="Maximum messages of one session in RAM, so that one long session does not evict all others.",
     )
 
-    commit_gap_ms: Milliseconds = Field(
+    commit_delay_ms: Milliseconds = Field(
         default=4.0,
         ge=0,
         le=1000,

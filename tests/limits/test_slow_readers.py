@@ -23,7 +23,7 @@ ASKED = 12
 
 @pytest.fixture(scope="module")
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
-    with SidecarProcess(tmp_path_factory.mktemp("slow") / "data", "--max-unsent-bytes", "16MiB") as running:
+    with SidecarProcess(tmp_path_factory.mktemp("slow") / "data", "--max-pending-bytes", "16MiB") as running:
         with running.client() as client:
             for namespace in ("a", "b"):
                 fill(client, namespace)

@@ -38,8 +38,8 @@ def test_an_invalid_duration_is_rejected_with_unit_and_limits(written: str) -> N
     assert "expected seconds, from 0 up to 3600" in refusal("drain_seconds", written)
 
 
-def test_zero_disables_the_rate_limit_but_is_no_deadline() -> None:
-    assert load_settings({"commit_gap_ms": "0"}, {}).commit_gap_ms == 0
+def test_zero_disables_the_commit_delay_but_is_no_deadline() -> None:
+    assert load_settings({"commit_delay_ms": "0"}, {}).commit_delay_ms == 0
     assert "expected seconds, above 0 up to 3600" in refusal("default_deadline_seconds", "0")
 
 
