@@ -93,16 +93,15 @@ def reciprocal_ranks(indexed_history: IndexedHistory, query: AnalyzedQuery, ques
 
 @dataclass(frozen=True)
 class Variant:
-    """A ranking to compare: its query, its embedder, and the code changes during it."""
+    """A ranking to compare: its query, and the code changes during it."""
 
     name: str
     ask: Ask
-    embedder: Embedder | None = None
     altered: Callable[[], AbstractContextManager[object]] = field(default=nullcontext)
 
     @property
     def needs_own_partitions(self) -> bool:
-        return self.embedder is not None or self.altered is not nullcontext
+        return self.altered is not nullcontext
 
 
 def recall_of(indexed_histories: Sequence[IndexedHistory], ask: Ask, kind: str | None = None) -> Recall:
@@ -133,9 +132,5 @@ def _measured(
     histories: Sequence[History], variant: Variant, shared: Sequence[IndexedHistory], embedder: Embedder
 ) -> Recall:
     with variant.altered():
-        own = [
-            IndexedHistory.of(history, variant.embedder or embedder)
-            for history in histories
-            if variant.needs_own_partitions
-        ]
+        own = [IndexedHistory.of(history, embedder) for history in histories if variant.needs_own_partitions]
         return recall_of(own or shared, variant.ask)

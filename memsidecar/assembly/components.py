@@ -119,11 +119,9 @@ def episodic_limits(settings: Settings) -> EpisodicLimits:
         memory_bytes=settings.episodic_memory_bytes,
         linger_seconds=settings.index_linger_ms / 1000,
         weights=Weights(
-            keyword=settings.rank_keyword,
             keyword_context=settings.rank_keyword_context,
             semantic=settings.rank_semantic,
             semantic_context=settings.rank_semantic_context,
-            answers=settings.rank_answers,
             speaker=settings.rank_speaker,
             session=settings.rank_session,
         ),

@@ -223,7 +223,7 @@ class ContextBuilder:
 
     def _is_relevant(self, hit: ChunkHit) -> bool:
         """Tell whether a chunk is relevant by absolute signals, too. Scores only compare chunks with each other."""
-        related = hit.parts.keyword > 0 or hit.cosine >= self.thresholds.threshold
+        related = hit.has_query_term or hit.cosine >= self.thresholds.threshold
         return related and hit.score >= self.thresholds.threshold
 
     def _degradations(self, prepared: PreparedContext, retrieved: RetrievalResult) -> list[Degradation]:

@@ -1,9 +1,9 @@
-"""The bundled model: files of the wordllama wheel, and SIF token weights."""
+"""The bundled model: files of the wordllama wheel."""
 
 import hashlib
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,12 +14,6 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from memsidecar.embedding.contract import EmbedderMismatch, InvalidEmbedder
-
-WEIGHTING = "zipf-2"
-
-# SIF's parameter a: the smaller, the lower the weight of common tokens. Between 1e-5 and 1e-3 retrieval hardly changes:
-# measured in docs/retrieval.md.
-SMOOTHING = 3e-5
 
 PACKAGE = "wordllama"
 MODEL = "wordllama-l2_supercat"
@@ -38,27 +32,12 @@ _TENSOR = "embedding.weight"
 _HEADER_LENGTH = struct.Struct("<Q")
 
 
-def token_weights(tokens: Sequence[str], smoothing: float = SMOOTHING) -> NDArray[np.float32]:
-    """Return the weight of each token: a / (a + p), as in SIF (Arora et al., 2017); 0 without a letter or digit.
-
-    SIF counts p in a corpus. Here a stored vector must not depend on other stored texts, so p comes from Zipf's law
-    over the token's rank. A tokenizer numbers tokens in the order in which it learned them, the most frequent first, so
-    that the id is the rank. Single characters come last, whatever their frequency: without the exception for
-    punctuation, a full stop would have the weight of the rarest word.
-    """
-    ranks = np.arange(1, len(tokens) + 1, dtype=np.float64)
-    probabilities = 1 / (ranks * np.sum(1 / ranks))
-    has_meaning = np.array([any(character.isalnum() for character in token) for token in tokens])
-    return np.where(has_meaning, smoothing / (smoothing + probabilities), 0).astype(np.float32)
-
-
 @dataclass(frozen=True)
 class StaticModel:
-    """Has one row of the matrix and one weight for each token."""
+    """Has one row of the matrix for each token."""
 
     tokenizer: Tokenizer
     matrix: NDArray[np.float16]
-    weights: NDArray[np.float32]
 
 
 class BundledModel:
@@ -100,9 +79,7 @@ def _load(folder: Path) -> StaticModel:
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
     # The text of a special token in a message is plain text.
     tokenizer.encode_special_tokens = True
-    matrix = _map_matrix(folder / MATRIX)
-    tokens = [tokenizer.id_to_token(token_id) or "" for token_id in range(len(matrix))]
-    return StaticModel(tokenizer, matrix, token_weights(tokens))
+    return StaticModel(tokenizer, _map_matrix(folder / MATRIX))
 
 
 def _verify(file: Path, sha256: str) -> None:

@@ -1,4 +1,4 @@
-"""StaticEmbedder: weighted sums of token vectors of the bundled model."""
+"""StaticEmbedder: mean of the token vectors of the bundled model."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -7,8 +7,12 @@ from itertools import chain
 import numpy as np
 from tokenizers import Tokenizer
 
-from memsidecar.embedding.bundled_model import DIMENSIONS, MODEL, WEIGHTING, BundledModel, StaticModel
+from memsidecar.embedding.bundled_model import DIMENSIONS, MODEL, BundledModel, StaticModel
 from memsidecar.embedding.contract import InvalidEmbedder, Vectors, unit_rows
+
+# Part of the identity, which must change with the vectors. The lengths of the token vectors reflect rarity already, so
+# that further weights gain nothing: measured in docs/decisions/ranking.md.
+POOLING = "mean"
 
 # The model was trained so that prefixes of these lengths are vectors, too (Matryoshka).
 SUPPORTED_DIMENSIONS = (64, 128, 256)
@@ -52,7 +56,7 @@ class StaticEmbedder:
             known = ", ".join(map(str, SUPPORTED_DIMENSIONS))
             raise InvalidEmbedder(f"the bundled model has {known} dimensions, not {dimensions}")
         self.dimensions = dimensions
-        self.identity = f"static/{MODEL}-{dimensions}/{WEIGHTING}"
+        self.identity = f"static/{MODEL}-{dimensions}/{POOLING}"
         self._model = model or BundledModel()
         self._word_tokens: TokenizeWord = lru_cache(WORD_CACHE_SIZE)(self._tokens_of_word)
 
@@ -96,13 +100,13 @@ def _tokens_without_gil(tokenizer: Tokenizer, word: str) -> list[int]:
 
 
 def _sums(model: StaticModel, texts: Sequence[Sequence[int]], dimensions: int) -> Vectors:
-    """Return the weighted sum of each text's tokens.
+    """Return the sum of each text's token vectors. It has the direction of their mean.
 
-    Rows are weighted and added in order, without BLAS: so a sum does not depend on other texts of the batch, to the
-    last bit, and no threads are started.
+    Rows are added in order, without BLAS: so a sum does not depend on other texts of the batch, to the last bit, and no
+    threads are started.
     """
     tokens = np.fromiter(chain.from_iterable(texts), dtype=np.intp)
     used, places = np.unique(tokens, return_inverse=True)
-    rows = model.matrix[used, :dimensions].astype(np.float32) * model.weights[used, np.newaxis]
+    rows = model.matrix[used, :dimensions].astype(np.float32)
     ends = np.cumsum([len(text) for text in texts])
     return np.stack([np.add.reduce(rows.take(own, axis=0), axis=0) for own in np.split(places, ends[:-1])])

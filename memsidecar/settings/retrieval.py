@@ -82,16 +82,12 @@ class RetrievalSettings(BaseModel):
         description="Timeout in seconds of one request to the openai embedder, after which it is retried.",
     )
 
-    rank_keyword: Weight = Field(default=1.0, ge=0, le=100, description=_WEIGHT + "the message has the query's words.")
     rank_keyword_context: Weight = Field(
-        default=1.5, ge=0, le=100, description=_WEIGHT + "the message and its neighbours have them."
+        default=2.0, ge=0, le=100, description=_WEIGHT + "the message and its neighbours have the query's words."
     )
     rank_semantic: Weight = Field(default=1.0, ge=0, le=100, description=_WEIGHT + "the message is similar in meaning.")
     rank_semantic_context: Weight = Field(
-        default=1.0, ge=0, le=100, description=_WEIGHT + "the message and its neighbours are."
-    )
-    rank_answers: Weight = Field(
-        default=0.5, ge=0, le=100, description=_WEIGHT + "the message follows a question with the words."
+        default=2.0, ge=0, le=100, description=_WEIGHT + "the message and its neighbours are."
     )
     rank_speaker: Weight = Field(default=1.5, ge=0, le=100, description=_WEIGHT + "the query names the speaker.")
     rank_session: Weight = Field(

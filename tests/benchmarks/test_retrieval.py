@@ -81,14 +81,6 @@ def _altered() -> list[Variant]:
     return [one for some in variants.everything().values() for one in some if one.needs_own_partitions]
 
 
-def test_other_weights_of_tokens_make_other_vectors() -> None:
-    plain = StaticEmbedder(model=variants._Model(None))
-    same = StaticEmbedder(model=variants._Model(3e-5))
-    text = ["why does the pool of connections run dry"]
-    assert (StaticEmbedder().embed(text) == same.embed(text)).all()
-    assert not (StaticEmbedder().embed(text) == plain.embed(text)).all()
-
-
 def test_a_difference_has_an_error() -> None:
     assert difference([1.0, 0.0], [1.0, 0.0]) == (0.0, 0.0)
     more, error = difference([1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0])

@@ -10,7 +10,7 @@ from memsidecar.embedding.registry import ClientEmbedder, ConfiguredEmbedders, E
 from memsidecar.embedding.static import StaticEmbedder
 from tests.embedding.endpoint import Endpoint
 
-STATIC = "static/wordllama-l2_supercat-256/zipf-2"
+STATIC = "static/wordllama-l2_supercat-256/mean"
 
 
 def test_the_bundled_model_is_the_default() -> None:
@@ -52,9 +52,9 @@ def test_lengths_of_the_bundled_model_share_its_memory() -> None:
 UNKNOWN = [
     "",
     "static",
-    "static/wordllama-l2_supercat-256/zipf-0",
-    "static/wordllama-l2_supercat-100/zipf-2",
-    "static/another-256/zipf-2",
+    "static/wordllama-l2_supercat-256/zipf-2",
+    "static/wordllama-l2_supercat-100/mean",
+    "static/another-256/mean",
     "client/",
     "client/0",
     "client/03",

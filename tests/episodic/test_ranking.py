@@ -64,11 +64,9 @@ def test_parts_add_up_to_scores_between_0_and_1_and_the_best_comes_first(
 
 SAID = [("where is the tea?", "Anna"), ("in the cup", "Bert"), ("run", ""), ("anna has tea", "Bert"), ("cup", "")]
 SIGNALS = {
-    "keyword": "keyword",
     "keyword_context": "neighbours",
     "semantic": "semantic",
     "semantic_context": "neighbours",
-    "answers": "neighbours",
     "speaker": "speaker",
 }
 
@@ -88,10 +86,20 @@ def test_a_signal_that_alone_has_a_weight_is_all_of_the_score(signal: str, part:
     assert shares(replace(nothing, **{signal: 2.0})) == pytest.approx({name: float(name == part) for name in PARTS})
 
 
-@pytest.mark.parametrize("part", ["keyword", "semantic", "speaker", "session"])
+@pytest.mark.parametrize("part", ["semantic", "speaker", "session"])
 def test_a_weight_of_0_leaves_its_signal_out(part: str) -> None:
     assert shares(Weights())[part] > 0
     assert shares(replace(Weights(), **{part: 0.0}))[part] == 0
+
+
+def test_the_keyword_part_of_a_hybrid_score_is_one_half_for_every_word_and_else_nothing() -> None:
+    with world() as memory:
+        tell(memory, SAID)
+        hits = memory.search("tea anna", user_id="u").hits
+        assert {hit.message.content: hit.scores.keyword for hit in hits if "tea" in hit.message.content} == {
+            "where is the tea?": 0.0,
+            "anna has tea": 0.5,
+        }
 
 
 @given(texts=TEXTS, query=QUERIES)

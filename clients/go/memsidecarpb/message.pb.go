@@ -577,12 +577,13 @@ func (x *SessionStats) GetBudgetUsed() float64 {
 // `semantic`, the cosine.
 type ScoreParts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Keyword match of the message itself (BM25), plus 0.5 if it contains every word of the query exactly as written.
+	// In the keyword mode: the keyword match of the message itself (BM25), plus 0.5 if it contains every word of the query
+	// exactly as written. In the hybrid mode: this 0.5 alone, else unset; keyword matches are in `neighbours`.
 	Keyword float64 `protobuf:"fixed64,1,opt,name=keyword,proto3" json:"keyword,omitempty"`
 	// Semantic similarity of the message itself (the cosine of the vectors, 0 if negative).
 	Semantic float64 `protobuf:"fixed64,2,opt,name=semantic,proto3" json:"semantic,omitempty"`
 	// Keyword and semantic match of the message with the two before and the two after it in its session (or document),
-	// with decreasing weight by distance; and the keyword match of the question directly before it.
+	// with decreasing weight by distance.
 	Neighbours float64 `protobuf:"fixed64,3,opt,name=neighbours,proto3" json:"neighbours,omitempty"`
 	// The query names the speaker (Message.name).
 	Speaker float64 `protobuf:"fixed64,4,opt,name=speaker,proto3" json:"speaker,omitempty"`

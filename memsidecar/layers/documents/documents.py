@@ -204,13 +204,14 @@ def _texts(document: StoredDocument) -> Iterable[bytes | str]:
 
 @dataclass(frozen=True, slots=True)
 class ChunkHit:
-    """Found chunk. `score` is relative to the other hits, `cosine` is not."""
+    """Found chunk. `score` and `parts` are relative to the other hits, `has_query_term` and `cosine` are not."""
 
     document: StoredDocument
     index: int
     chunk: Chunk
     score: float
     parts: ScoreBreakdown
+    has_query_term: bool = False
     cosine: float = 0.0
 
 

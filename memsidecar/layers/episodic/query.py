@@ -42,11 +42,9 @@ class Degradation(IntEnum):
 class Weights:
     """Weight of each signal in a hybrid ranking; 0 disables the signal."""
 
-    keyword: float = 1.0
-    keyword_context: float = 1.5
+    keyword_context: float = 2.0
     semantic: float = 1.0
-    semantic_context: float = 1.0
-    answers: float = 0.5
+    semantic_context: float = 2.0
     speaker: float = 1.5
     session: float = 1.0
     recency: float = 0.0
@@ -126,13 +124,18 @@ class SearchScope:
 
 @dataclass(frozen=True, slots=True)
 class RankedHit:
-    """Reference to an episode, with its score. `cosine` is absolute; `score` and `parts` are relative to other hits."""
+    """Reference to an episode, with its score.
+
+    `score` and `parts` are relative to other hits. `has_query_term` and `cosine` are absolute, and of the episode
+    alone: whether it contains a content term of the query, and the similarity of its vector.
+    """
 
     lsn: int
     sequence: int
     session: int
     score: float
     parts: ScoreBreakdown
+    has_query_term: bool
     cosine: float
     evaluation: float | None
 

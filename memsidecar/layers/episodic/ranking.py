@@ -16,12 +16,11 @@ from memsidecar.layers.episodic.query import AnalyzedQuery, Mode, RankedHit, Sea
 from memsidecar.layers.episodic.signals import CorpusStats, Mask, Signals, compute_signals, term_stats
 from memsidecar.layers.text_analysis import is_question, text_length, tokenize
 
-_CONTEXT_SIGNALS = ("keyword_context", "semantic_context", "answers")
+_CONTEXT_SIGNALS = ("keyword_context", "semantic_context")
+_SCALED_SIGNALS = (*_CONTEXT_SIGNALS, "semantic", "speaker")
+"Signals of a hybrid ranking that are divided by their maximum in the scope."
 _HALF = np.float32(0.5)
 _MIN_POSITIVE = np.finfo(np.float32).smallest_subnormal
-_KEYWORD_ONLY = Weights(
-    keyword=1, keyword_context=0, semantic=0, semantic_context=0, answers=0, speaker=0, session=0, recency=0
-)
 
 
 class Ranking:
@@ -40,9 +39,10 @@ class Ranking:
     def _score(self, query: SearchQuery) -> "_Scores":
         if query.mode is Mode.SEMANTIC:
             return _semantic_scores(self._signals)
-        weights = _KEYWORD_ONLY if query.mode is Mode.KEYWORD else query.weights
+        if query.mode is Mode.KEYWORD:
+            return _keyword_scores(self._signals, self._allowed)
         recency = _recency(self._column("time_us"), query)
-        return _weighted_scores(self._signals, weights, self._allowed, self._session_ordinals(), recency)
+        return _hybrid_scores(self._signals, query.weights, self._allowed, self._session_ordinals(), recency)
 
     def _column(self, name: str) -> NDArray[Any]:
         return _joined([partition.columns[name] for partition in self._partitions])
@@ -71,9 +71,10 @@ class Ranking:
 
     def _hits(self, rows: NDArray[np.int64]) -> list[RankedHit]:
         ids = [self._column(name)[rows].tolist() for name in ("lsn", "sequence", "session")]
-        scores, cosines = np.minimum(self._scores.score[rows], 1).tolist(), self._signals.semantic[rows].tolist()
+        scores, parts = np.minimum(self._scores.score[rows], 1).tolist(), self._scores.parts(rows)
+        has_query_term, cosines = (self._signals.keyword[rows] > 0).tolist(), self._signals.semantic[rows].tolist()
         evaluations = [None if math.isnan(score) else score for score in self._column("score")[rows].tolist()]
-        return list(map(RankedHit, *ids, scores, self._scores.parts(rows), cosines, evaluations))
+        return list(map(RankedHit, *ids, scores, parts, has_query_term, cosines, evaluations))
 
 
 def scope_mask(partition: Partition, scope: SearchScope) -> Mask:
@@ -145,14 +146,20 @@ def _semantic_scores(signals: Signals) -> _Scores:
     return _Scores(signals.semantic, {"semantic": signals.semantic}, {"semantic": np.float32(1)}, none_exact)
 
 
-def _weighted_scores(
+def _keyword_scores(signals: Signals, allowed: Mask) -> _Scores:
+    factor = _factor(signals.keyword, None if allowed.all() else allowed, 1.0)
+    total, exact = signals.keyword * factor, signals.exact & allowed
+    return _normalized(total, {"keyword": signals.keyword}, {"keyword": factor}, exact, 1.0)
+
+
+def _hybrid_scores(
     signals: Signals, weights: Weights, allowed: Mask, session_ordinals: NDArray[np.int64], recency: Floats
 ) -> _Scores:
     """Sum up the signals, each divided by its maximum over the allowed rows. Scores of other rows have no meaning."""
     mask = None if allowed.all() else allowed
-    values = {name: getattr(signals, name) for name in Signals.__slots__ if name != "exact"} | {"recency": recency}
+    values = {name: getattr(signals, name) for name in _SCALED_SIGNALS}
     factors = {name: _factor(each, mask, getattr(weights, name)) for name, each in values.items()}
-    factors["recency"] = np.float32(weights.recency)
+    values["recency"], factors["recency"] = recency, np.float32(weights.recency)
     values = {name: each for name, each in values.items() if factors[name]}
     total = np.zeros(len(allowed), np.float32)
     for name, each in values.items():
@@ -160,7 +167,8 @@ def _weighted_scores(
     values["session"] = _best_of_session(_masked(total, mask), session_ordinals)
     factors["session"] = _factor(values["session"], mask, weights.session)
     total += values["session"] * factors["session"]
-    return _normalized(total, values, factors, signals.exact & allowed, weights)
+    weight_sum = sum(getattr(weights, name) for name, factor in factors.items() if factor) or 1.0
+    return _normalized(total, values, factors, signals.exact & allowed, weight_sum)
 
 
 def _masked(values: Floats, mask: Mask | None) -> Floats:
@@ -182,14 +190,13 @@ def _best_of_session(scores: Floats, session_ordinals: NDArray[np.int64]) -> Flo
 
 
 def _normalized(
-    total: Floats, signals: dict[str, Floats], factors: dict[str, np.float32], exact: Mask, weights: Weights
+    total: Floats, signals: dict[str, Floats], factors: dict[str, np.float32], exact: Mask, weight_sum: float
 ) -> _Scores:
-    """Scale the sum to 0 to 1. Weights of signals that are 0 everywhere do not count.
+    """Scale the sum to 0 to 1. `weight_sum` has no weights of signals that are 0 everywhere.
 
     Rows that have every term of the query as it was written get the upper half of the scale, so that they rank before
     all others: a term that is in few messages must find all of them.
     """
-    weight_sum = sum(getattr(weights, name) for name, factor in factors.items() if factor) or 1.0
     scale = np.float32((_HALF if exact.any() else 1) / weight_sum)
     score = np.where(exact, total * scale + _HALF, total * scale)
     return _Scores(score, signals, {name: factor * scale for name, factor in factors.items()}, exact)

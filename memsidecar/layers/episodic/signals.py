@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.layers.episodic.columns import NO_ROW, Rows, context_sums, diffuse, diffuse_sparse, neighbours
+from memsidecar.layers.episodic.columns import Rows, context_sums, diffuse, diffuse_sparse, neighbours
 from memsidecar.layers.episodic.partition import Partition
 from memsidecar.layers.episodic.quantized_vectors import Floats
 from memsidecar.layers.episodic.query import AnalyzedQuery
@@ -27,15 +27,14 @@ class Signals:
     """One value of at least 0 for each row and signal.
 
     `keyword` and `semantic` are of the row alone, `keyword_context` and `semantic_context` of the row with its
-    neighbours. `answers` is the keyword value of the question right before the row. `exact` marks rows that have every
-    term of the query as it was written.
+    neighbours. A hybrid ranking does not use `keyword`. `exact` marks rows that have every term of the query as it was
+    written.
     """
 
     keyword: Floats
     keyword_context: Floats
     semantic: Floats
     semantic_context: Floats
-    answers: Floats
     speaker: Floats
     exact: Mask
 
@@ -129,7 +128,6 @@ def compute_signals(stats: TermStats, query: AnalyzedQuery, corpus: CorpusStats)
         keyword_context=keyword_context,
         semantic=semantic,
         semantic_context=semantic_context,
-        answers=_answers(stats.partition, keyword),
         speaker=_speaker(stats.partition, query),
         exact=_exact(stats.partition, query),
     )
@@ -176,14 +174,6 @@ def _semantic(stats: TermStats, query: AnalyzedQuery) -> tuple[Floats, Floats]:
     context = diffuse(partition.columns, products)
     context /= np.maximum(stats.context_norms, np.float32(1e-6))
     return np.clip(products, 0, 1, out=products), np.clip(context, 0, 1, out=context)
-
-
-def _answers(partition: Partition, keyword: Floats) -> Floats:
-    columns = partition.columns
-    questions = np.flatnonzero(columns["has_question"] & (keyword > 0) & (columns["next"] != NO_ROW))
-    answers = np.zeros(columns.count, np.float32)
-    answers[columns["next"][questions]] = keyword[questions]
-    return answers
 
 
 def _speaker(partition: Partition, query: AnalyzedQuery) -> Floats:

@@ -135,14 +135,15 @@ pub struct SessionStats {
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
 pub struct ScoreParts {
-    /// Keyword match of the message itself (BM25), plus 0.5 if it contains every word of the query exactly as written.
+    /// In the keyword mode: the keyword match of the message itself (BM25), plus 0.5 if it contains every word of the query
+    /// exactly as written. In the hybrid mode: this 0.5 alone, else unset; keyword matches are in `neighbours`.
     #[prost(double, tag = "1")]
     pub keyword: f64,
     /// Semantic similarity of the message itself (the cosine of the vectors, 0 if negative).
     #[prost(double, tag = "2")]
     pub semantic: f64,
     /// Keyword and semantic match of the message with the two before and the two after it in its session (or document),
-    /// with decreasing weight by distance; and the keyword match of the question directly before it.
+    /// with decreasing weight by distance.
     #[prost(double, tag = "3")]
     pub neighbours: f64,
     /// The query names the speaker (Message.name).

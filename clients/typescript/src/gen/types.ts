@@ -424,15 +424,16 @@ export interface SearchHit {
  */
 export interface ScoreParts {
     /**
-     * Keyword match of the message itself (BM25), plus 0.5 if it contains every word of the query exactly as
-     * written.
+     * In the keyword mode: the keyword match of the message itself (BM25), plus 0.5 if it contains every word of
+     * the query exactly as written. In the hybrid mode: this 0.5 alone, else unset; keyword matches are in
+     * `neighbours`.
      */
     keyword: number;
     /** Semantic similarity of the message itself (the cosine of the vectors, 0 if negative). */
     semantic: number;
     /**
      * Keyword and semantic match of the message with the two before and the two after it in its session (or
-     * document), with decreasing weight by distance; and the keyword match of the question directly before it.
+     * document), with decreasing weight by distance.
      */
     neighbours: number;
     /** The query names the speaker (Message.name). */

@@ -303,7 +303,8 @@ export const SessionStatsSchema: GenMessage<SessionStats> = /*@__PURE__*/
  */
 export type ScoreParts = Message$1<"memsidecar.v1.ScoreParts"> & {
   /**
-   * Keyword match of the message itself (BM25), plus 0.5 if it contains every word of the query exactly as written.
+   * In the keyword mode: the keyword match of the message itself (BM25), plus 0.5 if it contains every word of the query
+   * exactly as written. In the hybrid mode: this 0.5 alone, else unset; keyword matches are in `neighbours`.
    *
    * @generated from field: double keyword = 1;
    */
@@ -318,7 +319,7 @@ export type ScoreParts = Message$1<"memsidecar.v1.ScoreParts"> & {
 
   /**
    * Keyword and semantic match of the message with the two before and the two after it in its session (or document),
-   * with decreasing weight by distance; and the keyword match of the question directly before it.
+   * with decreasing weight by distance.
    *
    * @generated from field: double neighbours = 3;
    */
