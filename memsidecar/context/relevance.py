@@ -23,8 +23,8 @@ from memsidecar.v1.message_pb2 import Message
 NEAR_DUPLICATE_OVERLAP = 0.85
 _SPEAKERS = {Role.SYSTEM: "System", Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
 _BETWEEN = " / "
-_IMPLICIT_QUERY_FACTOR = 2
-"Without an explicit query the cosine must be this many times the threshold (chosen by prompt-cache reuse)."
+_IMPLICIT_QUERY_FACTOR = 1.8
+"Without an explicit query the cosine must be this many times the threshold (chosen by recall and prompt-cache reuse)."
 _EXACT_KEYWORD_SCORE = 0.5
 "The keyword score of a message that has every term of the query."
 _MIN_SHARED_TERMS = 0.5

@@ -49,7 +49,7 @@ def test_every_aim_can_fail(tmp_path: Path) -> None:
         "a/adding.py": f"from memsidecar.b import part\n\ndef long() -> None:\n{body}",
         "b/part.py": "from memsidecar.a import adding\n\nclass Part:\n    pass\n" + "\n" * MAX_MODULE_LINES,
         "c/part.py": "class Part:\n    pass\n",
-        "d/part.py": "from typing import Protocol\n\nclass Part(Protocol):\n    pass\n",
+        "d/part.py": "from memsidecar.c import part\n\nclass Part(part.Part):\n    pass\n",
     }
     for place, text in files.items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)

@@ -163,7 +163,7 @@ def test_the_score_of_a_chunk_is_the_sum_of_its_parts() -> None:
 
 
 def test_a_chunk_has_a_term_of_the_query_only_if_it_is_in_its_own_text() -> None:
-    with world() as memory:
+    with episodic_client() as memory:
         put(memory.journal, "teas", "milk", "the cup")
         hits = find(memory, [EVERYBODY], "the tea")
         assert {hit.chunk.text: hit.has_query_term for hit in hits} == {"teas": True, "milk": False, "the cup": False}

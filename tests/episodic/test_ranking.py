@@ -93,7 +93,7 @@ def test_a_weight_of_0_leaves_its_signal_out(part: str) -> None:
 
 
 def test_the_keyword_part_of_a_hybrid_score_is_one_half_for_every_word_and_else_nothing() -> None:
-    with world() as memory:
+    with episodic_client() as memory:
         tell(memory, SAID)
         hits = memory.search("tea anna", user_id="u").hits
         assert {hit.message.content: hit.scores.keyword for hit in hits if "tea" in hit.message.content} == {
