@@ -180,8 +180,10 @@ def analyze_query(
 
 def remove_names(text: str, names: Iterable[str]) -> str:
     """Return the text without these names, to be embedded; the whole text if nothing else is in it."""
-    removed = frozenset(names)
-    parts = [part for part in text.split() if not _is_name(part, removed)]
+    removed, parts = frozenset(names), text.split()
+    if removed:
+        named = {part for part in set(parts) if _is_name(part, removed)}
+        parts = [part for part in parts if part not in named]
     return " ".join(parts) or text
 
 
