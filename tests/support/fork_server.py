@@ -20,9 +20,11 @@ MOST_REQUEST_BYTES = 128 << 10
 def preload() -> None:
     """Load what most children would load by themselves, and what is the same for all of them.
 
-    These are the modules of the sidecar, the default vocabulary, and the bundled embedding model.
+    These are the modules of the sidecar, of the rules and of `check`, the default vocabulary, and the bundled embedding
+    model.
     """
-    import_module("memsidecar.assembly")
+    for module in ("memsidecar.assembly", "memsidecar.language.rules.extractor", "memsidecar.cli.check"):
+        import_module(module)
     tiktoken_counter.load_encoding = cache(tiktoken_counter.load_encoding)  # type: ignore[assignment]
     bundled_model._load = cache(bundled_model._load)
     tiktoken_counter.TiktokenCounter("o200k_base").warm()
