@@ -114,7 +114,8 @@ class Session:
         calls: dict[str, tuple[int, ...]] = {}
         for message in self.messages:
             draft = message.draft
-            calls = dict(link_exchange(calls, draft.calls, draft.answers, message.original.sequence)[1])
+            if draft.calls or draft.answers:
+                calls = dict(link_exchange(calls, draft.calls, draft.answers, message.original.sequence)[1])
         return calls
 
     def head(self, policy: Policy | None) -> SessionHead:
