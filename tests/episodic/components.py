@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -62,10 +63,15 @@ class ToyEmbedder:
     def vector(self, text: str) -> NDArray[np.float32]:
         total = np.zeros(self.dimensions)
         for word in text.casefold().split():
-            seed = hashlib.sha256(f"{self.identity} {word}".encode()).digest()
-            total += np.random.default_rng(list(seed)).standard_normal(self.dimensions)
+            total += _direction_of(f"{self.identity} {word}", self.dimensions)
         length = float(np.linalg.norm(total))
         return (total / length if length else total).astype(np.float32)
+
+
+@cache
+def _direction_of(name: str, dimensions: int) -> NDArray[np.float64]:
+    seed = hashlib.sha256(name.encode()).digest()
+    return np.random.default_rng(list(seed)).standard_normal(dimensions)
 
 
 class BlockingEmbedder(ToyEmbedder):

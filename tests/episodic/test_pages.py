@@ -122,15 +122,14 @@ def numbered(number: int) -> Struct:
     return tags
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("every", [2, 3, 7])
-def test_pages_with_a_filter_on_tags_miss_nothing(size: int, every: int) -> None:
+def test_pages_with_a_filter_on_tags_miss_nothing(every: int) -> None:
     with episodic_client() as memory:
         ids = [memory.add(f"tea {at}", user="u", metadata=numbered(at % every)) for at in range(40)]
-        wanted = {name for at, name in enumerate(ids) if at % every == 1}
-        found = memory.pages("tea", size, user_id="u", metadata_filter=numbered(1))
-        assert len(found) == len(wanted)
-        assert set(found) == wanted
+        wanted = [name for at, name in enumerate(ids) if at % every == 1]
+        for size in (1, 2, 3, 5, 8):
+            found = memory.pages("tea", size, user_id="u", metadata_filter=numbered(1))
+            assert sorted(found) == sorted(wanted), f"pages of {size}"
 
 
 def stamps() -> Iterator[Timestamp]:
