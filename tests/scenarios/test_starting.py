@@ -38,7 +38,7 @@ def test_the_ready_line_names_the_addresses_it_really_has(sidecar: SidecarProces
 
 
 def test_a_unix_socket_serves_the_owner_and_the_group(data_dir: Path, socket_path: Path) -> None:
-    with SidecarProcess(data_dir, "--listen", f"unix:{socket_path}", executed=True) as sidecar:
+    with SidecarProcess(data_dir, "--listen", f"unix:{socket_path}") as sidecar:
         assert sidecar.ready["listen"] == f"unix:{socket_path}"
         assert stat.S_IMODE(socket_path.stat().st_mode) == 0o660
         with sidecar.client() as client:

@@ -1,8 +1,9 @@
 """Run commands of memsidecar as forks of a process that has loaded its code: loading is most of the cost of a start.
 
 All else is as with `python -m memsidecar`: a process of its own, with its own arguments, environment and standard
-streams, which begins in `memsidecar.__main__.main` and ends as an interpreter ends. The tests of the command line and
-of starting cover what exec does beyond that, and so does each test that gives an environment.
+streams, which begins in `memsidecar.__main__.main`, waits for its threads and runs its exit handlers. The tests of the
+command line and of starting cover what exec and the end of an interpreter do beyond that, and so does each test that
+gives an environment.
 """
 
 import atexit
