@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,12 +36,22 @@ MARKERS = {
     "mcp": "mcp",
     "working/test_bounds.py": "long",
     "scenarios/test_reindexing.py": "index_faults",
+    "faults_index": "index_faults",
+    "index/test_full_disk.py": "index_faults",
+    "index/test_repair.py": "index_faults",
+    "index/test_kills.py": "index_faults",
+    "index/test_threads.py": "index_faults",
+    "index/test_maintenance.py": "index_faults",
+    "image/test_image.py": "image",
+    "helm": "helm",
+    "helm/test_apiserver.py": "apiserver",
 }
 
 
 HERE = Path(__file__).parent
 
 
+@cache
 def marker_of(path: Path) -> str:
     """Return the marker of the target that runs the tests below a path; empty where `make test` does."""
     below = path.relative_to(HERE) if path.is_relative_to(HERE) else Path()

@@ -147,7 +147,7 @@ def add_inflections(memory: EpisodicClient, exact: int, inflected: int) -> set[s
 @pytest.mark.parametrize(("exact", "inflected"), [(10, 400), (250, 500)])
 def test_the_exact_word_is_found_among_many_inflections(limits: EpisodicLimits, exact: int, inflected: int) -> None:
     with episodic_client(limits=limits) as memory:
-        wanted = crowd(memory, exact, inflected)
+        wanted = add_inflections(memory, exact, inflected)
         memory.index()
         for scope in SCOPES:
             hits = memory.search("run", limit=exact, query_vector=FOR, **names_of(scope)).hits

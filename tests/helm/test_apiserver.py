@@ -12,8 +12,6 @@ import yaml
 from tests.helm.cluster import Answer, Cluster, wait_until
 from tests.helm.rendering import CHART, VALUES, Manifest, helm, pods
 
-pytestmark = pytest.mark.apiserver
-
 CI = CHART / "ci"
 INSTALL_SECONDS = 120
 FREE, STRICT = "free", "strict"

@@ -11,8 +11,6 @@ from memsidecar.settings import documentation, load_settings
 from tests.helm.cel import literal
 from tests.helm.rendering import CHART, VALUES, Helm, Manifest, of_kind, pods
 
-pytestmark = pytest.mark.helm
-
 CI = CHART / "ci"
 MAY_DIFFER = {"restartPolicy", "env", "ports", "volumeMounts"}
 ALLOWED_VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected"}

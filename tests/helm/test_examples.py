@@ -14,8 +14,6 @@ from tests.helm.rendering import CHART, ROOT, TOOLS, Helm, Manifest
 from tests.helm.schemas import problem
 from tests.support.process import SidecarProcess
 
-pytestmark = pytest.mark.helm
-
 EXAMPLES = ROOT / "examples" / "kubernetes"
 RUN_SECONDS = 60
 INSTALL_SECONDS = 300

@@ -4,8 +4,6 @@ import pytest
 
 from tests.helm.rendering import CHART, Helm, Manifest, of_kind
 
-pytestmark = pytest.mark.helm
-
 SECURE: Manifest = {"mode": "service", "tls": {"secretName": "tls"}, "access": {"secretName": "access"}}
 
 

@@ -10,8 +10,6 @@ from memsidecar import __version__
 from tests.helm.rendering import CHART, ROOT, VALUES, Helm, helm
 from tests.helm.schemas import problem
 
-pytestmark = pytest.mark.helm
-
 # The oldest that a mode renders for, and the newest that there are schemas of.
 OLDEST = {"service": "1.27.0", "sidecar": "1.29.0", "injection": "1.36.0"}
 NEWEST = "1.37.0"

@@ -10,8 +10,6 @@ import pytest
 from tests.helm.rendering import CHART, Helm, Manifest, of_kind
 from tests.support.process import SidecarProcess
 
-pytestmark = pytest.mark.helm
-
 CHECK_SECONDS = 60
 NAMES = "subjectAltName=DNS:localhost,IP:127.0.0.1"
 

@@ -13,8 +13,6 @@ from tests.image.conftest import build
 from tests.image.container import Container, require_namespaces
 from tests.image.dockerfile import Dockerfile
 
-pytestmark = pytest.mark.image
-
 LISBON = "I moved to Lisbon in spring."
 
 

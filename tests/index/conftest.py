@@ -10,8 +10,6 @@ from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.stores.volatile.index import VolatileIndex
 from tests.index.episodes import FIRST
 
-HERE = Path(__file__).parent
-FAULTS = {"test_full_disk", "test_kills", "test_maintenance", "test_repair", "test_threads"}
 CACHE_BYTES = 16 << 20
 
 Reopen = Callable[[], LanceIndex]
@@ -50,11 +48,3 @@ def reopen(folder: Path) -> Iterator[Reopen]:
 
     yield reopen_index
     close()
-
-
-@pytest.hookimpl(tryfirst=True)  # before the choice by marker
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark slow tests on real tables, so that they run with the fault tests of the index."""
-    for item in items:
-        if item.path.parent == HERE and item.path.stem in FAULTS:
-            item.add_marker(pytest.mark.index_faults)
