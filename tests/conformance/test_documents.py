@@ -242,8 +242,8 @@ def test_readers_never_see_a_partial_document(journal: Journal) -> None:
             looks += 1
         return looks
 
-    with ThreadPoolExecutor(4) as pool:
-        looking = [pool.submit(look) for _ in range(4)]
+    with ThreadPoolExecutor(2) as pool:
+        looking = [pool.submit(look) for _ in range(2)]
         for number in range(40):
             count = 1 + number * 7 % 13
             put(journal, *["abcdefg"[number % 7] * 50] * count, title=str(count))

@@ -15,7 +15,10 @@ from tests.support.small_disk import Foreign, small_disk_at, write_until_full
 
 DISK_BYTES = 4 << 20
 LARGE = "x" * 30_000
-FLAGS = ("--tokenizer", "chars4", "--ballast-bytes", "524288", "--wal-checkpoint-bytes", "262144")
+NO_SUMMARIES = ("--summary-every-messages", "100000", "--summary-tail-tokens", "10000000")
+"Summaries of large texts take longer than the tests. One test has the default."
+
+FLAGS = ("--tokenizer", "chars4", "--ballast-bytes", "524288", "--wal-checkpoint-bytes", "262144", *NO_SUMMARIES)
 
 
 @pytest.fixture

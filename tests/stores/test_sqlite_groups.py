@@ -216,8 +216,8 @@ def test_the_write_ahead_log_stays_bounded_while_readers_follow_each_other(
         append(journal, draft("first"))
         reading = [readers.submit(read_on, journal) for _ in range(2)]
         largest = 0
-        for number in range(400):
-            append(journal, draft(f"{number} {'x' * 1_000}"))
+        for number in range(150):
+            append(journal, draft(f"{number} {'x' * 8_000}"))
             largest = max(largest, journal.stats().wal_bytes)
         over.set()
         for one in reading:
