@@ -32,7 +32,7 @@ class Rounds:
     def __init__(self, data_dir: Path, seed: str) -> None:
         self._chance = random.Random(seed)
         self._acknowledged = Acknowledged()
-        self._sidecar = SidecarProcess(data_dir, *FLAGS, executed=True)
+        self._sidecar = SidecarProcess(data_dir, *FLAGS)
 
     def run(self, rounds: int, tell: Callable[[str], None] = lambda _: None) -> None:
         with self._sidecar:

@@ -9,21 +9,22 @@ from subprocess import CompletedProcess
 import pytest
 
 from memsidecar.settings import documentation
+from tests.support.forked import run
+from tests.support.waiting import HANG_SECONDS
 
 
 def memsidecar(*arguments: str, **variables: str) -> CompletedProcess[str]:
-    return python("-m", "memsidecar", *arguments, **variables)
-
-
-def python(*arguments: str, **variables: str) -> CompletedProcess[str]:
     # None of the tester's own MEMSIDECAR_ variables may reach the process.
-    environ = {"PYTHONPATH": ":".join(sys.path), **variables}
-    command = (sys.executable, *arguments)
-    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=30, check=False)
+    return run(*arguments, environ=variables, timeout=HANG_SECONDS)
+
+
+def python(*arguments: str) -> CompletedProcess[str]:
+    command, environ = (sys.executable, *arguments), {"PYTHONPATH": ":".join(sys.path)}
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
 
 
 def test_the_version_is_printed() -> None:
-    done = memsidecar("--version")
+    done = python("-m", "memsidecar", "--version")
     assert (done.returncode, done.stdout.split()[0]) == (0, "memsidecar")
 
 

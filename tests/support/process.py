@@ -22,8 +22,8 @@ START_SECONDS = STOP_SECONDS = CALL_SECONDS = HANG_SECONDS
 "Bounds for a process that hangs, whatever the speed of the machine."
 
 
-READ_WHEN_NEEDED = frozenset({"LD_PRELOAD", "FAULT_TRACE", "FAULT_ORDERS"})
-"Variables that a fork can be given: a fork server has the library loaded, and the library reads the others later."
+READ_WHEN_NEEDED = frozenset({"LD_PRELOAD", "FAULT_TRACE", "FAULT_ORDERS", "WAITING_COUNTER_SOCKET"})
+"Variables that a fork can be given: a fork server has the library loaded, and the others are read when needed."
 
 
 class SidecarProcess:

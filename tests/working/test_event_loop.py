@@ -1,9 +1,7 @@
 """Counting a large request does not block the event loop, wherever its bytes are."""
 
-import os
 import socket
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +12,6 @@ from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 from tests.working import waiting_counter
 from tests.working.waiting_counter import MARK
 
-REPOSITORY = Path(__file__).parents[2]
 COUNTS = 10
 
 
@@ -30,10 +27,7 @@ def release_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[socket.
 
 @pytest.fixture(scope="module")
 def sidecar(tmp_path_factory: pytest.TempPathFactory, release_socket: socket.socket) -> Iterator[SidecarProcess]:
-    environ = {
-        waiting_counter.ADDRESS_VARIABLE: release_socket.getsockname(),
-        "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")]),
-    }
+    environ = {waiting_counter.ADDRESS_VARIABLE: release_socket.getsockname()}
     flags = ("--tokenizer", f"{waiting_counter.__name__}:count")
     with SidecarProcess(tmp_path_factory.mktemp("sidecar") / "data", *flags, environ=environ) as running:
         yield running
