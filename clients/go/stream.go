@@ -184,7 +184,7 @@ func pump[Request proto.Message](
 	return p
 }
 
-// run hands over copies, made while the iterator waits: it may use a request again for the next one.
+// run sends copies, made while the iterator waits, because the iterator may reuse a request.
 func (p *requestPump[Request]) run(ctx context.Context, requests iter.Seq[Request]) {
 	for request := range requests {
 		select {

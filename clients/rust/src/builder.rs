@@ -16,7 +16,7 @@ use crate::token::Token;
 const DEFAULT_ADDRESS: &str = "127.0.0.1:7600";
 const DEFAULT_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Why a client cannot be made like this.
+/// Error of [`ClientBuilder::build`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -26,13 +26,13 @@ pub enum BuildError {
     /// Without TLS, the token would be sent in plaintext to another machine.
     #[error("a token would go to {0} in the clear: use TLS, or allow_token_in_clear")]
     TokenInClear(String),
-    /// A token comes from one place.
+    /// Both a token and a token file are given.
     #[error("give a token or a token file, not both")]
     TwoTokens,
     /// A token is printable ASCII.
     #[error("the token has characters that no token has")]
     BadToken,
-    /// A token file without one.
+    /// The token file has no token.
     #[error("there is no token in {}", .0.display())]
     NoToken(PathBuf),
     /// A file cannot be read.
@@ -43,7 +43,7 @@ pub enum BuildError {
         /// The cause.
         source: io::Error,
     },
-    /// A file of authorities without one.
+    /// The CA file has no certificate.
     #[error("there is no certificate in {}", .0.display())]
     NoCertificate(PathBuf),
     /// The client's certificate and its key belong together.
@@ -52,24 +52,24 @@ pub enum BuildError {
     /// Files for TLS are given, and TLS is turned off.
     #[error("certificates are given, and TLS is turned off")]
     CertificatesWithoutTls,
-    /// `MEMSIDECAR_TLS` says something else.
+    /// `MEMSIDECAR_TLS` is neither `true` nor `false`.
     #[error("MEMSIDECAR_TLS is neither true nor false")]
     NeitherTrueNorFalse,
-    /// TLS is asked for, and the feature `tls` of this crate is off.
+    /// TLS is enabled, and the feature `tls` of this crate is off.
     #[error("this program was built without the feature `tls` of memsidecar-client")]
     TlsNotBuilt,
     /// A call is sent at least once.
     #[error("a call needs at least one attempt")]
     NoAttempts,
-    /// A call takes some time. Without a deadline it may take as long as it likes: `None`.
+    /// A deadline must be positive; `None` means no deadline.
     #[error("the deadline must be more than 0; None means that there is none")]
     ZeroDeadline,
-    /// The library below does not want it: a key that is none, say.
+    /// The transport library rejects the settings, for example an invalid key.
     #[error("the transport cannot be set up")]
     Transport(#[source] Box<dyn StdError + Send + Sync>),
 }
 
-/// Makes a [`Client`]. What is not said here is taken from the environment, or has a default.
+/// Builds a [`Client`]. Unset values are read from the environment, or have a default.
 ///
 /// ```no_run
 /// # use std::time::Duration;
@@ -124,7 +124,7 @@ impl ClientBuilder {
         self
     }
 
-    /// A file with the token, which is read again when it changes. While it holds none, the last token stays.
+    /// A file with the token, which is read again when it changes. While it has none, the last token stays.
     pub fn token_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.token_file = Some(path.into());
         self
@@ -214,7 +214,7 @@ impl ClientBuilder {
         }
     }
 
-    /// None: in the clear.
+    /// None: no TLS.
     fn tls_files(&self) -> Result<Option<TlsFiles>, BuildError> {
         let mut tls = self.tls;
         let mut files = self.files.clone();

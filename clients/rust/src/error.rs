@@ -217,7 +217,7 @@ pub(crate) const OVER: &str = "the deadline is over";
 pub struct Details {
     /// The status code of gRPC.
     pub code: Code,
-    /// For people; it may change.
+    /// The message for people; it may change.
     pub message: String,
     /// The reason, as in the contract's `ErrorReason` without its prefix: `ID_CONFLICT`. Empty for errors of gRPC.
     pub reason: String,

@@ -8,7 +8,7 @@ export type TokenSource = () => string;
 // The characters that a header can hold unchanged.
 const GOOD = /^[!-~]+$/;
 
-/** Throws where both are given, the file cannot be read, or no token comes of it. */
+/** Throws if both are given, the file cannot be read, or there is no valid token. */
 export function tokenSource(token: string | undefined, file: string | undefined): TokenSource | undefined {
     if (token && file) throw new TypeError("give a token or a tokenFile, not both");
     if (file) return tokenFile(file);
