@@ -4,8 +4,8 @@ use uuid::Uuid;
 
 use crate::v1::{AddBatchRequest, AddRequest, AddStreamRequest, Message, PutArtifactRequest, StoreInteractionRequest};
 
-/// A UUIDv7: the time in milliseconds, a counter, then random bits, so that the ids of a process sort by when they
-/// were created.
+/// A UUID of version 7: the time in milliseconds, a counter, then random bits. The ids of a process sort by their time of
+/// creation.
 ///
 /// The client generates an id if a write has none. Generate it yourself to find out whether a timed-out write was
 /// stored: sent again with the same id, it is answered as a duplicate if it was.
