@@ -261,3 +261,17 @@ def annotate_at_once(client: Client, sessions: list[str], asked: Event) -> None:
     asked.set()
     for call in calls:
         call.result()
+
+
+def test_a_deadline_that_passes_during_a_slow_fsync_is_answered_and_a_retry_is_no_second_message(
+    shared: SidecarProcess, shared_shim: Shim
+) -> None:
+    with shared.client() as client:
+        client.add("late", "first")
+        late = pb.AddRequest(session_id="late", message=Message(id="m", role=Role.ROLE_USER, content="hello"))
+        shared_shim.order(f"delay 300 {WAL}")
+        said = refusal(lambda: client.memory.Add(late, timeout=0.05))
+        shared_shim.order()
+        assert said.code is grpc.StatusCode.DEADLINE_EXCEEDED
+        assert client.memory.Add(late, timeout=CALL_SECONDS).sequence == 2
+        assert [message.id for message in client.all("late")][1:] == ["m"]
