@@ -87,16 +87,17 @@ def call_everything(client: Client) -> int:
     return refused
 
 
-@pytest.fixture(scope="module", params=["text", "json"])
+@pytest.fixture(scope="module", params=[("text", "volatile"), ("json", "lancedb")], ids="-".join)
 def verbose_log(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
     """The format and the lines of the most verbose log, after every kind of call."""
-    flags = ("--log-format", request.param, "--log-calls", "all", "--log-level", "debug", "--index", "lancedb")
-    with SidecarProcess(tmp_path_factory.mktemp(request.param) / "data", *flags) as sidecar:
+    form, index = request.param
+    flags = ("--log-format", form, "--log-calls", "all", "--log-level", "debug", "--index", index)
+    with SidecarProcess(tmp_path_factory.mktemp(form) / "data", *flags) as sidecar:
         until_retrieval_is_there(sidecar)
         with sidecar.client() as client:
             assert call_everything(client) > 100
         assert sidecar.stop() == 0
-        return request.param, sidecar.log().splitlines()
+        return form, sidecar.log().splitlines()
 
 
 def test_nothing_that_a_caller_sent_is_in_the_log(verbose_log: tuple[str, list[str]]) -> None:
