@@ -17,8 +17,6 @@ from memsidecar.v1.message_pb2 import Message, ToolCall
 
 COUNTERS = Counters("o200k_base")
 TOKENIZERS = ("o200k_base", "cl100k_base", "chars4")
-for _name in TOKENIZERS:
-    COUNTERS.named(_name).warm()
 BUDGETS = Budgets()
 
 

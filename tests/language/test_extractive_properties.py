@@ -13,7 +13,6 @@ from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.tokens.registry import Counters
 
 EXACT, ESTIMATE = (Counters(name).default.count for name in ("o200k_base", "chars4"))
-EXACT("")  # loads the vocabulary, which no example has to wait for
 MIN_TOKENS_OF_ANY_CHARACTER = 8
 
 WORDS = st.sampled_from(
