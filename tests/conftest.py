@@ -27,7 +27,7 @@ MARKERS = {
     "benchmarks": "long",
     "index/test_differential.py": "long",
     "stores/test_differential.py": "long",
-    "stores/test_differential_notes.py": "long",
+    "stores/test_differential_records.py": "long",
     "stores/test_differential_quotas.py": "long",
     "context_wire": "contexts",
     "access": "access",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.background import BackgroundThrottle, CommitSignal, RetryLater, Runner, ThrottleConfig
 from memsidecar.stores.contract import Append, Journal, LogEntries, LogEntry, NoOp
-from tests.conformance.builders import carry_out, draft
+from tests.conformance.builders import draft, execute
 
 
 @dataclass
@@ -82,5 +82,5 @@ def running(journal: Journal, *tasks: RecordingTask, linger_seconds: float = 0.0
 def append(journal: Journal, namespace: str, *contents: str, session: str = "s") -> list[int]:
     """Append messages; return their lsns."""
     before = journal.stats().last_lsn
-    carry_out(journal, Append(SessionKey(namespace, session), "", [draft(content) for content in contents]))
+    execute(journal, Append(SessionKey(namespace, session), "", [draft(content) for content in contents]))
     return list(range(before + 1, journal.stats().last_lsn + 1))

@@ -43,7 +43,7 @@ from memsidecar.stores.message_encoding import document_bytes, message_bytes
 from memsidecar.v1 import message_pb2
 
 KEY = SessionKey("default", "s1")
-EVERYBODY = Owner("default")
+NAMESPACE_OWNER = Owner("default")
 ANN = Owner("default", "ann")
 
 
@@ -63,7 +63,7 @@ def answer(content: str, answers: str, **rest: Any) -> Draft:
     return draft(content, role=Role.TOOL, answers=answers, **rest)
 
 
-def carry_out(journal: Journal, command: Command) -> Any:
+def execute(journal: Journal, command: Command) -> Any:
     pending = PendingCommand(command)
     journal.submit(pending)
     return pending.wait()
@@ -72,28 +72,28 @@ def carry_out(journal: Journal, command: Command) -> Any:
 def append(
     journal: Journal, *drafts: Draft, key: SessionKey = KEY, user_id: str = "", expected: int | None = None
 ) -> Appended:
-    result: Appended = carry_out(journal, Append(key, user_id, drafts, expected))
+    result: Appended = execute(journal, Append(key, user_id, drafts, expected))
     return result
 
 
-def trim(
+def update_window(
     journal: Journal, *removed: int, shortened: Sequence[StoredMessage] = (), key: SessionKey = KEY
 ) -> WindowUpdated:
     head = journal.head(key)
     assert head is not None
-    result: WindowUpdated = carry_out(journal, UpdateWindow(key, head.version, removed, shortened))
+    result: WindowUpdated = execute(journal, UpdateWindow(key, head.version, removed, shortened))
     return result
 
 
 def erase(journal: Journal, *, delete_session: bool = False, key: SessionKey = KEY, user_id: str = "") -> Erased:
-    result: Erased = carry_out(journal, Erase(key, user_id, delete_session))
+    result: Erased = execute(journal, Erase(key, user_id, delete_session))
     return result
 
 
-def rewrite(
+def update_message(
     journal: Journal, message_id: str, revise: Callable[[StoredMessage], Revision], user_id: str = ""
 ) -> MessageUpdated:
-    result: MessageUpdated = carry_out(journal, UpdateMessage(KEY, user_id, message_id, revise))
+    result: MessageUpdated = execute(journal, UpdateMessage(KEY, user_id, message_id, revise))
     return result
 
 
@@ -126,7 +126,7 @@ def known_head(journal: Journal, key: SessionKey = KEY) -> SessionHead:
     return head
 
 
-def document(*chunks: str, name: str = "d1", owner: Owner = EVERYBODY, **rest: Any) -> DocumentDraft:
+def document(*chunks: str, name: str = "d1", owner: Owner = NAMESPACE_OWNER, **rest: Any) -> DocumentDraft:
     """Return a document whose chunks have as many tokens as letters."""
     given = {"title": "", "source": "", "metadata": b"", "create_time_us": 1_000, "chunking": "by hand", **rest}
     digest = hashlib.sha256("".join(chunks).encode()).hexdigest()
@@ -135,26 +135,30 @@ def document(*chunks: str, name: str = "d1", owner: Owner = EVERYBODY, **rest: A
 
 
 def put(journal: Journal, *chunks: str, **rest: Any) -> DocumentPut:
-    result: DocumentPut = carry_out(journal, PutDocument(document(*chunks, **rest)))
+    result: DocumentPut = execute(journal, PutDocument(document(*chunks, **rest)))
     return result
 
 
-def note(body: str = "body", *, name: str = "n1", slot: int = 1, source: str = "", **times: int) -> Record:
-    return Record(name, slot, source, body=body.encode(), **{"time_us": 1_000, **times})
+def new_record(
+    body: str = "body", *, name: str = "n1", conflict_key: int = 1, source: str = "", **times: int
+) -> Record:
+    return Record(name, conflict_key, source, body=body.encode(), **{"time_us": 1_000, **times})
 
 
-def revising(*kept: Record, owner: Owner = ANN, kind: RecordKind = RecordKind.ARTIFACT, **rest: Any) -> UpsertRecords:
-    """Return a command that upserts these records, and deletes the `dropped` ones."""
-    revised = RecordChanges(kept, rest.pop("dropped", ()))
-    return UpsertRecords(owner, kind, rest.pop("slots", ()), lambda _: revised, **rest)
+def upsert_command(
+    *records: Record, owner: Owner = ANN, kind: RecordKind = RecordKind.ARTIFACT, **rest: Any
+) -> UpsertRecords:
+    """Return a command that upserts these records, and deletes the `deleted` ones."""
+    revised = RecordChanges(records, rest.pop("deleted", ()))
+    return UpsertRecords(owner, kind, rest.pop("conflict_keys", ()), lambda _: revised, **rest)
 
 
-def keep(journal: Journal, *kept: Record, **rest: Any) -> RecordsUpserted:
-    result: RecordsUpserted = carry_out(journal, revising(*kept, **rest))
+def upsert(journal: Journal, *records: Record, **rest: Any) -> RecordsUpserted:
+    result: RecordsUpserted = execute(journal, upsert_command(*records, **rest))
     return result
 
 
-def notes(journal: Journal, owner: Owner = ANN, kind: RecordKind = RecordKind.ARTIFACT, **page: Any) -> list[str]:
+def record_ids(journal: Journal, owner: Owner = ANN, kind: RecordKind = RecordKind.ARTIFACT, **page: Any) -> list[str]:
     """Return the ids of an owner's records, newest first."""
     return [record.id for record in journal.records(RecordQuery(owner, kind, **page))]
 
@@ -168,14 +172,14 @@ def follow(journal: Journal, namespace: str = "default", after_lsn: int = 0, lim
     return entries
 
 
-def recount(journal: Journal, namespace: str = "default", owners: Iterable[Owner] = (EVERYBODY, ANN)) -> Usage:
+def recount(journal: Journal, namespace: str = "default", owners: Iterable[Owner] = (NAMESPACE_OWNER, ANN)) -> Usage:
     """Return the usage of a namespace, added up from all reads; records of these owners only."""
     entries = follow(journal, namespace)
     messages = {
         (entry.session, entry.message.sequence): entry for entry in entries if isinstance(entry, MessageWritten)
     }
     size = sum(message_bytes(entry.message.body, entry.vector) for entry in messages.values())
-    size += sum(document_bytes(one.document) for one in entries if isinstance(one, DocumentWritten))
+    size += sum(document_bytes(entry.document) for entry in entries if isinstance(entry, DocumentWritten))
     for owner, kind in product(owners, RecordKind):
         if owner.namespace == namespace:
             size += sum(len(record.body) for record in journal.records(RecordQuery(owner, kind, 1_000, history=True)))
@@ -192,9 +196,9 @@ class Replica:
         self.windows: dict[SessionKey, dict[int, StoredMessage]] = {}
         self.changes: list[CommitEvent] = []
         self.to_reload: set[SessionKey] = set()
-        journal.subscribe(self.hear)
+        journal.subscribe(self.apply)
 
-    def hear(self, changes: Sequence[CommitEvent]) -> None:
+    def apply(self, changes: Sequence[CommitEvent]) -> None:
         for change in changes:
             self.changes.append(change)
             self._apply(change)

@@ -7,7 +7,18 @@ from memsidecar.domain.message import Role
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import Journal
 from memsidecar.v1 import message_pb2
-from tests.conformance.builders import append, call, contents, draft, erase, known_head, read, rewrite, scored, trim
+from tests.conformance.builders import (
+    append,
+    call,
+    contents,
+    draft,
+    erase,
+    known_head,
+    read,
+    scored,
+    update_message,
+    update_window,
+)
 from tests.conformance.builders import shortened as made_shorter
 
 
@@ -96,7 +107,7 @@ def test_another_body_under_a_known_id_is_refused(journal: Journal) -> None:
 
 def test_an_id_stays_known_after_it_was_annotated(journal: Journal) -> None:
     append(journal, draft("a", tokens=5))
-    rewrite(journal, "a", scored(9))
+    update_message(journal, "a", scored(9))
     assert append(journal, draft("a")).results[0] == ("a", 1, 5, True)
     with pytest.raises(IdConflict):
         append(journal, draft("other", message_id="a"))
@@ -104,14 +115,14 @@ def test_an_id_stays_known_after_it_was_annotated(journal: Journal) -> None:
 
 def test_an_id_stays_known_after_it_was_pruned(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"))
-    trim(journal, 1)
+    update_window(journal, 1)
     assert append(journal, draft("a")).results[0].duplicate
     assert contents(journal) == ["b"]
 
 
 def test_a_duplicate_of_a_shortened_message_is_answered_with_its_original_tokens(journal: Journal) -> None:
     append(journal, draft("long", tokens=500))
-    trim(journal, shortened=[made_shorter(read(journal)[0], "l...g", 20)])
+    update_window(journal, shortened=[made_shorter(read(journal)[0], "l...g", 20)])
     assert append(journal, draft("long", tokens=500)).results[0] == ("long", 1, 500, True)
 
 

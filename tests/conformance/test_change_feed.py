@@ -25,18 +25,18 @@ from memsidecar.stores.contract import (
 from tests.conformance.builders import (
     KEY,
     append,
-    carry_out,
     content,
     draft,
     erase,
+    execute,
     follow,
     known_head,
     put,
     read,
-    rewrite,
     scored,
     shortened,
-    trim,
+    update_message,
+    update_window,
 )
 from tests.conformance.test_concurrency import THREADS, at_once
 
@@ -54,7 +54,7 @@ def test_messages_are_in_the_order_of_the_log_each_in_its_namespace(journal: Jou
     append(journal, draft("c"), key=OTHER)
     assert (texts(journal), texts(journal, "elsewhere"), texts(journal, "nowhere")) == (["a", "b", "c"], ["x"], [])
     entries = follow(journal)
-    assert [entry.lsn for entry in entries] == sorted({one.lsn for one in entries})
+    assert [entry.lsn for entry in entries] == sorted({entry.lsn for entry in entries})
 
 
 def test_an_entry_of_a_message_has_all_its_attributes(journal: Journal) -> None:
@@ -80,17 +80,19 @@ def test_a_filter_selects_messages_by_user_or_session(journal: Journal, limit: i
     append(journal, draft("ann's"), user_id="ann")
     append(journal, draft("anonymous"), key=OTHER)
     append(journal, draft("x"), key=ELSEWHERE, user_id="ann")
-    rewrite(journal, "ann's", scored(3))
+    update_message(journal, "ann's", scored(3))
     put(journal, "a document")
     append(journal, draft("bert's"), key=SessionKey("default", "s3"), user_id="bert")
-    trim(journal, 1)
+    update_window(journal, 1)
     everything, last = follow(journal), EndOfLog(journal.stats().last_lsn)
     number = known_head(journal, OTHER).row_id
 
     def entries(log_filter: LogFilter) -> list[str]:
         *included, end = filtered(journal, log_filter, limit)
-        assert end == last and all(one in everything for one in included)
-        return [content(one.message) if isinstance(one, MessageWritten) else type(one).__name__ for one in included]
+        assert end == last and all(entry in everything for entry in included)
+        return [
+            content(entry.message) if isinstance(entry, MessageWritten) else type(entry).__name__ for entry in included
+        ]
 
     assert entries(LogFilter("ann")) == ["ann's", "ann's"]
     assert entries(LogFilter("bert")) == ["bert's"]
@@ -134,23 +136,23 @@ def test_a_batch_starts_after_the_given_entry(journal: Journal) -> None:
 
 def test_an_annotated_message_has_two_entries_with_its_current_state(journal: Journal) -> None:
     append(journal, draft("a", vector=b"mine"), draft("b"))
-    rewrite(journal, "a", scored(3, "once"))
-    rewrite(journal, "a", scored(9, "twice"))
-    entries = [one for one in follow(journal) if isinstance(one, MessageWritten)]
+    update_message(journal, "a", scored(3, "once"))
+    update_message(journal, "a", scored(9, "twice"))
+    entries = [entry for entry in follow(journal) if isinstance(entry, MessageWritten)]
     first = entries[0].lsn
     assert [entry.first_lsn for entry in entries] == [first, entries[1].lsn, first, first]
-    assert [one.message for one in entries if one.first_lsn == first] == [read(journal)[0]] * 3
-    assert {one.vector for one in entries if one.first_lsn == first} == {b"mine"}
-    assert [one.message.score for one in entries] == [9, None, 9, 9]
+    assert [entry.message for entry in entries if entry.first_lsn == first] == [read(journal)[0]] * 3
+    assert {entry.vector for entry in entries if entry.first_lsn == first} == {b"mine"}
+    assert [entry.message.score for entry in entries] == [9, None, 9, 9]
 
 
 def test_window_updates_have_no_entries_and_messages_are_untruncated(journal: Journal) -> None:
     append(journal, draft("long text", tokens=500), draft("b"), draft("c"))
     entries = follow(journal)
-    trim(journal, 2, shortened=[shortened(read(journal)[0], "l...", 5)])
+    update_window(journal, 2, shortened=[shortened(read(journal)[0], "l...", 5)])
     after = follow(journal)
-    assert {type(one) for one in after[3:]} == {NoOp} and len(after) > 3
-    messages = [one.message for one in after if isinstance(one, MessageWritten)]
+    assert {type(entry) for entry in after[3:]} == {NoOp} and len(after) > 3
+    messages = [entry.message for entry in after if isinstance(entry, MessageWritten)]
     assert [content(message) for message in messages] == ["long text", "b", "c"]
     assert [(message.tokens, message.flags) for message in messages] == [(500, 0), (10, Flag.PRUNED), (10, 0)]
     assert follow(journal, after_lsn=entries[-1].lsn) == after[3:]
@@ -160,7 +162,7 @@ def test_window_updates_have_no_entries_and_messages_are_untruncated(journal: Jo
 def test_an_erasure_has_the_row_id_of_the_erased_session(journal: Journal, delete_session: bool) -> None:
     append(journal, draft("kept"), key=OTHER)
     append(journal, draft("a"))
-    rewrite(journal, "a", scored(1))
+    update_message(journal, "a", scored(1))
     before = follow(journal)
     number = known_head(journal).row_id
     erase(journal, delete_session=delete_session)
@@ -184,7 +186,7 @@ def test_a_claim_comes_before_the_messages_of_the_same_append(journal: Journal) 
         MessageWritten,
         MessageWritten,
     ]
-    assert {one.user_id for one in entries if isinstance(one, MessageWritten)} == {"ann"}
+    assert {entry.user_id for entry in entries if isinstance(entry, MessageWritten)} == {"ann"}
     assert entries[-1].lsn == known_head(journal).version
 
 
@@ -200,35 +202,35 @@ def test_every_command_that_sets_the_owner_writes_a_claim(journal: Journal) -> N
     for key in keys:
         append(journal, draft("a"), draft("b"), key=key)
     append(journal, draft("a"), key=ELSEWHERE)
-    carry_out(journal, UpdateMessage(KEY, "ann", "a", scored(1)))
-    carry_out(journal, SetPolicy(OTHER, "bob", Policy(5)))
+    execute(journal, UpdateMessage(KEY, "ann", "a", scored(1)))
+    execute(journal, SetPolicy(OTHER, "bob", Policy(5)))
     claims = [entry for entry in follow(journal) if isinstance(entry, SessionClaimed)]
     assert [(claim.key, claim.user_id) for claim in claims] == [(KEY, "ann"), (OTHER, "bob")]
-    assert [type(one) for one in follow(journal)][4:] == [SessionClaimed, MessageWritten, SessionClaimed]
+    assert [type(entry) for entry in follow(journal)][4:] == [SessionClaimed, MessageWritten, SessionClaimed]
     assert known_head(journal, OTHER).version == claims[1].lsn
 
 
 def test_pruned_messages_can_be_claimed(journal: Journal) -> None:
     append(journal, draft("a"))
-    trim(journal, 1)
+    update_window(journal, 1)
     append(journal, draft("b"), user_id="ann")
     assert [type(entry) for entry in follow(journal)] == [MessageWritten, NoOp, SessionClaimed, MessageWritten]
 
 
 def test_a_session_without_messages_can_be_claimed(journal: Journal) -> None:
     """It may have facts, which then belong to its user."""
-    carry_out(journal, Claim(OTHER, ""))
+    execute(journal, Claim(OTHER, ""))
     append(journal, draft("first"), key=OTHER, user_id="bob")
     assert [type(entry) for entry in follow(journal)] == [SessionClaimed, MessageWritten]
 
 
 def test_new_and_erased_sessions_write_no_claim(journal: Journal) -> None:
     append(journal, draft("new"), user_id="ann")
-    carry_out(journal, Claim(OTHER, "bob"))
+    execute(journal, Claim(OTHER, "bob"))
     append(journal, draft("gone"), key=ELSEWHERE)
     erase(journal, key=ELSEWHERE, user_id="cid")
     assert [type(entry) for entry in follow(journal)] == [MessageWritten]
-    assert [type(one) for one in follow(journal, "elsewhere")] == [RowsErased]
+    assert [type(entry) for entry in follow(journal, "elsewhere")] == [RowsErased]
     assert known_head(journal, ELSEWHERE).user_id == "cid"
 
 
@@ -237,11 +239,11 @@ def test_last_lsns_are_the_last_entries_of_each_namespace(journal: Journal) -> N
     append(journal, draft("a"))
     append(journal, draft("x"), key=ELSEWHERE)
     put(journal, "only a document", owner=Owner("library"))
-    carry_out(journal, SetPolicy(SessionKey("policies only", "s"), "", Policy(5)))
-    carry_out(journal, AdvanceWatermark("index", "watermarks only", 7))
+    execute(journal, SetPolicy(SessionKey("policies only", "s"), "", Policy(5)))
+    execute(journal, AdvanceWatermark("index", "watermarks only", 7))
     tails = journal.last_lsns()
     assert tails == {name: follow(journal, name)[-1].lsn for name in ("default", "elsewhere", "library")}
-    trim(journal, 1)
+    update_window(journal, 1)
     erase(journal, delete_session=True, key=ELSEWHERE)
     assert journal.last_lsns() == {name: follow(journal, name)[-1].lsn for name in ("default", "elsewhere", "library")}
     assert journal.last_lsns()["elsewhere"] == journal.stats().last_lsn
@@ -249,13 +251,13 @@ def test_last_lsns_are_the_last_entries_of_each_namespace(journal: Journal) -> N
 
 def test_a_session_is_read_by_its_row_id_with_pruned_and_untruncated_messages(journal: Journal) -> None:
     append(journal, draft("a", vector=b"mine"), draft("long", tokens=90), draft("c"), user_id="ann")
-    trim(journal, 1, shortened=[shortened(read(journal)[1], "l", 2)])
-    rewrite(journal, "a", scored(4, "mark"))
+    update_window(journal, 1, shortened=[shortened(read(journal)[1], "l", 2)])
+    update_message(journal, "a", scored(4, "mark"))
     number = known_head(journal).row_id
     entries = journal.read_session(number, 0, 100)
     assert [content(entry.message) for entry in entries] == ["a", "long", "c"]
-    assert [(one.lsn, one.session, one.user_id) for one in entries] == [
-        (one.first_lsn, number, "ann") for one in entries
+    assert [(entry.lsn, entry.session, entry.user_id) for entry in entries] == [
+        (entry.first_lsn, number, "ann") for entry in entries
     ]
     assert (entries[0].vector, entries[0].message.score) == (b"mine", 4)
     assert [list(journal.read_session(number, after, 1)) for after in range(4)] == [
@@ -273,8 +275,8 @@ def test_messages_are_found_by_their_first_lsn(journal: Journal) -> None:
     append(journal, draft("long", tokens=90), draft("b"), user_id="ann")
     append(journal, draft("x"), key=ELSEWHERE)
     first = [entry.lsn for entry in follow(journal)]
-    rewrite(journal, "b", scored(7, "mark"))
-    trim(journal, 2, shortened=[shortened(read(journal)[0], "l", 2)])
+    update_message(journal, "b", scored(7, "mark"))
+    update_window(journal, 2, shortened=[shortened(read(journal)[0], "l", 2)])
     everything = range(-1, journal.stats().last_lsn + 2)
     found = journal.get_by_lsn(list(everything))
     assert found == {
@@ -290,11 +292,11 @@ def test_messages_are_found_by_their_first_lsn(journal: Journal) -> None:
 def test_erased_messages_are_not_found(journal: Journal, delete_session: bool) -> None:
     append(journal, draft("a"), draft("b"))
     append(journal, draft("kept"), key=OTHER)
-    rewrite(journal, "a", scored(1))
+    update_message(journal, "a", scored(1))
     lsns = [entry.lsn for entry in follow(journal)]
     erase(journal, delete_session=delete_session)
     append(journal, draft("a"))
-    assert [content(one.message) for one in journal.get_by_lsn(lsns).values()] == ["kept"]
+    assert [content(message.message) for message in journal.get_by_lsn(lsns).values()] == ["kept"]
 
 
 def test_a_thousand_messages_are_found_at_once(journal: Journal) -> None:
@@ -312,7 +314,7 @@ def test_a_reader_of_the_feed_misses_nothing_during_concurrent_writes(journal: J
         while True:
             last = over.is_set()
             batch = journal.read_changes("default", entries[-1].lsn if entries else 0, 5)
-            entries.extend(one for one in batch if isinstance(one, MessageWritten))
+            entries.extend(entry for entry in batch if isinstance(entry, MessageWritten))
             if last and not batch:
                 return
 
@@ -327,10 +329,10 @@ def test_a_reader_of_the_feed_misses_nothing_during_concurrent_writes(journal: J
     at_once(write)
     over.set()
     follower.join()
-    assert [entry.lsn for entry in entries] == sorted({one.lsn for one in entries})
+    assert [entry.lsn for entry in entries] == sorted({entry.lsn for entry in entries})
     assert len(entries) == THREADS * 10
     for writer in range(THREADS):
-        own = [content(one.message) for one in entries if content(one.message).startswith(f"{writer}/")]
+        own = [content(entry.message) for entry in entries if content(entry.message).startswith(f"{writer}/")]
         assert own == [f"{writer}/{number}" for number in range(15) if number % 3]
 
 
@@ -381,8 +383,8 @@ def test_sequences_of_several_sessions_are_returned_together(journal: Journal) -
 def test_later_prunes_and_annotations_do_not_change_the_sequence_at_an_lsn(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"), draft("c"))
     mine = lsns_of(journal)
-    rewrite(journal, "a", scored(5))
-    trim(journal, 1, 2)
+    update_message(journal, "a", scored(5))
+    update_window(journal, 1, 2)
     assert sequences(journal, *mine) == [1, 2, 3]
 
 

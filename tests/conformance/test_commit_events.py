@@ -12,17 +12,17 @@ from tests.conformance.builders import (
     answer,
     append,
     call,
-    carry_out,
     draft,
     erase,
-    keep,
+    execute,
     known_head,
-    note,
+    new_record,
     read,
-    rewrite,
     scored,
     shortened,
-    trim,
+    update_message,
+    update_window,
+    upsert,
 )
 
 
@@ -43,10 +43,10 @@ def test_events_of_appends_match_reads(journal: Journal) -> None:
 def test_events_of_window_updates_and_annotations_match_reads(journal: Journal) -> None:
     replica = Replica(journal)
     append(journal, draft("a"), draft("b"), draft("long", tokens=90), draft("d"))
-    trim(journal, 1, shortened=[shortened(read(journal)[2], "l", 2)])
-    rewrite(journal, "long", scored(4, "mark"))
-    rewrite(journal, "a", scored(5, "pruned"))
-    rewrite(journal, "d", scored(6))
+    update_window(journal, 1, shortened=[shortened(read(journal)[2], "l", 2)])
+    update_message(journal, "long", scored(4, "mark"))
+    update_message(journal, "a", scored(5, "pruned"))
+    update_message(journal, "d", scored(6))
     assert not any(change.reload for change in replica.changes)
     assert_same(replica, journal)
 
@@ -54,7 +54,7 @@ def test_events_of_window_updates_and_annotations_match_reads(journal: Journal) 
 def test_other_changes_request_a_reload(journal: Journal) -> None:
     replica = Replica(journal)
     append(journal, draft("u"), call("c", "x"), draft("v"))
-    trim(journal, 1, 2)
+    update_window(journal, 1, 2)
     append(journal, answer("a", "x"))
     assert replica.changes[-1].reload
     assert_same(replica, journal)
@@ -73,7 +73,7 @@ def test_the_event_of_a_deleted_session_has_no_head(journal: Journal) -> None:
 
 def test_a_policy_has_an_event(journal: Journal) -> None:
     replica = Replica(journal)
-    carry_out(journal, SetPolicy(KEY, "ann", Policy(5)))
+    execute(journal, SetPolicy(KEY, "ann", Policy(5)))
     assert replica.heads[KEY] == known_head(journal)
 
 
@@ -162,7 +162,7 @@ def test_a_failing_listener_does_not_affect_the_others(journal: Journal) -> None
 def test_erased_records_have_an_event_even_without_a_session(journal: Journal, delete_session: bool) -> None:
     replica = Replica(journal)
     owner = Owner("default", session_id="s1")
-    keep(journal, note(source="s1"), owner=owner)
+    upsert(journal, new_record(source="s1"), owner=owner)
     assert replica.changes == []
     erase(journal, delete_session=delete_session)
     assert replica.changes == [CommitEvent(KEY, None, reload=True)]

@@ -19,7 +19,7 @@ from memsidecar.stores.contract import (
     UpdateWindow,
     VersionConflict,
 )
-from tests.conformance.builders import KEY, Replica, append, carry_out, contents, draft, known_head, read, scored
+from tests.conformance.builders import KEY, Replica, append, contents, draft, execute, known_head, read, scored
 
 THREADS = 16
 
@@ -96,7 +96,7 @@ def test_heads_and_events_match_the_messages_after_concurrent_commands(journal: 
             append(journal, draft(f"{writer}/{number}"), key=key)
             if number % 4 == 3:
                 prune_oldest(journal, key)
-                carry_out(journal, UpdateMessage(key, "", f"{writer}/{number}", scored(number)))
+                execute(journal, UpdateMessage(key, "", f"{writer}/{number}", scored(number)))
 
     at_once(write)
     for key in keys:
@@ -111,7 +111,7 @@ def prune_oldest(journal: Journal, key: SessionKey) -> None:
         page = journal.messages(key, MessageQuery(limit=1))
         assert page.head is not None
         try:
-            carry_out(journal, UpdateWindow(key, page.head.version, [page.messages[0].sequence]))
+            execute(journal, UpdateWindow(key, page.head.version, [page.messages[0].sequence]))
         except VersionConflict:
             continue
         return
@@ -120,7 +120,7 @@ def prune_oldest(journal: Journal, key: SessionKey) -> None:
 def test_concurrent_calibrations_all_count(journal: Journal) -> None:
     def report(_: int) -> None:
         for _ in range(10):
-            carry_out(journal, Calibrate("n", "m", lambda now: Calibration(now.factor, now.reports + 1)))
+            execute(journal, Calibrate("n", "m", lambda now: Calibration(now.factor, now.reports + 1)))
 
     at_once(report)
     assert journal.calibration("n", "m").reports == THREADS * 10
@@ -136,7 +136,7 @@ def test_commands_of_one_session_take_effect_in_the_order_of_submission(journal:
 def test_a_rejected_command_affects_no_other(journal: Journal) -> None:
     append(journal, draft("known"))
     drafts = [draft(f"m{number}") if number % 3 else draft("other", message_id="known") for number in range(60)]
-    commands = [PendingCommand(Append(KEY, "", [one])) for one in drafts]
+    commands = [PendingCommand(Append(KEY, "", [sent])) for sent in drafts]
     for pending in commands:
         journal.submit(pending)
     refused = 0

@@ -25,13 +25,13 @@ from memsidecar.stores.contract import (
     StoredDocument,
 )
 from tests.conformance.builders import (
-    EVERYBODY,
     KEY,
+    NAMESPACE_OWNER,
     append,
-    carry_out,
     document,
     draft,
     erase,
+    execute,
     follow,
     known_head,
     put,
@@ -40,28 +40,28 @@ from tests.conformance.builders import (
 ANN, SESSION = Owner("default", "ann"), Owner("default", "", "s1")
 
 
-def drop(journal: Journal, name: str = "d1", owner: Owner = EVERYBODY) -> DocumentDeleted:
-    result: DocumentDeleted = carry_out(journal, DeleteDocument(owner, name))
+def drop(journal: Journal, name: str = "d1", owner: Owner = NAMESPACE_OWNER) -> DocumentDeleted:
+    result: DocumentDeleted = execute(journal, DeleteDocument(owner, name))
     return result
 
 
 def chunks_of(journal: Journal, stored: StoredDocument) -> list[str]:
     places = [(stored.version, place) for place in range(-1, stored.chunk_count + 1)]
     found = journal.find_chunks(places)
-    assert all(one == stored for one, _ in found.values())
+    assert all(listed == stored for listed, _ in found.values())
     return [found[place][1].text for place in places if place in found]
 
 
 def names(documents: Sequence[StoredDocument]) -> list[str]:
-    return [one.id for one in documents]
+    return [found.id for found in documents]
 
 
 def test_a_document_is_read_as_it_was_put(journal: Journal) -> None:
     given = document("one ", "two", title="T", source="S", metadata=b"\0\1{}", create_time_us=77)
-    stored = carry_out(journal, PutDocument(given)).document
-    assert journal.document(EVERYBODY, "d1") == stored
+    stored = execute(journal, PutDocument(given)).document
+    assert journal.document(NAMESPACE_OWNER, "d1") == stored
     assert (stored.owner, stored.id, stored.title, stored.source, stored.metadata) == (
-        EVERYBODY,
+        NAMESPACE_OWNER,
         "d1",
         "T",
         "S",
@@ -99,7 +99,7 @@ def test_a_new_title_replaces_the_title_only(journal: Journal) -> None:
     again = put(journal, "one", "two", title="U", source="S")
     assert not again.unchanged
     assert again.document == replace(first, title="U", source="S", metadata=b"")
-    assert journal.document(EVERYBODY, "d1") == again.document
+    assert journal.document(NAMESPACE_OWNER, "d1") == again.document
     assert chunks_of(journal, again.document) == ["one", "two"]
     assert journal.stats().last_lsn == before
     assert put(journal, "one", "two", title="U", source="S").unchanged
@@ -129,7 +129,7 @@ def test_an_earlier_text_is_new_again(journal: Journal) -> None:
 
 
 def test_owners_do_not_see_each_others_documents(journal: Journal) -> None:
-    owners = [EVERYBODY, ANN, SESSION, Owner("elsewhere")]
+    owners = [NAMESPACE_OWNER, ANN, SESSION, Owner("elsewhere")]
     numbers = {put(journal, f"text {place}", owner=owner).document.row_id for place, owner in enumerate(owners)}
     assert len(numbers) == 4
     for place, owner in enumerate(owners):
@@ -138,7 +138,7 @@ def test_owners_do_not_see_each_others_documents(journal: Journal) -> None:
         assert chunks_of(journal, stored) == [f"text {place}"]
     drop(journal, owner=ANN)
     assert [journal.document(owner, "d1") is None for owner in owners] == [False, True, False, False]
-    assert journal.document(EVERYBODY, "unknown") is None
+    assert journal.document(NAMESPACE_OWNER, "unknown") is None
 
 
 def test_documents_are_listed_by_their_ids_page_by_page(journal: Journal) -> None:
@@ -146,7 +146,7 @@ def test_documents_are_listed_by_their_ids_page_by_page(journal: Journal) -> Non
         put(journal, name, name=name)
     put(journal, "x", name="ann's", owner=ANN)
     listed, after = [], ""
-    while page := journal.documents(DocumentQuery(EVERYBODY, limit=2, after_id=after)):
+    while page := journal.documents(DocumentQuery(NAMESPACE_OWNER, limit=2, after_id=after)):
         assert len(page) <= 2
         listed += names(page)
         after = page[-1].id
@@ -159,8 +159,8 @@ def test_a_deleted_document_is_absent(journal: Journal) -> None:
     stored = put(journal, "one", "two").document
     put(journal, "kept", name="d2")
     assert drop(journal) == DocumentDeleted(2)
-    assert journal.document(EVERYBODY, "d1") is None
-    assert names(journal.documents(DocumentQuery(EVERYBODY))) == ["d2"]
+    assert journal.document(NAMESPACE_OWNER, "d1") is None
+    assert names(journal.documents(DocumentQuery(NAMESPACE_OWNER))) == ["d2"]
     assert journal.find_chunks([(stored.version, 0)]) == {}
     passed, _, gone = follow(journal)
     assert (passed, gone) == (NoOp(stored.version), RowsErased(gone.lsn, -stored.row_id))
@@ -184,7 +184,7 @@ def test_the_row_id_of_a_deleted_document_is_not_reused(journal: Journal) -> Non
 
 def test_a_document_may_be_empty(journal: Journal) -> None:
     stored = put(journal).document
-    assert (stored.chunk_count, journal.document(EVERYBODY, "d1")) == (0, stored)
+    assert (stored.chunk_count, journal.document(NAMESPACE_OWNER, "d1")) == (0, stored)
     put(journal, title="T")
     assert put(journal, "text").document.chunk_count == 1
     assert drop(journal) == DocumentDeleted(1)
@@ -193,15 +193,19 @@ def test_a_document_may_be_empty(journal: Journal) -> None:
 def test_deleting_a_session_deletes_its_documents(journal: Journal) -> None:
     mine = [put(journal, name, name=name, owner=SESSION).document for name in ("b", "a")]
     append(journal, draft("m"), user_id="ann")
-    for owner in (EVERYBODY, ANN, Owner("default", "", "s2"), Owner("elsewhere", "", "s1")):
+    for owner in (NAMESPACE_OWNER, ANN, Owner("default", "", "s2"), Owner("elsewhere", "", "s1")):
         put(journal, "kept", owner=owner)
     number, before = known_head(journal).row_id, journal.stats().last_lsn
     assert erase(journal, delete_session=True) == Erased(None, ErasureCounts(messages=1, documents=2, chunks=2))
     assert list(journal.documents(DocumentQuery(SESSION))) == []
     entry = follow(journal, after_lsn=before)
-    assert [type(one) for one in entry] == [RowsErased] * 3
-    assert [one.session for one in entry if isinstance(one, RowsErased)] == [number, -mine[1].row_id, -mine[0].row_id]
-    assert journal.document(EVERYBODY, "d1") and journal.document(ANN, "d1")
+    assert [type(written) for written in entry] == [RowsErased] * 3
+    assert [written.session for written in entry if isinstance(written, RowsErased)] == [
+        number,
+        -mine[1].row_id,
+        -mine[0].row_id,
+    ]
+    assert journal.document(NAMESPACE_OWNER, "d1") and journal.document(ANN, "d1")
     assert journal.document(Owner("default", "", "s2"), "d1") and journal.document(Owner("elsewhere", "", "s1"), "d1")
 
 
@@ -231,11 +235,11 @@ def test_readers_never_see_a_partial_document(journal: Journal) -> None:
     def look() -> int:
         looks = 0
         while not over.is_set():
-            stored = journal.document(EVERYBODY, "d1")
+            stored = journal.document(NAMESPACE_OWNER, "d1")
             assert stored is not None and int(stored.title) == stored.chunk_count
             found = journal.find_chunks([(stored.version, place) for place in range(stored.chunk_count)])
             assert len(found) in (0, stored.chunk_count)
-            assert len({(one.title, chunk.text) for one, chunk in found.values()}) <= 1
+            assert len({(listed.title, chunk.text) for listed, chunk in found.values()}) <= 1
             for entry in journal.read_changes("default", stored.version - 1, 1):
                 document = isinstance(entry, DocumentWritten) and entry.document
                 assert not document or len(document.chunks) == document.chunk_count == int(document.title)

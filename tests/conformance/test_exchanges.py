@@ -1,7 +1,18 @@
 """A tool call and its results form an exchange, even with reused ids and after pruning."""
 
 from memsidecar.stores.contract import Journal
-from tests.conformance.builders import KEY, answer, append, call, contents, draft, erase, known_head, read, trim
+from tests.conformance.builders import (
+    KEY,
+    answer,
+    append,
+    call,
+    contents,
+    draft,
+    erase,
+    known_head,
+    read,
+    update_window,
+)
 
 
 def exchanges(journal: Journal) -> list[int]:
@@ -54,7 +65,7 @@ def test_a_clear_removes_the_open_calls(journal: Journal) -> None:
 
 def test_a_late_answer_restores_its_pruned_call(journal: Journal) -> None:
     append(journal, draft("u1"), call("c", "x", "y", tokens=5), answer("ax", "x", tokens=7), draft("u2"))
-    trim(journal, 1, 2, 3)
+    update_window(journal, 1, 2, 3)
     head = append(journal, answer("ay", "y", tokens=9)).head
     assert contents(journal) == ["c", "ax", "u2", "ay"]
     assert (head.counts, head.tokens, head.pruned_count) == ([0, 1, 1, 2], [0, 10, 5, 16], 1)
@@ -64,7 +75,7 @@ def test_a_late_answer_restores_its_pruned_call(journal: Journal) -> None:
 
 def test_two_late_answers_restore_their_call_once(journal: Journal) -> None:
     append(journal, draft("u1"), call("c", "x", "y"), draft("u2"))
-    trim(journal, 1, 2)
+    update_window(journal, 1, 2)
     append(journal, answer("ax", "x"), answer("ay", "y"))
     assert contents(journal) == ["c", "u2", "ax", "ay"]
     assert known_head(journal).counts == [0, 1, 1, 2]
@@ -72,7 +83,7 @@ def test_two_late_answers_restore_their_call_once(journal: Journal) -> None:
 
 def test_an_orphaned_answer_restores_nothing(journal: Journal) -> None:
     append(journal, draft("u1"), answer("orphan", "x"), draft("u2"))
-    trim(journal, 1, 2)
+    update_window(journal, 1, 2)
     append(journal, answer("another", "x"))
     assert contents(journal) == ["u2", "another"]
 
@@ -82,5 +93,5 @@ def test_an_exchange_ends_with_its_last_message_in_the_window(journal: Journal) 
     assert journal.exchange_end(KEY, 1) == 4
     assert journal.exchange_end(KEY, 3) == 0
     assert journal.exchange_end(KEY, 0) == 0
-    trim(journal, 1, 2, 4)
+    update_window(journal, 1, 2, 4)
     assert journal.exchange_end(KEY, 1) == 0

@@ -21,26 +21,26 @@ from memsidecar.stores.contract import (
 )
 from tests.conformance.builders import (
     ANN,
-    EVERYBODY,
     KEY,
+    NAMESPACE_OWNER,
     answer,
     append,
     call,
-    carry_out,
     contents,
     draft,
     erase,
-    keep,
+    execute,
     known_head,
-    note,
-    notes,
+    new_record,
     put,
     read,
+    record_ids,
     recount,
-    rewrite,
     scored,
     shortened,
-    trim,
+    update_message,
+    update_window,
+    upsert,
 )
 
 OTHER = SessionKey("default", "s2")
@@ -78,16 +78,16 @@ def test_a_duplicate_counts_once(journal: Journal) -> None:
 def test_pruned_messages_count_and_shortened_ones_count_as_written(journal: Journal) -> None:
     append(journal, draft("a" * 100), draft("b"))
     before = journal.usage("default")
-    trim(journal, 2, shortened=[shortened(read(journal)[0], "a", 1)])
+    update_window(journal, 2, shortened=[shortened(read(journal)[0], "a", 1)])
     assert journal.usage("default") == before == recount(journal)
 
 
 def test_an_annotation_counts(journal: Journal) -> None:
     append(journal, draft("a" * 50))
-    trim(journal, shortened=[shortened(read(journal)[0], "a", 1)])
+    update_window(journal, shortened=[shortened(read(journal)[0], "a", 1)])
     before = journal.usage("default").bytes
-    rewrite(journal, "a" * 50, scored(7, "mark"))
-    rewrite(journal, "a" * 50, scored(8, "mark"))
+    update_message(journal, "a" * 50, scored(7, "mark"))
+    update_message(journal, "a" * 50, scored(8, "mark"))
     assert journal.usage("default").bytes == before + 2 * len("..mark")
     assert journal.usage("default") == recount(journal)
 
@@ -99,13 +99,13 @@ def test_documents_and_records_count_with_all_their_content(journal: Journal) ->
     put(journal, "text", "more", title="t", metadata=b"meta")
     put(journal, "other", name="d2", owner=ANN)
     put(journal, "another", name="d2", owner=ANN)
-    keep(journal, note("body"), note("", name="n2"))
-    keep(journal, note("longer body"), note("made", name="n3"), dropped=["n2"])
+    upsert(journal, new_record("body"), new_record("", name="n2"))
+    upsert(journal, new_record("longer body"), new_record("made", name="n3"), deleted=["n2"])
     assert journal.usage("default") == recount(journal)
-    carry_out(journal, DeleteDocument(EVERYBODY, "d1"))
-    carry_out(journal, DeleteDocument(ANN, "d2"))
+    execute(journal, DeleteDocument(NAMESPACE_OWNER, "d1"))
+    execute(journal, DeleteDocument(ANN, "d2"))
     assert journal.usage("default").bytes == len("longer bodymade")
-    carry_out(journal, DeleteRecord(ANN, RecordKind.ARTIFACT, "n1"))
+    execute(journal, DeleteRecord(ANN, RecordKind.ARTIFACT, "n1"))
     assert journal.usage("default").bytes == len("made")
 
 
@@ -113,10 +113,10 @@ def test_documents_and_records_count_with_all_their_content(journal: Journal) ->
 def test_erased_content_does_not_count(journal: Journal, delete_session: bool) -> None:
     mine = Owner("default", session_id="s1")
     append(journal, draft("a"), draft("b"))
-    trim(journal, 1)
+    update_window(journal, 1)
     put(journal, "text", owner=mine)
-    keep(journal, note("made of it", source="s1"), note("kept", name="n2"))
-    keep(journal, note("its own"), owner=mine)
+    upsert(journal, new_record("made of it", source="s1"), new_record("kept", name="n2"))
+    upsert(journal, new_record("its own"), owner=mine)
     erase(journal, delete_session=delete_session)
     assert journal.usage("default") == recount(journal, owners=[ANN, mine])
     assert journal.usage("default")[:2] == (int(not delete_session), 0)
@@ -144,9 +144,9 @@ def test_a_session_beyond_the_limit_is_rejected_for_every_command(journal: Journ
     quotas["default"] = Quota(sessions=1)
     append(journal, draft("a"))
     refused(lambda: append(journal, draft("b"), key=OTHER), "sessions", 1)
-    refused(lambda: carry_out(journal, SetPolicy(OTHER, "", Policy())), "sessions", 1)
-    carry_out(journal, SetPolicy(KEY, "", Policy()))
-    carry_out(journal, SetPolicy(SessionKey("default", ""), "", Policy()))
+    refused(lambda: execute(journal, SetPolicy(OTHER, "", Policy())), "sessions", 1)
+    execute(journal, SetPolicy(KEY, "", Policy()))
+    execute(journal, SetPolicy(SessionKey("default", ""), "", Policy()))
     append(journal, draft("c"))
     erase(journal, delete_session=True)
     append(journal, draft("b"), key=OTHER)
@@ -155,18 +155,18 @@ def test_a_session_beyond_the_limit_is_rejected_for_every_command(journal: Journ
 def test_bytes_beyond_the_limit_are_rejected_for_every_command(journal: Journal, quotas: Quotas) -> None:
     append(journal, draft("a"))
     put(journal, "text")
-    keep(journal, note("body"))
+    upsert(journal, new_record("body"))
     limit = journal.usage("default").bytes
     quotas["default"] = Quota(bytes=limit)
     for work in (
         lambda: append(journal, draft("b")),
-        lambda: rewrite(journal, "a", scored(3, "mark")),
+        lambda: update_message(journal, "a", scored(3, "mark")),
         lambda: put(journal, "text", name="d2"),
         lambda: put(journal, "longer"),
         lambda: put(journal, "text", title="titled"),
-        lambda: keep(journal, note("longer")),
-        lambda: keep(journal, note("fact"), kind=RecordKind.FACT),
-        lambda: keep(journal, note("more", name="n2"), derived_from=known_head(journal).row_id),
+        lambda: upsert(journal, new_record("longer")),
+        lambda: upsert(journal, new_record("fact"), kind=RecordKind.FACT),
+        lambda: upsert(journal, new_record("more", name="n2"), derived_from=known_head(journal).row_id),
     ):
         refused(work, "bytes", limit)
     assert journal.usage("default") == recount(journal) == Usage(1, 1, limit)
@@ -174,23 +174,23 @@ def test_bytes_beyond_the_limit_are_rejected_for_every_command(journal: Journal,
 
 def test_a_replacement_of_the_same_size_is_accepted(journal: Journal, quotas: Quotas) -> None:
     put(journal, "text")
-    keep(journal, note("body"))
+    upsert(journal, new_record("body"))
     quotas["default"] = Quota(bytes=journal.usage("default").bytes)
     put(journal, "next")
-    keep(journal, note("ydob"))
-    keep(journal, note("more", name="n2"), dropped=["n1"])
+    upsert(journal, new_record("ydob"))
+    upsert(journal, new_record("more", name="n2"), deleted=["n1"])
     assert journal.usage("default") == recount(journal)
 
 
 def test_duplicates_are_never_rejected(journal: Journal, quotas: Quotas) -> None:
     append(journal, draft("a"))
     put(journal, "text")
-    keep(journal, note("body"))
+    upsert(journal, new_record("body"))
     quotas["default"] = Quota(1, 1, 1)
     assert append(journal, draft("a")).results[0].duplicate
     assert put(journal, "text").unchanged
-    keep(journal, note("body"))
-    keep(journal, note("body", time_us=2_000))
+    upsert(journal, new_record("body"))
+    upsert(journal, new_record("body", time_us=2_000))
     refused(lambda: append(journal, draft("a"), draft("b")), "messages", 1)
 
 
@@ -207,14 +207,14 @@ def test_erasing_and_pruning_work_above_a_quota_that_was_lowered(journal: Journa
     append(journal, draft("a" * 50), draft("b"), draft("c"))
     append(journal, draft("d"), key=OTHER)
     put(journal, "text")
-    keep(journal, note("body"), note("body", name="n2"))
+    upsert(journal, new_record("body"), new_record("body", name="n2"))
     quotas["default"] = Quota(1, 1, 1)
-    trim(journal, 2, shortened=[shortened(read(journal)[0], "a", 1)])
-    carry_out(journal, UpdateWindowExclusive(KEY, lambda: UpdateWindow(KEY, known_head(journal).version, [3])))
-    keep(journal, note("b"), dropped=["n2"])
-    carry_out(journal, DeleteRecord(ANN, RecordKind.ARTIFACT, "n1"))
+    update_window(journal, 2, shortened=[shortened(read(journal)[0], "a", 1)])
+    execute(journal, UpdateWindowExclusive(KEY, lambda: UpdateWindow(KEY, known_head(journal).version, [3])))
+    upsert(journal, new_record("b"), deleted=["n2"])
+    execute(journal, DeleteRecord(ANN, RecordKind.ARTIFACT, "n1"))
     put(journal, "t")
-    carry_out(journal, DeleteDocument(EVERYBODY, "d1"))
+    execute(journal, DeleteDocument(NAMESPACE_OWNER, "d1"))
     erase(journal)
     erase(journal, key=OTHER, delete_session=True)
     assert journal.usage("default") == Usage(1, 0, 0)
@@ -222,7 +222,7 @@ def test_erasing_and_pruning_work_above_a_quota_that_was_lowered(journal: Journa
 
 def test_a_rejected_answer_does_not_restore_its_call(journal: Journal, quotas: Quotas) -> None:
     append(journal, draft("u1"), call("c", "x"), draft("u2"))
-    trim(journal, 1, 2)
+    update_window(journal, 1, 2)
     quotas["default"] = Quota(messages=3)
     refused(lambda: append(journal, answer("ax", "x")), "messages", 3)
     assert contents(journal) == ["u2"]
@@ -233,10 +233,10 @@ def test_derived_records_count_and_are_not_rejected(journal: Journal, quotas: Qu
     number = known_head(journal).row_id
     quotas["default"] = Quota(bytes=1)
     before = journal.usage("default").bytes
-    keep(journal, note("summary"), kind=RecordKind.SUMMARY, derived_from=number)
-    keep(journal, note("habits"), kind=RecordKind.PATTERNS)
-    keep(journal, note("learned"), kind=RecordKind.FACT, derived_from=number, progress=Progress("facts", 1))
-    assert notes(journal, kind=RecordKind.FACT) == ["n1"]
+    upsert(journal, new_record("summary"), kind=RecordKind.SUMMARY, derived_from=number)
+    upsert(journal, new_record("habits"), kind=RecordKind.PATTERNS)
+    upsert(journal, new_record("learned"), kind=RecordKind.FACT, derived_from=number, progress=Progress("facts", 1))
+    assert record_ids(journal, kind=RecordKind.FACT) == ["n1"]
     assert journal.usage("default").bytes == before + len("summaryhabitslearned")
 
 

@@ -15,10 +15,10 @@ from tests.conformance.builders import (
     erase,
     known_head,
     read,
-    rewrite,
     scored,
     shortened,
-    trim,
+    update_message,
+    update_window,
 )
 
 
@@ -28,7 +28,7 @@ def pruned(journal: Journal) -> Journal:
     system = Role.SYSTEM
     append(journal, draft("s1", role=system), draft("u2"), draft("u3"), draft("s4", role=system))
     append(journal, draft("u5"), draft("u6"))
-    trim(journal, 2, 3, 4)
+    update_window(journal, 2, 3, 4)
     return journal
 
 
@@ -107,14 +107,14 @@ def test_a_page_has_the_head_of_its_snapshot(pruned: Journal) -> None:
 
 def test_a_scan_is_newest_first_with_pruned_messages(pruned: Journal) -> None:
     found = pruned.scan(Scope("default"), None, 100)
-    assert [content(one.message) for one in found] == ["u6", "u5", "s4", "u3", "u2", "s1"]
-    assert [one.key for one in found] == [KEY] * 6
+    assert [content(message.message) for message in found] == ["u6", "u5", "s4", "u3", "u2", "s1"]
+    assert [message.key for message in found] == [KEY] * 6
 
 
 def test_a_scan_continues_below_the_last_lsn(pruned: Journal) -> None:
     first = pruned.scan(Scope("default"), None, 2)
     rest = pruned.scan(Scope("default"), first[-1].lsn, 100)
-    assert [content(one.message) for one in rest] == ["s4", "u3", "u2", "s1"]
+    assert [content(message.message) for message in rest] == ["s4", "u3", "u2", "s1"]
 
 
 def test_a_scan_is_narrowed_by_user_and_session(journal: Journal) -> None:
@@ -176,8 +176,8 @@ def test_a_message_is_found_by_its_id_as_original_and_as_displayed(journal: Jour
     append(journal, draft("short"), draft("long", tokens=90), user_id="ann")
     plain = journal.message(KEY, "short")
     assert plain is not None and plain.original == plain.displayed == read(journal)[0]
-    trim(journal, shortened=[shortened(read(journal)[1], "l", 2)])
-    rewrite(journal, "long", scored(4))
+    update_window(journal, shortened=[shortened(read(journal)[1], "l", 2)])
+    update_message(journal, "long", scored(4))
     found = journal.message(KEY, "long")
     assert found is not None and found.head == known_head(journal)
     assert (content(found.original), found.original.tokens, found.original.score) == ("long", 90, 4)

@@ -21,17 +21,17 @@ from memsidecar.v1 import message_pb2
 from tests.conformance.builders import (
     KEY,
     append,
-    carry_out,
     content,
     contents,
     draft,
     erase,
+    execute,
     known_head,
     read,
-    rewrite,
     scored,
     shortened,
-    trim,
+    update_message,
+    update_window,
 )
 
 
@@ -45,7 +45,7 @@ def name_of(stored: StoredMessage) -> str:
 
 def test_pruned_messages_leave_the_sums_of_the_window(journal: Journal) -> None:
     append(journal, draft("a", tokens=1), draft("b", tokens=2), draft("c", tokens=4))
-    head = trim(journal, 1, 2).head
+    head = update_window(journal, 1, 2).head
     assert (head.counts, head.tokens, head.pruned_count) == ([0, 1, 0, 0], [0, 4, 0, 0], 2)
     assert head.window_start <= 3
     assert known_head(journal) == head
@@ -53,7 +53,7 @@ def test_pruned_messages_leave_the_sums_of_the_window(journal: Journal) -> None:
 
 def test_an_empty_window_can_be_filled_again(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"))
-    trim(journal, 1, 2)
+    update_window(journal, 1, 2)
     assert contents(journal) == []
     append(journal, draft("c"))
     assert contents(journal) == ["c"]
@@ -63,30 +63,30 @@ def test_an_update_planned_for_an_earlier_version_changes_nothing(journal: Journ
     version = append(journal, draft("a"), draft("b")).head.version
     append(journal, draft("c"))
     with pytest.raises(VersionConflict):
-        carry_out(journal, UpdateWindow(KEY, version, (1,)))
+        execute(journal, UpdateWindow(KEY, version, (1,)))
     assert contents(journal) == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("change", [lambda journal: rewrite(journal, "a", scored(1)), erase])
+@pytest.mark.parametrize("change", [lambda journal: update_message(journal, "a", scored(1)), erase])
 def test_an_update_conflicts_after_any_change(journal: Journal, change: object) -> None:
     version = append(journal, draft("a"), draft("b")).head.version
     assert callable(change)
     change(journal)
     with pytest.raises(VersionConflict):
-        carry_out(journal, UpdateWindow(KEY, version, (1,)))
+        execute(journal, UpdateWindow(KEY, version, (1,)))
 
 
 def test_an_update_of_an_unknown_session_conflicts(journal: Journal) -> None:
     with pytest.raises(VersionConflict):
-        carry_out(journal, UpdateWindow(KEY, 0, (1,)))
+        execute(journal, UpdateWindow(KEY, 0, (1,)))
 
 
 def test_an_update_of_messages_outside_the_window_changes_nothing(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"))
-    trim(journal, 1)
+    update_window(journal, 1)
     head = known_head(journal)
     with pytest.raises(NotFound):
-        trim(journal, 2, 1)
+        update_window(journal, 2, 1)
     assert (known_head(journal), contents(journal)) == (head, ["b"])
 
 
@@ -110,10 +110,10 @@ def test_an_exclusive_update_sees_all_commands_submitted_before_it(journal: Jour
 
 def test_a_shortened_message_is_displayed_short_and_scanned_whole(journal: Journal) -> None:
     append(journal, draft("long text", role=Role.TOOL, tokens=500), draft("u", tokens=3))
-    head = trim(journal, shortened=[shortened(read(journal)[0], "l...t", 20)]).head
-    shown, delete_session = read(journal)[0], scanned(journal)[0]
-    assert (content(shown), shown.tokens, shown.flags & Flag.SHORTENED) == ("l...t", 20, Flag.SHORTENED)
-    assert (content(delete_session), delete_session.tokens, delete_session.flags & Flag.SHORTENED) == (
+    head = update_window(journal, shortened=[shortened(read(journal)[0], "l...t", 20)]).head
+    displayed, original = read(journal)[0], scanned(journal)[0]
+    assert (content(displayed), displayed.tokens, displayed.flags & Flag.SHORTENED) == ("l...t", 20, Flag.SHORTENED)
+    assert (content(original), original.tokens, original.flags & Flag.SHORTENED) == (
         "long text",
         500,
         0,
@@ -123,15 +123,15 @@ def test_a_shortened_message_is_displayed_short_and_scanned_whole(journal: Journ
 
 def test_a_shortened_message_can_be_shortened_again(journal: Journal) -> None:
     append(journal, draft("long text", tokens=500))
-    trim(journal, shortened=[shortened(read(journal)[0], "long...", 50)])
-    trim(journal, shortened=[shortened(read(journal)[0], "l...", 5)])
+    update_window(journal, shortened=[shortened(read(journal)[0], "long...", 50)])
+    update_window(journal, shortened=[shortened(read(journal)[0], "l...", 5)])
     assert (contents(journal), known_head(journal).total_tokens) == (["l..."], 5)
     assert [content(stored) for stored in scanned(journal)] == ["long text"]
 
 
 def test_one_update_may_shorten_and_remove(journal: Journal) -> None:
     append(journal, draft("a", tokens=100), draft("b", tokens=100), draft("c", tokens=1))
-    trim(journal, 1, shortened=[shortened(stored, "short", 10) for stored in read(journal)[:2]])
+    update_window(journal, 1, shortened=[shortened(stored, "short", 10) for stored in read(journal)[:2]])
     assert contents(journal) == ["short", "c"]
     assert known_head(journal).total_tokens == 11
     assert contents(journal, include_pruned=True) == ["short", "short", "c"]
@@ -139,7 +139,7 @@ def test_one_update_may_shorten_and_remove(journal: Journal) -> None:
 
 def test_an_annotation_changes_the_message_and_not_its_sequence(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"), draft("c"))
-    rewritten = rewrite(journal, "b", scored(9, "mark"))
+    rewritten = update_message(journal, "b", scored(9, "mark"))
     assert contents(journal) == ["a", "b", "c"]
     stored = read(journal)[1]
     assert (stored.sequence, stored.score, name_of(stored)) == (2, 9, "mark")
@@ -150,20 +150,20 @@ def test_an_annotation_changes_the_message_and_not_its_sequence(journal: Journal
 
 def test_an_annotation_applies_to_both_versions_of_a_shortened_message(journal: Journal) -> None:
     append(journal, draft("long text", tokens=500))
-    trim(journal, shortened=[shortened(read(journal)[0], "l...t", 20)])
-    rewritten = rewrite(journal, "long text", scored(9, "mark")).message
-    shown, delete_session = read(journal)[0], scanned(journal)[0]
-    assert rewritten == shown
-    assert (content(shown), name_of(shown), shown.tokens) == ("l...t", "mark", 20)
-    assert (content(delete_session), name_of(delete_session), delete_session.tokens) == ("long text", "mark", 500)
-    assert shown.flags == Flag.IMPORTANT | Flag.SHORTENED
-    assert shown.score == delete_session.score == 9
+    update_window(journal, shortened=[shortened(read(journal)[0], "l...t", 20)])
+    rewritten = update_message(journal, "long text", scored(9, "mark")).message
+    displayed, original = read(journal)[0], scanned(journal)[0]
+    assert rewritten == displayed
+    assert (content(displayed), name_of(displayed), displayed.tokens) == ("l...t", "mark", 20)
+    assert (content(original), name_of(original), original.tokens) == ("long text", "mark", 500)
+    assert displayed.flags == Flag.IMPORTANT | Flag.SHORTENED
+    assert displayed.score == original.score == 9
 
 
 def test_a_pruned_message_can_be_annotated_and_stays_pruned(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"))
-    trim(journal, 1)
-    rewrite(journal, "a", lambda stored: Revision(stored.body, 0, 3))
+    update_window(journal, 1)
+    update_message(journal, "a", lambda stored: Revision(stored.body, 0, 3))
     assert contents(journal) == ["b"]
     assert read(journal, include_pruned=True)[0].score == 3
 
@@ -171,7 +171,7 @@ def test_a_pruned_message_can_be_annotated_and_stays_pruned(journal: Journal) ->
 def test_each_annotation_sees_the_one_before_it(journal: Journal) -> None:
     append(journal, draft("a"))
     for score in (1, 2, 3):
-        rewrite(journal, "a", scored(score, f"mark {score}"))
+        update_message(journal, "a", scored(score, f"mark {score}"))
     (stored,) = read(journal)
     assert (stored.score, name_of(stored)) == (3, "mark 3")
     assert scanned(journal) == [stored]
@@ -179,31 +179,31 @@ def test_each_annotation_sees_the_one_before_it(journal: Journal) -> None:
 
 def test_an_unknown_message_cannot_be_annotated(journal: Journal) -> None:
     with pytest.raises(NotFound):
-        rewrite(journal, "a", scored(1))
+        update_message(journal, "a", scored(1))
     append(journal, draft("a"), user_id="ann")
     with pytest.raises(NotFound):
-        rewrite(journal, "b", scored(1))
+        update_message(journal, "b", scored(1))
     with pytest.raises(SessionOwnerMismatch):
-        rewrite(journal, "a", scored(1), user_id="bob")
+        update_message(journal, "a", scored(1), user_id="bob")
 
 
 def test_a_revision_that_fails_changes_nothing(journal: Journal) -> None:
     append(journal, draft("long", tokens=90))
-    trim(journal, shortened=[shortened(read(journal)[0], "l", 2)])
+    update_window(journal, shortened=[shortened(read(journal)[0], "l", 2)])
     head = known_head(journal)
 
     def fails_for_the_short_one(stored: StoredMessage) -> Revision:
         raise ArithmeticError("for the test") if stored.tokens == 2 else NotFound("for the test")
 
     with pytest.raises((ArithmeticError, NotFound)):
-        rewrite(journal, "long", fails_for_the_short_one)
+        update_message(journal, "long", fails_for_the_short_one)
     assert known_head(journal) == head
     assert append(journal, draft("next")).results[0].sequence == 2
 
 
 def test_a_clear_leaves_nothing_but_the_session(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"), draft("c"), user_id="ann")
-    trim(journal, 1)
+    update_window(journal, 1)
     erased = erase(journal)
     assert erased.counts.messages == 3
     assert (contents(journal, include_pruned=True), scanned(journal)) == ([], [])

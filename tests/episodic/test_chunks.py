@@ -15,7 +15,7 @@ from tests.episodic.components import NO_RAM, EpisodicClient, StuckIndex, episod
 from tests.support.waiting import until
 
 PATHS = pytest.mark.parametrize("limits", [EpisodicLimits(), NO_RAM], ids=["in RAM", "by candidates"])
-EVERYBODY, ANNA, BERT = Owner("default"), Owner("default", user_id="anna"), Owner("default", user_id="bert")
+NAMESPACE_OWNER, ANNA, BERT = Owner("default"), Owner("default", user_id="anna"), Owner("default", user_id="bert")
 TALK, ELSEWHERE = Owner("default", session_id="talk"), Owner("elsewhere")
 
 
@@ -38,14 +38,14 @@ def drop(memory: EpisodicClient, owner: Owner, name: str) -> None:
 @pytest.mark.parametrize("indexed", [0, 2, 5])
 def test_only_documents_of_visible_owners_are_found(limits: EpisodicLimits, opened: bool, indexed: int) -> None:
     with episodic_client(limits=limits, opened=opened) as memory:
-        owners = [EVERYBODY, ANNA, BERT, TALK, ELSEWHERE]
+        owners = [NAMESPACE_OWNER, ANNA, BERT, TALK, ELSEWHERE]
         for at, owner in enumerate(owners):
             put(memory.journal, f"tea of {at}", "and coffee", owner=owner, name=f"d{at}")
             if opened and at + 1 == indexed:
                 memory.index()
         memory.add("tea in a message", "talk", user="anna")
-        assert ids(find(memory, [EVERYBODY], "tea"))[:1] == [("d0", 0)]
-        assert {one for one, _ in ids(find(memory, [EVERYBODY, TALK, ANNA], "tea"))} == {"d0", "d1", "d3"}
+        assert ids(find(memory, [NAMESPACE_OWNER], "tea"))[:1] == [("d0", 0)]
+        assert {one for one, _ in ids(find(memory, [NAMESPACE_OWNER, TALK, ANNA], "tea"))} == {"d0", "d1", "d3"}
         assert {one for one, _ in ids(find(memory, [ELSEWHERE], "tea"))} == {"d4"}
         assert memory.find("tea", user_id="anna") == ["tea in a message"]
 
@@ -57,13 +57,13 @@ def test_a_document_is_found_from_its_put_to_its_deletion(limits: EpisodicLimits
             put(memory.journal, "tea", "milk and tea")
             if indexing:
                 memory.index()
-            assert ids(find(memory, [EVERYBODY], "tea")) == [("d1", 0), ("d1", 1)]
+            assert ids(find(memory, [NAMESPACE_OWNER], "tea")) == [("d1", 0), ("d1", 1)]
             put(memory.journal, "coffee and tea")
-            assert [(hit.document.id, hit.chunk.text) for hit in find(memory, [EVERYBODY], "tea")] == [
+            assert [(hit.document.id, hit.chunk.text) for hit in find(memory, [NAMESPACE_OWNER], "tea")] == [
                 ("d1", "coffee and tea")
             ]
-            drop(memory, EVERYBODY, "d1")
-            assert find(memory, [EVERYBODY], "tea") == []
+            drop(memory, NAMESPACE_OWNER, "d1")
+            assert find(memory, [NAMESPACE_OWNER], "tea") == []
 
 
 def test_putting_the_same_again_writes_nothing_and_indexes_nothing() -> None:
@@ -75,7 +75,7 @@ def test_putting_the_same_again_writes_nothing_and_indexes_nothing() -> None:
         assert memory.journal.last_lsns()["default"] == tail
         assert memory.stepped.step("default", 100) == 0
         put(memory.journal, "tea", title="b")
-        (hit,) = find(memory, [EVERYBODY], "tea")
+        (hit,) = find(memory, [NAMESPACE_OWNER], "tea")
         assert hit.document.title == "b"
 
 
@@ -84,7 +84,7 @@ def test_hits_have_the_chunk_that_they_name() -> None:
         for name in ("b", "a", "c"):
             put(memory.journal, *(f"tea {name}{at} " + "cup " * at for at in range(5)), name=name)
         memory.index()
-        for hit in find(memory, [EVERYBODY], "tea cup"):
+        for hit in find(memory, [NAMESPACE_OWNER], "tea cup"):
             assert hit.chunk.text.startswith(f"tea {hit.document.id}{hit.index} ")
 
 
@@ -101,7 +101,7 @@ def test_a_document_that_is_replaced_repeatedly_is_never_partially_visible(limit
             finder = memory.chunks()
             try:
                 while not ended.is_set():
-                    seen.append([hit.chunk.text for hit in finder([EVERYBODY, ANNA], "tea", 100, 0.0).hits])
+                    seen.append([hit.chunk.text for hit in finder([NAMESPACE_OWNER, ANNA], "tea", 100, 0.0).hits])
             except BaseException as problem:  # noqa: BLE001 - reported to the test
                 problems.append(problem)
 
@@ -131,15 +131,15 @@ def test_a_search_ends_although_the_index_has_rows_that_the_journal_does_not_hav
         put(memory.journal, "tea that is gone", name="gone")
         put(memory.journal, "tea that is kept", name="kept")
         memory.index()
-        drop(memory, EVERYBODY, "gone")
+        drop(memory, NAMESPACE_OWNER, "gone")
         memory.stepped.generations.get("default").live.position = memory.journal.last_lsns()["default"]
-        assert ids(find(memory, [EVERYBODY], "tea")) == [("kept", 0)]
+        assert ids(find(memory, [NAMESPACE_OWNER], "tea")) == [("kept", 0)]
 
 
 def test_documents_are_found_while_the_index_is_stuck() -> None:
     with episodic_client(index=StuckIndex(), stepped=False) as memory:
         put(memory.journal, "tea", owner=ANNA)
-        assert ids(find(memory, [EVERYBODY, ANNA], "tea")) == [("d1", 0)]
+        assert ids(find(memory, [NAMESPACE_OWNER, ANNA], "tea")) == [("d1", 0)]
 
 
 def test_no_two_kinds_of_owners_share_a_partition() -> None:
@@ -152,18 +152,18 @@ def test_no_two_kinds_of_owners_share_a_partition() -> None:
 def test_the_score_of_a_chunk_is_the_sum_of_its_parts() -> None:
     with episodic_client() as memory:
         put(memory.journal, *(f"tea {'milk ' * at}" for at in range(8)))
-        hits = find(memory, [EVERYBODY], "tea milk")
+        hits = find(memory, [NAMESPACE_OWNER], "tea milk")
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
         for hit in hits:
             parts = hit.parts
             total = parts.keyword + parts.semantic + parts.neighbours + parts.speaker + parts.session + parts.recency
             assert total == pytest.approx(hit.score, abs=1e-5)
-        assert len(find(memory, [EVERYBODY], "tea milk", limit=3)) == 3
-        assert all(hit.score >= 0.6 for hit in memory.chunks()([EVERYBODY], "tea milk", 100, 0.6).hits)
+        assert len(find(memory, [NAMESPACE_OWNER], "tea milk", limit=3)) == 3
+        assert all(hit.score >= 0.6 for hit in memory.chunks()([NAMESPACE_OWNER], "tea milk", 100, 0.6).hits)
 
 
 def test_a_chunk_has_a_term_of_the_query_only_if_it_is_in_its_own_text() -> None:
     with episodic_client() as memory:
         put(memory.journal, "teas", "milk", "the cup")
-        hits = find(memory, [EVERYBODY], "the tea")
+        hits = find(memory, [NAMESPACE_OWNER], "the tea")
         assert {hit.chunk.text: hit.has_query_term for hit in hits} == {"teas": True, "milk": False, "the cup": False}

@@ -13,7 +13,7 @@ from memsidecar.layers.episodic.index_batch import BatchBuilder, BatchEmbedder
 from memsidecar.stores.contract import Append, IndexBatch, Journal
 from memsidecar.stores.volatile.index import VolatileTable
 from memsidecar.stores.volatile.journal import VolatileJournal
-from tests.conformance.builders import carry_out, draft
+from tests.conformance.builders import draft, execute
 from tests.episodic.components import EpisodicClient, ToyEmbedder
 
 MESSAGES = 48
@@ -30,7 +30,7 @@ def test_the_cpu_is_yielded_between_any_two_texts() -> None:
     pauses: list[None] = []
     with closing(VolatileJournal()) as journal:
         drafts = [draft(f"tea number {at}") for at in range(MESSAGES)]
-        carry_out(journal, Append(SessionKey("a", "s"), "", drafts))
+        execute(journal, Append(SessionKey("a", "s"), "", drafts))
         plain = built_batch(journal, lambda: None)
         yielding = built_batch(journal, lambda: pauses.append(None))
     assert len(pauses) >= MESSAGES
@@ -49,7 +49,7 @@ def test_an_embedder_gets_full_batches_and_the_cpu_is_yielded_in_between() -> No
             return super().embed(texts)
 
     with closing(VolatileJournal()) as journal:
-        carry_out(journal, Append(SessionKey("a", "s"), "", [draft(f"tea number {at}") for at in range(MESSAGES)]))
+        execute(journal, Append(SessionKey("a", "s"), "", [draft(f"tea number {at}") for at in range(MESSAGES)]))
         builder = BatchBuilder(journal)
         for entry in journal.read_changes("a", 0, 1_000):
             builder.add(entry)

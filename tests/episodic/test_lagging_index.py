@@ -18,7 +18,7 @@ from tests.episodic.components import MODES, EpisodicClient, episodic_client, na
 
 IMPORTED = 60
 MINE_LONG_AGO, MINE = "the heron wears a coat", "the pelican wears a hat"
-EVERYBODY, BERT = Owner("default"), Owner("default", user_id="bert")
+NAMESPACE_OWNER, BERT = Owner("default"), Owner("default", user_id="bert")
 TABLE = pytest.mark.parametrize("indexed", [True, False], ids=["with a table", "without"])
 USERS = pytest.mark.parametrize("user", ["u", ""], ids=["of a user", "without a user"])
 
@@ -62,7 +62,7 @@ def test_a_document_before_an_import_of_messages_is_found(journal: Journal, inde
         add_import(memory, "u", indexed)
         put(memory.journal, "the pelican wears a hat", name="d")
         put(memory.journal, "the pelican wears a scarf", name="d")
-        found = memory.chunks()([EVERYBODY, BERT], "pelican", 10, 0.0)
+        found = memory.chunks()([NAMESPACE_OWNER, BERT], "pelican", 10, 0.0)
         assert [hit.chunk.text for hit in found.hits] == ["the pelican wears a scarf"]
         assert not found.degraded
 

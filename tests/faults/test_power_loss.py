@@ -17,7 +17,7 @@ import pytest
 from memsidecar.domain.session import Policy, SessionKey
 from memsidecar.stores.contract import CommitEvent, SetPolicy
 from memsidecar.stores.sqlite.journal import SqliteJournal
-from tests.conformance.builders import KEY, append, carry_out, contents, draft, erase, known_head, trim
+from tests.conformance.builders import KEY, append, contents, draft, erase, execute, known_head, update_window
 
 SECTOR_BYTES = 512
 SCRATCH = SessionKey("default", "scratch")
@@ -68,8 +68,8 @@ def record(directory: Path, checkpoint_bytes: int, messages: int) -> list[Moment
         for n in range(1, messages + 1):
             append(journal, draft(text(n), message_id=f"m{n}"))
             if n % 20 == 0:
-                trim(journal, n - 1)
-                carry_out(journal, SetPolicy(SCRATCH, "", Policy(auto_prune_tokens=n)))
+                update_window(journal, n - 1)
+                execute(journal, SetPolicy(SCRATCH, "", Policy(auto_prune_tokens=n)))
                 append(journal, draft("scratch"), key=SCRATCH)
                 erase(journal, key=SCRATCH)
     return recorder.moments

@@ -7,7 +7,7 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.layers.procedural.memory import ProceduralMemory
 from memsidecar.stores.contract import Append, Owner
 from memsidecar.stores.volatile.journal import VolatileJournal
-from tests.conformance.builders import carry_out, draft
+from tests.conformance.builders import draft, execute
 
 SESSIONS = 12
 OWNER = Owner("a", "ana")
@@ -31,7 +31,7 @@ def test_a_read_between_two_entries_counts_each_conversation_once() -> None:
     with closing(VolatileJournal()) as journal:
         memory = ProceduralMemory(journal, 1_000, meanwhile)
         for at in range(SESSIONS):
-            carry_out(journal, Append(SessionKey("a", f"s{at}"), "ana", [draft(f"How do I cook dish {at}?")]))
+            execute(journal, Append(SessionKey("a", f"s{at}"), "ana", [draft(f"How do I cook dish {at}?")]))
         memory.process("a", journal.read_changes("a", 0, 100))
         assert memory.position("a") == journal.last_lsns()["a"]
         assert memory.patterns(OWNER, refresh=True).conversations == SESSIONS

@@ -1,4 +1,4 @@
-"""A directory of its own for each test."""
+"""The fixture of a new data directory."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Data directories as the tests need them."""
+"""Helpers that open a journal in a data directory."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ def bytes_of(folder: Path) -> bytes:
 
 @contextmanager
 def another_process(script: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process of its own that has said that it is ready; killed at the end."""
+    """Run the script in another process; enter once it printed `ready`, kill it at the end."""
     command = [sys.executable, "-c", script, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

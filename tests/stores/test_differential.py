@@ -1,6 +1,6 @@
-"""Arbitrary commands against the journal on disk and its naive reference: the same answers, the same reads.
+"""Arbitrary commands to the journal on disk and to its reference: equal results, equal reads.
 
-Times are each journal's own, and the window's start is a bound on disk; everything else must be equal.
+Each journal sets its own times, and the window's start on disk is a lower bound. All else must be equal.
 """
 
 import tempfile
@@ -53,7 +53,7 @@ OWNERS = [Owner("n"), Owner("n", "ann"), Owner("n", "", "a"), Owner("o", "", "a"
 
 keys = st.sampled_from(KEYS)
 users = st.sampled_from(USERS)
-heards = st.none() | st.builds(LogFilter, users, st.integers(0, 9))
+log_filters = st.none() | st.builds(LogFilter, users, st.integers(0, 9))
 owners = st.sampled_from(OWNERS)
 names = st.sampled_from(["d", "e"])
 calls = st.lists(st.sampled_from("xyz"), max_size=2).map(tuple)
@@ -101,7 +101,7 @@ def comparable_result(result: Any) -> Any:
 
 
 class Differential(RuleBasedStateMachine):
-    """Every rule does the same to both and compares what was answered."""
+    """Each rule submits the same command to both journals and compares the results."""
 
     @initialize()
     def open(self) -> None:
@@ -118,77 +118,77 @@ class Differential(RuleBasedStateMachine):
         self.disk.close()
         self.folder.cleanup()
 
-    def both(self, command: Callable[[Journal], Command]) -> None:
-        outcomes = [self.outcomes(journal, [command(journal)]) for journal in (self.disk, self.ram)]
-        assert outcomes[0] == outcomes[1]
+    def submit_to_both(self, command: Callable[[Journal], Command]) -> None:
+        results = [self.results(journal, [command(journal)]) for journal in (self.disk, self.ram)]
+        assert results[0] == results[1]
 
-    def outcomes(self, journal: Journal, commands: Sequence[Command]) -> list[Any]:
-        """What becomes of commands that are submitted without waiting in between."""
-        tickets = [PendingCommand(command) for command in commands]
-        for ticket in tickets:
-            journal.submit(ticket)
-        return [self.outcome(ticket) for ticket in tickets]
+    def results(self, journal: Journal, commands: Sequence[Command]) -> list[Any]:
+        """Return the results of commands that are submitted without waiting in between."""
+        pending = [PendingCommand(command) for command in commands]
+        for pending_command in pending:
+            journal.submit(pending_command)
+        return [self.result_of(pending_command) for pending_command in pending]
 
-    def outcome(self, ticket: PendingCommand) -> Any:
+    def result_of(self, pending_command: PendingCommand) -> Any:
         try:
-            return comparable_result(ticket.wait())
-        except SidecarError as refusal:
-            return type(refusal), str(refusal)
+            return comparable_result(pending_command.wait())
+        except SidecarError as error:
+            return type(error), str(error)
 
     @rule(
         key=keys, user=users, batch=st.lists(drafts(), min_size=1, max_size=4), expected=st.none() | st.integers(0, 5)
     )
     def append(self, key: SessionKey, user: str, batch: list[Draft], expected: int | None) -> None:
-        self.both(lambda _: Append(key, user, batch, expected))
+        self.submit_to_both(lambda _: Append(key, user, batch, expected))
 
     @rule(commands=st.lists(st.tuples(keys, users, st.lists(drafts(), min_size=1, max_size=2)), max_size=6))
-    def append_at_once(self, commands: list[tuple[SessionKey, str, list[Draft]]]) -> None:
+    def append_in_one_group(self, commands: list[tuple[SessionKey, str, list[Draft]]]) -> None:
         group = [Append(key, user, batch) for key, user, batch in commands]
-        assert self.outcomes(self.disk, group) == self.outcomes(self.ram, group)
+        assert self.results(self.disk, group) == self.results(self.ram, group)
 
     @rule(key=keys, user=users, number=st.integers(0, 30), score=st.integers(0, 10))
     def annotate(self, key: SessionKey, user: str, number: int, score: int) -> None:
-        self.both(lambda _: UpdateMessage(key, user, f"m{number}", scored(score, f"mark {score}")))
+        self.submit_to_both(lambda _: UpdateMessage(key, user, f"m{number}", scored(score, f"mark {score}")))
 
     @rule(key=keys, data=st.data())
-    def trim(self, key: SessionKey, data: st.DataObject) -> None:
+    def update_window(self, key: SessionKey, data: st.DataObject) -> None:
         window = self.ram.messages(key, MessageQuery()).messages
         sequences = [stored.sequence for stored in window] or [1]
         removed = data.draw(st.lists(st.sampled_from([*sequences, 99] if not window else sequences), max_size=4))
         cut: list[StoredMessage] = data.draw(st.lists(st.sampled_from(window), max_size=2)) if window else []
         short = [shortened(stored, "cut", 1) for stored in cut]
-        self.both(lambda journal: UpdateWindow(key, self.version(journal, key), removed, short))
+        self.submit_to_both(lambda journal: UpdateWindow(key, self.version(journal, key), removed, short))
 
     @rule(key=keys, at=st.integers(0, 3))
-    def trim_at_once(self, key: SessionKey, at: int) -> None:
+    def update_window_exclusively(self, key: SessionKey, at: int) -> None:
         def decide(journal: Journal) -> UpdateWindow:
             page = journal.messages(key, MessageQuery(limit=4))
             return UpdateWindow(
-                key, page.head.version if page.head else 0, [one.sequence for one in page.messages[at : at + 1]]
+                key, page.head.version if page.head else 0, [stored.sequence for stored in page.messages[at : at + 1]]
             )
 
-        self.both(lambda journal: UpdateWindowExclusive(key, lambda: decide(journal)))
+        self.submit_to_both(lambda journal: UpdateWindowExclusive(key, lambda: decide(journal)))
 
     def version(self, journal: Journal, key: SessionKey) -> int:
         head = journal.head(key)
         return head.version if head else 0
 
     @rule(key=keys, behind=st.integers(1, 3))
-    def trim_too_late(self, key: SessionKey, behind: int) -> None:
-        self.both(lambda journal: UpdateWindow(key, self.version(journal, key) - behind, (1,)))
+    def update_window_with_an_old_version(self, key: SessionKey, behind: int) -> None:
+        self.submit_to_both(lambda journal: UpdateWindow(key, self.version(journal, key) - behind, (1,)))
 
     @rule(key=keys, user=users, delete_session=st.booleans(), again=st.lists(drafts(), min_size=1, max_size=2))
     def erase(self, key: SessionKey, user: str, delete_session: bool, again: list[Draft]) -> None:
         command = Erase(key, user, delete_session)
         assert self.erasure_counts(self.disk, command) == self.erasure_counts(self.ram, command)
         group: list[Command] = [command, Append(key, user, again)]
-        assert self.outcomes(self.disk, group) == self.outcomes(self.ram, group)
+        assert self.results(self.disk, group) == self.results(self.ram, group)
 
     def erasure_counts(self, journal: Journal, command: Erase) -> Any:
         try:
             return journal.erasure_counts(command)
-        except SidecarError as refusal:
-            return type(refusal), str(refusal)
+        except SidecarError as error:
+            return type(error), str(error)
 
     @rule(key=keys, lsn=st.integers(0, 40))
     def sequences_at(self, key: SessionKey, lsn: int) -> None:
@@ -206,15 +206,17 @@ class Differential(RuleBasedStateMachine):
         | st.builds(Policy, st.integers(0, 9), st.sampled_from(Strategy), st.sampled_from(["", "gpt"])),
     )
     def set_policy(self, key: SessionKey, user: str, policy: Policy | None) -> None:
-        self.both(lambda _: SetPolicy(key, user, policy))
+        self.submit_to_both(lambda _: SetPolicy(key, user, policy))
 
     @rule(key=keys, user=users)
     def claim(self, key: SessionKey, user: str) -> None:
-        self.both(lambda _: Claim(key, user))
+        self.submit_to_both(lambda _: Claim(key, user))
 
     @rule(factor=st.sampled_from([0.5, 1.5]))
     def calibrate(self, factor: float) -> None:
-        self.both(lambda _: Calibrate("n", "m", lambda now: Calibration(now.factor * factor, now.reports + 1)))
+        self.submit_to_both(
+            lambda _: Calibrate("n", "m", lambda now: Calibration(now.factor * factor, now.reports + 1))
+        )
 
     @rule(
         owner=owners,
@@ -225,31 +227,31 @@ class Differential(RuleBasedStateMachine):
     )
     def put(self, owner: Owner, name: str, texts: list[str], title: str, chunking: str) -> None:
         given = document(*texts, name=name, owner=owner, title=title, chunking=chunking)
-        self.both(lambda _: PutDocument(given))
+        self.submit_to_both(lambda _: PutDocument(given))
 
     @rule(commands=st.lists(st.tuples(owners, names, st.sampled_from(["one", "two", ""])), max_size=5), key=keys)
-    def put_and_drop_at_once(self, commands: list[tuple[Owner, str, str]], key: SessionKey) -> None:
+    def put_and_delete_in_one_group(self, commands: list[tuple[Owner, str, str]], key: SessionKey) -> None:
         group: list[Command] = [
             PutDocument(document(text, name=name, owner=owner)) if text else DeleteDocument(owner, name)
             for owner, name, text in commands
         ]
         group.insert(len(group) // 2, Erase(key, "", delete_session=True))
-        assert self.outcomes(self.disk, group) == self.outcomes(self.ram, group)
+        assert self.results(self.disk, group) == self.results(self.ram, group)
 
     @rule(owner=owners, name=names)
-    def drop(self, owner: Owner, name: str) -> None:
-        self.both(lambda _: DeleteDocument(owner, name))
+    def delete(self, owner: Owner, name: str) -> None:
+        self.submit_to_both(lambda _: DeleteDocument(owner, name))
 
     @rule(lsn=st.integers(1, 3), namespace=st.sampled_from("no"), reason=st.sampled_from(["why", "because"]))
-    def set_aside(self, lsn: int, namespace: str, reason: str) -> None:
-        self.both(lambda _: AddDeadLetter("task", namespace, lsn, reason))
+    def add_dead_letter(self, lsn: int, namespace: str, reason: str) -> None:
+        self.submit_to_both(lambda _: AddDeadLetter("task", namespace, lsn, reason))
 
     @rule()
     def reopen(self) -> None:
         self.disk.close()
         self.disk = SqliteJournal(Path(self.folder.name), quotas=self.quota)
         replica = self.replicas["disk"]
-        self.disk.subscribe(replica.hear)
+        self.disk.subscribe(replica.apply)
 
     @rule(key=keys, selection=selections)
     def read(self, key: SessionKey, selection: MessageQuery) -> None:
@@ -262,11 +264,11 @@ class Differential(RuleBasedStateMachine):
         scope = Scope("n", user, session)
         found = []
         for journal in (self.disk, self.ram):
-            start = [one.lsn for one in journal.scan(scope, None, skipped)]
+            start = [message.lsn for message in journal.scan(scope, None, skipped)]
             found.append(list(journal.scan(scope, min(start, default=None), limit)))
         assert found[0] == found[1]
 
-    @rule(namespace=st.sampled_from("no"), after=st.integers(0, 40), limit=st.integers(1, 9), log_filter=heards)
+    @rule(namespace=st.sampled_from("no"), after=st.integers(0, 40), limit=st.integers(1, 9), log_filter=log_filters)
     def follow(self, namespace: str, after: int, limit: int, log_filter: LogFilter | None) -> None:
         disk, ram = (
             list(journal.read_changes(namespace, after, limit, log_filter)) for journal in (self.disk, self.ram)
@@ -274,7 +276,7 @@ class Differential(RuleBasedStateMachine):
         assert disk == ram
 
     @rule(session=st.integers(1, 9), after=st.integers(0, 9), limit=st.integers(1, 9))
-    def said(self, session: int, after: int, limit: int) -> None:
+    def read_session(self, session: int, after: int, limit: int) -> None:
         disk, ram = (list(journal.read_session(session, after, limit)) for journal in (self.disk, self.ram))
         assert disk == ram
 
@@ -282,14 +284,14 @@ class Differential(RuleBasedStateMachine):
     def logs_agree(self) -> None:
         assert self.disk.stats().last_lsn == self.ram.stats().last_lsn
         assert self.disk.last_lsns() == self.ram.last_lsns()
-        everything = list(range(self.ram.stats().last_lsn + 2))
-        assert self.disk.get_by_lsn(everything) == self.ram.get_by_lsn(everything)
+        lsns = list(range(self.ram.stats().last_lsn + 2))
+        assert self.disk.get_by_lsn(lsns) == self.ram.get_by_lsn(lsns)
         for namespace in "no":
             assert follow(self.disk, namespace) == follow(self.ram, namespace)
 
     @invariant()
     def usage_agrees(self) -> None:
-        """The reference counts it all again each time; what can be read says the same."""
+        """The reference recounts each time; a sum over all reads is equal, too."""
         for namespace in "no":
             counted = recount(self.disk, namespace, OWNERS)
             assert self.disk.usage(namespace) == self.ram.usage(namespace) == counted
@@ -299,14 +301,16 @@ class Differential(RuleBasedStateMachine):
         versions = []
         for owner in OWNERS:
             disk, ram = (list(journal.documents(DocumentQuery(owner))) for journal in (self.disk, self.ram))
-            assert disk == ram == [self.disk.document(owner, one.id) for one in ram]
-            versions += [one.version for one in ram]
-        places = [(version, place) for version in (*versions, 1, 2) for place in range(4)]
-        assert self.disk.find_chunks(places) == self.ram.find_chunks(places)
+            assert disk == ram == [self.disk.document(owner, document.id) for document in ram]
+            versions += [document.version for document in ram]
+        chunk_keys = [(version, ordinal) for version in (*versions, 1, 2) for ordinal in range(4)]
+        assert self.disk.find_chunks(chunk_keys) == self.ram.find_chunks(chunk_keys)
 
     @invariant()
-    def set_asides_agree(self) -> None:
-        disk, ram = ([replace(one, time_us=0) for one in each.dead_letters("task")] for each in (self.disk, self.ram))
+    def dead_letters_agree(self) -> None:
+        disk, ram = (
+            [replace(letter, time_us=0) for letter in journal.dead_letters("task")] for journal in (self.disk, self.ram)
+        )
         assert disk == ram
 
     @invariant()
@@ -315,7 +319,7 @@ class Differential(RuleBasedStateMachine):
             disk, ram = self.disk.head(key), self.ram.head(key)
             assert comparable(disk) == comparable(ram)
             if disk and ram:
-                # A lower bound is promised; the reference knows the exact place.
+                # A lower bound is promised; the reference keeps the exact sequence.
                 assert disk.window_start <= ram.window_start
         assert self.disk.default_policies().get("n") == self.ram.default_policies().get("n")
         assert self.disk.calibration("n", "m") == self.ram.calibration("n", "m")
@@ -323,12 +327,12 @@ class Differential(RuleBasedStateMachine):
     @invariant()
     def sessions_agree(self) -> None:
         disk, ram = (journal.sessions(SessionQuery("n")) for journal in (self.disk, self.ram))
-        # Sessions of one group share their moment on disk, so only the order of moments is promised.
+        # Sessions of one group share their time on disk, so only the order of times is promised.
         assert sorted(head.key for head in disk) == sorted(head.key for head in ram)
         assert [head.last_active_us for head in disk] == sorted((head.last_active_us for head in disk), reverse=True)
 
     @invariant()
-    def exchanges_end_alike(self) -> None:
+    def exchange_ends_agree(self) -> None:
         for key in KEYS:
             ends = [[journal.exchange_end(key, number) for number in range(6)] for journal in (self.disk, self.ram)]
             assert ends[0] == ends[1]

@@ -1,4 +1,4 @@
-"""Documents on disk: dropped and replaced text is in no file, and damage is noticed."""
+"""Documents on disk: deleted and replaced text is in no file, and damage is detected."""
 
 import random
 import sqlite3
@@ -10,39 +10,39 @@ import pytest
 from memsidecar.domain.errors import DataCorrupted
 from memsidecar.stores.contract import DeleteDocument, Journal, Owner
 from memsidecar.stores.sqlite.integrity import examine
-from tests.conformance.builders import EVERYBODY, append, carry_out, draft, erase, follow, put
+from tests.conformance.builders import NAMESPACE_OWNER, append, draft, erase, execute, follow, put
 from tests.stores.directories import bytes_of, opened
 
 SESSION = Owner("default", "", "s1")
 SECRETS = {"title": "S3CRET title", "source": "S3CRET source", "metadata": b"S3CRET metadata"}
 
 
-def put_secret(journal: Journal, name: str = "d1", owner: Owner = EVERYBODY) -> None:
-    """Text of all sizes, under a cover that was written anew once."""
+def put_secret(journal: Journal, name: str = "d1", owner: Owner = NAMESPACE_OWNER) -> None:
+    """Put chunks of all sizes, with a header that is replaced once."""
     chunks = [f"S3CRET {number} {'x' * (number * 977 % 9_000)}" for number in range(600)]
     put(journal, *chunks, name=name, owner=owner, **SECRETS)
     put(journal, *chunks, name=name, owner=owner, **SECRETS | {"title": "S3CRET again"})
 
 
 @pytest.mark.parametrize("count", [1, 31, 32, 33, 500])
-def test_chunks_are_written_many_at_a_time_and_read_one_by_one(folder: Path, count: int) -> None:
+def test_chunks_are_written_in_batches_and_read_singly(folder: Path, count: int) -> None:
     texts = [f"chunk {number}" for number in range(count)]
     with opened(folder) as journal:
-        said: list[str] = []
-        journal._writer._connection.set_trace_callback(said.append)
+        statements: list[str] = []
+        journal._writer._connection.set_trace_callback(statements.append)
         version = put(journal, *texts).document.version
-        assert sum("INTO texts" in one for one in said) == (count + 1 + 31) // 32
-        found = journal.find_chunks([(version, place) for place in range(count)])
+        assert sum("INTO texts" in statement for statement in statements) == (count + 1 + 31) // 32
+        found = journal.find_chunks([(version, ordinal) for ordinal in range(count)])
         assert [chunk.text for _, chunk in found.values()] == texts
     assert examine(folder) == []
 
 
-def test_a_dropped_document_is_in_no_file(folder: Path) -> None:
+def test_a_deleted_document_is_in_no_file(folder: Path) -> None:
     with opened(folder) as journal:
         put(journal, "kept", name="other")
         put_secret(journal)
         assert b"S3CRET" in bytes_of(folder)
-        carry_out(journal, DeleteDocument(EVERYBODY, "d1"))
+        execute(journal, DeleteDocument(NAMESPACE_OWNER, "d1"))
         assert b"S3CRET" not in bytes_of(folder)
         assert put(journal, "kept", name="other").unchanged
     assert examine(folder) == []
@@ -79,48 +79,48 @@ def test_a_session_with_many_documents_is_erased_in_few_steps(folder: Path) -> N
     with opened(folder) as journal:
         for number in range(300):
             put(journal, f"S3CRET {number}", name=f"d{number}", owner=SESSION)
-        said: list[str] = []
-        journal._writer._connection.set_trace_callback(said.append)
+        statements: list[str] = []
+        journal._writer._connection.set_trace_callback(statements.append)
         erase(journal, delete_session=True)
         assert b"S3CRET" not in bytes_of(folder)
-        assert said.count("COMMIT") < 6
+        assert statements.count("COMMIT") < 6
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_text_beside_what_was_dropped_before_is_in_no_file_after_its_own_end(folder: Path, seed: int) -> None:
+def test_text_stored_beside_deleted_text_is_in_no_file_after_its_own_deletion(folder: Path, seed: int) -> None:
     chance = random.Random(seed)
     names = [f"k{number}z" for number in range(chance.randint(2, 12))]
-    there: set[str] = set()
+    present: set[str] = set()
     with opened(folder) as journal:
         for step in range(25):
             for _ in range(chance.randint(1, 8)):
                 name = chance.choice(names)
-                there.add(name)
-                put_some(journal, name, f"{step}", chance)
-            name = chance.choice(sorted(there))
-            there.remove(name)
-            carry_out(journal, DeleteDocument(EVERYBODY, name))
+                present.add(name)
+                put_random_chunks(journal, name, f"{step}", chance)
+            name = chance.choice(sorted(present))
+            present.remove(name)
+            execute(journal, DeleteDocument(NAMESPACE_OWNER, name))
             assert f"{name} S3CRET".encode() not in bytes_of(folder)
     assert examine(folder) == []
 
 
-def put_some(journal: Journal, name: str, mark: str, chance: random.Random) -> None:
+def put_random_chunks(journal: Journal, name: str, mark: str, chance: random.Random) -> None:
     secret = f"{name} S3CRET"
     sizes = [chance.choice([1, 10, 100, 700, 1_500, 3_000, 9_000]) for _ in range(chance.randint(1, 9))]
     chunks = [f"{secret} {mark} {'y' * size}" for size in sizes]
     put(journal, *chunks, name=name, title=f"{secret} title", metadata=secret.encode() * chance.randint(1, 200))
 
 
-def test_what_was_left_over_is_erased_at_the_next_start(folder: Path) -> None:
-    """A crash after the commit and before the first step leaves the text, out of reach, and a note of it."""
+def test_orphaned_text_is_purged_at_the_next_start(folder: Path) -> None:
+    """A crash after the commit and before the first step leaves the text and its row in `orphaned_texts`."""
     with opened(folder) as journal:
         put_secret(journal)
         put(journal, "kept", name="other")
-    with closing(sqlite3.connect(folder / "journal.db", isolation_level=None)) as outside:
-        (first, count) = outside.execute("SELECT first_chunk, chunk_count FROM documents WHERE id = 'd1'").fetchone()
-        outside.execute("INSERT INTO orphaned_texts SELECT header, header FROM documents WHERE id = 'd1'")
-        outside.execute("INSERT INTO orphaned_texts VALUES (?, ?)", (first, first + count - 1))
-        outside.execute("DELETE FROM documents WHERE id = 'd1'")
+    with closing(sqlite3.connect(folder / "journal.db", isolation_level=None)) as connection:
+        (first, count) = connection.execute("SELECT first_chunk, chunk_count FROM documents WHERE id = 'd1'").fetchone()
+        connection.execute("INSERT INTO orphaned_texts SELECT header, header FROM documents WHERE id = 'd1'")
+        connection.execute("INSERT INTO orphaned_texts VALUES (?, ?)", (first, first + count - 1))
+        connection.execute("DELETE FROM documents WHERE id = 'd1'")
     assert b"S3CRET" in bytes_of(folder)
     with opened(folder) as journal:
         assert put(journal, "kept", name="other").unchanged
@@ -129,21 +129,21 @@ def test_what_was_left_over_is_erased_at_the_next_start(folder: Path) -> None:
     assert examine(folder) == []
 
 
-def test_numbers_go_on_after_a_restart(folder: Path) -> None:
+def test_row_ids_continue_after_a_restart(folder: Path) -> None:
     with opened(folder) as journal:
         first = put(journal, "one").document
-        carry_out(journal, DeleteDocument(EVERYBODY, "d1"))
+        execute(journal, DeleteDocument(NAMESPACE_OWNER, "d1"))
     with opened(folder) as journal:
         assert put(journal, "two").document.row_id == first.row_id + 1
         assert append(journal, draft("a")).head.row_id == 1
 
 
 def damage(folder: Path, statement: str) -> None:
-    with closing(sqlite3.connect(folder / "journal.db", isolation_level=None)) as outside:
-        outside.execute(statement)
+    with closing(sqlite3.connect(folder / "journal.db", isolation_level=None)) as connection:
+        connection.execute(statement)
 
 
-def test_a_chunk_that_does_not_match_its_checksum_is_noticed_and_can_be_dropped(folder: Path) -> None:
+def test_a_chunk_that_does_not_match_its_checksum_is_detected_and_can_be_deleted(folder: Path) -> None:
     with opened(folder) as journal:
         version = put(journal, "one", "two").document.version
     damage(folder, "UPDATE texts SET text = x'00'")
@@ -154,11 +154,11 @@ def test_a_chunk_that_does_not_match_its_checksum_is_noticed_and_can_be_dropped(
         for read in (lambda: journal.find_chunks([(version, 1)]), lambda: follow(journal)):
             with pytest.raises(DataCorrupted):
                 read()
-        carry_out(journal, DeleteDocument(EVERYBODY, "d1"))
+        execute(journal, DeleteDocument(NAMESPACE_OWNER, "d1"))
     assert examine(folder) == []
 
 
-def test_a_document_that_lost_text_is_noticed(folder: Path) -> None:
+def test_a_document_that_lost_text_is_detected(folder: Path) -> None:
     with opened(folder) as journal:
         put(journal, "one", "two")
     damage(folder, "DELETE FROM texts WHERE row_id = 3")

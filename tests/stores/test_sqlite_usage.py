@@ -1,4 +1,4 @@
-"""What a namespace keeps, across restarts, crashes and versions."""
+"""Quota usage of a namespace across restarts, crashes and schema versions."""
 
 import re
 import shutil
@@ -16,77 +16,77 @@ from memsidecar.stores.sqlite.journal import SqliteJournal
 from tests.conformance.builders import (
     KEY,
     append,
-    carry_out,
     draft,
     erase,
-    keep,
-    note,
+    execute,
+    new_record,
     put,
     read,
     recount,
     scored,
     shortened,
-    trim,
+    update_window,
+    upsert,
 )
 from tests.stores.directories import OTHER, opened
-from tests.stores.earlier import as_version_3_left_it
-from tests.stores.test_sqlite_groups import held
+from tests.stores.schema_downgrade import downgrade_to_version_3
+from tests.stores.test_sqlite_group_commit import committer_held
 
 ELSEWHERE = Owner("elsewhere")
 
 
 def fill(journal: SqliteJournal) -> None:
-    """Something of each kind, in each state that it can be in."""
-    append(journal, draft("said", vector=b"1234"), draft("shortened"), draft("pruned"))
-    trim(journal, 3, shortened=[shortened(read(journal)[1], "s", 1)])
-    carry_out(journal, UpdateMessage(KEY, "", "said", scored(3, "mark")))
+    """Write entries of each kind, in each state that they can have."""
+    append(journal, draft("written", vector=b"1234"), draft("shortened"), draft("pruned"))
+    update_window(journal, 3, shortened=[shortened(read(journal)[1], "s", 1)])
+    execute(journal, UpdateMessage(KEY, "", "written", scored(3, "mark")))
     append(journal, draft("gone"), key=OTHER)
     erase(journal, key=OTHER)
     put(journal, "text", "and more", title="T\N{BLACK STAR}", metadata=b"meta")
     put(journal, "text", "and more", title="new", metadata=b"meta")
     put(journal, "text", owner=ELSEWHERE)
-    keep(journal, note("kept"), note("", name="n2"))
+    upsert(journal, new_record("kept"), new_record("", name="n2"))
 
 
-def figures(journal: SqliteJournal) -> list[Usage]:
+def usages(journal: SqliteJournal) -> list[Usage]:
     return [journal.usage("default"), journal.usage("elsewhere")]
 
 
-def test_a_restart_keeps_it(folder: Path) -> None:
+def test_usage_is_equal_after_a_restart(folder: Path) -> None:
     with opened(folder) as journal:
         fill(journal)
-        before = figures(journal)
+        before = usages(journal)
         assert before == [recount(journal), recount(journal, "elsewhere")]
         assert before[0][:2] == (2, 3)
     assert examine(folder) == []
     with opened(folder) as journal:
-        assert figures(journal) == before
+        assert usages(journal) == before
 
 
-def test_what_a_kill_leaves_is_counted_as_it_is(folder: Path) -> None:
+def test_usage_after_a_kill_is_that_of_the_committed_rows(folder: Path) -> None:
     crashed = folder.with_name("crashed")
     with opened(folder) as journal:
         fill(journal)
-        before = figures(journal)
+        before = usages(journal)
         shutil.copytree(folder, crashed)
     with opened(crashed) as journal:
-        assert figures(journal) == before == [recount(journal), recount(journal, "elsewhere")]
+        assert usages(journal) == before == [recount(journal), recount(journal, "elsewhere")]
 
 
-def test_a_file_without_sizes_is_brought_up_with_what_each_namespace_keeps(folder: Path) -> None:
+def test_a_migration_of_a_file_without_sizes_computes_the_usage_of_each_namespace(folder: Path) -> None:
     with opened(folder) as journal:
         fill(journal)
-        before = figures(journal)
-    as_version_3_left_it(folder)
+        before = usages(journal)
+    downgrade_to_version_3(folder)
     assert examine(folder) == []
     with opened(folder) as journal:
-        assert figures(journal) == before
-        append(journal, draft("goes on"))
+        assert usages(journal) == before
+        append(journal, draft("continued"))
         assert journal.usage("default") == recount(journal)
     assert examine(folder) == []
 
 
-def test_a_quota_holds_for_what_was_there_before_the_start(folder: Path) -> None:
+def test_a_quota_counts_messages_from_before_the_start(folder: Path) -> None:
     with opened(folder) as journal:
         append(journal, draft("a"), draft("b"))
     with closing(SqliteJournal(folder, quotas=lambda _: Quota(messages=3))) as journal:
@@ -95,22 +95,22 @@ def test_a_quota_holds_for_what_was_there_before_the_start(folder: Path) -> None
             append(journal, draft("d"))
 
 
-def test_a_refused_command_of_a_group_takes_nothing_from_the_others(folder: Path) -> None:
+def test_a_rejected_command_of_a_group_uses_no_quota(folder: Path) -> None:
     with closing(SqliteJournal(folder, quotas=lambda _: Quota(messages=3))) as journal:
-        with held(journal):
+        with committer_held(journal):
             batches = [[draft("a")], [draft("b"), draft("c")], [draft("d")], [draft("e")]]
-            tickets = [PendingCommand(Append(KEY, "", batch)) for batch in batches]
-            for ticket in tickets:
-                journal.submit(ticket)
-        assert tickets[0].wait().results[0].sequence == 1
+            pending = [PendingCommand(Append(KEY, "", batch)) for batch in batches]
+            for pending_command in pending:
+                journal.submit(pending_command)
+        assert pending[0].wait().results[0].sequence == 1
         with pytest.raises(QuotaExceeded):
-            tickets[1].wait()
-        assert tickets[2].wait().results[0].sequence == 2
+            pending[1].wait()
+        assert pending[2].wait().results[0].sequence == 2
         with pytest.raises(QuotaExceeded):
-            tickets[3].wait()
+            pending[3].wait()
 
 
-def test_a_commit_that_finds_no_room_counts_nothing(folder: Path) -> None:
+def test_a_commit_that_fails_on_a_full_disk_counts_nothing(folder: Path) -> None:
     with opened(folder) as journal:
         append(journal, draft("a"))
         before = journal.usage("default")
@@ -122,13 +122,13 @@ def test_a_commit_that_finds_no_room_counts_nothing(folder: Path) -> None:
         assert journal.usage("default") == before == recount(journal)
 
 
-def test_a_size_that_does_not_match_is_noticed(folder: Path) -> None:
+def test_a_size_that_does_not_match_is_detected(folder: Path) -> None:
     with opened(folder) as journal:
-        append(journal, draft("said"))
+        append(journal, draft("written"))
         put(journal, "text")
-        keep(journal, note("kept"))
-    with closing(sqlite3.connect(folder / "journal.db", isolation_level=None)) as outside:
+        upsert(journal, new_record("kept"))
+    with closing(sqlite3.connect(folder / "journal.db", isolation_level=None)) as connection:
         for table in ("sessions", "documents", "records"):
-            outside.execute(f"UPDATE {table} SET bytes = bytes + 1")
+            connection.execute(f"UPDATE {table} SET bytes = bytes + 1")
     found = re.findall(r"the size of (\w+) '", "\n".join(examine(folder)))
     assert found == ["session", "document", "record"]

@@ -1,4 +1,4 @@
-"""Groups of commands, full disks, and the write-ahead log."""
+"""Group commit, full disks, and the size of the write-ahead log."""
 
 import threading
 from collections.abc import Iterator
@@ -34,16 +34,16 @@ from tests.conformance.builders import (
     answer,
     append,
     call,
-    carry_out,
     contents,
     draft,
     erase,
-    keep,
+    execute,
     known_head,
-    note,
+    new_record,
     read,
     scored,
-    trim,
+    update_window,
+    upsert,
 )
 from tests.stores.directories import OTHER, bytes_of, opened
 from tests.support.small_disk import small_disk_at
@@ -51,40 +51,40 @@ from tests.support.waiting import HANG_SECONDS
 
 
 @contextmanager
-def held(journal: SqliteJournal) -> Iterator[None]:
-    """Keep the committer busy, so that what is submitted meanwhile becomes one group."""
+def committer_held(journal: SqliteJournal) -> Iterator[None]:
+    """Block the committer, so that the commands submitted meanwhile become one group."""
     reached, released = threading.Event(), threading.Event()
 
-    def hold(_: object) -> None:
+    def block(_: object) -> None:
         reached.set()
         released.wait()
 
-    journal.subscribe(hold)
-    holding = PendingCommand(Append(SessionKey("default", "held"), "", [draft("held")]))
-    journal.submit(holding)
+    journal.subscribe(block)
+    blocking = PendingCommand(Append(SessionKey("default", "blocking"), "", [draft("blocking")]))
+    journal.submit(blocking)
     reached.wait()
     try:
         yield
     finally:
         released.set()
-        holding.wait()
+        blocking.wait()
 
 
 def submit_all(journal: Journal, *drafts: Draft) -> list[PendingCommand]:
-    tickets = [PendingCommand(Append(KEY, "", [one])) for one in drafts]
-    for ticket in tickets:
-        journal.submit(ticket)
-    return tickets
+    pending = [PendingCommand(Append(KEY, "", [message])) for message in drafts]
+    for pending_command in pending:
+        journal.submit(pending_command)
+    return pending
 
 
-def test_a_refused_command_of_a_group_spoils_no_other(folder: Path) -> None:
+def test_a_rejected_command_of_a_group_does_not_affect_the_others(folder: Path) -> None:
     with opened(folder) as journal:
-        with held(journal):
-            tickets = submit_all(journal, draft("a"), draft("other", message_id="a"), draft("b"))
-        assert tickets[0].wait().results[0].sequence == 1
+        with committer_held(journal):
+            pending = submit_all(journal, draft("a"), draft("other", message_id="a"), draft("b"))
+        assert pending[0].wait().results[0].sequence == 1
         with pytest.raises(IdConflict):
-            tickets[1].wait()
-        assert tickets[2].wait().results[0].sequence == 2
+            pending[1].wait()
+        assert pending[2].wait().results[0].sequence == 2
 
 
 def test_each_command_of_a_group_sees_all_before_it(folder: Path) -> None:
@@ -103,35 +103,35 @@ def test_each_command_of_a_group_sees_all_before_it(folder: Path) -> None:
             Erase(KEY, ""),
             Append(KEY, "", [draft("a")]),
         ]
-        tickets = [PendingCommand(command) for command in commands]
-        with held(journal):
-            for ticket in tickets:
-                journal.submit(ticket)
-        _, rewritten, _, trimmed, again, erased, anew = [ticket.wait() for ticket in tickets]
-        assert rewritten.message.score == 7
+        pending = [PendingCommand(command) for command in commands]
+        with committer_held(journal):
+            for pending_command in pending:
+                journal.submit(pending_command)
+        _, updated, _, trimmed, again, erased, appended = [pending_command.wait() for pending_command in pending]
+        assert updated.message.score == 7
         assert (trimmed.head.counts, trimmed.head.pruned_count) == ([0, 1, 0, 0], 1)
         assert [result.duplicate for result in again.results] == [True, False]
         assert erased.counts.messages == 3
-        assert (anew.results[0].sequence, anew.results[0].duplicate) == (4, False)
+        assert (appended.results[0].sequence, appended.results[0].duplicate) == (4, False)
 
 
-def test_two_late_answers_of_one_group_bring_their_call_back_once(folder: Path) -> None:
+def test_two_late_answers_of_one_group_restore_their_call_once(folder: Path) -> None:
     with opened(folder) as journal:
         append(journal, draft("u1"), draft("u2"), call("c", "x", "y"), draft("u3"))
-        trim(journal, 1, 2, 3)
-        with held(journal):
-            tickets = submit_all(journal, answer("ax", "x"), answer("ay", "y"))
-        head = [ticket.wait() for ticket in tickets][-1].head
+        update_window(journal, 1, 2, 3)
+        with committer_held(journal):
+            pending = submit_all(journal, answer("ax", "x"), answer("ay", "y"))
+        head = [pending_command.wait() for pending_command in pending][-1].head
         assert (head.counts, head.pruned_count) == ([0, 1, 1, 2], 2)
         assert known_head(journal) == head
 
 
-def test_code_of_a_caller_that_fails_spoils_no_other(folder: Path) -> None:
+def test_a_failing_callback_of_a_command_does_not_affect_the_others(folder: Path) -> None:
     def fails(_: object) -> Calibration:
         raise ArithmeticError("for the test")
 
     with opened(folder) as journal:
-        with held(journal):
+        with committer_held(journal):
             bad = PendingCommand(Calibrate("n", "m", fails))
             journal.submit(bad)
             (good,) = submit_all(journal, draft("a"))
@@ -149,7 +149,7 @@ def append_until_full(journal: Journal) -> int:
     raise AssertionError("the disk never became full")
 
 
-def test_a_commit_that_finds_no_room_leaves_no_gap(folder: Path) -> None:
+def test_a_commit_that_fails_on_a_full_disk_leaves_no_gap(folder: Path) -> None:
     with opened(folder) as journal:
         writer = journal._writer._connection
         (pages,) = writer.execute("PRAGMA page_count").fetchone()
@@ -161,10 +161,10 @@ def test_a_commit_that_finds_no_room_leaves_no_gap(folder: Path) -> None:
             append(journal, *(draft(f"batch {n} {'x' * 1_000}") for n in range(100)))
         assert known_head(journal) == head
         writer.execute("PRAGMA max_page_count = 1000000")
-        assert append(journal, draft("room again")).results[0].sequence == stored + 1
+        assert append(journal, draft("space again")).results[0].sequence == stored + 1
 
 
-def test_a_write_that_would_leave_no_room_for_a_checkpoint_is_refused_and_erasing_is_not(
+def test_a_write_that_would_leave_no_space_for_a_checkpoint_is_rejected_and_an_erasure_is_not(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(folder, ballast_bytes=0) as journal:
@@ -183,44 +183,44 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield disk
 
 
-def test_a_full_disk_refuses_writes_serves_reads_and_still_erases(small_disk: Path) -> None:
+def test_a_journal_on_a_full_disk_rejects_writes_serves_reads_and_still_erases(small_disk: Path) -> None:
     folder = small_disk / "data"
     with opened(folder) as journal:
         append(journal, draft("S3CRET"), key=OTHER)
-        keep(journal, note("S3CRET fact"))
+        upsert(journal, new_record("S3CRET fact"))
         stored = append_until_full(journal)
-        assert [one.sequence for one in read(journal, limit=10_000, max_bytes=1 << 30)] == list(range(1, stored + 1))
-        assert carry_out(journal, DeleteRecord(ANN, RecordKind.ARTIFACT, "n1")) == note("S3CRET fact")
+        assert [message.sequence for message in read(journal, limit=10_000, max_bytes=1 << 30)] == list(
+            range(1, stored + 1)
+        )
+        assert execute(journal, DeleteRecord(ANN, RecordKind.ARTIFACT, "n1")) == new_record("S3CRET fact")
         assert b"S3CRET fact" not in bytes_of(folder)
         erase(journal, key=OTHER)
         assert b"S3CRET" not in bytes_of(folder)
         erase(journal)
-        assert append(journal, draft("room again")).results[0].sequence == stored + 1
+        assert append(journal, draft("space again")).results[0].sequence == stored + 1
     with opened(folder) as journal:
-        assert contents(journal) == ["room again"]
+        assert contents(journal) == ["space again"]
 
 
-def test_the_write_ahead_log_stays_bounded_while_readers_follow_each_other(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The restart of the log waits until the readers of the moment are done, however long the machine makes of it."""
+def test_the_write_ahead_log_stays_bounded_while_reads_overlap(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The restart of the log waits until the present readers are done, however long they take."""
     monkeypatch.setitem(wal.READER_TIMEOUT_MS, "RESTART", int(1_000 * HANG_SECONDS))
     limit = 256 << 10
-    over = threading.Event()
+    stopped = threading.Event()
 
-    def read_on(journal: Journal) -> None:
-        while not over.is_set():
+    def read_until_stopped(journal: Journal) -> None:
+        while not stopped.is_set():
             journal.messages(KEY, MessageQuery(newest_first=True, limit=50))
 
     with opened(folder, checkpoint_bytes=limit) as journal, ThreadPoolExecutor(2) as readers:
         append(journal, draft("first"))
-        reading = [readers.submit(read_on, journal) for _ in range(2)]
+        reads = [readers.submit(read_until_stopped, journal) for _ in range(2)]
         largest = 0
         for number in range(150):
             append(journal, draft(f"{number} {'x' * 8_000}"))
             largest = max(largest, journal.stats().wal_bytes)
-        over.set()
-        for one in reading:
-            one.result()
+        stopped.set()
+        for running in reads:
+            running.result()
         assert journal.stats().file_bytes > limit
     assert largest < 8 * limit

@@ -1,4 +1,4 @@
-"""Files as earlier versions left them."""
+"""Convert journal files to the schemas of earlier versions."""
 
 import re
 import sqlite3
@@ -14,7 +14,7 @@ _TRIGGER_2, _TRIGGER_4 = (
 _VIEW_2 = schema.VERSION_2[schema.VERSION_2.index("CREATE VIEW") : schema.VERSION_2.index("CREATE TRIGGER")]
 _INDEXES_3 = schema.VERSION_3[schema.VERSION_3.index("CREATE INDEX") : schema.VERSION_3.index("ALTER TABLE")]
 
-BACK_TO_VERSION_4 = f"""
+TO_VERSION_4 = f"""
 DROP VIEW new_messages;
 ALTER TABLE messages RENAME COLUMN displayed_lsn TO shown_lsn;
 ALTER TABLE messages RENAME COLUMN displayed_tokens TO shown_tokens;
@@ -38,8 +38,8 @@ ALTER TABLE orphaned_texts RENAME TO leftovers;
 {_TRIGGER_4}
 PRAGMA user_version = 4;
 """
-BACK_TO_VERSION_3 = f"""
-{BACK_TO_VERSION_4}
+TO_VERSION_3 = f"""
+{TO_VERSION_4}
 DROP TRIGGER incoming_message;
 ALTER TABLE sessions DROP COLUMN bytes;
 ALTER TABLE documents DROP COLUMN bytes;
@@ -47,37 +47,37 @@ ALTER TABLE notes DROP COLUMN bytes;
 {_TRIGGER_2}
 PRAGMA user_version = 3;
 """
-BACK_TO_VERSION_2 = f"""
-{BACK_TO_VERSION_3}
+TO_VERSION_2 = f"""
+{TO_VERSION_3}
 DROP TABLE notes;
 ALTER TABLE policies DROP COLUMN summarize;
 PRAGMA user_version = 2;
 """
 
 
-def as_version_2_left_it(folder: Path) -> None:
-    """What was written, in a file that is made as the version before notes made it."""
-    _bring_back(folder, BACK_TO_VERSION_2, schema.VERSION_2)
+def downgrade_to_version_2(folder: Path) -> None:
+    """Convert the file to the version before records."""
+    _downgrade(folder, TO_VERSION_2, schema.VERSION_2)
 
 
-def as_version_3_left_it(folder: Path) -> None:
-    """The same for the version before sizes."""
-    _bring_back(folder, BACK_TO_VERSION_3, schema.VERSION_2 + schema.VERSION_3)
+def downgrade_to_version_3(folder: Path) -> None:
+    """Convert the file to the version before sizes."""
+    _downgrade(folder, TO_VERSION_3, schema.VERSION_2 + schema.VERSION_3)
 
 
-def as_version_4_left_it(folder: Path) -> None:
-    """The same for the version before the present names."""
-    _bring_back(folder, BACK_TO_VERSION_4, schema.VERSION_2 + schema.VERSION_3 + schema.VERSION_4)
+def downgrade_to_version_4(folder: Path) -> None:
+    """Convert the file to the version before the present table and column names."""
+    _downgrade(folder, TO_VERSION_4, schema.VERSION_2 + schema.VERSION_3 + schema.VERSION_4)
 
 
-def _bring_back(folder: Path, script: str, made_by: str) -> None:
+def _downgrade(folder: Path, script: str, migrations: str) -> None:
     with closing(sqlite3.connect(folder / "journal.db")) as older, closing(sqlite3.connect(":memory:")) as fresh:
         older.executescript(script)
-        fresh.executescript(made_by)
+        fresh.executescript(migrations)
         assert _statements(older) == _statements(fresh)
 
 
 def _statements(database: sqlite3.Connection) -> set[str]:
-    """What made its tables, indexes, views and triggers; how it is set does not matter. A renaming adds quotes."""
-    made = database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
-    return {re.sub(r"\s+", " ", sql).replace('"', "") for (sql,) in made}
+    """Return the statements that define tables, indexes, views and triggers, without the quotes that a rename adds."""
+    rows = database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
+    return {re.sub(r"\s+", " ", sql).replace('"', "") for (sql,) in rows}

@@ -1,4 +1,4 @@
-"""Erased is gone from every file."""
+"""Secure deletion: erased text is in no file."""
 
 import random
 import signal
@@ -15,44 +15,48 @@ from memsidecar.stores.contract import (
 from tests.conformance.builders import (
     KEY,
     append,
-    carry_out,
     contents,
     draft,
     erase,
+    execute,
     read,
-    rewrite,
     scored,
     shortened,
-    trim,
+    update_message,
+    update_window,
 )
 from tests.stores.directories import OTHER, another_process, bytes_of, opened
 
 LEAKY_SEEDS = [20, 21, 22, 23, 28, 35]
 
 
-def write_in_every_way(journal: Journal, key: SessionKey, secret: str, messages: int) -> None:
-    """Messages that were annotated, shortened once and twice, both, and pruned; the secret is in all versions."""
+def write_all_versions(journal: Journal, key: SessionKey, secret: str, messages: int) -> None:
+    """Append messages; annotate some, shorten some once or twice, prune some. Each version has the secret."""
     for number in range(messages):
-        one = draft(f"{secret} body {number}", message_id=f"{secret} id {number}", vector=f"{secret} vector".encode())
-        append(journal, one, key=key)
+        message = draft(
+            f"{secret} body {number}", message_id=f"{secret} id {number}", vector=f"{secret} vector".encode()
+        )
+        append(journal, message, key=key)
     for number in range(0, messages, 3):
-        carry_out(journal, UpdateMessage(key, "", f"{secret} id {number}", scored(number, f"{secret} mark")))
+        execute(journal, UpdateMessage(key, "", f"{secret} id {number}", scored(number, f"{secret} mark")))
     for length in (20, 10):
         window = read(journal, key)[: messages // 2]
-        trim(journal, shortened=[shortened(stored, f"{secret} short {length}", length) for stored in window], key=key)
+        update_window(
+            journal, shortened=[shortened(stored, f"{secret} short {length}", length) for stored in window], key=key
+        )
     for number in range(0, messages, 5):
-        carry_out(journal, UpdateMessage(key, "", f"{secret} id {number}", scored(number, f"{secret} again")))
-    trim(journal, *range(1, messages // 3), key=key)
+        execute(journal, UpdateMessage(key, "", f"{secret} id {number}", scored(number, f"{secret} again")))
+    update_window(journal, *range(1, messages // 3), key=key)
 
 
 @pytest.mark.parametrize("delete_session", [True, False])
 def test_erased_text_is_in_no_file(folder: Path, delete_session: bool) -> None:
     with opened(folder) as journal:
         append(journal, draft("kept"), key=OTHER)
-        write_in_every_way(journal, KEY, "S3CRET", 60)
-        carry_out(journal, SetPolicy(KEY, "", Policy(model="S3CRET model")))
+        write_all_versions(journal, KEY, "S3CRET", 60)
+        execute(journal, SetPolicy(KEY, "", Policy(model="S3CRET model")))
         assert b"S3CRET" in bytes_of(folder)
-        carry_out(journal, SetPolicy(KEY, "", None))
+        execute(journal, SetPolicy(KEY, "", None))
         erase(journal, delete_session=delete_session)
         assert b"S3CRET" not in bytes_of(folder)
         assert contents(journal, OTHER) == ["kept"]
@@ -60,20 +64,20 @@ def test_erased_text_is_in_no_file(folder: Path, delete_session: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", LEAKY_SEEDS)
-def test_text_beside_what_was_erased_before_is_in_no_file_after_its_own_erasure(folder: Path, seed: int) -> None:
-    """SQLite merges pages after deletions and leaves copies of what it moved; with these seeds it once did."""
+def test_text_stored_beside_erased_text_is_in_no_file_after_its_own_erasure(folder: Path, seed: int) -> None:
+    """SQLite merges pages after deletions and leaves copies of moved rows. With these seeds it did so."""
     chance = random.Random(seed)
     keys = [SessionKey("default", f"k{number}z") for number in range(chance.randint(2, 12))]
     with opened(folder) as journal:
         for step in range(14):
             for number in range(chance.randint(1, 60)):
-                append_some(journal, chance.choice(keys), f"{step}/{number}", chance)
+                append_random_messages(journal, chance.choice(keys), f"{step}/{number}", chance)
             key = chance.choice(keys)
             erase(journal, key=key)
             assert f"{key.session_id} S3CRET".encode() not in bytes_of(folder)
 
 
-def append_some(journal: Journal, key: SessionKey, name: str, chance: random.Random) -> None:
+def append_random_messages(journal: Journal, key: SessionKey, name: str, chance: random.Random) -> None:
     secret = f"{key.session_id} S3CRET"
     sizes = [chance.choice([1, 10, 100, 700, 1_500, 3_000, 9_000]) for _ in range(chance.randint(1, 9))]
     append(
@@ -83,11 +87,11 @@ def append_some(journal: Journal, key: SessionKey, name: str, chance: random.Ran
     )
 
 
-def test_an_annotation_leaves_nothing_of_the_text_before_it(folder: Path) -> None:
+def test_an_annotation_leaves_no_copy_of_the_replaced_body(folder: Path) -> None:
     with opened(folder) as journal:
         append(journal, draft("a"))
-        rewrite(journal, "a", scored(1, "0LDMARK"))
-        rewrite(journal, "a", lambda stored: scored(2)(stored._replace(body=b"")))
+        update_message(journal, "a", scored(1, "0LDMARK"))
+        update_message(journal, "a", lambda stored: scored(2)(stored._replace(body=b"")))
     assert b"0LDMARK" not in (folder / "journal.db").read_bytes()
 
 
@@ -108,7 +112,7 @@ if sys.stdin.readline() == "before the first step\\n":
     journal.subscribe(die)
     journal.submit(PendingCommand(Erase(KEY, ""), die))
 else:
-    # Groups take turns with steps: between the answers to these two lies at least one step, and not the last.
+    # Groups alternate with steps of the purge: between the results of these two is at least one step, and not the last.
     second = PendingCommand(Append(OTHER, "", [draft("second")]), die)
     first = PendingCommand(Append(OTHER, "", [draft("first")]), lambda _: journal.submit(second))
     journal.submit(PendingCommand(Erase(KEY, ""), lambda _: None))
@@ -118,7 +122,7 @@ sys.stdin.read()
 
 
 @pytest.mark.parametrize("moment", ["before the first step", "between two steps"])
-def test_erasing_goes_on_after_a_kill_in_the_middle(folder: Path, moment: str) -> None:
+def test_a_purge_continues_after_a_kill(folder: Path, moment: str) -> None:
     with another_process(ERASE_AND_DIE, folder) as process:
         assert process.stdin is not None
         process.stdin.write(f"{moment}\n")
@@ -127,8 +131,8 @@ def test_erasing_goes_on_after_a_kill_in_the_middle(folder: Path, moment: str) -
     assert b"S3CRET" in bytes_of(folder)
     with opened(folder) as journal:
         assert contents(journal) == []
-    # Closing finishes what was begun.
+    # Closing finishes the purge.
     assert b"S3CRET" not in bytes_of(folder)
     with opened(folder) as journal:
         assert contents(journal, OTHER)[0] == "kept"
-        assert append(journal, draft("goes on")).results[0].sequence == 2_001
+        assert append(journal, draft("continued")).results[0].sequence == 2_001

@@ -1,4 +1,4 @@
-"""Whose files they are, and what the journal says when they are damaged."""
+"""The data directory: its lock, its ballast, migrations of its file, and damage."""
 
 import shutil
 import sqlite3
@@ -26,21 +26,21 @@ from tests.conformance.builders import (
     ANN,
     KEY,
     append,
-    carry_out,
     contents,
     draft,
     erase,
-    keep,
+    execute,
     known_head,
-    note,
+    new_record,
     put,
     read,
-    revising,
     shortened,
-    trim,
+    update_window,
+    upsert,
+    upsert_command,
 )
 from tests.stores.directories import another_process, opened
-from tests.stores.earlier import as_version_2_left_it, as_version_4_left_it
+from tests.stores.schema_downgrade import downgrade_to_version_2, downgrade_to_version_4
 
 PAGE = 4_096
 
@@ -55,13 +55,13 @@ sys.stdin.read()
 
 
 def fill(folder: Path, messages: int = 200) -> None:
-    """A journal of many pages, closed, so that all of it is in the main file."""
+    """Write a journal of many pages and close it, so that all of it is in the main file."""
     with opened(folder) as journal:
         append(journal, *(draft(f"message {n} {'x' * 500}", message_id=f"m{n}") for n in range(messages)))
 
 
 def copy_of_a_crash(folder: Path, messages: int = 30) -> Path:
-    """What a kill -9 leaves: the files of a journal that was never closed, with a write-ahead log."""
+    """Return a copy of the files of an open journal, with a write-ahead log, as SIGKILL leaves them."""
     crashed = folder.with_name("crashed")
     with opened(folder) as journal:
         for number in range(messages):
@@ -70,7 +70,7 @@ def copy_of_a_crash(folder: Path, messages: int = 30) -> Path:
     return crashed
 
 
-def test_a_second_process_is_refused_and_told_who_holds_the_directory(folder: Path) -> None:
+def test_a_second_process_is_refused_with_the_process_id_of_the_first(folder: Path) -> None:
     with (
         another_process(HOLD, folder) as holder,
         pytest.raises(StartRefused, match=f"process {holder.pid}"),
@@ -79,26 +79,26 @@ def test_a_second_process_is_refused_and_told_who_holds_the_directory(folder: Pa
         pass
 
 
-def test_the_directory_is_free_after_its_holder_was_killed(folder: Path) -> None:
+def test_the_lock_is_released_when_its_process_is_killed(folder: Path) -> None:
     with another_process(HOLD, folder):
         pass
     with opened(folder) as journal:
         append(journal, draft("a"))
 
 
-def test_the_directory_is_free_after_a_start_that_was_refused(folder: Path) -> None:
+def test_the_lock_is_released_after_a_refused_start(folder: Path) -> None:
     fill(folder)
-    delete_session = (folder / "journal.db").read_bytes()
+    intact = (folder / "journal.db").read_bytes()
     (folder / "journal.db").write_bytes(b"no database" * 1_000)
     with pytest.raises(DataCorrupted), opened(folder):
         pass
-    (folder / "journal.db").write_bytes(delete_session)
+    (folder / "journal.db").write_bytes(intact)
     with opened(folder) as journal:
         assert len(contents(journal)) == 200
 
 
 @pytest.mark.parametrize("pragma", ["user_version = 0", "user_version = 7", "application_id = 99"])
-def test_another_programs_file_is_refused_and_left_as_it_was(folder: Path, pragma: str) -> None:
+def test_another_programs_file_is_refused_and_not_changed(folder: Path, pragma: str) -> None:
     folder.mkdir()
     with closing(sqlite3.connect(folder / "journal.db")) as foreign:
         foreign.execute("CREATE TABLE theirs(x)")
@@ -109,18 +109,18 @@ def test_another_programs_file_is_refused_and_left_as_it_was(folder: Path, pragm
     assert (folder / "journal.db").read_bytes() == before
 
 
-def test_a_start_that_is_refused_keeps_no_room_in_reserve(folder: Path) -> None:
+def test_a_refused_start_creates_no_ballast(folder: Path) -> None:
     folder.mkdir()
-    (folder / "journal.db").write_bytes(b"somebody else's file, which is no database")
+    (folder / "journal.db").write_bytes(b"the file of another program, not a database")
     with pytest.raises(DataCorrupted), opened(folder, ballast_bytes=PAGE):
         pass
     assert not (folder / "ballast").exists()
 
 
-def test_the_reserve_is_kept_over_a_restart_and_follows_its_setting(folder: Path) -> None:
+def test_the_ballast_survives_a_restart_and_has_the_configured_size(folder: Path) -> None:
     for size in (4 * PAGE, 4 * PAGE, PAGE, 0):
         with opened(folder, ballast_bytes=size) as journal:
-            append(journal, draft(f"reserve of {size}"))
+            append(journal, draft(f"ballast of {size}"))
         ballast = folder / "ballast"
         assert (ballast.stat().st_size if ballast.exists() else 0) == size
 
@@ -133,7 +133,7 @@ def test_a_file_of_a_newer_version_is_refused(folder: Path) -> None:
         pass
 
 
-def test_a_file_of_a_development_version_is_refused_and_left_as_it_was(folder: Path) -> None:
+def test_a_file_of_a_development_version_is_refused_and_not_changed(folder: Path) -> None:
     fill(folder)
     with closing(sqlite3.connect(folder / "journal.db")) as older:
         older.execute("PRAGMA user_version = 1")
@@ -145,7 +145,9 @@ def test_a_file_of_a_development_version_is_refused_and_left_as_it_was(folder: P
     assert "development version" in finding
 
 
-def test_a_file_of_an_earlier_version_is_brought_up_step_by_step(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_an_earlier_version_is_migrated_version_by_version(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fill(folder)
     last = schema.NEWEST + 2
     later = {last - 1: "CREATE TABLE earlier(x);", last: "CREATE TABLE later(x);"}
@@ -158,51 +160,51 @@ def test_a_file_of_an_earlier_version_is_brought_up_step_by_step(folder: Path, m
         assert current.execute("SELECT count(*) FROM earlier, later").fetchone() == (0,)
 
 
-def test_a_file_without_notes_is_brought_up_with_all_it_holds(folder: Path) -> None:
+def test_a_migration_of_a_file_without_records_keeps_all_rows(folder: Path) -> None:
     policy = Policy(auto_prune_tokens=1_000, strategy=Strategy.TURNS, model="gpt-4")
     with opened(folder) as journal:
-        append(journal, draft("said"))
+        append(journal, draft("written"))
         put(journal, "text", title="T")
-        carry_out(journal, AdvanceWatermark("index", "default", 2))
-        carry_out(journal, SetPolicy(KEY, "", policy))
-    as_version_2_left_it(folder)
+        execute(journal, AdvanceWatermark("index", "default", 2))
+        execute(journal, SetPolicy(KEY, "", policy))
+    downgrade_to_version_2(folder)
     assert examine(folder) == []
     with opened(folder) as journal:
-        assert contents(journal) == ["said"]
+        assert contents(journal) == ["written"]
         assert put(journal, "text", title="T").unchanged
         assert journal.watermark("index", "default") == 2
-        assert known_head(journal).policy == policy, "no policy of that time asks for summaries"
-        keep(journal, note("kept"))
-        carry_out(journal, SetPolicy(KEY, "", replace(policy, summarize=True)))
-        assert append(journal, draft("goes on")).results[0].sequence == 2
+        assert known_head(journal).policy == policy, "no policy of that version enables summaries"
+        upsert(journal, new_record("kept"))
+        execute(journal, SetPolicy(KEY, "", replace(policy, summarize=True)))
+        assert append(journal, draft("continued")).results[0].sequence == 2
     assert examine(folder) == []
     with opened(folder) as journal, closing(sqlite3.connect(folder / "journal.db")) as current:
-        assert journal.record(ANN, RecordKind.ARTIFACT, "n1") == note("kept")
+        assert journal.record(ANN, RecordKind.ARTIFACT, "n1") == new_record("kept")
         assert known_head(journal).policy == replace(policy, summarize=True)
         assert current.execute("PRAGMA user_version").fetchone() == (schema.NEWEST,)
 
 
 def fill_every_table(folder: Path) -> None:
-    """A journal with rows in every table that was renamed, an unfinished erasure included."""
+    """Write rows in each table that was renamed, an unfinished purge included."""
     with opened(folder) as journal:
         append(journal, draft("first"), draft("second", message_id="m2"), user_id="ann")
-        trim(journal, shortened=[shortened(read(journal)[0], "short", 1)])
+        update_window(journal, shortened=[shortened(read(journal)[0], "short", 1)])
         put(journal, "text", title="T")
         put(journal, "text", title="another title")
-        keep(journal, note("kept", source="s1"))
-        carry_out(journal, AddDeadLetter("index", "default", 2, "Reason"))
+        upsert(journal, new_record("kept", source="s1"))
+        execute(journal, AddDeadLetter("index", "default", 2, "Reason"))
         append(journal, draft("elsewhere"), key=SessionKey("elsewhere", "s1"))
         erase(journal, key=SessionKey("elsewhere", "s1"), delete_session=True)
-    with closing(sqlite3.connect(folder / "journal.db")) as outside:
-        outside.execute("INSERT INTO erased_sessions VALUES (99)")
-        outside.commit()
+    with closing(sqlite3.connect(folder / "journal.db")) as connection:
+        connection.execute("INSERT INTO erased_sessions VALUES (99)")
+        connection.commit()
 
 
 def check_every_table(folder: Path, last_lsn: int) -> None:
     with opened(folder) as journal, closing(sqlite3.connect(folder / "journal.db")) as current:
         assert contents(journal) == ["short", "second"]
         assert put(journal, "text", title="another title").unchanged
-        assert journal.record(ANN, RecordKind.ARTIFACT, "n1") == note("kept", source="s1")
+        assert journal.record(ANN, RecordKind.ARTIFACT, "n1") == new_record("kept", source="s1")
         assert [letter.reason for letter in journal.dead_letters("index")] == ["Reason"]
         assert (journal.last_lsns()["elsewhere"], journal.stats().last_lsn) == (last_lsn, last_lsn)
         assert append(journal, draft("third")).results[0].sequence == 3
@@ -212,21 +214,21 @@ def check_every_table(folder: Path, last_lsn: int) -> None:
     assert examine(folder) == []
 
 
-def test_a_file_with_earlier_names_is_brought_up_with_all_it_holds(folder: Path) -> None:
+def test_a_migration_of_a_file_with_earlier_names_keeps_all_rows(folder: Path) -> None:
     fill_every_table(folder)
     with opened(folder) as journal:
         last_lsn = journal.stats().last_lsn
-    as_version_4_left_it(folder)
+    downgrade_to_version_4(folder)
     assert examine(folder) == []
     check_every_table(folder, last_lsn)
 
 
 @pytest.mark.parametrize("done", range(1, schema.VERSION_5.count("ALTER TABLE")))
-def test_a_start_that_was_killed_while_it_renamed_leaves_the_earlier_names(folder: Path, done: int) -> None:
+def test_a_migration_that_is_killed_while_renaming_is_rolled_back(folder: Path, done: int) -> None:
     fill_every_table(folder)
     with opened(folder) as journal:
         last_lsn = journal.stats().last_lsn
-    as_version_4_left_it(folder)
+    downgrade_to_version_4(folder)
     statements = schema.VERSION_5.split(";\n")
     first = next(at for at, statement in enumerate(statements) if statement.startswith("ALTER"))
     with closing(sqlite3.connect(folder / "journal.db")) as killed:
@@ -235,15 +237,15 @@ def test_a_start_that_was_killed_while_it_renamed_leaves_the_earlier_names(folde
     check_every_table(folder, last_lsn)
 
 
-def test_a_start_that_was_killed_before_its_tables_were_made_is_begun_again(folder: Path) -> None:
+def test_a_start_that_was_killed_before_it_created_tables_is_repeated(folder: Path) -> None:
     folder.mkdir()
-    with closing(sqlite3.connect(folder / "journal.db")) as begun:
-        begun.execute("PRAGMA journal_mode = WAL")
+    with closing(sqlite3.connect(folder / "journal.db")) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
     with opened(folder) as journal:
         append(journal, draft("a"))
 
 
-def test_what_was_acknowledged_is_there_after_a_crash(folder: Path) -> None:
+def test_acknowledged_messages_are_present_after_a_crash(folder: Path) -> None:
     with opened(copy_of_a_crash(folder)) as journal:
         assert [stored.sequence for stored in read(journal)] == list(range(1, 31))
 
@@ -283,7 +285,7 @@ def test_a_damaged_file_is_refused_by_name(folder: Path, damage: Callable[[Path]
     assert refused.value.file == str(folder / "journal.db")
 
 
-def test_a_message_whose_bytes_have_rotted_is_not_served(folder: Path) -> None:
+def test_a_message_with_changed_bytes_is_not_returned(folder: Path) -> None:
     fill(folder)
     path = folder / "journal.db"
     path.write_bytes(path.read_bytes().replace(b"message 77 xxx", b"message 77 xyx"))
@@ -293,7 +295,7 @@ def test_a_message_whose_bytes_have_rotted_is_not_served(folder: Path) -> None:
         assert len(contents(journal, before=70)) == 69
 
 
-def test_a_write_ahead_log_damaged_in_the_middle_is_refused_and_left_as_it_was(folder: Path) -> None:
+def test_a_write_ahead_log_damaged_in_the_middle_is_refused_and_not_changed(folder: Path) -> None:
     crashed = copy_of_a_crash(folder)
     path = crashed / "journal.db-wal"
     content = bytearray(path.read_bytes())
@@ -315,24 +317,26 @@ def test_a_write_ahead_log_that_is_missing_is_refused(folder: Path) -> None:
 UNLOGGED: dict[str, Command] = {
     "a policy": SetPolicy(KEY, "", Policy(auto_prune_tokens=100)),
     "a calibration": Calibrate("default", "m", lambda now: Calibration(now.factor, now.reports + 1)),
-    "a note": revising(note()),
+    "a record": upsert_command(new_record()),
     "a watermark": AdvanceWatermark("task", "default", 3),
 }
 
 
 @pytest.mark.parametrize("last", UNLOGGED)
-def test_a_log_without_the_end_of_a_change_that_is_no_entry_is_refused(folder: Path, last: str) -> None:
-    """Not all that is acknowledged stands in the journal's log; the mark knows of it, too."""
+def test_a_truncated_write_ahead_log_is_refused_when_a_commit_without_log_entry_is_lost(
+    folder: Path, last: str
+) -> None:
+    """Some acknowledged commits add no log entry; the mark file counts them, too."""
     crashed = folder.with_name("crashed")
     with opened(folder) as journal:
         append(journal, draft("hello"))
         for lsn in (1, 2):
-            carry_out(journal, AdvanceWatermark("another", "default", lsn))
-    with opened(folder) as journal:  # the count goes on where the process before has left it
-        carry_out(journal, UNLOGGED[last])
+            execute(journal, AdvanceWatermark("another", "default", lsn))
+    with opened(folder) as journal:  # the count continues from the previous process
+        execute(journal, UNLOGGED[last])
         shutil.copytree(folder, crashed)
-    shutil.copytree(crashed, delete_session := folder.with_name("whole"))
-    with opened(delete_session):
+    shutil.copytree(crashed, intact := folder.with_name("whole"))
+    with opened(intact):
         pass
     path = crashed / "journal.db-wal"
     path.write_bytes(content := path.read_bytes()[:-1])
@@ -342,28 +346,28 @@ def test_a_log_without_the_end_of_a_change_that_is_no_entry_is_refused(folder: P
     assert path.read_bytes() == content
 
 
-def test_a_mark_that_knows_of_entries_only_is_less_strict_and_no_damage(folder: Path) -> None:
-    """As an earlier version left it beside a journal with changes that are no entries."""
+def test_a_mark_file_that_counts_log_entries_only_is_accepted(folder: Path) -> None:
+    """An earlier version wrote such a file beside a journal with commits that have no log entry."""
     with opened(folder) as journal:
         append(journal, draft("hello"))
-        carry_out(journal, AdvanceWatermark("task", "default", 1))
+        execute(journal, AdvanceWatermark("task", "default", 1))
     mark = folder / "journal.mark"
     content = mark.read_bytes()
-    assert content[64:80] == (1).to_bytes(8, "little") * 2, "one entry, and one change that is none"
+    assert content[64:80] == (1).to_bytes(8, "little") * 2, "one log entry, and one commit without"
     mark.write_bytes(content[:72] + bytes(8) + content[80:])
     with opened(folder) as journal:
         assert contents(journal) == ["hello"]
-        append(journal, draft("goes on"))
+        append(journal, draft("continued"))
     assert mark.read_bytes()[64:80] == (2).to_bytes(8, "little") + (1).to_bytes(8, "little")
 
 
-def test_what_is_left_can_be_opened_when_somebody_says_so(folder: Path) -> None:
+def test_a_truncated_journal_can_be_opened_after_its_mark_file_is_deleted(folder: Path) -> None:
     crashed = copy_of_a_crash(folder)
     path = crashed / "journal.db-wal"
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     (crashed / "journal.mark").unlink()
     with opened(crashed) as journal:
-        left = [stored.sequence for stored in read(journal)]
-        assert left == list(range(1, len(left) + 1))
-        assert 0 < len(left) < 30
-        append(journal, draft("goes on"))
+        remaining = [stored.sequence for stored in read(journal)]
+        assert remaining == list(range(1, len(remaining) + 1))
+        assert 0 < len(remaining) < 30
+        append(journal, draft("continued"))
