@@ -83,7 +83,7 @@ test-long: setup ## Test bounds on RAM, disk and work, compare stores with their
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m long tests $(ARGS)
 
 test-index-faults: setup ## Test the index of sidecars with LanceDB under damage, full disks and kills (a few minutes)
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m 'index_faults and not kills' tests/faults_index tests/index tests/scenarios/test_reindexing.py $(ARGS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m 'index_faults and not kills' tests/faults_index tests/index tests/scenarios/test_reindex.py $(ARGS)
 
 test-contexts: setup ## Test contexts, facts, summaries and patterns of running sidecars (two minutes)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m contexts tests/context_wire $(ARGS)

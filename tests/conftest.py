@@ -35,7 +35,7 @@ MARKERS = {
     "limits": "access",
     "mcp": "mcp",
     "working/test_bounds.py": "long",
-    "scenarios/test_reindexing.py": "index_faults",
+    "scenarios/test_reindex.py": "index_faults",
     "faults_index": "index_faults",
     "index/test_full_disk.py": "index_faults",
     "index/test_repair.py": "index_faults",

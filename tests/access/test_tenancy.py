@@ -18,7 +18,7 @@ from tests.access.restricted_sidecar import restricted_sidecar
 from tests.access.tenant_view import TenantView
 from tests.access.tenants import HOSTILE, Pair, Step, Tenant, namespace_wide_steps, pairs, read_steps
 from tests.bad_input.rpcs import METHODS
-from tests.scenarios.retrieval import until_retrieval_is_there
+from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.process import CALL_SECONDS
 
 MOST_PAIRS = 200
@@ -57,7 +57,7 @@ def open_sidecars(factory: pytest.TempPathFactory, sidecars: int, *flags: str) -
             yield TenantPairs(views, iter(PAIRS))
             return
         with restricted_sidecar(factory.mktemp("tenancy"), grants, *VERBOSE, *flags) as restricted:
-            until_retrieval_is_there(restricted.sidecar)
+            until_index_is_ready(restricted.sidecar)
             yield from opened([*views, TenantView(restricted)])
 
     yield from opened([])

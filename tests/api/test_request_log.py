@@ -10,7 +10,7 @@ import pytest
 from memsidecar.v1 import memory_pb2 as memory
 from tests.api.canaries import canary_requests
 from tests.bad_input.rpcs import METHODS, NOT_IMPLEMENTED, send_bytes
-from tests.scenarios.retrieval import until_retrieval_is_there
+from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.canaries import CANARY
 from tests.support.process import Client, SidecarProcess, refusal
 
@@ -93,7 +93,7 @@ def verbose_log(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     form, index = request.param
     flags = ("--log-format", form, "--log-calls", "all", "--log-level", "debug", "--index", index)
     with SidecarProcess(tmp_path_factory.mktemp(form) / "data", *flags) as sidecar:
-        until_retrieval_is_there(sidecar)
+        until_index_is_ready(sidecar)
         with sidecar.client() as client:
             assert call_everything(client) > 100
         assert sidecar.stop() == 0

@@ -10,7 +10,7 @@ from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as session
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL
 from tests.bad_input.rpcs import KNOWN_MESSAGE, WATCHED, calls, good, send
-from tests.scenarios.retrieval import until_retrieval_is_there
+from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.comparable import without_watermarks
 from tests.support.process import Client, SidecarProcess
 
@@ -20,7 +20,7 @@ def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess
     """One for a module, which searches all that there is, and soon. Megabytes are sent to it: it only estimates."""
     data_dir = tmp_path_factory.mktemp("sidecar") / "data"
     with SidecarProcess(data_dir, "--index", "volatile", "--tokenizer", "chars4") as running:
-        until_retrieval_is_there(running)
+        until_index_is_ready(running)
         yield running
 
 

@@ -9,8 +9,8 @@ from memsidecar.v1 import context_pb2, knowledge_pb2
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse, Section, SectionReceipt
 from memsidecar.v1.knowledge_pb2 import Fact, GetPatternsResponse, Summary
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_USER, Message
+from tests.scenarios.conversation import Conversation
 from tests.scenarios.knowledge_client import KnowledgeClient
-from tests.scenarios.talk import Talk
 from tests.support.process import CALL_SECONDS, Client
 from tests.support.waiting import until
 
@@ -27,8 +27,8 @@ class Agent:
         return {"namespace": self.namespace, "user_id": self.user_id, "session_id": self.session_id}
 
     @property
-    def talk(self) -> Talk:
-        return Talk(self.client, self.session_id, self.namespace, self.user_id)
+    def conversation(self) -> Conversation:
+        return Conversation(self.client, self.session_id, self.namespace, self.user_id)
 
     @property
     def knowledge_client(self) -> KnowledgeClient:
@@ -41,7 +41,7 @@ class Agent:
         roles_and_texts = [
             (role, text) for turn in turns for role, text in zip((ROLE_USER, ROLE_ASSISTANT), turn, strict=True)
         ]
-        self.talk.batch(*(Message(role=role, content=text) for role, text in roles_and_texts if text))
+        self.conversation.add_batch(*(Message(role=role, content=text) for role, text in roles_and_texts if text))
 
     # -- contexts
 

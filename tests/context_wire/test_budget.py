@@ -14,7 +14,7 @@ from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, RO
 from tests.context_wire.agent import Agent, new_agent, section_of
 from tests.context_wire.invariants import check_exchanges, check_token_counts
 from tests.context_wire.strategies import Scene, requests, scenes
-from tests.scenarios.retrieval import until_retrieval_is_there
+from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.process import Client, Refusal, SidecarProcess, refusal
 
 LONG_LIVED = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -25,20 +25,20 @@ FLAGS = ("--index", "volatile", "--facts-every-turns", "1000", "--facts-quiet-se
 @pytest.fixture(scope="module")
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
     with SidecarProcess(tmp_path_factory.mktemp("budget") / "data", *FLAGS) as running:
-        until_retrieval_is_there(running)
+        until_index_is_ready(running)
         yield running
         assert "Traceback" not in running.log()
 
 
 def new_session(client: Client, scene: Scene) -> Agent:
     agent = new_agent(client)
-    agent.talk.batch(*scene.messages)
+    agent.conversation.add_batch(*scene.messages)
     if scene.facts:
-        agent.knowledge_client.tell(*scene.facts)
+        agent.knowledge_client.put_facts(*scene.facts)
     for content in scene.artifacts:
         agent.knowledge_client.put(content=content)
     if scene.prune_tokens:
-        agent.talk.prune(scene.prune_tokens)
+        agent.conversation.prune(scene.prune_tokens)
     return agent
 
 
@@ -61,7 +61,7 @@ def test_the_token_count_matches_the_response_and_fits(
     client: Client, scene: Scene, field_sets: list[dict[str, Any]]
 ) -> None:
     agent = new_session(client, scene)
-    window = agent.talk.messages()
+    window = agent.conversation.messages()
     last = [one.id for one in window if one.role != ROLE_SYSTEM][-2:]
     for fields in field_sets:
         request = BuildContextRequest(**agent.names, **fields)
@@ -79,7 +79,7 @@ def test_tool_exchanges_are_complete_at_every_budget(
     client: Client, scene: Scene, fields: dict[str, Any], steps: list[int]
 ) -> None:
     agent = new_session(client, scene)
-    window = [message for message in agent.talk.messages() if message.role != ROLE_SYSTEM]
+    window = [message for message in agent.conversation.messages() if message.role != ROLE_SYSTEM]
     for budget in steps:
         request = BuildContextRequest(**agent.names, **{**fields, "max_tokens": budget})
         built = within(agent, request)
@@ -90,7 +90,7 @@ def test_tool_exchanges_are_complete_at_every_budget(
 def test_the_largest_budget_works_with_the_largest_section_limits(data_dir: Path) -> None:
     with SidecarProcess(data_dir, "--working-max-tokens", "10000000") as sidecar, sidecar.client() as client:
         agent, most = new_agent(client), (1 << 31) - 1
-        agent.talk.say("Hello.")
+        agent.conversation.add("Hello.")
         built = agent.build(max_tokens=most)
         assert (built.max_tokens, section_of(built, "WORKING").limit_tokens) == (most, most)
 
@@ -99,7 +99,7 @@ def test_the_largest_budget_works_with_the_largest_section_limits(data_dir: Path
 def test_results_without_a_call_may_be_evicted_except_the_last_two(client: Client, tool_call_id: str) -> None:
     agent = new_agent(client)
     results = [Message(role=ROLE_TOOL, content=f"{n}7 rain", tool_call_id=tool_call_id) for n in range(1, 6)]
-    agent.talk.batch(Message(role=ROLE_USER, content="Weather in Porto?"), *results)
+    agent.conversation.add_batch(Message(role=ROLE_USER, content="Weather in Porto?"), *results)
     built = within(agent, BuildContextRequest(**agent.names, max_tokens=5))
     assert [message.content for message in built.messages] == ["47 rain", "57 rain"]
 
@@ -108,8 +108,10 @@ def test_required_tokens_suffice_where_a_larger_budget_reads_more_turns(client: 
     """A larger budget reads more of the conversation, and the section's minimum makes that part mandatory."""
     agent = new_agent(client)
     for turn in range(8):
-        agent.talk.say(f"{turn} " + "and the weather in the north " * 12)
-        agent.talk.batch(Message(role=ROLE_ASSISTANT, content="It rains there, as it does everywhere. " * 6))
+        agent.conversation.add(f"{turn} " + "and the weather in the north " * 12)
+        agent.conversation.add_batch(
+            Message(role=ROLE_ASSISTANT, content="It rains there, as it does everywhere. " * 6)
+        )
     working = SectionBudget(section=Section.SECTION_WORKING, min_tokens=600)
     system_prompt = "word " * 3_000
     built = within(
@@ -121,9 +123,11 @@ def test_required_tokens_suffice_where_a_larger_budget_reads_more_turns(client: 
 def test_required_content_that_fits_no_response_is_too_large_at_any_budget(client: Client) -> None:
     agent = new_agent(client)
     calls = [ToolCall(id=f"c{n}", name="read", arguments_json="{}") for n in range(8)]
-    agent.talk.batch(Message(role=ROLE_USER, content="Read it all."), Message(role=ROLE_ASSISTANT, tool_calls=calls))
+    agent.conversation.add_batch(
+        Message(role=ROLE_USER, content="Read it all."), Message(role=ROLE_ASSISTANT, tool_calls=calls)
+    )
     for call in calls:
-        agent.talk.batch(Message(role=ROLE_TOOL, content="x" * 600_000, tool_call_id=call.id))
+        agent.conversation.add_batch(Message(role=ROLE_TOOL, content="x" * 600_000, tool_call_id=call.id))
     for max_tokens in (1_000, 10_000_000):
         error = refusal(lambda budget=max_tokens: agent.build(max_tokens=budget))  # type: ignore[misc]
         assert (error.code.name, error.reason) == ("RESOURCE_EXHAUSTED", "TOO_LARGE"), error.message

@@ -16,8 +16,8 @@ from tests.embedding.endpoint import Endpoint
 from tests.endpoint.server import Server, silent_until
 from tests.faults_index.damage import all_manifests_garbage, data_file_zeroed, metadata_garbage
 from tests.faults_index.index_files import IndexFiles
+from tests.scenarios.index_readiness import until_index_is_ready
 from tests.scenarios.knowledge_client import PROFILE, fact
-from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.support.process import SidecarProcess
 from tests.support.waiting import until
 
@@ -82,7 +82,7 @@ class Scene:
 def scene(data_dir: Path, *flags: str) -> Iterator[Scene]:
     with SidecarProcess(data_dir, *flags) as sidecar, sidecar.client() as client:
         if "--index" in flags:
-            until_retrieval_is_there(sidecar)
+            until_index_is_ready(sidecar)
         agent = new_agent(client, user=True)
         fill(agent)
         yield Scene(agent)
@@ -90,8 +90,8 @@ def scene(data_dir: Path, *flags: str) -> Iterator[Scene]:
 
 
 def fill(agent: Agent) -> None:
-    agent.knowledge_client.tell(fact("Priya Nair", PROFILE, "name"))
-    Agent(agent.client, f"{agent.session_id}-before", user_id=agent.user_id).talk.say(KEY)
+    agent.knowledge_client.put_facts(fact("Priya Nair", PROFILE, "name"))
+    Agent(agent.client, f"{agent.session_id}-before", user_id=agent.user_id).conversation.add(KEY)
     add_turns_about_huts(agent, 3)
 
 

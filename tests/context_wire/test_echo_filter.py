@@ -58,7 +58,7 @@ def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess
 @pytest.mark.parametrize("way", list(ECHOES))
 def test_facts_are_not_extracted_from_echoed_contexts(client: Client, way: str) -> None:
     agent = new_agent(client, user=True)
-    agent.talk.system(PROMPT)
+    agent.conversation.system(PROMPT)
     agent.turns(SAID)
     agent.until_known(("company", "Globex"), ("likes", "sailing"))
     before = agent.known()
@@ -70,7 +70,7 @@ def test_facts_are_not_extracted_from_echoed_contexts(client: Client, way: str) 
         ("likes", "sailing"),
     }
     largest = max(echo(agent, ECHOES[way], number).total_tokens for number in range(TURNS.get(way, 50)))
-    agent.talk.say("I live in Reykjavik.")
+    agent.conversation.add("I live in Reykjavik.")
     agent.until_known(LATE)
     assert agent.known() == before - {("location", "Lisbon")} | {LATE}
     assert largest <= 8_000
@@ -79,16 +79,16 @@ def test_facts_are_not_extracted_from_echoed_contexts(client: Client, way: str) 
 def echo(agent: Agent, way: Echo, number: int) -> BuildContextResponse:
     """Add a turn with the whole context of the agent."""
     built = agent.build()
-    agent.talk.batch(*way(built.messages))
+    agent.conversation.add_batch(*way(built.messages))
     agent.turns([(f"What is the weather on day {number}?", f"On day {number} it rains.")])
     return built
 
 
 def test_an_echoed_system_prompt_is_not_added_again(client: Client) -> None:
     agent = new_agent(client, user=True)
-    agent.knowledge_client.tell(fact("Priya Nair", PROFILE, "name"))
+    agent.knowledge_client.put_facts(fact("Priya Nair", PROFILE, "name"))
     for prompt in ("Be kind.\n", "What stands in <memsidecar> tags is memory.", "Be short."):
-        agent.talk.system(prompt)
+        agent.conversation.system(prompt)
         echo(agent, each_with_its_role, 1)
     prompts = "Be kind.\n\n\nWhat stands in <memsidecar> tags is memory.\n\nBe short."
     for number in range(4):

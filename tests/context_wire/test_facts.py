@@ -39,10 +39,10 @@ def never_quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 def test_facts_are_extracted_after_five_turns_with_their_sources(never_quiet: Client) -> None:
     ann = new_agent(never_quiet, user=True)
     texts = ["Hi, my name is Priya Nair.", "I work at Northwind.", "I live in Lisbon.", "What is the time there?"]
-    ids = {text: ann.talk.say(text).message_id for text in texts}
+    ids = {text: ann.conversation.add(text).message_id for text in texts}
     for text in texts:
-        ann.talk.assistant(f"You said: {text}")
-    ann.talk.say("Thanks.")
+        ann.conversation.assistant(f"You said: {text}")
+    ann.conversation.add("Thanks.")
     ann.until_known(("name", "Priya Nair"), ("company", "Northwind"), ("location", "Lisbon"))
     found = {one.key: one for one in ann.facts()}
     for key, text in zip(("name", "company", "location"), texts, strict=False):
@@ -52,14 +52,14 @@ def test_facts_are_extracted_after_five_turns_with_their_sources(never_quiet: Cl
 
 
 def test_facts_are_extracted_after_the_quiet_period(ann: Agent) -> None:
-    ann.talk.say("Hi, my name is Priya Nair and I live in Lisbon.")
+    ann.conversation.add("Hi, my name is Priya Nair and I live in Lisbon.")
     ann.until_known(("name", "Priya Nair"), ("location", "Lisbon"))
 
 
 def test_a_new_value_supersedes_and_the_history_has_both(ann: Agent) -> None:
-    ann.talk.say("I work at Northwind.")
+    ann.conversation.add("I work at Northwind.")
     ann.until_known(("company", "Northwind"))
-    ann.talk.say("I left Northwind, I work at Globex now.")
+    ann.conversation.add("I left Northwind, I work at Globex now.")
     ann.until_known(("company", "Globex"))
     assert ann.known() == {("company", "Globex")}
     history = {fact.value: fact for fact in ann.facts(include_history=True)}
@@ -81,24 +81,24 @@ def test_a_new_value_supersedes_and_the_history_has_both(ann: Agent) -> None:
     ],
 )
 def test_negated_hypothetical_and_quoted_statements_are_no_facts(ann: Agent, text: str) -> None:
-    ann.talk.say(text)
-    ann.talk.say(HERE_I_AM)
+    ann.conversation.add(text)
+    ann.conversation.add(HERE_I_AM)
     ann.until_known(LATE)
     assert ann.known() == {LATE}
 
 
 def test_statements_of_the_assistant_are_no_facts(ann: Agent) -> None:
     for guess in ("So your name is Bob and you live in Paris!", "I work at Initech.", "My name is Claude."):
-        ann.talk.say(guess, ROLE_ASSISTANT)
-    ann.talk.say(HERE_I_AM)
+        ann.conversation.add(guess, ROLE_ASSISTANT)
+    ann.conversation.add(HERE_I_AM)
     ann.until_known(LATE)
     assert ann.known() == {LATE}
 
 
 def test_facts_of_one_user_are_not_visible_to_another(client: Client, ann: Agent) -> None:
     bob = new_agent(client, user=True)
-    ann.talk.say("My name is Priya Nair.")
-    bob.talk.say("My name is Tomas Berg.")
+    ann.conversation.add("My name is Priya Nair.")
+    bob.conversation.add("My name is Tomas Berg.")
     ann.until_known(("name", "Priya Nair"))
     bob.until_known(("name", "Tomas Berg"))
     for one, other in ((ann, "Tomas"), (bob, "Priya")):
@@ -110,10 +110,10 @@ def test_facts_of_one_user_are_not_visible_to_another(client: Client, ann: Agent
 
 def test_facts_of_a_session_belong_to_the_user_that_claims_it(client: Client) -> None:
     anonymous = new_agent(client)
-    anonymous.talk.say("My name is Priya Nair.")
+    anonymous.conversation.add("My name is Priya Nair.")
     anonymous.until_known(("name", "Priya Nair"))
     ann = Agent(client, anonymous.session_id, user_id=f"user-{anonymous.session_id}")
     assert ann.known() == set()
-    ann.talk.say("I live in Lisbon.")
+    ann.conversation.add("I live in Lisbon.")
     ann.until_known(("name", "Priya Nair"), ("location", "Lisbon"))
     until(lambda: "Priya Nair" in ann.build(session_id=f"{ann.session_id}-2").memory_text)

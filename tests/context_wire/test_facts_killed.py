@@ -10,7 +10,7 @@ import pytest
 from memsidecar.v1.knowledge_pb2 import Fact
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_USER, Message
 from tests.context_wire.agent import Agent
-from tests.scenarios.talk import at
+from tests.scenarios.conversation import timestamp
 from tests.support.process import Client, SidecarProcess
 from tests.support.waiting import until
 
@@ -41,7 +41,7 @@ def messages() -> list[Message]:
             id=f"m{number}",
             role=ROLE_ASSISTANT if number % 2 else ROLE_USER,
             content=text,
-            create_time=at(f"2024-05-01T12:{number:02}:00Z"),
+            create_time=timestamp(f"2024-05-01T12:{number:02}:00Z"),
         )
         for number, text in enumerate(texts)
     ]
@@ -72,7 +72,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
 
 def say(client: Client, message: Message) -> None:
     for agent in agents(client):
-        agent.talk.batch(message)
+        agent.conversation.add_batch(message)
 
 
 def wait_for_facts(client: Client) -> list[list[str]]:

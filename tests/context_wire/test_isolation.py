@@ -10,7 +10,7 @@ from tests.support.process import Client, refusal
 
 def test_the_context_of_another_users_session_is_refused(client: Client) -> None:
     ann = new_agent(client, user=True)
-    ann.talk.say("My password is hunter2.")
+    ann.conversation.add("My password is hunter2.")
     for fields in ({}, {"query": "password"}, {"scope": 2, "query": "password"}):
         bob = Agent(client, ann.session_id, user_id="bob")
         refused = refusal(lambda fields=fields, bob=bob: bob.build(**fields))  # type: ignore[misc]
@@ -20,15 +20,15 @@ def test_the_context_of_another_users_session_is_refused(client: Client) -> None
 
 def test_a_denied_call_changes_nothing(client: Client) -> None:
     ann = new_agent(client, user=True)
-    ann.talk.say("Hello.")
+    ann.conversation.add("Hello.")
     refusal(lambda: Agent(client, ann.session_id, user_id="bob").build())
     assert [message.content for message in ann.build().messages] == ["Hello."]
 
 
 def test_an_unknown_session_gives_a_context_from_the_rest(client: Client) -> None:
     ann = new_agent(client, user=True)
-    ann.knowledge_client.tell(fact("Priya Nair", PROFILE, "name"))
-    ann.talk.say("The spare key is under the blue pot.")
+    ann.knowledge_client.put_facts(fact("Priya Nair", PROFILE, "name"))
+    ann.conversation.add("The spare key is under the blue pot.")
     unknown = Agent(client, f"{ann.session_id}-unknown", user_id=ann.user_id)
     request = BuildContextRequest(
         **unknown.names,
@@ -58,6 +58,6 @@ def test_an_unknown_session_without_a_user_gives_the_content_of_the_request(clie
 def test_building_a_context_creates_no_session(client: Client) -> None:
     anonymous = new_agent(client)
     anonymous.build(query="Anything?", append_query=True, user_id="ann")
-    assert anonymous.talk.count().message_count == 0
+    assert anonymous.conversation.count().message_count == 0
     # The session has no owner yet: the first user that adds a message owns it.
-    Agent(client, anonymous.session_id, user_id="bob").talk.say("Mine.")
+    Agent(client, anonymous.session_id, user_id="bob").conversation.add("Mine.")

@@ -10,9 +10,9 @@ from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse,
 from memsidecar.v1.message_pb2 import ROLE_USER
 from tests.context_wire.agent import Agent, new_agent, section_of, shown_in
 from tests.context_wire.invariants import check_token_counts
+from tests.scenarios.document_client import DocumentClient
+from tests.scenarios.index_readiness import until_index_is_ready
 from tests.scenarios.knowledge_client import INTEREST, PROFILE, fact
-from tests.scenarios.library import Library
-from tests.scenarios.retrieval import until_retrieval_is_there
 from tests.support.process import Client, Refusal, SidecarProcess, refusal
 from tests.support.waiting import until
 
@@ -58,7 +58,7 @@ EVICTION_ORDER = (
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
     flags = ("--index", "volatile", "--facts-every-turns", "1000", "--facts-quiet-seconds", "86400")
     with SidecarProcess(tmp_path_factory.mktemp("overflow") / "data", *flags) as running:
-        until_retrieval_is_there(running)
+        until_index_is_ready(running)
         yield running
 
 
@@ -68,11 +68,11 @@ def full_agent(client: Client) -> Agent:
     agent = new_agent(client, user=True)
     add_pattern(agent)
     for number, text in enumerate(MEMORIES):
-        Agent(client, f"{agent.session_id}-before-{number}", user_id=agent.user_id).talk.say(text)
-    agent.knowledge_client.tell(
+        Agent(client, f"{agent.session_id}-before-{number}", user_id=agent.user_id).conversation.add(text)
+    agent.knowledge_client.put_facts(
         fact("Priya Nair", PROFILE, "name"), fact("vegan", PROFILE, "diet", pinned=True), fact("ice", INTEREST, "likes")
     )
-    library = Library(client, user_id=agent.user_id)
+    library = DocumentClient(client, user_id=agent.user_id)
     for number, text in enumerate(
         ("A rope of sixty metres.", "Boots with a stiff sole.", "A glacier tour takes a day.")
     ):

@@ -85,7 +85,7 @@ def test_erased_conversations_do_not_count(ann: Agent) -> None:
     ann.knowledge_client.of(ann.user_id, "s2").delete_session()
     ann.knowledge_client.of(ann.user_id, "s3").delete_session()
     assert ann.patterns().hints.splitlines() == remaining_history(2, 3)
-    ann.knowledge_client.of(ann.user_id, "s6").talk.clear()
+    ann.knowledge_client.of(ann.user_id, "s6").conversation.clear()
     assert ann.patterns().hints.splitlines() == remaining_history(2, 3, 6)
     assert WISH.format(4) in ann.patterns().hints and ann.patterns().conversations == 17
     assert [item.preview for item in section_of(ann.build(), "HINTS").items] == ann.patterns().hints.splitlines()
@@ -110,5 +110,5 @@ def test_patterns_are_not_visible_to_another_user(ann: Agent) -> None:
     add_history(ann, history_with_patterns())
     assert ann.patterns().hints
     bob = Agent(ann.client, "bobs", ann.namespace, "bob")
-    bob.talk.say("Hello.")
+    bob.conversation.add("Hello.")
     assert bob.patterns().hints == "" and not section_of(bob.build(), "HINTS").items

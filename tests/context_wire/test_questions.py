@@ -16,7 +16,7 @@ from memsidecar.v1.context_pb2 import (
 )
 from memsidecar.v1.memory_pb2 import AddBatchRequest
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL, Message, ToolCall
-from tests.scenarios.retrieval import until_retrieval_is_there
+from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.process import Client, SidecarProcess
 
 
@@ -24,7 +24,7 @@ from tests.support.process import Client, SidecarProcess
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
     folder: Path = tmp_path_factory.mktemp("questions")
     with SidecarProcess(folder / "data", "--index", "volatile") as running:
-        until_retrieval_is_there(running)
+        until_index_is_ready(running)
         yield running
 
 

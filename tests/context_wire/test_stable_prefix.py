@@ -11,7 +11,7 @@ from memsidecar.v1.message_pb2 import Message
 from tests.context_wire.agent import Agent, new_agent, shown_in, stored_messages
 from tests.context_wire.generated_conversation import PROMPT, turns
 from tests.context_wire.invariants import COUNTERS, digest_of
-from tests.scenarios.retrieval import until_retrieval_is_there
+from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.process import Client, SidecarProcess
 
 TURNS = 100
@@ -22,7 +22,7 @@ REUSED_SHARE = 0.75
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
     """Default settings with retrieval: retrieved items come after the cached prefix."""
     with SidecarProcess(tmp_path_factory.mktemp("prefix") / "data", "--index", "volatile") as running:
-        until_retrieval_is_there(running)
+        until_index_is_ready(running)
         yield running
 
 
@@ -34,9 +34,9 @@ def contexts(sidecar: SidecarProcess) -> list[BuildContextResponse]:
 
 def contexts_of(agent: Agent) -> Iterator[BuildContextResponse]:
     for question, answer in turns(TURNS):
-        agent.talk.say(question)
+        agent.conversation.add(question)
         yield agent.build(system_prompt=PROMPT)
-        agent.talk.assistant(answer)
+        agent.conversation.assistant(answer)
 
 
 def reasons(before: BuildContextResponse, after: BuildContextResponse) -> set[str]:

@@ -47,7 +47,7 @@ def test_after_twelve_messages_there_is_a_summary_and_its_turns_are_omitted(clie
 def test_with_eleven_messages_there_is_no_summary(client: Client) -> None:
     agent = new_agent(client)
     add_turns_about_huts(agent, 5)
-    agent.talk.say("And hut number 99?")
+    agent.conversation.add("And hut number 99?")
     built = agent.build()
     assert agent.summary() is None and not section_of(built, "SUMMARY").items
     assert [message.sequence for message in stored_messages(built.messages)] == list(range(1, 12))
@@ -56,13 +56,13 @@ def test_with_eleven_messages_there_is_no_summary(client: Client) -> None:
 def test_a_long_session_has_one_summary_and_no_gap_to_the_shown_messages(client: Client) -> None:
     agent, ranges = new_agent(client), []
     for number, (question, answer) in enumerate(turns(150)):
-        agent.talk.say(question)
+        agent.conversation.add(question)
         if number % 5 == 4:
             found, built = context_of_one_summary(agent)
             shown = [message.sequence for message in stored_messages(built.messages)]
             ranges.append(found.last_sequence if found else 0)
             assert shown == list(range(ranges[-1] + 1, 2 * number + 2)), ranges
-        agent.talk.say(answer, ROLE_ASSISTANT)
+        agent.conversation.add(answer, ROLE_ASSISTANT)
     until(lambda: 300 - summary_of(agent).last_sequence < EVERY + KEPT + A_TURN)
     summary = summary_of(agent)
     assert summary.first_sequence == 1 and 0 < summary.tokens <= 400
@@ -91,7 +91,7 @@ def test_a_cleared_session_has_no_summary(client: Client) -> None:
     agent = new_agent(client)
     add_turns_about_huts(agent, 6)
     until(lambda: agent.summary() is not None)
-    agent.talk.clear()
+    agent.conversation.clear()
     assert agent.summary() is None and not section_of(agent.build(), "SUMMARY").items
     add_turns_about_huts(agent, 6)
     until(lambda: agent.summary() is not None)

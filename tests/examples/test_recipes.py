@@ -15,7 +15,7 @@ import pytest
 from memsidecar.v1 import knowledge_pb2, memory_pb2
 from memsidecar.v1.context_pb2 import BuildContextRequest
 from memsidecar.v1.message_pb2 import Message, ToolCall
-from tests.scenarios.retrieval import until_retrieval_is_there
+from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -54,7 +54,7 @@ STORM = "A chance of rain in Porto and Braga tomorrow means: take the umbrella f
 @pytest.fixture(scope="module")
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
     with SidecarProcess(tmp_path_factory.mktemp("examples") / "data", "--index", "volatile") as running:
-        until_retrieval_is_there(running)
+        until_index_is_ready(running)
         with running.client() as client:
             tell(client)
         yield running

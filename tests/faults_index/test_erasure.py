@@ -9,7 +9,7 @@ from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE
 from tests.faults_index.acknowledged import FLAGS, AcknowledgedMessages, new_word
 from tests.faults_index.index_files import IndexFiles, files_with, until
-from tests.scenarios.library import Library
+from tests.scenarios.document_client import DocumentClient
 from tests.support.process import Client, SidecarProcess
 
 MODES = (pb.SEARCH_MODE_KEYWORD, pb.SEARCH_MODE_SEMANTIC, pb.SEARCH_MODE_HYBRID, pb.SEARCH_MODE_SUBSTRING)
@@ -77,7 +77,7 @@ def wait_until_gone(sidecar: SidecarProcess, *texts: str) -> None:
 
 def test_an_erased_document_is_not_found_and_in_no_file(erasing: SidecarProcess) -> None:
     with erasing.client() as client:
-        library = Library(client, "documents", "alice")
+        library = DocumentClient(client, "documents", "alice")
         words = [new_word() for _ in range(50)]
         library.put("stays", "Goods can be sent back within thirty days.")
         library.put("erased", " ".join(f"The word {word} is one of the secrets of this text." for word in words))

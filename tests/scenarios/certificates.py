@@ -1,4 +1,4 @@
-"""An authority for one test, and certificates that it signs, as files."""
+"""A certificate authority, and files of certificates that it signs."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,5 +29,5 @@ class Authority:
         return authority
 
     def sign(self, name: str) -> Certificate:
-        """A certificate for a host, or for a caller."""
+        """Write a certificate for a host or a caller."""
         return Certificate(*self.signer.client(dns=name, common_name=name).write(self.folder, name))

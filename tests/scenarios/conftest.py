@@ -1,20 +1,20 @@
-"""One sidecar for all scenarios that need none of their own, and a conversation in it."""
+"""Fixtures: one sidecar for all scenarios, a namespace and a session of the test in it."""
 
 from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
 
-from tests.scenarios.library import Library
-from tests.scenarios.retrieval import until_retrieval_is_there
-from tests.scenarios.talk import Talk
+from tests.scenarios.conversation import Conversation
+from tests.scenarios.document_client import DocumentClient
+from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.process import Client, SidecarProcess
 
 
 @pytest.fixture(scope="session")
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
     with SidecarProcess(tmp_path_factory.mktemp("scenarios") / "data", "--index", "volatile") as running:
-        until_retrieval_is_there(running)
+        until_index_is_ready(running)
         yield running
 
 
@@ -26,15 +26,15 @@ def client(sidecar: SidecarProcess) -> Iterator[Client]:
 
 @pytest.fixture
 def namespace() -> str:
-    """One that no other test uses."""
+    """Return a namespace that no other test uses."""
     return f"space-{uuid4()}"
 
 
 @pytest.fixture
-def talk(client: Client) -> Talk:
-    return Talk(client, f"session-{uuid4()}")
+def conversation(client: Client) -> Conversation:
+    return Conversation(client, f"session-{uuid4()}")
 
 
 @pytest.fixture
-def library(client: Client, namespace: str) -> Library:
-    return Library(client, namespace)
+def document_client(client: Client, namespace: str) -> DocumentClient:
+    return DocumentClient(client, namespace)

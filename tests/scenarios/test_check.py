@@ -1,4 +1,4 @@
-"""`memsidecar check` against running sidecars: what it says, what it leaves behind, and how it fails."""
+"""`memsidecar check` against running sidecars: output, exit codes, and the deletion of its session."""
 
 import os
 import socket
@@ -34,7 +34,7 @@ def steps(done: CompletedProcess[str]) -> list[str]:
     return [line.partition(":")[0] for line in done.stdout.splitlines()]
 
 
-def assert_whole(done: CompletedProcess[str]) -> None:
+def assert_passes(done: CompletedProcess[str]) -> None:
     assert (done.returncode, steps(done), done.stderr) == (0, STEPS, "")
 
 
@@ -50,24 +50,24 @@ def sessions(client: Client, namespace: str) -> list[str]:
     return [session.session_id for session in answer.sessions]
 
 
-# -- a sidecar that lets everybody in
+# -- a sidecar without access control
 
 
-def test_a_sidecar_that_works_passes_and_keeps_nothing(sidecar: SidecarProcess, client: Client, namespace: str) -> None:
+def test_a_working_sidecar_passes_and_keeps_no_session(sidecar: SidecarProcess, client: Client, namespace: str) -> None:
     done = check("--address", sidecar.address, "--namespace", namespace)
-    assert_whole(done)
+    assert_passes(done)
     assert "of 1000 tokens" in done.stdout
     assert sessions(client, namespace) == []
 
 
 def test_the_address_may_come_from_the_environment(sidecar: SidecarProcess) -> None:
-    assert_whole(check(MEMSIDECAR_ADDRESS=sidecar.address))
+    assert_passes(check(MEMSIDECAR_ADDRESS=sidecar.address))
 
 
 def test_a_unix_socket_is_checked_as_well(data_dir: Path, tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/s"
     with SidecarProcess(data_dir, "--listen", address):
-        assert_whole(check("--address", address, MEMSIDECAR_TOKEN="one-that-nobody-asks-for"))
+        assert_passes(check("--address", address, MEMSIDECAR_TOKEN="not-required"))
 
 
 def test_a_sidecar_that_starts_later_is_awaited(data_dir: Path, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_sidecar_that_starts_later_is_awaited(data_dir: Path, tmp_path: Path) 
     time.sleep(1)
     with SidecarProcess(data_dir, "--listen", address):
         waiting.join()
-    assert_whole(results[0])
+    assert_passes(results[0])
 
 
 def test_an_address_where_nothing_listens_is_not_ready() -> None:
@@ -88,7 +88,7 @@ def test_an_address_where_nothing_listens_is_not_ready() -> None:
         assert_fails(check("--address", address, *SOON), address, "nothing listens there")
 
 
-def test_something_that_takes_connections_and_says_nothing_is_not_ready() -> None:
+def test_a_listener_that_never_responds_is_not_ready() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -100,7 +100,7 @@ def test_a_health_listener_is_no_sidecar(sidecar: SidecarProcess) -> None:
     assert_fails(done, "Add is refused with UNIMPLEMENTED")
 
 
-def test_a_namespace_that_is_none_is_refused_with_the_reason(sidecar: SidecarProcess) -> None:
+def test_an_invalid_namespace_is_refused_with_the_reason(sidecar: SidecarProcess) -> None:
     done = check("--address", sidecar.address, "--namespace", "n" * 257)
     assert_fails(done, "Add is refused with INVALID_ARGUMENT", "namespace")
 
@@ -109,13 +109,13 @@ def test_a_namespace_that_is_none_is_refused_with_the_reason(sidecar: SidecarPro
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "http://127.0.0.1:7600", "unix:", "a b:1", "::1:7600"])
-def test_an_address_that_is_none_is_wrong_usage(address: str) -> None:
+def test_an_invalid_address_is_a_usage_error(address: str) -> None:
     for done in (check("--address", address), check(MEMSIDECAR_ADDRESS=address)):
         assert done.returncode == 2 and "neither host:port nor unix:/path" in done.stderr
 
 
 @pytest.mark.parametrize("seconds", ["soon", "-1", "nan", "inf"])
-def test_a_timeout_that_is_none_is_wrong_usage(seconds: str) -> None:
+def test_an_invalid_timeout_is_a_usage_error(seconds: str) -> None:
     assert check("--timeout", seconds).returncode == 2
 
 
@@ -127,17 +127,17 @@ def test_a_file_that_cannot_be_read_is_named(flag: str, tmp_path: Path) -> None:
     assert done.returncode == 2 and file in done.stderr
 
 
-def test_a_certificate_without_its_key_is_wrong_usage() -> None:
+def test_a_certificate_without_its_key_is_a_usage_error() -> None:
     assert check("--certificate-file", __file__, "--ca-file", __file__).returncode == 2
 
 
-def test_a_token_never_goes_where_the_network_can_read_it() -> None:
+def test_a_token_is_not_sent_in_plaintext_over_a_network() -> None:
     done = check("--address", "192.0.2.1:7600", *SOON, MEMSIDECAR_TOKEN="secret")
     assert done.returncode == 2 and "--ca-file" in done.stderr
     assert "secret" not in done.stderr
 
 
-def test_a_token_goes_there_when_it_is_said_to() -> None:
+def test_a_token_is_sent_in_plaintext_with_insecure() -> None:
     done = check("--address", "no-such-host.invalid:7600", "--insecure", *SOON, MEMSIDECAR_TOKEN="secret")
     assert_fails(done, "no-such-host.invalid:7600 is not ready")
 
@@ -157,7 +157,7 @@ def certificate(authority: Authority) -> Certificate:
 
 @pytest.fixture(scope="module")
 def tokens(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A file with a token for each role, all in one access file, good for the namespace "default"."""
+    """Return a token file for each role, and the access file of them all, for the namespace "default"."""
     folder = tmp_path_factory.mktemp("tokens")
     files = {"access": folder / "access.toml"}
     files["access"].touch()
@@ -181,29 +181,29 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def guarded(
+def secured(
     tmp_path_factory: pytest.TempPathFactory, certificate: Certificate, tokens: dict[str, Path]
 ) -> Iterator[str]:
-    """The address, by name, of a sidecar that speaks TLS and wants a token."""
+    """Start a sidecar that requires TLS and a token, and return its address with a host name."""
     flags = ("--tls-certificate-file", str(certificate.file), "--tls-key-file", str(certificate.key))
     with SidecarProcess(
-        tmp_path_factory.mktemp("guarded") / "data", *flags, "--access-file", str(tokens["access"])
+        tmp_path_factory.mktemp("secured") / "data", *flags, "--access-file", str(tokens["access"])
     ) as running:
         yield running.address.replace("127.0.0.1", "localhost")
 
 
-def test_tls_and_a_token_pass(guarded: str, authority: Authority, tokens: dict[str, Path]) -> None:
+def test_tls_and_a_token_pass(secured: str, authority: Authority, tokens: dict[str, Path]) -> None:
     for flags, variables in (
         (("--token-file", str(tokens["admin"])), {}),
         ((), {"MEMSIDECAR_TOKEN_FILE": str(tokens["admin"])}),
         ((), {"MEMSIDECAR_TOKEN": tokens["admin"].read_text()}),
     ):
-        assert_whole(check("--address", guarded, "--ca-file", str(authority.file), *flags, **variables))
+        assert_passes(check("--address", secured, "--ca-file", str(authority.file), *flags, **variables))
 
 
-def test_tls_may_come_from_the_environment(guarded: str, authority: Authority, tokens: dict[str, Path]) -> None:
-    variables = {"MEMSIDECAR_ADDRESS": guarded, "MEMSIDECAR_TOKEN_FILE": str(tokens["admin"])}
-    assert_whole(check(**variables, MEMSIDECAR_CA_FILE=str(authority.file)))
+def test_tls_may_come_from_the_environment(secured: str, authority: Authority, tokens: dict[str, Path]) -> None:
+    variables = {"MEMSIDECAR_ADDRESS": secured, "MEMSIDECAR_TOKEN_FILE": str(tokens["admin"])}
+    assert_passes(check(**variables, MEMSIDECAR_CA_FILE=str(authority.file)))
     assert_fails(check(*SOON, **variables, MEMSIDECAR_TLS="true"), "not signed by")
     for wrong in (
         {"MEMSIDECAR_TLS": "perhaps"},
@@ -214,55 +214,55 @@ def test_tls_may_come_from_the_environment(guarded: str, authority: Authority, t
         assert "MEMSIDECAR_TLS" in done.stderr
 
 
-def test_a_token_that_may_not_erase_leaves_its_session_and_says_so(
-    guarded: str, authority: Authority, tokens: dict[str, Path]
+def test_a_token_without_permission_to_delete_leaves_its_session_and_a_message(
+    secured: str, authority: Authority, tokens: dict[str, Path]
 ) -> None:
-    done = check("--address", guarded, "--ca-file", str(authority.file), "--token-file", str(tokens["write"]))
+    done = check("--address", secured, "--ca-file", str(authority.file), "--token-file", str(tokens["write"]))
     assert (done.returncode, steps(done)) == (0, ["ready", "added", "built", "not deleted"])
     assert "memsidecar-check-" in done.stdout.splitlines()[-1]
 
 
-def test_a_token_that_may_only_read_is_refused(guarded: str, authority: Authority, tokens: dict[str, Path]) -> None:
-    done = check("--address", guarded, "--ca-file", str(authority.file), "--token-file", str(tokens["read"]))
+def test_a_token_that_may_only_read_is_refused(secured: str, authority: Authority, tokens: dict[str, Path]) -> None:
+    done = check("--address", secured, "--ca-file", str(authority.file), "--token-file", str(tokens["read"]))
     assert_fails(done, "Add is refused with PERMISSION_DENIED")
 
 
-def test_no_token_and_a_wrong_one_are_refused(guarded: str, authority: Authority) -> None:
+def test_no_token_and_a_wrong_one_are_refused(secured: str, authority: Authority) -> None:
     for variables in ({}, {"MEMSIDECAR_TOKEN": "wrong"}):
-        done = check("--address", guarded, "--ca-file", str(authority.file), **variables)
+        done = check("--address", secured, "--ca-file", str(authority.file), **variables)
         assert_fails(done, "refused with UNAUTHENTICATED")
         assert "wrong" not in done.stderr
 
 
-def test_a_certificate_of_another_authority_is_not_trusted(guarded: str, tmp_path: Path) -> None:
-    stranger = Authority.new(tmp_path / "stranger")
-    assert_fails(check("--address", guarded, "--ca-file", str(stranger.file), *SOON), "not signed by --ca-file")
+def test_a_certificate_of_another_authority_is_not_trusted(secured: str, tmp_path: Path) -> None:
+    other = Authority.new(tmp_path / "other")
+    assert_fails(check("--address", secured, "--ca-file", str(other.file), *SOON), "not signed by --ca-file")
 
 
-def test_a_certificate_for_another_name_is_not_trusted(guarded: str, authority: Authority) -> None:
-    by_number = guarded.replace("localhost", "127.0.0.1")
+def test_a_certificate_for_another_name_is_not_trusted(secured: str, authority: Authority) -> None:
+    by_number = secured.replace("localhost", "127.0.0.1")
     assert_fails(check("--address", by_number, "--ca-file", str(authority.file), *SOON), "for another name")
 
 
-def test_plaintext_to_a_sidecar_that_speaks_tls_is_told_apart(guarded: str) -> None:
-    assert_fails(check("--address", guarded, *SOON), "does it speak TLS?")
+def test_plaintext_to_a_sidecar_with_tls_has_its_own_message(secured: str) -> None:
+    assert_fails(check("--address", secured, *SOON), "does it speak TLS?")
 
 
-def test_tls_to_a_sidecar_that_speaks_plaintext_is_told_apart(sidecar: SidecarProcess, authority: Authority) -> None:
+def test_tls_to_a_sidecar_without_tls_has_its_own_message(sidecar: SidecarProcess, authority: Authority) -> None:
     assert_fails(check("--address", sidecar.address, "--ca-file", str(authority.file), *SOON), "does not speak TLS")
 
 
-def test_a_file_that_holds_no_certificate_is_told(guarded: str) -> None:
-    assert_fails(check("--address", guarded, "--ca-file", __file__, *SOON), "hold no certificate")
+def test_a_file_without_a_certificate_is_reported(secured: str) -> None:
+    assert_fails(check("--address", secured, "--ca-file", __file__, *SOON), "hold no certificate")
 
 
-def test_a_certificate_is_shown_to_those_who_want_one(
+def test_a_client_certificate_is_sent_to_a_sidecar_that_requires_one(
     data_dir: Path, authority: Authority, certificate: Certificate
 ) -> None:
     flags = ("--tls-certificate-file", str(certificate.file), "--tls-key-file", str(certificate.key))
     with SidecarProcess(data_dir, *flags, "--tls-client-ca-file", str(authority.file)) as sidecar:
-        asked = ("--address", sidecar.address.replace("127.0.0.1", "localhost"), "--ca-file", str(authority.file))
+        common = ("--address", sidecar.address.replace("127.0.0.1", "localhost"), "--ca-file", str(authority.file))
         caller = authority.sign("agent")
-        shown = ("--certificate-file", str(caller.file), "--key-file", str(caller.key))
-        assert_whole(check(*asked, *shown))
-        assert_fails(check(*asked, *SOON), "does it want a certificate?")
+        credentials = ("--certificate-file", str(caller.file), "--key-file", str(caller.key))
+        assert_passes(check(*common, *credentials))
+        assert_fails(check(*common, *SOON), "does it want a certificate?")

@@ -1,4 +1,4 @@
-"""Who makes vectors: wrong settings are refused at start, and an embedder that is away takes only the meaning along."""
+"""Embedders: wrong settings are refused at start, and keyword search works while the embedder is unavailable."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ import pytest
 
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.context_pb2 import DEGRADATION_EMBEDDER_UNAVAILABLE
-from tests.scenarios.library import Library
-from tests.scenarios.retrieval import until_retrieval_is_there
-from tests.scenarios.talk import Talk
-from tests.scenarios.test_starting import refused
+from tests.scenarios.conversation import Conversation
+from tests.scenarios.document_client import DocumentClient
+from tests.scenarios.index_readiness import until_index_is_ready
+from tests.scenarios.test_start import refused
 from tests.support.process import SidecarProcess
 
 OPENAI = ("--embedder", "openai", "--embedder-model", "some-model", "--embedder-dimensions", "8")
@@ -41,31 +41,31 @@ def test_a_wrong_embedder_is_refused_at_start_by_name(
     assert "Traceback" not in result.stderr
 
 
-def test_without_the_embedder_words_are_found_and_the_answer_says_so(data_dir: Path) -> None:
+def test_without_the_embedder_words_are_found_and_the_response_is_degraded(data_dir: Path) -> None:
     nowhere = (*OPENAI, "--embedder-url", "http://127.0.0.1:1/v1", "--index", "volatile")
     with SidecarProcess(data_dir, *nowhere) as sidecar, sidecar.client() as client:
-        until_retrieval_is_there(sidecar)
-        talk = Talk(client, "s")
-        talk.say("Our cat is called Zebulon.")
-        assert talk.find("zebulon", mode=pb.SEARCH_MODE_KEYWORD) == ["Our cat is called Zebulon."]
-        answer = talk.search("zebulon", mode=pb.SEARCH_MODE_HYBRID)
+        until_index_is_ready(sidecar)
+        conversation = Conversation(client, "s")
+        conversation.add("Our cat is called Zebulon.")
+        assert conversation.find("zebulon", mode=pb.SEARCH_MODE_KEYWORD) == ["Our cat is called Zebulon."]
+        answer = conversation.search("zebulon", mode=pb.SEARCH_MODE_HYBRID)
         assert [hit.message.content for hit in answer.hits] == ["Our cat is called Zebulon."]
         assert list(answer.degraded) == [DEGRADATION_EMBEDDER_UNAVAILABLE]
-        library = Library(client)
-        library.put("cats", "All about Zebulon.")
-        documents = library.answer("zebulon")
+        document_client = DocumentClient(client)
+        document_client.put("cats", "All about Zebulon.")
+        documents = document_client.search_response("zebulon")
         assert [hit.chunk.document_id for hit in documents.hits] == ["cats"]
         assert list(documents.degraded) == [DEGRADATION_EMBEDDER_UNAVAILABLE]
 
 
-def test_clients_may_bring_all_vectors_themselves(data_dir: Path) -> None:
+def test_clients_may_send_all_vectors(data_dir: Path) -> None:
     flags = ("--embedder", "client", "--embedder-dimensions", "2", "--index", "volatile")
     with SidecarProcess(data_dir, *flags) as sidecar, sidecar.client() as client:
-        until_retrieval_is_there(sidecar)
-        talk = Talk(client, "s")
-        talk.say("north", vector=[1, 0])
-        talk.say("east", vector=[0, 1])
-        by_vector = talk.search("", mode=pb.SEARCH_MODE_SEMANTIC, query_vector=[0.1, 0.9])
+        until_index_is_ready(sidecar)
+        conversation = Conversation(client, "s")
+        conversation.add("north", vector=[1, 0])
+        conversation.add("east", vector=[0, 1])
+        by_vector = conversation.search("", mode=pb.SEARCH_MODE_SEMANTIC, query_vector=[0.1, 0.9])
         assert [hit.message.content for hit in by_vector.hits] == ["east", "north"]
-        by_words = talk.search("north", mode=pb.SEARCH_MODE_HYBRID)
+        by_words = conversation.search("north", mode=pb.SEARCH_MODE_HYBRID)
         assert by_words.hits[0].message.content == "north"

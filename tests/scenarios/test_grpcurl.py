@@ -1,4 +1,4 @@
-"""docs/grpcurl.md is a transcript: its commands are run, and what they print is what the page shows."""
+"""Run the commands of docs/grpcurl.md, and compare their output with the page."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from memsidecar.v1.context_pb2 import Section
-from tests.scenarios.retrieval import until_retrieval_is_there
+from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.process import CALL_SECONDS, SidecarProcess
 
 ROOT = Path(__file__).parents[2]
@@ -45,14 +45,14 @@ class Step(NamedTuple):
 
 
 def transcript() -> list[Step]:
-    """Every command of the page's console blocks, with what it prints."""
+    """Return the commands of the page's console blocks, each with its output."""
     blocks = re.findall(r"^```console\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     steps = (part for block in blocks for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:])
     return [_step(part) for part in steps]
 
 
 def _step(part: str) -> Step:
-    """A command goes on in the next line behind a backslash, and as long as a quotation is open."""
+    """Parse a step; a command continues after a backslash and within an open quotation."""
     command, _, shown = part.replace("\\\n", " ").partition("\n")
     while command.count("'") % 2:
         more, _, shown = shown.partition("\n")
@@ -61,7 +61,7 @@ def _step(part: str) -> Step:
 
 
 def masked(text: str) -> list[str]:
-    """The lines without what differs from run to run, and without differences that cannot be seen."""
+    """Return the lines without values that differ between runs, and without differences in white space."""
     for pattern, mask in _MASKS:
         text = pattern.sub(mask, text)
     return [line.strip() for line in text.splitlines() if line.strip()]
@@ -80,9 +80,9 @@ def grpcurl() -> str:
 
 @pytest.fixture
 def fresh(data_dir: Path) -> Iterator[SidecarProcess]:
-    """As the page starts it, with the index that is the default."""
+    """Start a sidecar as the page does, with the default index."""
     with SidecarProcess(data_dir, "--index", "lancedb") as running:
-        until_retrieval_is_there(running)
+        until_index_is_ready(running)
         yield running
 
 
@@ -99,7 +99,7 @@ def run(grpcurl: str, sidecar: SidecarProcess, command: list[str]) -> str:
     return done.stdout
 
 
-def test_the_transcript_of_the_documentation_is_true(grpcurl: str, fresh: SidecarProcess) -> None:
+def test_the_output_of_each_command_is_that_of_the_page(grpcurl: str, fresh: SidecarProcess) -> None:
     for step in transcript():
         assert masked(run(grpcurl, fresh, step.command)) == masked(step.shown), shlex.join(step.command)
 

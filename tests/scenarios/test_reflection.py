@@ -1,4 +1,4 @@
-"""Reflection: a client without generated code learns the contract from the server."""
+"""Reflection: a client without generated code reads the contract from the server."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from memsidecar.v1 import knowledge_pb2, memory_pb2, session_pb2
 from tests.support.process import Client, refusal
 
 
-class Dynamic:
-    """Learns everything from reflection; requests and answers are dicts, as grpcurl shows them."""
+class ReflectionClient:
+    """A client that uses reflection only; requests and responses are dicts, as with grpcurl."""
 
     def __init__(self, channel: grpc.Channel) -> None:
         self._channel = channel
@@ -43,41 +43,41 @@ MEMORY, SESSIONS, KNOWLEDGE = (f"memsidecar.v1.{name}Service" for name in ("Memo
 
 
 @pytest.fixture
-def dynamic(client: Client) -> Dynamic:
-    return Dynamic(client.channel)
+def reflection_client(client: Client) -> ReflectionClient:
+    return ReflectionClient(client.channel)
 
 
-def test_the_services_of_the_contract_are_listed_and_no_other(dynamic: Dynamic) -> None:
-    ours = {name for name in dynamic.services() if name.startswith("memsidecar")}
+def test_the_services_of_the_contract_are_listed_and_no_other(reflection_client: ReflectionClient) -> None:
+    ours = {name for name in reflection_client.services() if name.startswith("memsidecar")}
     assert ours == {MEMORY, SESSIONS, KNOWLEDGE}
-    assert {"grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"} <= dynamic.services()
+    assert {"grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"} <= reflection_client.services()
 
 
-def test_reflection_names_the_rpcs_of_the_contract(dynamic: Dynamic) -> None:
+def test_reflection_names_the_rpcs_of_the_contract(reflection_client: ReflectionClient) -> None:
     for name, file in ((MEMORY, memory_pb2), (SESSIONS, session_pb2), (KNOWLEDGE, knowledge_pb2)):
         contract = file.DESCRIPTOR.services_by_name[name.rpartition(".")[2]]
-        assert dynamic.methods(name) == [method.name for method in contract.methods]
+        assert reflection_client.methods(name) == [method.name for method in contract.methods]
 
 
-def test_a_conversation_needs_no_generated_code(dynamic: Dynamic, namespace: str) -> None:
+def test_a_conversation_needs_no_generated_code(reflection_client: ReflectionClient, namespace: str) -> None:
     where = {"namespace": namespace, "session_id": "s1"}
-    said = {"role": "ROLE_USER", "content": "hi", "metadata": {"important": True}}
-    added = dynamic.call(MEMORY, "Add", **where, message=said)
+    sent = {"role": "ROLE_USER", "content": "hi", "metadata": {"important": True}}
+    added = reflection_client.call(MEMORY, "Add", **where, message=sent)
     assert added["sequence"] == "1"
-    (message,) = dynamic.call(MEMORY, "GetRecent", **where, n=5)["messages"]
-    assert {key: message[key] for key in said} == said
-    (session,) = dynamic.call(SESSIONS, "ListSessions", namespace=namespace)["sessions"]
+    (message,) = reflection_client.call(MEMORY, "GetRecent", **where, n=5)["messages"]
+    assert {key: message[key] for key in sent} == sent
+    (session,) = reflection_client.call(SESSIONS, "ListSessions", namespace=namespace)["sessions"]
     assert session["session_id"] == "s1"
 
 
-def test_a_document_needs_no_generated_code(dynamic: Dynamic, namespace: str) -> None:
+def test_a_document_needs_no_generated_code(reflection_client: ReflectionClient, namespace: str) -> None:
     document = {"id": "d1", "text": "Herons stand in the reeds."}
-    put = dynamic.call(KNOWLEDGE, "PutDocument", namespace=namespace, document=document)
+    put = reflection_client.call(KNOWLEDGE, "PutDocument", namespace=namespace, document=document)
     assert (put["document"]["id"], put["document"]["chunk_count"]) == ("d1", 1)
-    (hit,) = dynamic.call(KNOWLEDGE, "SearchDocuments", namespace=namespace, query="heron")["hits"]
+    (hit,) = reflection_client.call(KNOWLEDGE, "SearchDocuments", namespace=namespace, query="heron")["hits"]
     assert (hit["chunk"]["document_id"], hit["chunk"]["text"]) == ("d1", document["text"])
 
 
-def test_an_error_is_readable_without_generated_code(dynamic: Dynamic) -> None:
-    refused = refusal(lambda: dynamic.call(MEMORY, "GetRecent", session_id="s1"))
+def test_an_error_is_readable_without_generated_code(reflection_client: ReflectionClient) -> None:
+    refused = refusal(lambda: reflection_client.call(MEMORY, "GetRecent", session_id="s1"))
     assert (refused.code, refused.reason, refused.field) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", "n")

@@ -1,4 +1,4 @@
-"""SIGTERM and start again: everything that was acknowledged is there, as it was."""
+"""Restart after SIGTERM: all acknowledged data is read as before."""
 
 import signal
 import threading
@@ -9,102 +9,102 @@ import grpc
 
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.session_pb2 import GetSessionRequest, ListSessionsRequest, SessionPolicy, SetPolicyRequest
-from tests.scenarios.talk import Talk
+from tests.scenarios.conversation import Conversation
 from tests.support.comparable import without_watermarks
 from tests.support.process import CALL_SECONDS, Client, Refusal, SidecarProcess, refusal
 from tests.support.waiting import until
 
-LEARNING = ("semantic.facts", "summaries", "procedural")
+TASKS = ("semantic.facts", "summaries", "procedural")
 NAMES = ("plain", "pruned", "shortened", "cleared", "summarized", "automatic")
 
 
-def furnish(client: Client) -> None:
-    """One session for each thing that can happen to one."""
-    Talk(client, "plain", user_id="alice").turns(3)
-    Talk(client, "plain").annotate("a1", {"important": True}, evaluation_score=9)
-    pruned = Talk(client, "pruned")
-    pruned.call("open", id="call")
-    pruned.turns(3)
+def fill(client: Client) -> None:
+    """Write one session for each state that a session can have."""
+    Conversation(client, "plain", user_id="alice").add_turns(3)
+    Conversation(client, "plain").annotate("a1", {"important": True}, evaluation_score=9)
+    pruned = Conversation(client, "pruned")
+    pruned.add_tool_call("open", id="call")
+    pruned.add_turns(3)
     pruned.prune(1)
-    shortened = Talk(client, "shortened")
-    shortened.call("c", id="call")
-    shortened.answer("c", "\n".join(f"line {at} of many" for at in range(300)), id="result")
-    shortened.turns(1)
+    shortened = Conversation(client, "shortened")
+    shortened.add_tool_call("c", id="call")
+    shortened.add_tool_result("c", "\n".join(f"line {at} of many" for at in range(300)), id="result")
+    shortened.add_turns(1)
     shortened.prune(shortened.count().tokens - 500, overflow=True)
-    cleared = Talk(client, "cleared")
-    cleared.turns(1)
+    cleared = Conversation(client, "cleared")
+    cleared.add_turns(1)
     cleared.clear()
-    summarized = Talk(client, "summarized")
-    summarized.turns(3)
+    summarized = Conversation(client, "summarized")
+    summarized.add_turns(3)
     assert summarized.prune(1, summarize=True).summary_id
     policy = SessionPolicy(auto_prune_tokens=100, strategy=pb.PRUNE_STRATEGY_TURNS, model="gpt-4", summarize=True)
     client.sessions.SetPolicy(SetPolicyRequest(session_id="automatic", policy=policy))
     client.sessions.SetPolicy(SetPolicyRequest(policy=SessionPolicy(auto_prune_tokens=5000)))
 
 
-def everything(client: Client) -> list[object]:
-    """All that can be read."""
+def read_all(client: Client) -> list[object]:
+    """Return the results of all reads."""
     found: list[object] = [*map(without_watermarks, client.sessions.ListSessions(ListSessionsRequest()).sessions)]
     for name in NAMES:
-        talk = Talk(client, name)
+        conversation = Conversation(client, name)
         found += [
             without_watermarks(client.sessions.GetSession(GetSessionRequest(session_id=name)).session),
-            talk.messages(),
-            talk.messages(include_pruned=True),
-            talk.count(),
-            talk.count("gpt-4"),
-            list(talk.search("line", limit=1000).hits),
-            talk.summary(),
+            conversation.messages(),
+            conversation.messages(include_pruned=True),
+            conversation.count(),
+            conversation.count("gpt-4"),
+            list(conversation.search("line", limit=1000).hits),
+            conversation.summary(),
         ]
     return found
 
 
-def test_everything_survives_a_restart(data_dir: Path) -> None:
+def test_all_reads_are_equal_after_a_restart(data_dir: Path) -> None:
     with SidecarProcess(data_dir) as sidecar:
         with sidecar.client() as client:
-            furnish(client)
-            before = everything(client)
+            fill(client)
+            before = read_all(client)
         assert sidecar.stop() == 0
         sidecar.start()
         with sidecar.client() as client:
-            assert everything(client) == before
-            go_on(client)
+            assert read_all(client) == before
+            check_later_writes(client)
 
 
-def go_on(client: Client) -> None:
-    """What was known before the restart counts after it."""
-    plain = Talk(client, "plain", user_id="bob")
+def check_later_writes(client: Client) -> None:
+    """Check writes that depend on state from before the restart."""
+    plain = Conversation(client, "plain", user_id="bob")
     assert refusal(plain.messages).reason == "SESSION_OWNER_MISMATCH"
-    assert Talk(client, "plain").say("q1 and some words to weigh something", id="q1").duplicate
-    assert Talk(client, "cleared").say("next").sequence == 3
-    Talk(client, "pruned").answer("open", "at last", id="late")
-    assert Talk(client, "pruned").ids() == ["call", "q3", "a3", "late"]
-    automatic = Talk(client, "automatic")
-    automatic.turns(20)
+    assert Conversation(client, "plain").add("q1 and some words to weigh something", id="q1").duplicate
+    assert Conversation(client, "cleared").add("next").sequence == 3
+    Conversation(client, "pruned").add_tool_result("open", "at last", id="late")
+    assert Conversation(client, "pruned").ids() == ["call", "q3", "a3", "late"]
+    automatic = Conversation(client, "automatic")
+    automatic.add_turns(20)
     assert automatic.count("gpt-4").tokens <= 100
     summary = automatic.summary()
     assert summary is not None and summary.last_sequence >= automatic.count().pruned_count
 
 
-def test_the_background_is_where_it_was_after_a_restart(data_dir: Path) -> None:
+def test_watermarks_survive_a_restart(data_dir: Path) -> None:
     with SidecarProcess(data_dir, "--index", "off") as sidecar:
         with sidecar.client() as client:
-            Talk(client, "s").turns(3)
-            until(lambda: watermarks(client) == dict.fromkeys(LEARNING, 6))
+            Conversation(client, "s").add_turns(3)
+            until(lambda: watermarks(client) == dict.fromkeys(TASKS, 6))
         assert sidecar.stop() == 0
         sidecar.start()
         with sidecar.client() as client:
-            until(lambda: watermarks(client) == dict.fromkeys(LEARNING, 6))
+            until(lambda: watermarks(client) == dict.fromkeys(TASKS, 6))
 
 
 def watermarks(client: Client) -> dict[str, int]:
     return dict(client.sessions.GetSession(GetSessionRequest(session_id="s")).session.watermarks)
 
 
-def test_a_page_token_from_before_the_restart_goes_on_after_it(data_dir: Path) -> None:
+def test_a_page_token_is_valid_after_a_restart(data_dir: Path) -> None:
     with SidecarProcess(data_dir) as sidecar:
         with sidecar.client() as client:
-            Talk(client, "s").turns(2)
+            Conversation(client, "s").add_turns(2)
             token = client.memory.GetAll(pb.GetAllRequest(session_id="s", page_size=3)).next_page_token
         assert sidecar.stop() == 0
         sidecar.start()
@@ -115,7 +115,7 @@ def test_a_page_token_from_before_the_restart_goes_on_after_it(data_dir: Path) -
 
 @dataclass
 class Writer:
-    """Adds messages to a session of its own until it is refused."""
+    """A thread that adds messages to its own session until an error."""
 
     session_id: str
     acknowledged: list[str] = field(default_factory=list)
@@ -139,7 +139,7 @@ class Writer:
 
 
 def stop_under_load(sidecar: SidecarProcess) -> list[Writer]:
-    """Eight writers; the order to stop comes when each of them has been answered twenty times."""
+    """Run eight writers, and send SIGTERM when each of them has twenty acknowledgements."""
     writers = [Writer(f"s{at}") for at in range(8)]
     threads = [threading.Thread(target=writer.run, args=(sidecar,)) for writer in writers]
     for thread in threads:
@@ -158,10 +158,10 @@ def test_a_shutdown_under_load_exits_0_and_keeps_every_acknowledged_message(data
         sidecar.start()
         with sidecar.client() as client:
             for writer in writers:
-                assert Talk(client, writer.session_id).ids()[: len(writer.acknowledged)] == writer.acknowledged
+                assert Conversation(client, writer.session_id).ids()[: len(writer.acknowledged)] == writer.acknowledged
 
 
-def test_who_is_refused_because_of_a_shutdown_is_told_to_try_again(data_dir: Path) -> None:
+def test_a_call_refused_by_a_shutdown_has_a_retryable_error(data_dir: Path) -> None:
     with SidecarProcess(data_dir) as sidecar:
         writers = stop_under_load(sidecar)
     assert {writer.refused.code for writer in writers if writer.refused} == {grpc.StatusCode.UNAVAILABLE}

@@ -1,4 +1,4 @@
-"""docs/rpcs.md names every RPC, and the server answers as the page says."""
+"""docs/rpcs.md names every RPC, and the server implements those that the page calls built."""
 
 import re
 from pathlib import Path
@@ -41,8 +41,8 @@ def rows() -> list[Row]:
     return [Row(*(cell.strip() for cell in line.strip("|").split("|"))) for line in lines[2:]]
 
 
-def end_of_empty_call(client: Client, method: MethodDescriptor) -> Refusal | None:
-    """How a call with nothing in its request ends; None for an answer."""
+def error_of_empty_call(client: Client, method: MethodDescriptor) -> Refusal | None:
+    """Return the error of a call with an empty request, None for a response."""
     path = f"/{method.containing_service.full_name}/{method.name}"
     kind = f"{'stream' if method.client_streaming else 'unary'}_{'stream' if method.server_streaming else 'unary'}"
     response = GetMessageClass(method.output_type)
@@ -61,9 +61,9 @@ def test_the_table_names_exactly_the_rpcs_of_the_contract_in_its_order() -> None
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
-def test_what_the_page_calls_built_is_built_and_nothing_else(client: Client, row: Row) -> None:
+def test_exactly_the_rpcs_that_the_page_calls_built_are_built(client: Client, row: Row) -> None:
     assert row.built in ("yes", "no")
-    end = end_of_empty_call(client, METHODS[row.name])
+    end = error_of_empty_call(client, METHODS[row.name])
     if row.built == "yes":
         assert end is None or (end.code, end.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
     else:
@@ -73,7 +73,7 @@ def test_what_the_page_calls_built_is_built_and_nothing_else(client: Client, row
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
-def test_a_row_says_in_a_sentence_what_it_does_and_names_known_reasons(row: Row) -> None:
+def test_a_row_describes_its_rpc_in_a_sentence_and_names_known_reasons(row: Row) -> None:
     assert row.does.endswith(".") and len(row.does) <= 100
     known = {name.removeprefix("ERROR_REASON_") for name in ErrorReason.keys()}  # noqa: SIM118  (no mapping)
     assert set(re.findall(r"`(\w+)`", row.reasons)) <= known

@@ -1,4 +1,4 @@
-"""ListSessions and GetSession: which sessions there are, and where each stands."""
+"""ListSessions and GetSession: listing, activity, statistics and watermarks."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from memsidecar.v1.session_pb2 import (
     SessionPolicy,
     SetPolicyRequest,
 )
-from tests.scenarios.talk import Talk
+from tests.scenarios.conversation import Conversation
 from tests.support.comparable import without_watermarks
 from tests.support.process import Client, SidecarProcess, refusal
 from tests.support.waiting import until
@@ -33,7 +33,7 @@ def ids(answer: ListSessionsResponse) -> list[str]:
 
 def write(client: Client, namespace: str, *session_ids: str, user_id: str = "") -> None:
     for session_id in session_ids:
-        Talk(client, session_id, namespace, user_id).say("hello")
+        Conversation(client, session_id, namespace, user_id).add("hello")
 
 
 def test_the_session_with_the_newest_activity_comes_first(client: Client, namespace: str) -> None:
@@ -45,19 +45,25 @@ def test_the_session_with_the_newest_activity_comes_first(client: Client, namesp
 
 @pytest.mark.parametrize(
     "write_to",
-    [lambda talk: talk.annotate("q1", {"seen": True}), lambda talk: talk.prune(1), lambda talk: talk.clear()],
+    [
+        lambda conversation: conversation.annotate("q1", {"seen": True}),
+        lambda conversation: conversation.prune(1),
+        lambda conversation: conversation.clear(),
+    ],
     ids=["Annotate", "Prune", "Clear"],
 )
-def test_every_write_is_activity(client: Client, namespace: str, write_to: Callable[[Talk], object]) -> None:
+def test_each_write_counts_as_activity(
+    client: Client, namespace: str, write_to: Callable[[Conversation], object]
+) -> None:
     for name in ("a", "b"):
-        Talk(client, name, namespace).turns(2)
-    write_to(Talk(client, "a", namespace))
+        Conversation(client, name, namespace).add_turns(2)
+    write_to(Conversation(client, "a", namespace))
     assert ids(listed(client, namespace)) == ["a", "b"]
 
 
-def test_reading_is_no_activity(client: Client, namespace: str) -> None:
+def test_a_read_does_not_count_as_activity(client: Client, namespace: str) -> None:
     write(client, namespace, "a", "b")
-    Talk(client, "a", namespace).messages()
+    Conversation(client, "a", namespace).messages()
     assert ids(listed(client, namespace)) == ["b", "a"]
 
 
@@ -76,7 +82,7 @@ def test_sessions_are_listed_by_user(client: Client, namespace: str) -> None:
     write(client, namespace, "n1")
     assert ids(listed(client, namespace, user_id="alice")) == ["a2", "a1"]
     assert ids(listed(client, namespace, user_id="bob")) == ["b1"]
-    assert ids(listed(client, namespace, user_id="nobody")) == []
+    assert ids(listed(client, namespace, user_id="unknown")) == []
     assert ids(listed(client, namespace)) == ["n1", "b1", "a2", "a1"]
 
 
@@ -95,14 +101,14 @@ def test_an_unknown_namespace_has_no_sessions(client: Client, namespace: str) ->
     assert listed(client, namespace) == ListSessionsResponse()
 
 
-def test_a_session_tells_where_it_stands(client: Client, namespace: str) -> None:
+def test_a_session_has_its_ids_stats_and_times(client: Client, namespace: str) -> None:
     before = time.time()
-    talk = Talk(client, "s", namespace, "alice")
-    talk.turns(3)
-    talk.prune(1)
-    session = client.sessions.GetSession(GetSessionRequest(**talk.names)).session
+    conversation = Conversation(client, "s", namespace, "alice")
+    conversation.add_turns(3)
+    conversation.prune(1)
+    session = client.sessions.GetSession(GetSessionRequest(**conversation.scope_ids)).session
     assert (session.namespace, session.user_id, session.session_id) == (namespace, "alice", "s")
-    assert session.stats == talk.count()
+    assert session.stats == conversation.count()
     created, active = (stamp.ToNanoseconds() / 1e9 for stamp in (session.create_time, session.last_active))
     assert before - 1 <= created <= active <= time.time() + 1
     (again,) = listed(client, namespace).sessions
@@ -110,9 +116,9 @@ def test_a_session_tells_where_it_stands(client: Client, namespace: str) -> None
 
 
 def test_the_time_of_a_message_is_not_the_time_of_activity(client: Client, namespace: str) -> None:
-    talk = Talk(client, "s", namespace)
-    talk.say("imported", create_time={"seconds": 1})
-    session = client.sessions.GetSession(GetSessionRequest(**talk.names)).session
+    conversation = Conversation(client, "s", namespace)
+    conversation.add("imported", create_time={"seconds": 1})
+    session = client.sessions.GetSession(GetSessionRequest(**conversation.scope_ids)).session
     assert session.create_time.seconds > 1_600_000_000 and session.last_active.seconds > 1_600_000_000
 
 
@@ -123,57 +129,57 @@ def test_an_unknown_session_is_answered_empty(client: Client, namespace: str, us
     assert listed(client, namespace) == ListSessionsResponse()
 
 
-# -- how far the background has come
+# -- watermarks
 
 TASKS = {"episodic", "semantic.facts", "summaries", "procedural"}
 
 
-def watermarks(talk: Talk) -> dict[str, int]:
-    return dict(talk.client.sessions.GetSession(GetSessionRequest(**talk.names)).session.watermarks)
+def watermarks(conversation: Conversation) -> dict[str, int]:
+    return dict(conversation.client.sessions.GetSession(GetSessionRequest(**conversation.scope_ids)).session.watermarks)
 
 
-def until_all_tasks_are_at(talk: Talk, sequence: int) -> None:
-    until(lambda: watermarks(talk) == dict.fromkeys(TASKS, sequence))
+def until_all_tasks_are_at(conversation: Conversation, sequence: int) -> None:
+    until(lambda: watermarks(conversation) == dict.fromkeys(TASKS, sequence))
 
 
-def test_a_session_tells_how_far_each_background_task_has_come(client: Client, namespace: str) -> None:
-    first, second = Talk(client, "first", namespace), Talk(client, "second", namespace)
-    first.turns(3)
-    second.say("hello")
+def test_a_session_has_a_watermark_for_each_background_task(client: Client, namespace: str) -> None:
+    first, second = Conversation(client, "first", namespace), Conversation(client, "second", namespace)
+    first.add_turns(3)
+    second.add("hello")
     until_all_tasks_are_at(first, 6)
     until_all_tasks_are_at(second, 1)
-    assert [dict(one.watermarks) for one in listed(client, namespace).sessions] == [
+    assert [dict(session.watermarks) for session in listed(client, namespace).sessions] == [
         dict.fromkeys(TASKS, 1),
         dict.fromkeys(TASKS, 6),
     ]
 
 
-def test_what_left_the_window_was_gone_through_all_the_same(client: Client, namespace: str) -> None:
-    talk = Talk(client, "s", namespace)
-    talk.turns(3)
-    until_all_tasks_are_at(talk, 6)
-    talk.prune(1)
-    assert set(watermarks(talk).values()) == {6}
-    talk.clear()
-    assert set(watermarks(talk).values()) == {6}
-    talk.turns(2)
-    assert set(watermarks(talk)) == TASKS and min(watermarks(talk).values()) >= 6
-    until_all_tasks_are_at(talk, 10)
+def test_watermarks_include_pruned_and_erased_messages(client: Client, namespace: str) -> None:
+    conversation = Conversation(client, "s", namespace)
+    conversation.add_turns(3)
+    until_all_tasks_are_at(conversation, 6)
+    conversation.prune(1)
+    assert set(watermarks(conversation).values()) == {6}
+    conversation.clear()
+    assert set(watermarks(conversation).values()) == {6}
+    conversation.add_turns(2)
+    assert set(watermarks(conversation)) == TASKS and min(watermarks(conversation).values()) >= 6
+    until_all_tasks_are_at(conversation, 10)
 
 
-def test_what_nobody_said_leaves_nothing_to_do(client: Client, namespace: str) -> None:
-    talk = Talk(client, "s", namespace)
-    client.sessions.SetPolicy(SetPolicyRequest(**talk.names, policy=SessionPolicy(auto_prune_tokens=100)))
-    until_all_tasks_are_at(talk, 0)
+def test_watermarks_of_a_session_without_messages_are_zero(client: Client, namespace: str) -> None:
+    conversation = Conversation(client, "s", namespace)
+    client.sessions.SetPolicy(SetPolicyRequest(**conversation.scope_ids, policy=SessionPolicy(auto_prune_tokens=100)))
+    until_all_tasks_are_at(conversation, 0)
 
 
-def test_a_task_that_waits_says_how_far_it_has_come(tmp_path: Path) -> None:
-    """Facts are looked for after a number of turns, and this session never falls quiet."""
+def test_the_watermark_of_a_waiting_task_is_its_last_processed_message(tmp_path: Path) -> None:
+    """Facts are extracted after three turns here, and this session never becomes quiet."""
     flags = ("--index", "off", "--facts-every-turns", "3", "--facts-quiet-seconds", "86400")
     with SidecarProcess(tmp_path / "data", *flags) as sidecar, sidecar.client() as client:
-        talk = Talk(client, "s")
-        talk.turns(3)
-        until(lambda: watermarks(talk).get("semantic.facts") == 6)
-        talk.turns(1)
-        talk.say("and one more", id="more")
-        until(lambda: watermarks(talk) == {"semantic.facts": 6, "summaries": 7, "procedural": 7})
+        conversation = Conversation(client, "s")
+        conversation.add_turns(3)
+        until(lambda: watermarks(conversation).get("semantic.facts") == 6)
+        conversation.add_turns(1)
+        conversation.add("and one more", id="more")
+        until(lambda: watermarks(conversation) == {"semantic.facts": 6, "summaries": 7, "procedural": 7})

@@ -110,7 +110,7 @@ def test_the_cache_equals_the_journal_after_concurrent_writes(journal: Journal, 
 
     _together(write, read, write)
     page = RecordQuery(ANN, RecordKind.FACT)
-    assert [one.id for one in facts.current(ANN)] == [new_record.id for new_record in journal.records(page)]
+    assert [one.id for one in facts.current(ANN)] == [record.id for record in journal.records(page)]
 
 
 def _together(*works: Callable[[], None]) -> None:

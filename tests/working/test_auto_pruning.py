@@ -13,7 +13,7 @@ from memsidecar.v1.memory_pb2 import (
     PruneStrategy,
 )
 from memsidecar.v1.session_pb2 import SessionPolicy, SetPolicyRequest
-from tests.scenarios.talk import Talk
+from tests.scenarios.conversation import Conversation
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 from tests.working.components import QUICK
 
@@ -46,28 +46,28 @@ def client(sidecar: SidecarProcess) -> Iterator[Client]:
 
 
 @pytest.fixture
-def talk(client: Client, request: pytest.FixtureRequest) -> Talk:
-    return Talk(client, request.node.name)
+def conversation(client: Client, request: pytest.FixtureRequest) -> Conversation:
+    return Conversation(client, request.node.name)
 
 
-def set_policy(talk: Talk, policy: SessionPolicy) -> None:
-    request = SetPolicyRequest(session_id=talk.session_id, policy=policy)
-    talk.client.sessions.SetPolicy(request, timeout=CALL_SECONDS)
+def set_policy(conversation: Conversation, policy: SessionPolicy) -> None:
+    request = SetPolicyRequest(session_id=conversation.session_id, policy=policy)
+    conversation.client.sessions.SetPolicy(request, timeout=CALL_SECONDS)
 
 
 def tokens_of_the_turns(client: Client, model: str) -> int:
     """Return the tokens of the turns, counted in a session without a policy."""
-    measured = Talk(client, "measured")
+    measured = Conversation(client, "measured")
     if not measured.count().message_count:
-        measured.turns(TURNS)
+        measured.add_turns(TURNS)
     return measured.count(model).tokens
 
 
-def talk_with_policy(talk: Talk, strategy: PruneStrategy, model: str) -> int:
+def talk_with_policy(conversation: Conversation, strategy: PruneStrategy, model: str) -> int:
     """Add the turns under a policy whose budget they fill exactly; return the budget."""
-    budget = tokens_of_the_turns(talk.client, model)
-    set_policy(talk, SessionPolicy(auto_prune_tokens=budget, strategy=strategy, model=model))
-    talk.turns(TURNS)
+    budget = tokens_of_the_turns(conversation.client, model)
+    set_policy(conversation, SessionPolicy(auto_prune_tokens=budget, strategy=strategy, model=model))
+    conversation.add_turns(TURNS)
     return budget
 
 
@@ -78,47 +78,53 @@ def test_the_models_of_these_tests_have_different_counts(client: Client) -> None
 
 @each_model
 @each_strategy
-def test_a_session_that_fills_its_budget_is_not_pruned(talk: Talk, strategy: PruneStrategy, model: str) -> None:
-    budget = talk_with_policy(talk, strategy, model)
-    stats = talk.count(model)
+def test_a_session_that_fills_its_budget_is_not_pruned(
+    conversation: Conversation, strategy: PruneStrategy, model: str
+) -> None:
+    budget = talk_with_policy(conversation, strategy, model)
+    stats = conversation.count(model)
     assert (stats.message_count, stats.pruned_count, stats.tokens) == (2 * TURNS, 0, budget)
 
 
 @each_model
 @each_strategy
-def test_a_session_that_exceeds_its_budget_is_pruned(talk: Talk, strategy: PruneStrategy, model: str) -> None:
-    budget = talk_with_policy(talk, strategy, model)
-    answer = talk.say("one more", return_session=True)
-    stats = talk.count(model)
+def test_a_session_that_exceeds_its_budget_is_pruned(
+    conversation: Conversation, strategy: PruneStrategy, model: str
+) -> None:
+    budget = talk_with_policy(conversation, strategy, model)
+    answer = conversation.add("one more", return_session=True)
+    stats = conversation.count(model)
     assert answer.session.pruned_count == stats.pruned_count > 0
     assert stats.tokens <= 0.8 * budget
 
 
 @each_model
-def test_the_window_strategy_waits_for_the_budget_and_then_keeps_its_window(talk: Talk, model: str) -> None:
-    talk_with_policy(talk, PRUNE_STRATEGY_WINDOW, model)
-    before = talk.contents()
-    talk.say("one more")
-    assert talk.contents() == [*before, "one more"][-5:]
+def test_the_window_strategy_waits_for_the_budget_and_then_keeps_its_window(
+    conversation: Conversation, model: str
+) -> None:
+    talk_with_policy(conversation, PRUNE_STRATEGY_WINDOW, model)
+    before = conversation.contents()
+    conversation.add("one more")
+    assert conversation.contents() == [*before, "one more"][-5:]
 
 
 # -- explicit pruning
 
 
-def test_the_window_strategy_with_overflow_and_without_a_budget_shortens_nothing(talk: Talk) -> None:
+def test_the_window_strategy_with_overflow_and_without_a_budget_shortens_nothing(conversation: Conversation) -> None:
     report = "a line of a long report\n" * 500
-    talk.turns(3)
-    talk.call("c1", id="call")
-    talk.answer("c1", report, id="result")
-    answer = talk.prune(strategy=PRUNE_STRATEGY_WINDOW, window=4, overflow=True)
+    conversation.add_turns(3)
+    conversation.add_tool_call("c1", id="call")
+    conversation.add_tool_result("c1", report, id="result")
+    answer = conversation.prune(strategy=PRUNE_STRATEGY_WINDOW, window=4, overflow=True)
     assert (list(answer.shortened_ids), answer.removed_count, answer.over_budget) == ([], 4, False)
-    *_, last = talk.messages()
+    *_, last = conversation.messages()
     assert (last.content, last.synthetic) == (report, False)
 
 
-def test_the_window_strategy_with_overflow_shortens_when_a_budget_is_passed(talk: Talk) -> None:
-    talk.turns(3)
-    talk.call("c1", id="call")
-    talk.answer("c1", "a line of a long report\n" * 500, id="result")
-    answer = talk.prune(500, strategy=PRUNE_STRATEGY_WINDOW, window=4, overflow=True)
+def test_the_window_strategy_with_overflow_shortens_when_a_budget_is_passed(conversation: Conversation) -> None:
+    conversation.add_turns(3)
+    conversation.add_tool_call("c1", id="call")
+    conversation.add_tool_result("c1", "a line of a long report\n" * 500, id="result")
+    answer = conversation.prune(500, strategy=PRUNE_STRATEGY_WINDOW, window=4, overflow=True)
     assert list(answer.shortened_ids) == ["result"]

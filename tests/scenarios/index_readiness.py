@@ -1,4 +1,4 @@
-"""Wait until a sidecar can search: its index opens after its port."""
+"""Wait until the index of a sidecar is ready: it opens after the listener."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.support.process import SidecarProcess
 from tests.support.waiting import until
 
 EPISODIC = "memsidecar.episodic"
-"As health calls it."
+"The name of the index in the health service."
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -20,6 +20,6 @@ def health_of(channel: grpc.Channel, service: str) -> int:
     return int(stub.Check(health_pb2.HealthCheckRequest(service=service)).status)
 
 
-def until_retrieval_is_there(sidecar: SidecarProcess) -> None:
+def until_index_is_ready(sidecar: SidecarProcess) -> None:
     with grpc.insecure_channel(sidecar.ready["health_listen"]) as channel:
         until(lambda: health_of(channel, EPISODIC) == SERVING)

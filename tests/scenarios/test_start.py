@@ -1,4 +1,4 @@
-"""Where the sidecar listens, and where it refuses to start."""
+"""Listeners of the sidecar, and refused starts."""
 
 import socket
 import stat
@@ -9,14 +9,14 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.scenarios.talk import Talk
+from tests.scenarios.conversation import Conversation
 from tests.support.forked import run
 from tests.support.process import START_SECONDS, SidecarProcess
 
 
 @pytest.fixture
 def socket_path() -> Iterator[Path]:
-    """Under /tmp itself, because the path of a unix socket may have about 100 bytes only."""
+    """Return a path under /tmp itself, because the path of a unix socket has about 100 bytes at most."""
     with TemporaryDirectory(prefix="mem") as directory:
         yield Path(directory) / "s.sock"
 
@@ -29,7 +29,7 @@ def refused(data_dir: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     return run(*arguments, *flags, timeout=START_SECONDS)
 
 
-def test_the_ready_line_names_the_addresses_it_really_has(sidecar: SidecarProcess) -> None:
+def test_the_ready_line_has_the_actual_addresses(sidecar: SidecarProcess) -> None:
     assert set(sidecar.ready) == {"event", "listen", "health_listen"}
     assert sidecar.ready["event"] == "ready"
     for name in ("listen", "health_listen"):
@@ -42,12 +42,12 @@ def test_a_unix_socket_serves_the_owner_and_the_group(data_dir: Path, socket_pat
         assert sidecar.ready["listen"] == f"unix:{socket_path}"
         assert stat.S_IMODE(socket_path.stat().st_mode) == 0o660
         with sidecar.client() as client:
-            Talk(client, "s").say("hello")
-            assert Talk(client, "s").contents() == ["hello"]
+            Conversation(client, "s").add("hello")
+            assert Conversation(client, "s").contents() == ["hello"]
         assert sidecar.stop() == 0
 
 
-def test_a_second_server_does_not_take_a_living_socket_away(tmp_path: Path, data_dir: Path, socket_path: Path) -> None:
+def test_a_second_server_does_not_replace_a_socket_in_use(tmp_path: Path, data_dir: Path, socket_path: Path) -> None:
     listen = ("--listen", f"unix:{socket_path}")
     with SidecarProcess(data_dir, *listen) as sidecar:
         second = refused(tmp_path / "other", *listen)
@@ -55,7 +55,7 @@ def test_a_second_server_does_not_take_a_living_socket_away(tmp_path: Path, data
         assert str(socket_path) in second.stderr and "in use" in second.stderr
         assert "Traceback" not in second.stderr
         with sidecar.client() as client:
-            assert Talk(client, "s").say("still here").sequence == 1
+            assert Conversation(client, "s").add("still here").sequence == 1
 
 
 def test_the_socket_of_a_killed_server_is_replaced(data_dir: Path, socket_path: Path) -> None:
@@ -64,10 +64,10 @@ def test_the_socket_of_a_killed_server_is_replaced(data_dir: Path, socket_path: 
         assert socket_path.is_socket()
         sidecar.start()
         with sidecar.client() as client:
-            assert Talk(client, "s").say("back again").sequence == 1
+            assert Conversation(client, "s").add("back again").sequence == 1
 
 
-def test_a_file_that_is_no_socket_is_left_alone(data_dir: Path, socket_path: Path) -> None:
+def test_a_file_that_is_no_socket_is_not_changed(data_dir: Path, socket_path: Path) -> None:
     socket_path.write_text("precious")
     result = refused(data_dir, "--listen", f"unix:{socket_path}")
     assert result.returncode == 1 and "not a socket" in result.stderr
@@ -80,7 +80,7 @@ def test_a_second_process_on_the_same_data_is_refused(sidecar: SidecarProcess) -
     assert str(sidecar.data_dir) in result.stderr
     assert "Traceback" not in result.stderr
     with sidecar.client() as client:
-        assert Talk(client, "undisturbed").say("hello").sequence == 1
+        assert Conversation(client, "undisturbed").add("hello").sequence == 1
 
 
 @pytest.mark.parametrize("flag", ["--listen", "--health-listen"])
@@ -100,11 +100,11 @@ def test_a_port_of_another_sidecar_is_refused(sidecar: SidecarProcess, data_dir:
     assert result.returncode == 1 and f"cannot listen on {sidecar.address}" in result.stderr
 
 
-def test_a_wide_address_is_refused(data_dir: Path) -> None:
+def test_a_non_loopback_address_is_refused(data_dir: Path) -> None:
     result = refused(data_dir, "--listen", "0.0.0.0:0")
     assert result.returncode == 2 and "loopback" in result.stderr
 
 
-def test_an_idle_sidecar_stops_at_once_and_exits_0(data_dir: Path) -> None:
+def test_an_idle_sidecar_stops_and_exits_0(data_dir: Path) -> None:
     with SidecarProcess(data_dir, executed=True) as sidecar:
         assert sidecar.stop() == 0

@@ -1,4 +1,4 @@
-"""No answer exceeds what gRPC takes by default: it is cut at 3 MiB, and says so."""
+"""No response exceeds the default limit of gRPC: it is truncated at 3 MiB, with a token or a flag."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from tests.scenarios.talk import SUBSTRING, Talk
+from tests.scenarios.conversation import SUBSTRING, Conversation
 from tests.support.process import Client, SidecarProcess, refusal
 
 WHERE: dict[str, Any] = {"namespace": "sizes", "session_id": "large"}
@@ -19,17 +19,17 @@ GRPC_DEFAULT_BYTES = 4 << 20
 @pytest.fixture(scope="module", autouse=True)
 def large(sidecar: SidecarProcess) -> None:
     with sidecar.client() as client:
-        for one in IDS:
-            Talk(client, **WHERE).say(LARGE, id=one)
+        for message_id in IDS:
+            Conversation(client, **WHERE).add(LARGE, id=message_id)
 
 
 def ids(*answers: pb.GetAllResponse | pb.GetRecentResponse | pb.GetByRoleResponse) -> list[str]:
-    """Of answers that every client can receive."""
+    """Check that each response is below the default limit, and return the message ids."""
     assert all(answer.ByteSize() < GRPC_DEFAULT_BYTES for answer in answers)
     return [message.id for answer in answers for message in answer.messages]
 
 
-def test_a_page_is_cut_and_the_next_goes_on(client: Client) -> None:
+def test_a_page_is_truncated_and_the_next_continues(client: Client) -> None:
     first = client.memory.GetAll(pb.GetAllRequest(**WHERE))
     second = client.memory.GetAll(pb.GetAllRequest(**WHERE, page_token=first.next_page_token))
     assert (ids(first), ids(second)) == (IDS[:3], IDS[3:])
@@ -46,7 +46,7 @@ def test_messages_of_a_role_are_truncated_and_the_newest_kept(client: Client) ->
     assert (ids(answer), answer.truncated) == (IDS[2:], True)
 
 
-def test_hits_are_cut_and_the_next_page_goes_on(client: Client) -> None:
+def test_hits_are_truncated_and_the_next_page_continues(client: Client) -> None:
     request = pb.SearchRequest(**WHERE, query="LARGE", mode=SUBSTRING)
     first = client.memory.Search(request)
     request.page_token = first.next_page_token
@@ -56,7 +56,7 @@ def test_hits_are_cut_and_the_next_page_goes_on(client: Client) -> None:
     assert first.ByteSize() < GRPC_DEFAULT_BYTES
 
 
-def test_ranked_hits_are_cut_and_the_next_page_goes_on(client: Client) -> None:
+def test_ranked_hits_are_truncated_and_the_next_page_continues(client: Client) -> None:
     request = pb.SearchRequest(**WHERE, query="LARGE")
     first = client.memory.Search(request)
     request.page_token = first.next_page_token
@@ -66,14 +66,14 @@ def test_ranked_hits_are_cut_and_the_next_page_goes_on(client: Client) -> None:
     assert first.ByteSize() < GRPC_DEFAULT_BYTES
 
 
-def test_a_message_of_more_than_a_mebibyte_is_refused_and_not_stored(talk: Talk) -> None:
-    refused = refusal(lambda: talk.say("x" * (1 << 20)))
+def test_a_message_of_more_than_a_mebibyte_is_refused_and_not_stored(conversation: Conversation) -> None:
+    refused = refusal(lambda: conversation.add("x" * (1 << 20)))
     assert (refused.code, refused.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_LARGE")
-    assert talk.ids() == []
+    assert conversation.ids() == []
 
 
-def test_a_request_of_more_than_four_mebibytes_is_refused_and_nothing_of_it_stored(talk: Talk) -> None:
+def test_a_request_of_more_than_four_mebibytes_is_refused_and_nothing_of_it_stored(conversation: Conversation) -> None:
     messages = [Message(role=ROLE_USER, content="x" * 900_000) for _ in range(5)]
-    refused = refusal(lambda: talk.batch(*messages))
+    refused = refusal(lambda: conversation.add_batch(*messages))
     assert (refused.code, refused.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_LARGE")
-    assert talk.ids() == []
+    assert conversation.ids() == []

@@ -1,4 +1,4 @@
-"""Documents as a user of the sidecar has them: put, listed, searched, deleted."""
+"""A client of documents: put, list, search and delete."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,49 +13,51 @@ _METHODS = pb.DESCRIPTOR.services_by_name["KnowledgeService"].methods_by_name
 
 
 @dataclass(frozen=True)
-class Library:
+class DocumentClient:
     client: Client
     namespace: str = ""
     user_id: str = ""
     session_id: str = ""
 
-    def of(self, user_id: str = "", session_id: str = "") -> "Library":
-        """The same for somebody else."""
+    def of(self, user_id: str = "", session_id: str = "") -> "DocumentClient":
+        """Return a client with another user and session."""
         return replace(self, user_id=user_id, session_id=session_id)
 
     @property
-    def names(self) -> dict[str, Any]:
+    def scope_ids(self) -> dict[str, Any]:
         return {"namespace": self.namespace, "user_id": self.user_id, "session_id": self.session_id}
 
     def put(self, document_id: str, text: str, **fields: Any) -> pb.PutDocumentResponse:
         document = pb.Document(id=document_id, text=text, **fields)
         answer: pb.PutDocumentResponse = self._call(
-            "PutDocument", pb.PutDocumentRequest(**self.names, document=document)
+            "PutDocument", pb.PutDocumentRequest(**self.scope_ids, document=document)
         )
         return answer
 
     def page(self, **fields: Any) -> pb.ListDocumentsResponse:
-        answer: pb.ListDocumentsResponse = self._call("ListDocuments", pb.ListDocumentsRequest(**self.names, **fields))
+        answer: pb.ListDocumentsResponse = self._call(
+            "ListDocuments", pb.ListDocumentsRequest(**self.scope_ids, **fields)
+        )
         return answer
 
     def ids(self) -> list[str]:
         return [document.id for document in self.page().documents]
 
     def delete(self, document_id: str) -> int:
-        """How many chunks it had."""
-        answer = self._call("DeleteDocument", pb.DeleteDocumentRequest(**self.names, document_id=document_id))
+        """Delete the document and return the number of its chunks."""
+        answer = self._call("DeleteDocument", pb.DeleteDocumentRequest(**self.scope_ids, document_id=document_id))
         return int(answer.removed_chunks)
 
-    def answer(self, query: str, **fields: Any) -> pb.SearchDocumentsResponse:
-        request = pb.SearchDocumentsRequest(**self.names, query=query, **fields)
+    def search_response(self, query: str, **fields: Any) -> pb.SearchDocumentsResponse:
+        request = pb.SearchDocumentsRequest(**self.scope_ids, query=query, **fields)
         answer: pb.SearchDocumentsResponse = self._call("SearchDocuments", request)
         return answer
 
     def search(self, query: str, **fields: Any) -> list[pb.DocumentHit]:
-        return list(self.answer(query, **fields).hits)
+        return list(self.search_response(query, **fields).hits)
 
     def find(self, query: str, **fields: Any) -> list[str]:
-        """The ids of the documents that the hits belong to, best first."""
+        """Return the document ids of the hits, best first."""
         return [hit.chunk.document_id for hit in self.search(query, **fields)]
 
     def _call(self, name: str, request: Proto) -> Any:
