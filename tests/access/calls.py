@@ -8,7 +8,7 @@ import grpc
 from google.protobuf.message import Message as Proto
 from google.protobuf.message_factory import GetMessageClass
 
-from tests.bad_input.rpcs import BUILT, METHODS, good
+from tests.bad_input.rpcs import BUILT, METHODS, valid_request
 from tests.support.process import CALL_SECONDS, Refusal
 
 SESSION = "shared"
@@ -78,7 +78,7 @@ def _answers(channel: Any, name: str, requests: Iterable[bytes], sent: dict[str,
 
 def minimal(name: str, namespace: str, session_id: str = SESSION) -> Proto:
     """Return a valid request of any RPC, implemented or not, in this namespace."""
-    request: Any = good(name, session_id) if name in BUILT else GetMessageClass(METHODS[name].input_type)()
+    request: Any = valid_request(name, session_id) if name in BUILT else GetMessageClass(METHODS[name].input_type)()
     request.namespace = namespace
     if name not in BUILT:
         for field in ("session_id", "user_id", "message_id"):

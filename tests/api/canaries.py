@@ -9,8 +9,8 @@ from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.struct_pb2 import Struct, Value
 
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from tests.bad_input.rpcs import METHODS, NOT_IMPLEMENTED, good, put
-from tests.bad_input.table import TABLE
+from tests.bad_input.field_table import TABLE
+from tests.bad_input.rpcs import METHODS, NOT_IMPLEMENTED, set_field, valid_request
 from tests.support.canaries import CANARY
 
 TEXTS = (CANARY, f"{CANARY}\n", CANARY * 30)
@@ -60,7 +60,7 @@ def tagged(text: str, number: float = 1.0) -> Struct:
 def _variants(name: str) -> Iterator[tuple[str, Any]]:
     """Yield field paths and values: the canary, an invalid one, and invalid metadata under a key with the canary."""
     for path, field in TABLE[name].items():
-        texts = [row.value for row in field.right if isinstance(row.value, str)]
+        texts = [row.value for row in field.valid if isinstance(row.value, str)]
         if texts:
             yield from ((path, text) for text in TEXTS)
         if path.endswith(("metadata", "metadata_filter")):
@@ -69,12 +69,12 @@ def _variants(name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _good(name: str, path: str, value: Any) -> list[bytes]:
-    request = good(name, CANARY)
-    put(request, path, value)
+    request = valid_request(name, CANARY)
+    set_field(request, path, value)
     return [request.SerializeToString()]
 
 
 def _message(message_id: str, content: str) -> bytes:
-    request = good("AddStream", CANARY)
-    put(request, "message", Message(id=message_id, role=ROLE_USER, content=content))
+    request = valid_request("AddStream", CANARY)
+    set_field(request, "message", Message(id=message_id, role=ROLE_USER, content=content))
     return request.SerializeToString()

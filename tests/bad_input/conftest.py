@@ -1,4 +1,4 @@
-"""A session that no test of this folder may change, and a check that none did."""
+"""A session that no test of this folder may change, and a monitor that checks it."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as session
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL
-from tests.bad_input.rpcs import KNOWN_MESSAGE, WATCHED, calls, good, send
+from tests.bad_input.rpcs import KNOWN_MESSAGE, WATCHED, calls, send, valid_request
 from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.comparable import without_watermarks
 from tests.support.process import Client, SidecarProcess
@@ -17,7 +17,7 @@ from tests.support.process import Client, SidecarProcess
 
 @pytest.fixture(scope="module")
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
-    """One for a module, which searches all that there is, and soon. Megabytes are sent to it: it only estimates."""
+    """Start a sidecar with an index in RAM, and with the estimating tokenizer, because requests have megabytes."""
     data_dir = tmp_path_factory.mktemp("sidecar") / "data"
     with SidecarProcess(data_dir, "--index", "volatile", "--tokenizer", "chars4") as running:
         until_index_is_ready(running)
@@ -26,48 +26,48 @@ def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess
 
 @pytest.fixture(scope="module")
 def connected(sidecar: SidecarProcess) -> Iterator[Client]:
-    """One connection for a module: its tests are many and short."""
+    """Connect once for a module, because its tests are many and short."""
     with sidecar.client() as client:
         client.add(WATCHED, "hello", id=KNOWN_MESSAGE, user_id="watcher")
         client.add(WATCHED, "", role=ROLE_ASSISTANT, tool_calls=calls(1))
         client.add(WATCHED, "done", role=ROLE_TOOL, tool_call_id="call-0")
         client.add(WATCHED, "hello again")
         for name in ("PutDocument", "PutFacts", "PutArtifact"):
-            send(client, name, good(name))
+            send(client, name, valid_request(name))
         yield client
 
 
 class Watch:
     """Compare the watched session, its knowledge, the documents of the namespace and all sessions, byte by byte.
 
-    An answer also shows that the sidecar runs.
+    A response also shows that the sidecar runs.
     """
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._seen = self._look()
+        self._seen = self._read_all()
 
     @property
     def messages(self) -> bytes:
         """Return the watched session only; other sessions and the policy of the namespace may change."""
-        everything = memory.GetAllRequest(session_id=WATCHED, include_pruned=True)
-        answer: Proto = self._client.memory.GetAll(everything)
+        request = memory.GetAllRequest(session_id=WATCHED, include_pruned=True)
+        answer: Proto = self._client.memory.GetAll(request)
         return answer.SerializeToString(deterministic=True)
 
-    def look_again(self) -> None:
+    def accept_changes(self) -> None:
         """Accept all changes until now."""
-        self._seen = self._look()
+        self._seen = self._read_all()
 
-    def saw_no_change(self) -> bool:
-        """Return whether all is as it was at the last look."""
-        before, self._seen = self._seen, self._look()
+    def is_unchanged(self) -> bool:
+        """Return whether nothing changed since the last read."""
+        before, self._seen = self._seen, self._read_all()
         return self._seen == before
 
-    def _look(self) -> tuple[bytes, ...]:
-        everything = memory.GetAllRequest(session_id=WATCHED, include_pruned=True)
+    def _read_all(self) -> tuple[bytes, ...]:
+        request = memory.GetAllRequest(session_id=WATCHED, include_pruned=True)
         answers: tuple[Proto, ...] = (
             self._client.memory.Count(memory.CountRequest(session_id=WATCHED)),
-            self._client.memory.GetAll(everything),
+            self._client.memory.GetAll(request),
             *self._sessions(),
             send(self._client, "ListDocuments", knowledge.ListDocumentsRequest(session_id=WATCHED)),
             send(self._client, "ListDocuments", knowledge.ListDocumentsRequest()),
@@ -79,9 +79,9 @@ class Watch:
         return tuple(answer.SerializeToString(deterministic=True) for answer in answers)
 
     def _sessions(self) -> list[Proto]:
-        one = self._client.sessions.GetSession(session.GetSessionRequest(session_id=WATCHED)).session
+        watched = self._client.sessions.GetSession(session.GetSessionRequest(session_id=WATCHED)).session
         listed = self._client.sessions.ListSessions(session.ListSessionsRequest(page_size=1000))
-        return [without_watermarks(each) for each in (one, *listed.sessions)]
+        return [without_watermarks(each) for each in (watched, *listed.sessions)]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Ways to spoil the encoding of a good request."""
+"""Mutations of the encoding of a valid request."""
 
 from collections.abc import Callable
 from random import Random
@@ -23,10 +23,10 @@ def delimited(number: int, content: bytes) -> bytes:
 
 
 def flip_bits(data: bytes, random: Random) -> bytes:
-    spoiled = bytearray(data)
+    flipped = bytearray(data)
     for _ in range(random.randint(1, 4)):
-        spoiled[random.randrange(len(spoiled))] ^= 1 << random.randrange(8)
-    return bytes(spoiled)
+        flipped[random.randrange(len(flipped))] ^= 1 << random.randrange(8)
+    return bytes(flipped)
 
 
 def truncate(data: bytes, random: Random) -> bytes:
@@ -58,7 +58,7 @@ def add_wrong_wire_type(data: bytes, random: Random) -> bytes:
     return data + tag(number, wire_type) + content
 
 
-def add_field_of_anything(data: bytes, random: Random) -> bytes:
+def add_random_field(data: bytes, random: Random) -> bytes:
     return data + delimited(random.randint(0, 16), random.randbytes(random.randint(0, 30)))
 
 
@@ -71,7 +71,7 @@ def add_huge_length(data: bytes, random: Random) -> bytes:
 
 
 def add_nesting(data: bytes, random: Random) -> bytes:
-    """A message in a message, with lengths that do not end; or groups that never close."""
+    """Append nested messages, or groups that never close."""
     if random.random() < 0.5:
         return data + tag(random.randint(1, 16), GROUP_START) * DEEP_LEVELS
     nested = b""
@@ -81,7 +81,7 @@ def add_nesting(data: bytes, random: Random) -> bytes:
 
 
 def add_deep_metadata(data: bytes, random: Random) -> bytes:
-    """A Struct in a Struct, deeper than anybody asked for, where the request may have its metadata."""
+    """Append a Struct nested too deeply, at a field number that requests use for metadata."""
     struct = b""
     for _ in range(random.choice((8, 30, 60))):
         struct = delimited(1, delimited(1, b"a") + delimited(2, delimited(5, struct)))
@@ -96,7 +96,7 @@ MUTATIONS: tuple[Callable[[bytes, Random], bytes], ...] = (
     remove,
     add_unknown_field,
     add_wrong_wire_type,
-    add_field_of_anything,
+    add_random_field,
     add_broken_text,
     add_huge_length,
     add_nesting,

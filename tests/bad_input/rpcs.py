@@ -1,4 +1,4 @@
-"""Every RPC of the contract by name: what a good request of it looks like, and how to send one."""
+"""A valid request for each RPC of the contract, and functions that send requests."""
 
 import re
 from collections.abc import Iterable
@@ -31,17 +31,17 @@ KNOWN_DOCUMENT = "known"
 KNOWN_ARTIFACT = "known"
 
 
-def good(name: str, session_id: str = WATCHED) -> Proto:
-    """A request that would be answered, and for a write would change the session."""
-    return {**_memory(session_id), **_sessions(session_id), **_documents(session_id), **_learned(session_id)}[name]
+def valid_request(name: str, session_id: str = WATCHED) -> Proto:
+    """Return a request that succeeds, and that changes the session if it is a write."""
+    return {**_memory(session_id), **_sessions(session_id), **_documents(session_id), **_knowledge(session_id)}[name]
 
 
 def _memory(session_id: str) -> dict[str, Proto]:
-    said = Message(role=ROLE_USER, content="hello")
+    message = Message(role=ROLE_USER, content="hello")
     return {
-        "Add": memory.AddRequest(session_id=session_id, message=said),
-        "AddBatch": memory.AddBatchRequest(session_id=session_id, messages=[said, said]),
-        "AddStream": memory.AddStreamRequest(session_id=session_id, message=said),
+        "Add": memory.AddRequest(session_id=session_id, message=message),
+        "AddBatch": memory.AddBatchRequest(session_id=session_id, messages=[message, message]),
+        "AddStream": memory.AddStreamRequest(session_id=session_id, message=message),
         "StoreInteraction": memory.StoreInteractionRequest(
             session_id=session_id, user_message="hello", assistant_message="hello"
         ),
@@ -89,7 +89,7 @@ def _documents(session_id: str) -> dict[str, Proto]:
     }
 
 
-def _learned(session_id: str) -> dict[str, Proto]:
+def _knowledge(session_id: str) -> dict[str, Proto]:
     facts = [knowledge.Fact(type=knowledge.FACT_TYPE_USER_PROFILE, key=f"key {at}", value="x") for at in range(2)]
     artifact = knowledge.Artifact(id=KNOWN_ARTIFACT, content="Hello.")
     return {
@@ -125,7 +125,7 @@ def send_bytes(client: Client, name: str, requests: list[bytes], seconds: float 
     return [channel.unary_unary(path)(requests[0], timeout=seconds)]
 
 
-def put(request: Proto, path: str, value: Any) -> None:
+def set_field(request: Proto, path: str, value: Any) -> None:
     """Set the field at a path such as "messages[1].tool_calls[0].id"; None clears it."""
     *parents, last = path.split(".")
     parent = request
@@ -149,7 +149,7 @@ def _assign(parent: Proto, name: str, value: Any) -> None:
         parent.ClearField(name)
     if isinstance(value, Proto):
         getattr(parent, name).CopyFrom(value)
-        # An empty message is there all the same.
+        # An empty message counts as set.
         getattr(parent, name).SetInParent()
     elif isinstance(value, list | tuple):
         getattr(parent, name).extend(value)

@@ -1,4 +1,4 @@
-"""A context, a summary, a pattern: nobody else's, never larger than an answer, and never a bug."""
+"""Contexts, summaries and patterns: ownership, response sizes, and limits."""
 
 from functools import partial
 from typing import Any
@@ -8,8 +8,8 @@ import pytest
 from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1.context_pb2 import SECTION_TOOL_SCHEMAS, BuildContextRequest, SectionBudget
 from tests.bad_input.conftest import Watch
-from tests.bad_input.rpcs import WATCHED, good, put, send
-from tests.bad_input.values import DIMENSIONS, MAX_INT32, MIB
+from tests.bad_input.field_values import DIMENSIONS, MAX_INT32, MIB
+from tests.bad_input.rpcs import WATCHED, send, set_field, valid_request
 from tests.support.process import Client, refusal
 
 GRPC_DEFAULT_BYTES = 4 * MIB
@@ -17,35 +17,35 @@ WITHOUT_LIMITS = [
     SectionBudget(section=at, max_tokens=MAX_INT32, top_k=MAX_INT32)  # type: ignore[arg-type]
     for at in range(1, SECTION_TOOL_SCHEMAS)
 ]
-OF_A_SESSION: dict[str, dict[str, Any]] = {
+SESSION_REQUESTS: dict[str, dict[str, Any]] = {
     "BuildContext": {},
     "BuildContext for the whole namespace": {"scope": 3},
     "GetSummary": {},
     "Summarize": {},
     "GetPatterns": {},
-    "GetPatterns anew": {"refresh": True},
+    "GetPatterns with a refresh": {"refresh": True},
     "Prune with a summary": {"summarize": True},
     "SetPolicy with summaries": {"policy.summarize": True},
 }
 
 
 def required_for(client: Client, request: BuildContextRequest) -> int:
-    """The least budget with which it can be built."""
+    """Return the minimum budget of the request."""
     tight = BuildContextRequest()
     tight.CopyFrom(request)
     tight.max_tokens = 1
     return int(refusal(partial(send, client, "BuildContext", tight)).metadata["required_tokens"])
 
 
-@pytest.mark.parametrize("call", OF_A_SESSION)
-def test_another_user_s_session_is_refused(connected: Client, watch: Watch, call: str) -> None:
+@pytest.mark.parametrize("call", SESSION_REQUESTS)
+def test_the_session_of_another_user_is_refused(connected: Client, watch: Watch, call: str) -> None:
     name = call.partition(" ")[0]
-    request = good(name)
-    for path, value in (OF_A_SESSION[call] | {"user_id": "thief"}).items():
-        put(request, path, value)
+    request = valid_request(name)
+    for path, value in (SESSION_REQUESTS[call] | {"user_id": "thief"}).items():
+        set_field(request, path, value)
     refused = refusal(partial(send, connected, name, request))
     assert (refused.code.name, refused.reason) == ("FAILED_PRECONDITION", "SESSION_OWNER_MISMATCH")
-    assert watch.saw_no_change()
+    assert watch.is_unchanged()
 
 
 @pytest.mark.parametrize(
@@ -57,29 +57,29 @@ def test_another_user_s_session_is_refused(connected: Client, watch: Watch, call
     ],
     ids=lambda large: next(iter(large)),
 )
-def test_a_context_larger_than_an_answer_is_too_large(connected: Client, watch: Watch, large: dict[str, Any]) -> None:
+def test_a_context_larger_than_a_response_is_too_large(connected: Client, watch: Watch, large: dict[str, Any]) -> None:
     request = BuildContextRequest(session_id=WATCHED, max_tokens=MAX_INT32, sections=WITHOUT_LIMITS, **large)
     assert request.ByteSize() < GRPC_DEFAULT_BYTES
     refused = refusal(partial(send, connected, "BuildContext", request))
     assert (refused.code.name, refused.reason) == ("RESOURCE_EXHAUSTED", "TOO_LARGE")
     assert "fewer tokens" in refused.message
-    assert watch.saw_no_change()
+    assert watch.is_unchanged()
 
 
-def test_a_long_conversation_that_fits_the_budget_and_no_answer_is_too_large(connected: Client) -> None:
+def test_a_long_conversation_within_the_budget_but_larger_than_a_response_is_too_large(connected: Client) -> None:
     for _ in range(6):
-        connected.add("large talk", "large " * 160_000)
-    request = BuildContextRequest(session_id="large talk", max_tokens=MAX_INT32, sections=WITHOUT_LIMITS)
+        connected.add("long", "large " * 160_000)
+    request = BuildContextRequest(session_id="long", max_tokens=MAX_INT32, sections=WITHOUT_LIMITS)
     assert refusal(partial(send, connected, "BuildContext", request)).reason == "TOO_LARGE"
     request.max_tokens = required_for(connected, request)
     assert send(connected, "BuildContext", request).ByteSize() < GRPC_DEFAULT_BYTES
 
 
-def test_everything_at_its_border_at_once_is_within_its_budget(connected: Client) -> None:
-    connected.add("crowded", "hello " * 100, user_id="ann")
+def test_a_context_with_all_fields_at_their_limits_is_within_its_budget(connected: Client) -> None:
+    connected.add("limits", "hello " * 100, user_id="ann")
     request = BuildContextRequest(
         user_id="ann",
-        session_id="crowded",
+        session_id="limits",
         query="hello\0 <|endoftext|> \U0001f600" * 100,
         model="x" * 256,
         system_prompt="语" * 300,
@@ -95,12 +95,12 @@ def test_everything_at_its_border_at_once_is_within_its_budget(connected: Client
     )
     request.max_tokens = required_for(connected, request)
     built = send(connected, "BuildContext", request)
-    assert built.total_tokens == sum(one.used_tokens for one in built.receipt.sections) <= request.max_tokens
+    assert built.total_tokens == sum(section.used_tokens for section in built.receipt.sections) <= request.max_tokens
 
 
-def test_a_summary_of_more_tokens_than_the_most_has_the_most(connected: Client) -> None:
-    said = " ".join(f"On day {day} the ship {day * 7} came to harbour {day * 13}." for day in range(1_500))
-    connected.add("ships", said)
+def test_the_tokens_of_a_summary_are_capped_at_the_maximum(connected: Client) -> None:
+    text = " ".join(f"On day {day} the ship {day * 7} came to harbour {day * 13}." for day in range(1_500))
+    connected.add("ships", text)
     request = knowledge.SummarizeRequest(session_id="ships", max_tokens=MAX_INT32)
     long = send(connected, "Summarize", request).summary
     assert 5_000 < long.tokens <= 10_000

@@ -1,4 +1,4 @@
-"""A field that the contract does not know is neither refused nor stored."""
+"""Fields that are not in the contract are neither refused nor stored."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, Message
 from tests.bad_input.mutations import delimited
-from tests.bad_input.rpcs import good, send_bytes
+from tests.bad_input.rpcs import send_bytes, valid_request
 from tests.support.process import Client, SidecarProcess
 
 CANARY = b"a field from the future"
@@ -16,8 +16,8 @@ TAGS = delimited(1, delimited(1, b"key") + delimited(2, delimited(3, b"value") +
 CALL = delimited(1, b"call") + delimited(2, b"tool") + UNKNOWN
 
 
-def everywhere() -> bytes:
-    """A message with an unknown field at every level."""
+def message_with_unknown_fields() -> bytes:
+    """Return a message with an unknown field at each level."""
     plain = Message(role=ROLE_ASSISTANT, content="hello").SerializeToString()
     parts = delimited(TOOL_CALLS, CALL) + delimited(CREATE_TIME, b"\x08\x01" + UNKNOWN) + delimited(METADATA, TAGS)
     return plain + parts + UNKNOWN
@@ -30,7 +30,7 @@ def stored(client: Client, session_id: str) -> bytes:
     return answer
 
 
-def assert_forgotten(sidecar: SidecarProcess, client: Client, session_id: str) -> None:
+def assert_not_stored(sidecar: SidecarProcess, client: Client, session_id: str) -> None:
     assert CANARY not in stored(client, session_id)
     assert_in_no_file(sidecar)
 
@@ -42,29 +42,31 @@ def assert_in_no_file(sidecar: SidecarProcess) -> None:
 
 @pytest.mark.parametrize("name", ["Add", "AddBatch", "AddStream"])
 def test_unknown_fields_of_a_message_are_not_stored(sidecar: SidecarProcess, client: Client, name: str) -> None:
-    request = good(name, name)
+    request = valid_request(name, name)
     request.ClearField("message" if name != "AddBatch" else "messages")
-    send_bytes(client, name, [request.SerializeToString() + delimited(MESSAGE_FIELD, everywhere()) + UNKNOWN])
-    assert_forgotten(sidecar, client, name)
+    send_bytes(
+        client, name, [request.SerializeToString() + delimited(MESSAGE_FIELD, message_with_unknown_fields()) + UNKNOWN]
+    )
+    assert_not_stored(sidecar, client, name)
 
 
 def test_unknown_fields_of_a_turn_are_not_stored(sidecar: SidecarProcess, client: Client) -> None:
-    request = good("StoreInteraction", "turn").SerializeToString() + delimited(8, TAGS) + UNKNOWN
+    request = valid_request("StoreInteraction", "turn").SerializeToString() + delimited(8, TAGS) + UNKNOWN
     send_bytes(client, "StoreInteraction", [request])
-    assert_forgotten(sidecar, client, "turn")
+    assert_not_stored(sidecar, client, "turn")
 
 
 def test_unknown_fields_of_a_policy_are_not_stored(sidecar: SidecarProcess, client: Client) -> None:
     client.add("policy", "hello")
-    send_bytes(client, "SetPolicy", [good("SetPolicy", "policy").SerializeToString() + delimited(4, UNKNOWN)])
-    assert_forgotten(sidecar, client, "policy")
+    send_bytes(client, "SetPolicy", [valid_request("SetPolicy", "policy").SerializeToString() + delimited(4, UNKNOWN)])
+    assert_not_stored(sidecar, client, "policy")
 
 
 def test_unknown_fields_of_an_annotation_are_not_stored(sidecar: SidecarProcess, client: Client) -> None:
     client.add("annotated", "hello", id="known")
-    request = good("Annotate", "annotated").SerializeToString() + delimited(6, TAGS) + UNKNOWN
+    request = valid_request("Annotate", "annotated").SerializeToString() + delimited(6, TAGS) + UNKNOWN
     send_bytes(client, "Annotate", [request])
-    assert_forgotten(sidecar, client, "annotated")
+    assert_not_stored(sidecar, client, "annotated")
 
 
 def test_unknown_fields_of_a_document_are_not_stored(sidecar: SidecarProcess, client: Client) -> None:
@@ -76,14 +78,16 @@ def test_unknown_fields_of_a_document_are_not_stored(sidecar: SidecarProcess, cl
 
 
 @pytest.mark.parametrize("name", ["Facts", "Artifact"])
-def test_unknown_fields_of_what_was_learned_are_not_stored(sidecar: SidecarProcess, client: Client, name: str) -> None:
-    thing = {
+def test_unknown_fields_of_facts_and_artifacts_are_not_stored(
+    sidecar: SidecarProcess, client: Client, name: str
+) -> None:
+    encoded = {
         "Facts": knowledge.Fact(type=knowledge.FACT_TYPE_DOMAIN, key="key", value="hello").SerializeToString()
         + delimited(6, b"\x08\x01" + UNKNOWN),
         "Artifact": knowledge.Artifact(id="key", content="hello").SerializeToString() + delimited(6, TAGS),
     }[name]
-    session_id = delimited(3, b"learned")
-    send_bytes(client, f"Put{name}", [session_id + delimited(4, thing + UNKNOWN) + UNKNOWN])
+    session_id = delimited(3, b"knowledge")
+    send_bytes(client, f"Put{name}", [session_id + delimited(4, encoded + UNKNOWN) + UNKNOWN])
     (answer,) = send_bytes(client, f"List{name.removesuffix('s')}s", [session_id])
     assert b"key" in answer and CANARY not in answer
     assert_in_no_file(sidecar)

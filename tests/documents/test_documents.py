@@ -12,7 +12,7 @@ from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import DocumentDeleted, Journal, Owner
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from tests.bad_input.values import METADATA_BYTES, metadata_of_bytes, tags
+from tests.bad_input.field_values import METADATA_BYTES, metadata_of_bytes, tags
 from tests.documents.components import COUNTER, KeywordChunkSearch, documents_over, put
 
 OWNER = Owner("ns")

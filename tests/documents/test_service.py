@@ -13,7 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1 import knowledge_pb2 as pb
-from tests.bad_input.values import METADATA_BYTES, metadata_of_bytes, tags
+from tests.bad_input.field_values import METADATA_BYTES, metadata_of_bytes, tags
 from tests.documents.components import COUNTER
 from tests.documents.server import KnowledgeServer, serving
 from tests.support.process import refusal

@@ -1,4 +1,4 @@
-"""What is taken as the maximum, what is of no effect, and what an absent part means."""
+"""Capped limits, output-only fields, exclusive bounds and absent fields."""
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -6,8 +6,8 @@ from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as session
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from tests.bad_input.rpcs import good, put, send
-from tests.bad_input.values import DIMENSIONS, MAX_INT32
+from tests.bad_input.field_values import DIMENSIONS, MAX_INT32
+from tests.bad_input.rpcs import send, set_field, valid_request
 from tests.support.process import Client, refusal
 
 
@@ -16,7 +16,7 @@ def fill(client: Client, session_id: str, count: int) -> None:
     client.memory.AddBatch(memory.AddBatchRequest(session_id=session_id, messages=messages))
 
 
-def test_more_than_the_maximum_is_taken_as_the_maximum(client: Client) -> None:
+def test_a_limit_above_the_maximum_is_capped(client: Client) -> None:
     fill(client, "long", 1_001)
     page = client.memory.GetAll(memory.GetAllRequest(session_id="long", page_size=MAX_INT32))
     assert len(page.messages) == 1_000 and page.next_page_token
@@ -27,50 +27,50 @@ def test_more_than_the_maximum_is_taken_as_the_maximum(client: Client) -> None:
     assert len(client.recent("long", MAX_INT32)) == 1_001
 
 
-def test_ten_thousand_recent_messages_are_the_most(client: Client) -> None:
+def test_at_most_ten_thousand_recent_messages_are_returned(client: Client) -> None:
     fill(client, "longest", 10_000)
     fill(client, "longest", 1)
     assert len(client.recent("longest", 10_001)) == 10_000
 
 
-def test_what_is_output_only_is_of_no_effect(client: Client) -> None:
+def test_output_only_fields_of_a_message_are_ignored(client: Client) -> None:
     client.add("outputs", "hello", sequence=77, tokens=1_000_000, synthetic=True)
     (stored,) = client.all("outputs")
     assert (stored.sequence, stored.synthetic) == (1, False)
     assert 0 < stored.tokens < 100
 
 
-def test_a_vector_is_not_given_back(client: Client) -> None:
+def test_a_vector_is_not_returned(client: Client) -> None:
     client.add("vectors", "hello", vector=[0.5] * DIMENSIONS)
     assert not client.all("vectors")[0].vector
 
 
-def test_what_is_output_only_of_a_document_is_of_no_effect(client: Client) -> None:
+def test_output_only_fields_of_a_document_are_ignored(client: Client) -> None:
     document = knowledge.Document(id="outputs", text="Hello.", chunk_count=77, tokens=1_000_000, sha256="x")
     stored = send(client, "PutDocument", knowledge.PutDocumentRequest(document=document)).document
     assert (stored.chunk_count, len(stored.sha256)) == (1, 64)
     assert 0 < stored.tokens < 100
 
 
-def test_more_chunks_than_the_most_are_taken_as_the_most(client: Client) -> None:
+def test_the_number_of_chunks_is_capped(client: Client) -> None:
     for number in range(6):
         document = knowledge.Document(id=f"d{number}", text=f"Hello number {number}.")
-        send(client, "PutDocument", knowledge.PutDocumentRequest(session_id="shelf", document=document))
-    request = good("SearchDocuments", "shelf")
+        send(client, "PutDocument", knowledge.PutDocumentRequest(session_id="documents", document=document))
+    request = valid_request("SearchDocuments", "documents")
     counts = []
     for limit in (0, 1, 5, 6, MAX_INT32):
-        put(request, "limit", limit)
+        set_field(request, "limit", limit)
         counts.append(len(send(client, "SearchDocuments", request).hits))
     assert counts == [3, 1, 5, 5, 5]
 
 
-def test_a_duplicate_is_told_before_its_stale_sequence(client: Client) -> None:
+def test_a_duplicate_is_detected_before_a_sequence_mismatch(client: Client) -> None:
     client.add("again", "hello", id="m", expected_sequence=0)
     assert client.add("again", "hello", id="m", expected_sequence=0).duplicate
     assert refusal(lambda: client.add("again", "new", expected_sequence=0)).metadata == {"last_sequence": "1"}
 
 
-def test_one_wrong_message_refuses_the_whole_batch(client: Client) -> None:
+def test_one_invalid_message_refuses_the_whole_batch(client: Client) -> None:
     request = memory.AddBatchRequest(session_id="halves")
     request.messages.add(role=ROLE_USER, content="good")
     request.messages.add(role=ROLE_USER)
@@ -78,7 +78,7 @@ def test_one_wrong_message_refuses_the_whole_batch(client: Client) -> None:
     assert client.all("halves") == []
 
 
-def test_a_stream_ends_at_its_wrong_request_and_keeps_what_was_answered(client: Client) -> None:
+def test_a_stream_ends_at_its_invalid_request_and_keeps_the_acknowledged_messages(client: Client) -> None:
     def requests() -> list[memory.AddStreamRequest]:
         contents = ("one", "two", "", "four")
         return [
@@ -90,7 +90,7 @@ def test_a_stream_ends_at_its_wrong_request_and_keeps_what_was_answered(client: 
     assert [message.content for message in client.all("stream")] == ["one", "two"]
 
 
-def test_after_means_later_than(client: Client) -> None:
+def test_after_is_exclusive(client: Client) -> None:
     client.add("times", "hello", create_time=Timestamp(seconds=100))
     request = memory.SearchRequest(session_id="times", query="hello", mode=memory.SEARCH_MODE_SUBSTRING)
     request.after.seconds = 99
@@ -99,7 +99,7 @@ def test_after_means_later_than(client: Client) -> None:
     assert len(client.memory.Search(request).hits) == 0
 
 
-def test_before_means_earlier_than(client: Client) -> None:
+def test_before_is_exclusive(client: Client) -> None:
     client.add("times before", "hello", create_time=Timestamp(seconds=100))
     request = memory.SearchRequest(session_id="times before", query="hello", mode=memory.SEARCH_MODE_SUBSTRING)
     request.before.seconds = 101
@@ -108,7 +108,7 @@ def test_before_means_earlier_than(client: Client) -> None:
     assert len(client.memory.Search(request).hits) == 0
 
 
-def test_an_absent_policy_brings_a_session_back_to_its_namespace_s_default(client: Client) -> None:
+def test_an_absent_policy_resets_a_session_to_the_default_of_its_namespace(client: Client) -> None:
     def set_policy(session_id: str, tokens: int | None) -> None:
         policy = None if tokens is None else session.SessionPolicy(auto_prune_tokens=tokens)
         request = session.SetPolicyRequest(namespace="policies", session_id=session_id, policy=policy)
